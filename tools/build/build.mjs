@@ -1,0 +1,107 @@
+#!/usr/bin/env node
+// Compiles TypeScript with SWC, keeping the tree's shape: libs/x/src/a.ts becomes dist/libs/x/src/a.js.
+// Only what changed since the last run is compiled again. `build.mjs [folder…]` limits it to those folders.
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const out = join(root, 'dist');
+
+/** Compiles and answers how many files were looked at, compiled and removed. */
+export async function build(folders = ['libs', 'apps', 'tools']) {
+  const options = await swcOptions();
+  const stamp = JSON.stringify(options) + (await readFile(join(root, 'package.json'), 'utf8'));
+  const stampFile = join(out, '.cache', 'build-options');
+  const fresh = (await readFile(stampFile, 'utf8').catch(() => '')) !== stamp;
+  if (fresh) await rm(out, { recursive: true, force: true });
+
+  const sources = (await Promise.all(folders.map((folder) => walk(join(root, folder))))).flat();
+  const counts = { files: sources.length, compiled: 0, removed: 0 };
+  const waiting = [...sources];
+  let swc;
+  const worker = async () => {
+    for (let file = waiting.pop(); file; file = waiting.pop()) {
+      const target = targetOf(file);
+      const [source, built] = await Promise.all([stat(file), stat(target).catch(() => null)]);
+      if (built && built.mtimeMs > source.mtimeMs) continue;
+      await mkdir(dirname(target), { recursive: true });
+      if (!file.endsWith('.ts')) {
+        await writeFile(target, await readFile(file));
+      } else {
+        swc ??= await import('@swc/core');
+        const { code, map } = await swc.transformFile(file, options);
+        await writeFile(target, `${code}\n//# sourceMappingURL=${target.slice(target.lastIndexOf('/') + 1)}.map\n`);
+        await writeFile(`${target}.map`, map);
+      }
+      counts.compiled += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, worker));
+  for (const folder of folders) counts.removed += await removeStale(folder, new Set(sources.map(targetOf)));
+  await mkdir(dirname(stampFile), { recursive: true });
+  await writeFile(stampFile, stamp);
+  return counts;
+}
+
+async function swcOptions() {
+  const base = JSON.parse(await readFile(join(root, 'tsconfig.base.json'), 'utf8'));
+  return {
+    cwd: root,
+    swcrc: false,
+    sourceMaps: true,
+    module: { type: 'commonjs', ignoreDynamic: true },
+    jsc: {
+      target: 'es2023',
+      parser: { syntax: 'typescript', decorators: true },
+      transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
+      keepClassNames: true,
+      baseUrl: root,
+      paths: base.compilerOptions.paths,
+    },
+  };
+}
+
+// Files that the running code reads beside the compiled code.
+const assets = /\.(sql|json|html|py)$/;
+
+async function walk(folder) {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const nested = await Promise.all(
+    entries.map((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return ['node_modules', 'fixtures', 'dist'].includes(entry.name) ? [] : walk(path);
+      if (entry.name.endsWith('.spec.ts') || entry.name.endsWith('.d.ts') || entry.name === 'project.json') return [];
+      return entry.name.endsWith('.ts') || assets.test(entry.name) ? [path] : [];
+    }),
+  );
+  return nested.flat();
+}
+
+function targetOf(file) {
+  return join(out, relative(root, file)).replace(/\.ts$/, '.js');
+}
+
+async function removeStale(folder, wanted) {
+  let removed = 0;
+  const visit = async (dir) => {
+    for (const entry of await readdir(dir, { withFileTypes: true }).catch(() => [])) {
+      const path = join(dir, entry.name);
+      if (entry.isDirectory()) await visit(path);
+      else if (path.endsWith('.js') && !wanted.has(path)) {
+        await rm(path);
+        await rm(`${path}.map`, { force: true });
+        removed += 1;
+      }
+    }
+  };
+  await visit(join(out, folder));
+  return removed;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const started = Date.now();
+  const folders = process.argv.slice(2);
+  const { files, compiled, removed } = await build(folders.length ? folders : undefined);
+  console.log(`build: ${compiled} of ${files} files compiled, ${removed} stale removed, ${Date.now() - started} ms`);
+}
