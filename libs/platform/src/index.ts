@@ -1,4 +1,37 @@
-import { x } from "@muster/contracts";
-import { Injectable } from "@nestjs/common";
-@Injectable() export class A { constructor(readonly b: B) {} }
-export class B { y = x }
+export { BaseConfig } from './config/base-config';
+export {
+  ConfigError,
+  EnvChoice,
+  EnvFlag,
+  EnvInt,
+  type Environment,
+  EnvList,
+  EnvText,
+  EnvUrl,
+  loadConfig,
+  loadConfigs,
+  type Variable,
+  variablesOf,
+} from './config/env';
+export { Clock, SystemClock } from './context/clock';
+export { isUuid, newId } from './context/ids';
+export { currentContext, describeContext, type RequestContext, runInContext } from './context/request-context';
+export { acceptRequestId, continueTrace } from './context/trace';
+export { type App, type AppDefinition, createApp } from './create-app';
+export { CounterStore } from './http/counter-store';
+export { etagOf, requireMatch } from './http/etag';
+export { rawBodyOf } from './http/http-app';
+export { type Page, pageOf, paginate } from './http/pagination';
+export { type ErrorReader, registerErrorReader, toAppError } from './http/problem-filter';
+export { rateHeaders, RateLimiter, type RatePolicy } from './http/rate-limiter';
+export { OpenStreams } from './http/streams';
+export { IgnoreUnknownFields } from './http/validation';
+export { createLogger, hideCredentials, NestLogger } from './operations/logger';
+export { Metrics } from './operations/metrics';
+export { Periodic, type PeriodicOptions } from './operations/periodic';
+export { type CheckResult, Readiness } from './operations/readiness';
+export { DoorbellLedger, DoorbellPublisher } from './queues/doorbell-ledger';
+export { HandlesJob, ProcessesQueue, QueueProcessor } from './queues/queue-processor';
+export { catalogueFaults } from './queues/queue-module';
+export { RedisConnections } from './queues/redis-connections';
+export { runApp } from './run-app';

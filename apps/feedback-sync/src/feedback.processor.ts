@@ -1,0 +1,16 @@
+import { Inject } from '@nestjs/common';
+import type { ProbePayload } from '@muster/contracts';
+import { answerQueueProbe, Database } from '@muster/database';
+import { HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
+
+@ProcessesQueue('feedback')
+export class FeedbackProcessor extends QueueProcessor {
+  constructor(@Inject(Database) private readonly database: Database) {
+    super();
+  }
+
+  @HandlesJob('feedback', 'probe')
+  async probe({ probeId }: ProbePayload): Promise<void> {
+    await answerQueueProbe(this.database, probeId, 'feedback-sync');
+  }
+}

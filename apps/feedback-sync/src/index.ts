@@ -1,0 +1,1 @@
+export { FeedbackSyncModule } from './feedback-sync.module';

@@ -1,0 +1,137 @@
+import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import {
+  createOrganization,
+  Endpoint,
+  findOrganization,
+  listOrganizations,
+  Mutations,
+  sessionsOf,
+  updateOrganization,
+} from '@muster/access';
+import {
+  CreatedOrganization,
+  CreateOrganizationBody,
+  Organization,
+  OrganizationList,
+  PageQuery,
+  UpdateOrganizationBody,
+} from '@muster/contracts';
+import { Database, type OrganizationEntity } from '@muster/database';
+import { pageOf, paginate } from '@muster/platform';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+/** Across organizations, so for super_admins alone and in the system's scope. */
+@ApiTags('Administration')
+@Controller('/api/admin/organizations')
+export class OrganizationsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List organizations',
+    access: sessionsOf('super_admin'),
+    answer: OrganizationList,
+    errors: ['invalid_payload'],
+  })
+  async list(@Query() query: PageQuery): Promise<OrganizationList> {
+    const page = pageOf(query, 1);
+    const { items, nextCursor } = paginate(await listOrganizations(this.database, page), page, ({ id }) => [id]);
+    return { organizations: items.map(presentOrganization), nextCursor };
+  }
+
+  @Post()
+  @Endpoint({
+    summary: 'Make an organization and its admin',
+    access: sessionsOf('super_admin'),
+    body: CreateOrganizationBody,
+    answer: CreatedOrganization,
+    status: 201,
+    errors: ['conflict'],
+    idempotent: true,
+  })
+  create(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() body: CreateOrganizationBody,
+  ): Promise<unknown> {
+    return this.mutations.run(
+      request,
+      reply,
+      async (tx, caller) => {
+        const { organization, admin } = await createOrganization(tx, caller, body);
+        const answer: CreatedOrganization = {
+          organization: presentOrganization(organization),
+          admin: { id: admin.id, email: admin.email, role: admin.role },
+        };
+        return { body: answer, location: `/api/admin/organizations/${organization.id}` };
+      },
+      { scope: 'system' },
+    );
+  }
+
+  @Get('/:id')
+  @Endpoint({
+    summary: 'Read an organization',
+    access: sessionsOf('super_admin'),
+    answer: Organization,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  async read(@Param('id') id: string): Promise<Organization> {
+    return presentOrganization(await findOrganization(this.database, id));
+  }
+
+  @Patch('/:id')
+  @Endpoint({
+    summary: 'Rename, suspend or resume an organization',
+    description: 'A suspended organization can read everything and launch nothing.',
+    access: sessionsOf('super_admin'),
+    body: UpdateOrganizationBody,
+    answer: Organization,
+    errors: ['not_found'],
+  })
+  update(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+    @Body() body: UpdateOrganizationBody,
+  ): Promise<unknown> {
+    return this.mutations.run(
+      request,
+      reply,
+      async (tx, caller) => ({ body: presentOrganization(await updateOrganization(tx, caller, id, body)) }),
+      { scope: 'system' },
+    );
+  }
+
+  @Delete('/:id')
+  @Endpoint({
+    summary: 'Suspend an organization',
+    description: 'Nothing is deleted: its trail and its bills stay.',
+    access: sessionsOf('super_admin'),
+    status: 204,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  suspend(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+  ): Promise<unknown> {
+    return this.mutations.run(
+      request,
+      reply,
+      async (tx, caller) => {
+        await updateOrganization(tx, caller, id, { suspended: true });
+        return { body: undefined };
+      },
+      { scope: 'system' },
+    );
+  }
+}
+
+function presentOrganization({ id, name, suspended, createdAt }: OrganizationEntity): Organization {
+  return { id, name, suspended, createdAt: createdAt.toISOString() };
+}

@@ -1,0 +1,212 @@
+import { Body, Controller, Delete, Get, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { audit, Endpoint, Mutations, sessionsOf } from '@muster/access';
+import {
+  AppError,
+  DeadLetter,
+  DeadLetterList,
+  DeadLetterQuery,
+  PageQuery,
+  queueDefinition,
+  type QueueName,
+  QueueProbe,
+  QueueProbeList,
+  QueueStateList,
+  RequestQueueProbesBody,
+  SuccessAnswer,
+} from '@muster/contracts';
+import {
+  Database,
+  discardDeadLetter,
+  findQueueProbe,
+  latestQueueProbes,
+  listDeadLetters,
+  listQueueProbes,
+  type OutboxEntity,
+  type QueueProbeEntity,
+  readBacklog,
+  replayDeadLetter,
+  requestQueueProbes,
+} from '@muster/database';
+import { pageOf, paginate } from '@muster/platform';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+/** How the queues are, and what to do with doorbells that were given up. */
+@ApiTags('Queues')
+@Controller('/api/admin')
+export class QueuesController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+  ) {}
+
+  @Get('/queues')
+  @Endpoint({
+    summary: 'Backlog, dead letters and the latest canary of every queue',
+    access: sessionsOf('super_admin'),
+    answer: QueueStateList,
+  })
+  async queues(): Promise<QueueStateList> {
+    const [backlog, probes] = await Promise.all([readBacklog(this.database), latestQueueProbes(this.database)]);
+    const queues = backlog.map(({ queue, waiting, oldestWaitingAt, dead }) => {
+      const probe = probes.find((candidate) => candidate.queue === queue);
+      const { app, purpose } = queueDefinition(queue);
+      return {
+        name: queue,
+        app,
+        purpose,
+        waiting,
+        oldestWaitingAt: oldestWaitingAt?.toISOString() ?? null,
+        dead,
+        lastProbe: probe ? presentProbe(probe) : null,
+      };
+    });
+    return { queues, nextCursor: null };
+  }
+
+  @Get('/queue-probes')
+  @Endpoint({
+    summary: 'List canaries, newest first',
+    access: sessionsOf('super_admin'),
+    answer: QueueProbeList,
+    errors: ['invalid_payload'],
+  })
+  async probes(@Query() query: PageQuery): Promise<QueueProbeList> {
+    const page = pageOf(query, 1);
+    const { items, nextCursor } = paginate(await listQueueProbes(this.database, page), page, ({ id }) => [id]);
+    return { probes: items.map(presentProbe), nextCursor };
+  }
+
+  @Post('/queue-probes')
+  @Endpoint({
+    summary: 'Send canaries through the queues',
+    description: 'Each comes back with handledAt once the app behind its queue has worked on it.',
+    access: sessionsOf('super_admin'),
+    body: RequestQueueProbesBody,
+    answer: QueueProbeList,
+    status: 202,
+    idempotent: true,
+  })
+  probe(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() { queue, count }: RequestQueueProbesBody,
+  ): Promise<unknown> {
+    return this.mutations.run(
+      request,
+      reply,
+      async (tx, caller) => {
+        const probes = await requestQueueProbes(tx, { count, ...(queue ? { queues: [queue as QueueName] } : {}) });
+        const target = { type: 'queue', id: queue ?? 'all' };
+        await audit(tx, caller, { action: 'queue.probe', target, changes: { count: probes.length } });
+        const answer: QueueProbeList = { probes: probes.map(presentProbe), nextCursor: null };
+        return { body: answer, location: '/api/admin/queue-probes' };
+      },
+      { scope: 'system' },
+    );
+  }
+
+  @Get('/queue-probes/:id')
+  @Endpoint({
+    summary: 'Read a canary',
+    access: sessionsOf('super_admin'),
+    answer: QueueProbe,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  async readProbe(@Param('id') id: string): Promise<QueueProbe> {
+    const probe = await findQueueProbe(this.database, id);
+    if (!probe) throw new AppError('not_found', { detail: 'There is no such canary.' });
+    return presentProbe(probe);
+  }
+
+  @Get('/dead-letters')
+  @Endpoint({
+    summary: 'List doorbells that were given up, newest first',
+    access: sessionsOf('super_admin'),
+    answer: DeadLetterList,
+    errors: ['invalid_payload'],
+  })
+  async deadLetters(@Query() query: DeadLetterQuery): Promise<DeadLetterList> {
+    const page = pageOf(query, 1);
+    const rows = await listDeadLetters(this.database, page, query.queue as QueueName | undefined);
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { deadLetters: items.map(presentDeadLetter), nextCursor };
+  }
+
+  @Post('/dead-letters/:id/replay')
+  @Endpoint({
+    summary: 'Ring again, with all attempts',
+    access: sessionsOf('super_admin'),
+    answer: SuccessAnswer,
+    status: 202,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  replay(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+  ): Promise<unknown> {
+    return this.mutations.run(
+      request,
+      reply,
+      async (tx, caller) => {
+        if (!(await replayDeadLetter(tx, id))) throw noSuchDeadLetter();
+        await audit(tx, caller, { action: 'dead_letter.replay', target: { type: 'dead_letter', id } });
+        return { body: { success: true }, location: '/api/admin/dead-letters' };
+      },
+      { scope: 'system' },
+    );
+  }
+
+  @Delete('/dead-letters/:id')
+  @Endpoint({
+    summary: 'Drop a dead letter for good',
+    access: sessionsOf('super_admin'),
+    status: 204,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  discard(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+  ): Promise<unknown> {
+    return this.mutations.run(
+      request,
+      reply,
+      async (tx, caller) => {
+        if (!(await discardDeadLetter(tx, id))) throw noSuchDeadLetter();
+        await audit(tx, caller, { action: 'dead_letter.discard', target: { type: 'dead_letter', id } });
+        return { body: undefined };
+      },
+      { scope: 'system' },
+    );
+  }
+}
+
+function noSuchDeadLetter(): AppError {
+  return new AppError('not_found', { detail: 'There is no such dead letter.' });
+}
+
+function presentProbe(probe: QueueProbeEntity): QueueProbe {
+  return {
+    id: probe.id,
+    queue: probe.queue,
+    requestedAt: probe.requestedAt.toISOString(),
+    handledAt: probe.handledAt?.toISOString() ?? null,
+    handledBy: probe.handledBy,
+    deliveries: probe.deliveries,
+  };
+}
+
+function presentDeadLetter(letter: OutboxEntity): DeadLetter {
+  return {
+    id: letter.id,
+    organizationId: letter.organizationId,
+    queue: letter.queue,
+    name: letter.name,
+    payload: letter.payload,
+    attempts: letter.attempts,
+    lastError: letter.lastError,
+    createdAt: letter.createdAt.toISOString(),
+  };
+}

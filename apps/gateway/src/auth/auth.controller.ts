@@ -1,0 +1,109 @@
+import { Body, Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import {
+  anyone,
+  clearSessionCookie,
+  Endpoint,
+  logIn,
+  logOut,
+  Mutations,
+  overrideOrganization,
+  principalOf,
+  requireSameOrigin,
+  sessionsAndKeysOf,
+  sessionsOf,
+  setSessionCookie,
+  type UserPrincipal,
+} from '@muster/access';
+import { Identity, IdentityOrganization, LoginBody, OrganizationOverrideBody, SuccessAnswer } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { BaseConfig, Clock, RateLimiter } from '@muster/platform';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { presentIdentity } from './present-identity';
+
+@ApiTags('Sessions')
+@Controller('/api/auth')
+export class AuthController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(BaseConfig) private readonly config: BaseConfig,
+  ) {}
+
+  @Post('/login')
+  @Endpoint({
+    summary: 'Sign in',
+    description: 'Answers who you are and sets the cookie muster_session.',
+    access: anyone,
+    body: LoginBody,
+    answer: Identity,
+    errors: ['unauthenticated', 'permission_denied'],
+  })
+  async login(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() body: LoginBody,
+  ): Promise<Identity> {
+    requireSameOrigin(request, this.config.publicAppUrl);
+    const { database, limiter, clock } = this;
+    const limit = this.config.rateLimitFailedLoginsPerMinute;
+    const failures = { name: 'failed-logins', limit, windowSeconds: 60 };
+    const { token, principal } = await logIn({ database, limiter, clock, failures }, body, request.ip);
+    setSessionCookie(reply, this.config.publicAppUrl, token);
+    return presentIdentity(principal);
+  }
+
+  @Post('/logout')
+  @Endpoint({ summary: 'Sign out', access: sessionsOf('viewer'), answer: SuccessAnswer })
+  logout(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<unknown> {
+    clearSessionCookie(reply, this.config.publicAppUrl);
+    return this.mutations.run(
+      request,
+      reply,
+      async (tx, caller) => {
+        await logOut(tx, caller as UserPrincipal);
+        return { body: { success: true } };
+      },
+      { scope: 'system' },
+    );
+  }
+
+  @Get('/me')
+  @Endpoint({
+    summary: 'Who is calling',
+    description: 'For a key, the user is the key itself: its id, no email address, a member’s rights.',
+    access: sessionsAndKeysOf('viewer'),
+    answer: Identity,
+  })
+  me(@Req() request: FastifyRequest): Identity {
+    return presentIdentity(principalOf(request));
+  }
+
+  @Post('/organization')
+  @Endpoint({
+    summary: 'Look at another organization',
+    description: 'For the rest of the session every request is about that organization; null returns to the own one.',
+    access: sessionsOf('super_admin'),
+    body: OrganizationOverrideBody,
+    answer: Identity,
+    errors: ['not_found'],
+  })
+  organization(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() body: OrganizationOverrideBody,
+  ): Promise<unknown> {
+    return this.mutations.run(
+      request,
+      reply,
+      async (tx, caller) => {
+        const user = caller as UserPrincipal;
+        const organization: IdentityOrganization = await overrideOrganization(tx, user, body.organizationId);
+        return { body: { ...presentIdentity(user), organization } };
+      },
+      { scope: 'system' },
+    );
+  }
+}

@@ -1,0 +1,48 @@
+import { Controller, Get, Inject, Res } from '@nestjs/common';
+import { ApiResponse, ApiTags } from '@nestjs/swagger';
+import { anyone, Endpoint } from '@muster/access';
+import { DeepHealth, Health } from '@muster/contracts';
+import { Readiness } from '@muster/platform';
+import type { FastifyReply } from 'fastify';
+import { version } from '../version';
+
+const started = performance.now();
+
+@ApiTags('Health')
+@Controller('/api/health')
+export class HealthController {
+  constructor(@Inject(Readiness) private readonly readiness: Readiness) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'Liveness',
+    description: 'Asks nothing but this process.',
+    access: anyone,
+    answer: Health,
+    exempt: true,
+  })
+  health(): Health {
+    return { status: 'ok', version, uptimeSeconds: Math.round((performance.now() - started) / 10) / 100 };
+  }
+
+  @Get('/deep')
+  @Endpoint({
+    summary: 'What this process needs, asked in bounded time',
+    description: '503 only for the database; the body says what failed in both cases.',
+    access: anyone,
+    answer: DeepHealth,
+    exempt: true,
+  })
+  @ApiResponse({ status: 503, description: 'The database does not answer', type: DeepHealth })
+  async deep(@Res({ passthrough: true }) reply: FastifyReply): Promise<DeepHealth> {
+    const [database, queue, storage] = await Promise.all(
+      ['database', 'queue', 'storage'].map((name) => this.readiness.run(name)),
+    );
+    const checks = { database: database!, queue: queue!, storage: storage! };
+    if (checks.database.status !== 'ok') {
+      void reply.status(503);
+      return { status: 'failed', checks };
+    }
+    return { status: Object.values(checks).every(({ status }) => status === 'ok') ? 'ok' : 'degraded', checks };
+  }
+}

@@ -1,0 +1,2 @@
+export { GatewayConfig } from './gateway.config';
+export { GatewayModule } from './gateway.module';

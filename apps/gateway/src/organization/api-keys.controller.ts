@@ -1,0 +1,83 @@
+import { Body, Controller, Delete, Get, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { createApiKey, Endpoint, listApiKeys, Mutations, principalOf, revokeApiKey, sessionsOf } from '@muster/access';
+import { ApiKey, ApiKeyList, ApiKeyParams, CreateApiKeyBody, CreatedApiKey, PageQuery } from '@muster/contracts';
+import { type ApiKeyEntity, Database } from '@muster/database';
+import { Clock, pageOf, paginate } from '@muster/platform';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+@ApiTags('API keys')
+@Controller('/api/api-keys')
+export class ApiKeysController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List the organization’s API keys',
+    access: sessionsOf('admin'),
+    answer: ApiKeyList,
+    errors: ['invalid_payload'],
+  })
+  async list(@Req() request: FastifyRequest, @Query() query: PageQuery): Promise<ApiKeyList> {
+    const page = pageOf(query, 2);
+    const rows = await listApiKeys(this.database, principalOf(request).organizationId, page);
+    const { items, nextCursor } = paginate(rows, page, ({ createdAt, id }) => [createdAt.toISOString(), id]);
+    return { apiKeys: items.map(presentApiKey), nextCursor };
+  }
+
+  @Post()
+  @Endpoint({
+    summary: 'Make an API key',
+    description: 'The secret is in this answer and never shown again.',
+    access: sessionsOf('admin'),
+    body: CreateApiKeyBody,
+    answer: CreatedApiKey,
+    status: 201,
+    errors: ['agent_not_found'],
+  })
+  create(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() body: CreateApiKeyBody,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      const { expiresAt, ...key } = await createApiKey(tx, caller, body, this.clock);
+      const answer: CreatedApiKey = { ...key, expiresAt: expiresAt?.toISOString() ?? null };
+      return { body: answer, location: `/api/api-keys/${key.id}` };
+    });
+  }
+
+  @Delete('/:id')
+  @Endpoint({
+    summary: 'Revoke an API key',
+    access: sessionsOf('admin'),
+    status: 204,
+    errors: ['not_found'],
+  })
+  revoke(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param() { id }: ApiKeyParams,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      await revokeApiKey(tx, caller, id);
+      return { body: undefined };
+    });
+  }
+}
+
+function presentApiKey(key: ApiKeyEntity): ApiKey {
+  return {
+    id: key.id,
+    name: key.name,
+    scope: key.scope,
+    agentId: key.agentId,
+    expiresAt: key.expiresAt?.toISOString() ?? null,
+    createdAt: key.createdAt.toISOString(),
+    lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,40 @@
+import { Controller, Get, Inject, Query, Req } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, listAudit, principalOf, sessionsOf } from '@muster/access';
+import { AuditEntry, AuditList, AuditQuery } from '@muster/contracts';
+import { type AuditEntryEntity, Database } from '@muster/database';
+import { pageOf, paginate } from '@muster/platform';
+import type { FastifyRequest } from 'fastify';
+
+@ApiTags('Audit')
+@Controller('/api/audit')
+export class AuditController {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'Read the audit trail, newest first',
+    access: sessionsOf('admin'),
+    answer: AuditList,
+    errors: ['invalid_payload'],
+  })
+  async list(@Req() request: FastifyRequest, @Query() query: AuditQuery): Promise<AuditList> {
+    const page = pageOf(query, 1);
+    const rows = await listAudit(this.database, principalOf(request).organizationId, query, page);
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { entries: items.map(presentEntry), nextCursor };
+  }
+}
+
+function presentEntry(entry: AuditEntryEntity): AuditEntry {
+  const { actorKind: kind, actorId: id, actorEmail } = entry;
+  return {
+    id: entry.id,
+    at: entry.at.toISOString(),
+    actor: { kind, id, ...(actorEmail ? { email: actorEmail } : {}) },
+    action: entry.action,
+    target: { type: entry.targetType, id: entry.targetId },
+    changes: entry.changes,
+    requestId: entry.requestId,
+  };
+}

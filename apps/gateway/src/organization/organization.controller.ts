@@ -1,0 +1,90 @@
+import { Body, Controller, Get, Headers, Inject, Patch, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import {
+  Endpoint,
+  Mutations,
+  principalOf,
+  readSettings,
+  sessionsAndKeysOf,
+  sessionsOf,
+  type SettingsRow,
+  signingSecretsOf,
+  updateSettings,
+} from '@muster/access';
+import { OrganizationSettings, SigningSecret, UpdateOrganizationSettingsBody } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { etagOf } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+@ApiTags('Organization')
+@Controller('/api/organization')
+export class OrganizationController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(KeyRing) private readonly ring: KeyRing,
+  ) {}
+
+  @Get('/settings')
+  @Endpoint({
+    summary: 'Read the organization’s settings',
+    access: sessionsAndKeysOf('viewer'),
+    answer: OrganizationSettings,
+    etag: 'read',
+  })
+  async settings(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<OrganizationSettings> {
+    const settings = await readSettings(this.database, principalOf(request).organizationId);
+    void reply.header('etag', etagOf(settings.revision));
+    return presentSettings(settings);
+  }
+
+  @Patch('/settings')
+  @Endpoint({
+    summary: 'Change the organization’s settings',
+    access: sessionsOf('admin'),
+    body: UpdateOrganizationSettingsBody,
+    answer: OrganizationSettings,
+    etag: 'change',
+  })
+  update(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() body: UpdateOrganizationSettingsBody,
+    @Headers('if-match') ifMatch: string | undefined,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      const settings = await updateSettings(tx, caller, body, ifMatch);
+      return { body: presentSettings(settings), etag: etagOf(settings.revision) };
+    });
+  }
+
+  @Get('/signing-secret')
+  @Endpoint({
+    summary: 'Show the secret that signs callbacks and calls',
+    access: sessionsOf('admin'),
+    answer: SigningSecret,
+  })
+  signingSecret(@Req() request: FastifyRequest): SigningSecret {
+    const [active] = signingSecretsOf(this.ring, principalOf(request).organizationId);
+    return { signingSecret: active! };
+  }
+}
+
+function presentSettings(row: SettingsRow): OrganizationSettings {
+  return {
+    vmAutoWakeOnJob: row.vmAutoWakeOnJob,
+    autoStopEnabled: row.autoStopEnabled,
+    idleStopMinutes: row.idleStopMinutes,
+    maxConcurrentRuns: row.maxConcurrentRuns,
+    monthlyRunLimit: row.monthlyRunLimit,
+    monthlySpendLimitUsd: row.monthlySpendLimitUsd,
+    laborRateUsdPerHour: row.laborRateUsdPerHour,
+    minutesSavedPerClaim: row.minutesSavedPerClaim,
+    hourlyComputeUsd: row.hourlyComputeUsd,
+    timezone: row.timezone,
+  };
+}

@@ -1,0 +1,121 @@
+import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import {
+  createUser,
+  Endpoint,
+  findUser,
+  listUsers,
+  Mutations,
+  principalOf,
+  sessionsOf,
+  updateUser,
+} from '@muster/access';
+import { CreateUserBody, PageQuery, UpdateUserBody, User, UserList } from '@muster/contracts';
+import { Database, type UserEntity } from '@muster/database';
+import { pageOf, paginate } from '@muster/platform';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+@ApiTags('Users')
+@Controller('/api/users')
+export class UsersController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List the organization’s users',
+    access: sessionsOf('viewer'),
+    answer: UserList,
+    errors: ['invalid_payload'],
+  })
+  async list(@Req() request: FastifyRequest, @Query() query: PageQuery): Promise<UserList> {
+    const page = pageOf(query, 1);
+    const rows = await listUsers(this.database, principalOf(request).organizationId, page);
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { users: items.map(presentUser), nextCursor };
+  }
+
+  @Post()
+  @Endpoint({
+    summary: 'Make a user',
+    access: sessionsOf('admin'),
+    body: CreateUserBody,
+    answer: User,
+    status: 201,
+    errors: ['conflict'],
+    idempotent: true,
+  })
+  create(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() body: CreateUserBody,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      const user = await createUser(tx, caller, body);
+      return { body: presentUser(user), location: `/api/users/${user.id}` };
+    });
+  }
+
+  @Get('/:id')
+  @Endpoint({
+    summary: 'Read a user',
+    access: sessionsOf('viewer'),
+    answer: User,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  async read(@Req() request: FastifyRequest, @Param('id') id: string): Promise<User> {
+    return presentUser(await findUser(this.database, principalOf(request).organizationId, id));
+  }
+
+  @Patch('/:id')
+  @Endpoint({
+    summary: 'Change a user',
+    description: 'A new password, or disabling the account, ends its sessions.',
+    access: sessionsOf('admin'),
+    body: UpdateUserBody,
+    answer: User,
+    errors: ['not_found', 'conflict'],
+  })
+  update(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+    @Body() body: UpdateUserBody,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => ({
+      body: presentUser(await updateUser(tx, caller, id, body)),
+    }));
+  }
+
+  @Delete('/:id')
+  @Endpoint({
+    summary: 'Disable a user',
+    description: 'The account stays, for what it did; PATCH with disabled false opens it again.',
+    access: sessionsOf('admin'),
+    status: 204,
+    errors: ['invalid_payload', 'not_found', 'conflict'],
+  })
+  disable(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      await updateUser(tx, caller, id, { disabled: true });
+      return { body: undefined };
+    });
+  }
+}
+
+export function presentUser(user: UserEntity): User {
+  return {
+    id: user.id,
+    email: user.email,
+    role: user.role,
+    disabled: user.disabled,
+    createdAt: user.createdAt.toISOString(),
+    lastSignInAt: user.lastSignInAt?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,68 @@
+import { Body, Controller, Delete, Get, Inject, Param, Put, Query, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { deleteSecret, Endpoint, listSecrets, Mutations, principalOf, putSecret, sessionsOf } from '@muster/access';
+import { PageQuery, PutSecretBody, Secret, SecretList } from '@muster/contracts';
+import { Database, type VaultSecretEntity } from '@muster/database';
+import { pageOf, paginate } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+@ApiTags('Vault')
+@Controller('/api/vault')
+export class VaultController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(KeyRing) private readonly ring: KeyRing,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List the secrets, names and dates only',
+    access: sessionsOf('admin'),
+    answer: SecretList,
+    errors: ['invalid_payload'],
+  })
+  async list(@Req() request: FastifyRequest, @Query() query: PageQuery): Promise<SecretList> {
+    const page = pageOf(query, 1);
+    const rows = await listSecrets(this.database, principalOf(request).organizationId, page);
+    const { items, nextCursor } = paginate(rows, page, ({ key }) => [key]);
+    return { secrets: items.map(presentSecret), nextCursor };
+  }
+
+  @Put('/:key')
+  @Endpoint({
+    summary: 'Set a secret',
+    description: 'Scripts that name the key find the value as an environment variable of that name.',
+    access: sessionsOf('admin'),
+    body: PutSecretBody,
+    answer: Secret,
+  })
+  put(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('key') key: string,
+    @Body() { value }: PutSecretBody,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => ({
+      body: presentSecret(await putSecret(tx, this.ring, caller, key, value)),
+    }));
+  }
+
+  @Delete('/:key')
+  @Endpoint({ summary: 'Delete a secret', access: sessionsOf('admin'), status: 204, errors: ['not_found'] })
+  delete(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('key') key: string,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      await deleteSecret(tx, caller, key);
+      return { body: undefined };
+    });
+  }
+}
+
+function presentSecret({ key, createdAt, updatedAt }: VaultSecretEntity): Secret {
+  return { key, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+}

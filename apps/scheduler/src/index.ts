@@ -1,0 +1,2 @@
+export { SchedulerConfig } from './scheduler.config';
+export { SchedulerModule } from './scheduler.module';

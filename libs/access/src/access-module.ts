@@ -1,0 +1,13 @@
+import { Global, Module } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { Authenticator } from './authentication/authenticator';
+import { AccessGuard } from './requests/access-guard';
+import { Mutations } from './requests/mutations';
+
+/** Puts the guard in front of every route of the process. */
+@Global()
+@Module({
+  providers: [Authenticator, Mutations, { provide: APP_GUARD, useClass: AccessGuard }],
+  exports: [Authenticator, Mutations],
+})
+export class AccessModule {}

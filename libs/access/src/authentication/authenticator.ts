@@ -1,0 +1,94 @@
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Database, PostgresListener } from '@muster/database';
+import { Clock } from '@muster/platform';
+import type { KeyPrincipal, Principal, UserPrincipal } from '../principal';
+import { accessChanged, accessChannel } from './access-news';
+import { apiKeyIdOf, sameText, sessionIdOf, sha256 } from './credentials';
+import { type Loaded, loadApiKey, loadSession, noteUse } from './load-principal';
+
+const rememberMs = 30_000;
+const noteUseEveryMs = 60_000;
+/** A session that nobody used for this long is over. */
+export const sessionIdleMs = 24 * 3_600_000;
+
+interface Remembered {
+  loaded: Loaded<Principal> | null;
+  until: number;
+}
+
+/**
+ * Turns a credential into a principal. What it read it remembers for a moment, so that most requests cost no query;
+ * it forgets all of it when any process changes access, and remembers nothing while it could not hear of that.
+ */
+@Injectable()
+export class Authenticator implements OnApplicationShutdown {
+  private readonly logger = new Logger(Authenticator.name);
+  private readonly remembered = new Map<string, Remembered>();
+  private generation = 0;
+  private readonly forget = () => {
+    this.generation += 1;
+    this.remembered.clear();
+  };
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(PostgresListener) private readonly listener: PostgresListener,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {
+    listener.listen(accessChannel, { heard: this.forget, lost: this.forget });
+    accessChanged.on('changed', this.forget);
+  }
+
+  onApplicationShutdown(): void {
+    accessChanged.off('changed', this.forget);
+  }
+
+  async byApiKey(key: string): Promise<KeyPrincipal | null> {
+    const id = apiKeyIdOf(key);
+    return id ? this.resolve(`key:${id}`, key, () => loadApiKey(this.database, id)) : null;
+  }
+
+  async bySession(token: string): Promise<UserPrincipal | null> {
+    const id = sessionIdOf(token);
+    const principal = id ? await this.resolve(`session:${id}`, token, () => loadSession(this.database, id)) : null;
+    return principal;
+  }
+
+  private async resolve<P extends Principal>(
+    name: string,
+    secret: string,
+    load: () => Promise<Loaded<P> | null>,
+  ): Promise<P | null> {
+    const loaded = (await this.recall(name, load)) as Loaded<P> | null;
+    if (!loaded || !sameText(loaded.secretHash, sha256(secret))) return null;
+    const now = this.clock.now();
+    if (loaded.expiresAt && loaded.expiresAt <= now) return null;
+    if (loaded.principal.kind === 'user' && loaded.usedAt && now.getTime() - loaded.usedAt.getTime() > sessionIdleMs) {
+      return null;
+    }
+    this.noteUse(loaded, now);
+    return loaded.principal;
+  }
+
+  private async recall(name: string, load: () => Promise<Loaded<Principal> | null>): Promise<Loaded<Principal> | null> {
+    const now = Date.now();
+    const known = this.remembered.get(name);
+    if (known && known.until > now && this.listener.connected) return known.loaded;
+    const generation = this.generation;
+    const loaded = await load();
+    // What was read before a change must not be remembered after it.
+    if (generation === this.generation && this.listener.connected) {
+      if (this.remembered.size >= 10_000) this.remembered.clear();
+      this.remembered.set(name, { loaded, until: now + rememberMs });
+    }
+    return loaded;
+  }
+
+  private noteUse(loaded: Loaded<Principal>, now: Date): void {
+    if (loaded.usedAt && now.getTime() - loaded.usedAt.getTime() < noteUseEveryMs) return;
+    loaded.usedAt = now;
+    noteUse(this.database, loaded.principal, now).catch((error: Error) => {
+      this.logger.debug?.(`use not noted: ${error.message}`);
+    });
+  }
+}

@@ -1,0 +1,47 @@
+import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { hash, verify } from '@node-rs/argon2';
+
+const apiKeyPattern = /^msk_([a-z0-9]{8,32})_[A-Za-z0-9_-]{16,256}$/;
+const sessionPattern = /^mse_([0-9a-f-]{36})_[A-Za-z0-9_-]{32,64}$/;
+
+/** A new API key: the id may be shown, the whole is shown once. */
+export function newApiKey(): { id: string; secret: string } {
+  const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
+  const id = Array.from({ length: 12 }, () => letters[randomInt(letters.length)]).join('');
+  return { id, secret: `msk_${id}_${randomBytes(32).toString('base64url')}` };
+}
+
+export function newSessionToken(id: string): string {
+  return `mse_${id}_${randomBytes(32).toString('base64url')}`;
+}
+
+export function apiKeyIdOf(key: string): string | null {
+  return apiKeyPattern.exec(key)?.[1] ?? null;
+}
+
+export function sessionIdOf(token: string): string | null {
+  return sessionPattern.exec(token)?.[1] ?? null;
+}
+
+/** Enough for secrets that are random; passwords go through argon2. */
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+export function sameText(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+export function hashPassword(password: string): Promise<string> {
+  return hash(password);
+}
+
+let nobody: Promise<string> | undefined;
+
+/** Takes as long for an account that does not exist, so that an answer's time tells nothing. */
+export async function checkPassword(password: string, passwordHash: string | undefined): Promise<boolean> {
+  nobody ??= hash(randomBytes(16).toString('hex'));
+  const matches = await verify(passwordHash ?? (await nobody), password).catch(() => false);
+  return matches && passwordHash !== undefined;
+}

@@ -1,0 +1,102 @@
+import type { ApiKeyScope, Role } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import type { KeyPrincipal, UserPrincipal } from '../principal';
+
+export interface Loaded<P> {
+  principal: P;
+  secretHash: string;
+  expiresAt: Date | null;
+  /** Since this, its last use has not been written down. */
+  usedAt: Date | null;
+}
+
+interface SessionRow {
+  secret_hash: string;
+  expires_at: Date;
+  last_seen_at: Date;
+  user_id: string;
+  email: string;
+  role: Role;
+  home_organization_id: string;
+  organization_id: string;
+  organization_name: string;
+}
+
+/** A session of a user who may still sign in. */
+export async function loadSession(database: Database, id: string): Promise<Loaded<UserPrincipal> | null> {
+  const [row] = await database.query<SessionRow>(
+    'system',
+    `SELECT s.secret_hash, s.expires_at, s.last_seen_at, u.id AS user_id, u.email, u.role,
+            u.organization_id AS home_organization_id, o.id AS organization_id, o.name AS organization_name
+     FROM user_session s
+     JOIN app_user u ON u.id = s.user_id AND NOT u.disabled
+     JOIN organization o ON o.id =
+       CASE WHEN u.role = 'super_admin' THEN COALESCE(s.override_organization_id, u.organization_id)
+            ELSE u.organization_id END
+     WHERE s.id = $1`,
+    [id],
+    'load_session',
+  );
+  if (!row) return null;
+  return {
+    secretHash: row.secret_hash,
+    expiresAt: row.expires_at,
+    usedAt: row.last_seen_at,
+    principal: {
+      kind: 'user',
+      id: row.user_id,
+      email: row.email,
+      role: row.role,
+      sessionId: id,
+      organizationId: row.organization_id,
+      organizationName: row.organization_name,
+      homeOrganizationId: row.home_organization_id,
+    },
+  };
+}
+
+interface KeyRow {
+  secret_hash: string;
+  expires_at: Date | null;
+  last_used_at: Date | null;
+  scope: ApiKeyScope;
+  agent_id: string | null;
+  organization_id: string;
+  organization_name: string;
+}
+
+export async function loadApiKey(database: Database, id: string): Promise<Loaded<KeyPrincipal> | null> {
+  const [row] = await database.query<KeyRow>(
+    'system',
+    `SELECT k.secret_hash, k.expires_at, k.last_used_at, k.scope, k.agent_id, k.organization_id,
+            o.name AS organization_name
+     FROM api_key k JOIN organization o ON o.id = k.organization_id
+     WHERE k.id = $1`,
+    [id],
+    'load_api_key',
+  );
+  if (!row) return null;
+  return {
+    secretHash: row.secret_hash,
+    expiresAt: row.expires_at,
+    usedAt: row.last_used_at,
+    principal: {
+      kind: 'api_key',
+      id,
+      scope: row.scope,
+      agentId: row.agent_id,
+      role: 'member',
+      organizationId: row.organization_id,
+      organizationName: row.organization_name,
+    },
+  };
+}
+
+/** Writes down that a credential was used, at most once a minute and never in the way of its request. */
+export async function noteUse(database: Database, principal: UserPrincipal | KeyPrincipal, now: Date): Promise<void> {
+  const [sql, id] =
+    principal.kind === 'user'
+      ? ['UPDATE user_session SET last_seen_at = $2 WHERE id = $1 AND last_seen_at < $2', principal.sessionId]
+      : ['UPDATE api_key SET last_used_at = $2 WHERE id = $1', principal.id];
+  await database.query('system', sql, [id, now]);
+}

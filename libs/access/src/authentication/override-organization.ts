@@ -1,0 +1,31 @@
+import { AppError } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { audit } from '../audit/audit';
+import type { UserPrincipal } from '../principal';
+import { announceAccessChange } from './access-news';
+
+/** A super_admin looks at another organization for the rest of the session; null returns to the own one. */
+export async function overrideOrganization(
+  tx: Transaction,
+  caller: UserPrincipal,
+  organizationId: string | null,
+): Promise<{ id: string; name: string }> {
+  const wanted = organizationId ?? caller.homeOrganizationId;
+  const [organization] = await tx.query<{ id: string; name: string }>(
+    'SELECT id, name FROM organization WHERE id = $1',
+    [wanted],
+  );
+  if (!organization) throw new AppError('not_found', { detail: 'There is no such organization.' });
+  await tx.execute('UPDATE user_session SET override_organization_id = $2 WHERE id = $1', [
+    caller.sessionId,
+    wanted === caller.homeOrganizationId ? null : wanted,
+  ]);
+  await announceAccessChange(tx);
+  await audit(tx, caller, {
+    action: 'session.override_organization',
+    target: { type: 'organization', id: wanted },
+    organizationId: wanted,
+    changes: { organizationId: [caller.organizationId, wanted] },
+  });
+  return organization;
+}

@@ -1,0 +1,80 @@
+import { type Database, lock, UserEntity } from '@muster/database';
+import { newId } from '@muster/platform';
+import type { Actor } from './audit/audit';
+import { apiKeyIdOf } from './authentication/credentials';
+import { insertApiKey } from './api-keys/api-keys';
+import { insertOrganization } from './organizations/organizations';
+import { insertUser } from './users/users';
+
+export interface BootstrapInput {
+  organization: string;
+  adminEmail?: string;
+  adminPassword?: string;
+  superAdminEmail?: string;
+  superAdminPassword?: string;
+  apiKey?: string;
+  workerKey?: string;
+}
+
+/** What is wrong with the given values, each fault named by its variable. */
+export function bootstrapFaults(input: BootstrapInput): string[] {
+  const pairs = [
+    ['BOOTSTRAP_ADMIN_EMAIL', input.adminEmail, 'BOOTSTRAP_ADMIN_PASSWORD', input.adminPassword],
+    ['BOOTSTRAP_SUPER_ADMIN_EMAIL', input.superAdminEmail, 'BOOTSTRAP_SUPER_ADMIN_PASSWORD', input.superAdminPassword],
+  ] as const;
+  const keys = [
+    ['BOOTSTRAP_API_KEY', input.apiKey],
+    ['BOOTSTRAP_WORKER_KEY', input.workerKey],
+  ] as const;
+  return [
+    ...pairs
+      .filter(([, email, , password]) => Boolean(email) !== Boolean(password))
+      .map(([emailName, , passwordName]) => `${emailName} and ${passwordName} belong together`),
+    ...pairs
+      .filter(([, , , password]) => password !== undefined && password.length < 8)
+      .map(([, , passwordName]) => `${passwordName} must have at least 8 characters`),
+    ...keys
+      .filter(([, key]) => key !== undefined && apiKeyIdOf(key) === null)
+      .map(([name]) => `${name} must have the form msk_<id>_<secret>, its id 8 to 32 of a-z and 0-9`),
+  ];
+}
+
+/** The first organization, where there is none. Answers whether it made one; any number of processes may try at once. */
+export async function bootstrapOrganization(database: Database, input: BootstrapInput): Promise<boolean> {
+  const faults = bootstrapFaults(input);
+  if (faults.length) throw new Error(faults.join('; '));
+  return database.transaction('system', async (tx) => {
+    await lock(tx, 'bootstrap');
+    const [existing] = await tx.query('SELECT id FROM organization LIMIT 1');
+    if (existing) return false;
+    const organizationId = newId();
+    const actor: Actor = { kind: 'system', id: 'bootstrap', organizationId };
+    await insertOrganization(tx, actor, { id: organizationId, name: input.organization });
+    if (input.adminEmail) {
+      await insertUser(tx, actor, {
+        organizationId,
+        email: input.adminEmail,
+        password: input.adminPassword!,
+        role: 'admin',
+      });
+    }
+    if (
+      input.superAdminEmail &&
+      !(await tx.manager.existsBy(UserEntity, { email: input.superAdminEmail.toLowerCase() }))
+    ) {
+      await insertUser(tx, actor, {
+        organizationId,
+        email: input.superAdminEmail,
+        password: input.superAdminPassword!,
+        role: 'super_admin',
+      });
+    }
+    for (const [name, scope, given] of [
+      ['bootstrap', 'api', input.apiKey],
+      ['bootstrap worker', 'worker', input.workerKey],
+    ] as const) {
+      if (given) await insertApiKey(tx, actor, { organizationId, name, scope, agentId: null, expiresAt: null, given });
+    }
+    return true;
+  });
+}

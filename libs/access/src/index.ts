@@ -1,0 +1,29 @@
+export { AccessModule } from './access-module';
+export { createApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-keys/api-keys';
+export { type Actor, audit, type AuditRecord, changesBetween } from './audit/audit';
+export { listAudit } from './audit/list-audit';
+export { announceAccessChange } from './authentication/access-news';
+export { newApiKey } from './authentication/credentials';
+export { logIn, type LoginParts } from './authentication/log-in';
+export { logOut } from './authentication/log-out';
+export { overrideOrganization } from './authentication/override-organization';
+export { bootstrapFaults, type BootstrapInput, bootstrapOrganization } from './bootstrap-organization';
+export {
+  createOrganization,
+  findOrganization,
+  listOrganizations,
+  updateOrganization,
+} from './organizations/organizations';
+export { readSettings, type SettingsRow, updateSettings } from './organizations/settings';
+export type { KeyPrincipal, Principal, UserPrincipal } from './principal';
+export { purgeExpired } from './purge-expired';
+export { principalOf } from './requests/access-guard';
+export { type AccessRule, anyone, sessionsAndKeysOf, sessionsOf, workers } from './requests/access-rule';
+export { Endpoint, type EndpointOptions } from './requests/endpoint';
+export { type MutationOptions, type MutationResult, Mutations } from './requests/mutations';
+export { requireSameOrigin } from './requests/same-origin';
+export { clearSessionCookie, setSessionCookie } from './requests/session-cookie';
+export { sign, signatureHeader, type Verdict, verify } from './signing/signature';
+export { signingSecretsOf } from './signing/signing-secrets';
+export { createUser, findUser, listUsers, updateUser } from './users/users';
+export { deleteSecret, listSecrets, putSecret, resolveSecrets, rewrapSecrets } from './vault/secrets';

@@ -1,0 +1,86 @@
+import { AppError, type CreateOrganizationBody, type UpdateOrganizationBody } from '@muster/contracts';
+import {
+  type Database,
+  OrganizationEntity,
+  OrganizationSettingsEntity,
+  type Transaction,
+  type UserEntity,
+} from '@muster/database';
+import { newId, type Page } from '@muster/platform';
+import { type Actor, audit, changesBetween } from '../audit/audit';
+import { announceAccessChange } from '../authentication/access-news';
+import type { Principal } from '../principal';
+import { insertUser } from '../users/users';
+
+export function listOrganizations(database: Database, page: Page): Promise<OrganizationEntity[]> {
+  return database.transaction('system', (tx) => {
+    const organizations = tx.manager
+      .createQueryBuilder(OrganizationEntity, 'o')
+      .orderBy('o.id')
+      .limit(page.limit + 1);
+    if (page.after) organizations.where('o.id > :after', { after: page.after[0] });
+    return organizations.getMany();
+  });
+}
+
+export function findOrganization(database: Database, id: string): Promise<OrganizationEntity> {
+  return database.transaction('system', (tx) => loadOrganization(tx, id));
+}
+
+/** An organization with its settings and the admin who runs it. */
+export async function createOrganization(
+  tx: Transaction,
+  actor: Actor | Principal,
+  { name, adminEmail, adminPassword }: CreateOrganizationBody,
+): Promise<{ organization: OrganizationEntity; admin: UserEntity }> {
+  const organization = await insertOrganization(tx, actor, { id: newId(), name });
+  const admin = await insertUser(tx, actor, {
+    organizationId: organization.id,
+    email: adminEmail,
+    password: adminPassword,
+    role: 'admin',
+  });
+  return { organization, admin };
+}
+
+export async function insertOrganization(
+  tx: Transaction,
+  actor: Actor | Principal,
+  { id, name }: { id: string; name: string },
+): Promise<OrganizationEntity> {
+  await tx.manager.insert(OrganizationEntity, { id, name });
+  await tx.manager.insert(OrganizationSettingsEntity, { organizationId: id });
+  await audit(tx, actor, {
+    action: 'organization.create',
+    target: { type: 'organization', id },
+    changes: { name },
+    organizationId: id,
+  });
+  return tx.manager.findOneByOrFail(OrganizationEntity, { id });
+}
+
+/** Renames or suspends. A suspended organization reads and launches nothing: the billing gate is closed. */
+export async function updateOrganization(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  change: UpdateOrganizationBody,
+): Promise<OrganizationEntity> {
+  const before = await loadOrganization(tx, id);
+  const after = { name: change.name ?? before.name, suspended: change.suspended ?? before.suspended };
+  await tx.manager.update(OrganizationEntity, { id }, after);
+  await announceAccessChange(tx);
+  await audit(tx, caller, {
+    action: after.suspended && !before.suspended ? 'organization.suspend' : 'organization.update',
+    target: { type: 'organization', id },
+    changes: changesBetween(before, after),
+    organizationId: id,
+  });
+  return { ...before, ...after };
+}
+
+async function loadOrganization(tx: Transaction, id: string): Promise<OrganizationEntity> {
+  const organization = await tx.manager.findOneBy(OrganizationEntity, { id });
+  if (!organization) throw new AppError('not_found', { detail: 'There is no such organization.' });
+  return organization;
+}

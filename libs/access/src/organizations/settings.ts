@@ -1,0 +1,75 @@
+import { AppError, type UpdateOrganizationSettingsBody } from '@muster/contracts';
+import { type Database, OrganizationSettingsEntity, type Transaction } from '@muster/database';
+import { etagOf, requireMatch } from '@muster/platform';
+import { audit, changesBetween } from '../audit/audit';
+import type { Principal } from '../principal';
+
+export interface SettingsRow {
+  revision: number;
+  vmAutoWakeOnJob: boolean;
+  autoStopEnabled: boolean;
+  idleStopMinutes: number;
+  maxConcurrentRuns: number | null;
+  monthlyRunLimit: number | null;
+  monthlySpendLimitUsd: number | null;
+  laborRateUsdPerHour: number;
+  minutesSavedPerClaim: number;
+  hourlyComputeUsd: number;
+  timezone: string;
+}
+
+/** One round trip: it is read with every launch. */
+export async function readSettings(database: Database, organizationId: string): Promise<SettingsRow> {
+  const [row] = await database.query<SettingsRow>(
+    { organizationId },
+    `SELECT revision, vm_auto_wake_on_job AS "vmAutoWakeOnJob", auto_stop_enabled AS "autoStopEnabled",
+            idle_stop_minutes AS "idleStopMinutes", max_concurrent_runs AS "maxConcurrentRuns",
+            monthly_run_limit AS "monthlyRunLimit", monthly_spend_limit_usd AS "monthlySpendLimitUsd",
+            labor_rate_usd_per_hour AS "laborRateUsdPerHour", minutes_saved_per_claim AS "minutesSavedPerClaim",
+            hourly_compute_usd AS "hourlyComputeUsd", timezone
+     FROM organization_settings WHERE organization_id = $1`,
+    [organizationId],
+    'read_settings',
+  );
+  if (!row) throw new AppError('not_found', { detail: 'The organization is gone.' });
+  return row;
+}
+
+export async function updateSettings(
+  tx: Transaction,
+  caller: Principal,
+  change: UpdateOrganizationSettingsBody,
+  ifMatch: string | undefined,
+): Promise<SettingsRow> {
+  const { organizationId } = caller;
+  if (change.timezone !== undefined) requireTimezone(change.timezone);
+  const before = await tx.manager.findOneOrFail(OrganizationSettingsEntity, {
+    where: { organizationId },
+    lock: { mode: 'pessimistic_write' },
+  });
+  requireMatch(ifMatch, etagOf(before.revision));
+  const changes = changesBetween<SettingsRow>(before, change);
+  const after = { ...before, ...definedOf(change), revision: before.revision + 1, updatedAt: new Date() };
+  await tx.manager.update(OrganizationSettingsEntity, { organizationId }, after);
+  await audit(tx, caller, {
+    action: 'organization.update_settings',
+    target: { type: 'organization', id: organizationId },
+    changes,
+  });
+  return after;
+}
+
+function definedOf<T extends object>(value: T): Partial<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Partial<T>;
+}
+
+function requireTimezone(timezone: string): void {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: timezone });
+  } catch {
+    throw new AppError('invalid_payload', {
+      detail: `${timezone} is not an IANA time zone.`,
+      errors: [{ field: 'timezone', message: 'timezone must be an IANA time zone such as America/Chicago' }],
+    });
+  }
+}

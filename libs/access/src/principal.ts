@@ -1,0 +1,29 @@
+import type { ApiKeyScope, Role } from '@muster/contracts';
+
+/** A person with a session. */
+export interface UserPrincipal {
+  kind: 'user';
+  id: string;
+  email: string;
+  role: Role;
+  sessionId: string;
+  /** The organization that every request is about: the own one, or a super_admin's override. */
+  organizationId: string;
+  organizationName: string;
+  homeOrganizationId: string;
+}
+
+/** A program with a key. */
+export interface KeyPrincipal {
+  kind: 'api_key';
+  id: string;
+  scope: ApiKeyScope;
+  /** A key that is bound to an agent acts for it alone. */
+  agentId: string | null;
+  /** An api key works with a member's rights; a worker key reports and takes commands. */
+  role: Role;
+  organizationId: string;
+  organizationName: string;
+}
+
+export type Principal = UserPrincipal | KeyPrincipal;

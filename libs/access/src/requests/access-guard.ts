@@ -1,0 +1,70 @@
+import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { AppError } from '@muster/contracts';
+import { BaseConfig, describeContext, rateHeaders, RateLimiter, type RatePolicy } from '@muster/platform';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Authenticator } from '../authentication/authenticator';
+import type { Principal } from '../principal';
+import { admit } from './access-rule';
+import { ENDPOINT, type EndpointOptions } from './endpoint';
+import { requireSameOrigin } from './same-origin';
+import { readSessionCookie } from './session-cookie';
+
+const principals = new WeakMap<FastifyRequest, Principal>();
+
+/** Who is calling; only on routes that are not open to anyone. */
+export function principalOf(request: FastifyRequest): Principal {
+  const principal = principals.get(request);
+  if (!principal) throw new AppError('unauthenticated', { detail: 'Sign in, or send an API key.' });
+  return principal;
+}
+
+/** Every route passes here: authentication, then the rate limit, then the route's own rule. */
+@Injectable()
+export class AccessGuard implements CanActivate {
+  private readonly known: RatePolicy;
+  private readonly anonymous: RatePolicy;
+
+  constructor(
+    @Inject(Authenticator) private readonly authenticator: Authenticator,
+    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(BaseConfig) private readonly config: BaseConfig,
+  ) {
+    this.known = { name: 'default', limit: config.rateLimitPerMinute, windowSeconds: 60 };
+    this.anonymous = { name: 'anonymous', limit: config.rateLimitAnonymousPerMinute, windowSeconds: 60 };
+  }
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const endpoint = Reflect.getMetadata(ENDPOINT, context.getHandler()) as EndpointOptions | undefined;
+    // A route that says nothing of itself is closed: forgetting to declare it must not open it.
+    if (!endpoint) throw new AppError('permission_denied', { detail: 'This route is not open.' });
+    if (endpoint.exempt) return true;
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    const principal = endpoint.access === 'anyone' ? null : await this.authenticate(request);
+    await this.limit(request, reply, principal);
+    if (endpoint.access === 'anyone') return true;
+    if (!principal) throw new AppError('unauthenticated', { detail: 'Sign in, or send a valid API key as x-api-key.' });
+    admit(endpoint.access, principal);
+    principals.set(request, principal);
+    describeContext({ organizationId: principal.organizationId });
+    return true;
+  }
+
+  /** A key that is sent counts, even when a cookie comes along. */
+  private async authenticate(request: FastifyRequest): Promise<Principal | null> {
+    const key = request.headers['x-api-key'];
+    if (key !== undefined) return typeof key === 'string' ? this.authenticator.byApiKey(key) : null;
+    const token = readSessionCookie(request, this.config.publicAppUrl);
+    if (!token) return null;
+    const principal = await this.authenticator.bySession(token);
+    if (principal) requireSameOrigin(request, this.config.publicAppUrl);
+    return principal;
+  }
+
+  private async limit(request: FastifyRequest, reply: FastifyReply, principal: Principal | null): Promise<void> {
+    const state = principal
+      ? await this.limiter.take(this.known, `${principal.kind}:${principal.id}`)
+      : await this.limiter.take(this.anonymous, `address:${request.ip}`);
+    void reply.headers(rateHeaders(state));
+  }
+}

@@ -1,0 +1,40 @@
+import { AppError, hasRole, type Role } from '@muster/contracts';
+import type { Principal } from '../principal';
+
+/** Who may call a route. `anyone` needs no credentials. */
+export type AccessRule = 'anyone' | { sessions: Role | null; keys: readonly ('api' | 'worker')[] };
+
+export const anyone: AccessRule = 'anyone';
+
+/** People with at least this role; a key gets 403. */
+export function sessionsOf(role: Role): AccessRule {
+  return { sessions: role, keys: [] };
+}
+
+/** People with at least this role, and api keys, which have a member's rights. */
+export function sessionsAndKeysOf(role: Role): AccessRule {
+  return { sessions: role, keys: ['api'] };
+}
+
+/** Machines. */
+export const workers: AccessRule = { sessions: null, keys: ['worker'] };
+
+/** Throws unless the rule lets the principal in. */
+export function admit(rule: AccessRule, principal: Principal): void {
+  if (rule === 'anyone') return;
+  if (principal.kind === 'api_key') {
+    if (!rule.keys.includes(principal.scope)) {
+      const needed = rule.keys.length ? `a key of scope ${rule.keys.join(' or ')}` : 'a signed-in person';
+      throw denied(`This needs ${needed}.`);
+    }
+    if (principal.scope === 'worker') return;
+  } else if (rule.sessions === null) {
+    throw denied(`This needs a key of scope ${rule.keys.join(' or ')}.`);
+  }
+  const needed = rule.sessions;
+  if (needed && !hasRole(principal.role, needed)) throw denied(`This needs the role ${needed}.`);
+}
+
+function denied(detail: string): AppError {
+  return new AppError('permission_denied', { detail });
+}

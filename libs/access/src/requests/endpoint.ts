@@ -1,0 +1,117 @@
+import { applyDecorators, HttpCode, SetMetadata } from '@nestjs/common';
+import {
+  ApiBody,
+  ApiExtension,
+  ApiHeader,
+  ApiOperation,
+  ApiResponse,
+  ApiSecurity,
+  getSchemaPath,
+} from '@nestjs/swagger';
+import { type ErrorCode, errorTable, Problem } from '@muster/contracts';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { AccessRule } from './access-rule';
+
+export interface EndpointOptions {
+  summary: string;
+  description?: string;
+  access: AccessRule;
+  /** The class of the answer's body; none means an empty answer. */
+  answer?: new () => object;
+  /** 200 unless said. */
+  status?: 200 | 201 | 202 | 204;
+  /** What can go wrong beyond what every route of its kind shares. */
+  errors?: ErrorCode[];
+  /** The request's body, where it has one. */
+  body?: new () => object;
+  /** Takes an Idempotency-Key: the effect and its answer are stored together for a day. */
+  idempotent?: boolean;
+  /** Answers an ETag; a change takes If-Match. */
+  etag?: 'read' | 'change';
+  /** No rate limit and no timeout: for probes. */
+  exempt?: boolean;
+  /** Keeps the exact bytes of the body for a signature. */
+  rawBody?: boolean;
+}
+
+export const ENDPOINT = 'muster:endpoint';
+
+/** Says once what a route is: who may call it, what it answers, and how it can fail, for the guard and the document. */
+export function Endpoint(options: EndpointOptions): MethodDecorator {
+  const { summary, description, access, answer, status = 200, body, idempotent, etag, exempt, rawBody } = options;
+  return applyDecorators(
+    SetMetadata(ENDPOINT, options),
+    HttpCode(status),
+    ApiOperation({ summary, description }),
+    ApiExtension('x-access', access),
+    ...(access === 'anyone' ? [] : securityOf(access)),
+    ...(body ? [ApiBody({ type: body, required: true })] : []),
+    ApiResponse({
+      status,
+      description: statusText[status],
+      ...(answer ? { type: answer } : {}),
+      headers: {
+        'X-Request-Id': { description: "The request's id, given or made.", schema: { type: 'string' } },
+        ...(etag ? { ETag: { description: "The resource's revision.", schema: { type: 'string' } } } : {}),
+        ...(status === 201 || status === 202
+          ? { Location: { description: 'Where to read it.', schema: { type: 'string' } } }
+          : {}),
+      },
+    }),
+    ...problemsOf(errorsOf(options)),
+    ...(idempotent
+      ? [
+          ApiHeader({
+            name: 'Idempotency-Key',
+            required: false,
+            description: 'Repeats of the request with the same key answer the first answer, for 24 hours.',
+            schema: { type: 'string', minLength: 1, maxLength: 255 },
+          }),
+        ]
+      : []),
+    ...(etag === 'change'
+      ? [
+          ApiHeader({
+            name: 'If-Match',
+            required: false,
+            description: 'Changes only the revision with this ETag.',
+            schema: { type: 'string' },
+          }),
+        ]
+      : []),
+    RouteConfig({ noTimeout: exempt ?? false, rawBody: rawBody ?? false }),
+  );
+}
+
+const statusText = { 200: 'Done', 201: 'Created', 202: 'Accepted', 204: 'Done, nothing to say' };
+
+function securityOf({ sessions, keys }: Exclude<AccessRule, 'anyone'>) {
+  return [...(sessions ? [ApiSecurity('session')] : []), ...(keys.length ? [ApiSecurity('apiKey')] : [])];
+}
+
+function errorsOf({ access, body, errors = [], idempotent, etag, exempt }: EndpointOptions): ErrorCode[] {
+  return [
+    ...(access === 'anyone' ? [] : (['unauthenticated', 'permission_denied'] as const)),
+    ...(body ? (['invalid_payload', 'payload_too_large', 'unsupported_media_type'] as const) : []),
+    ...(idempotent ? (['idempotency_key_reused', 'idempotency_key_in_flight'] as const) : []),
+    ...(etag === 'change' ? (['precondition_failed'] as const) : []),
+    ...(exempt ? [] : (['rate_limited', 'service_unavailable'] as const)),
+    ...errors,
+  ];
+}
+
+/** One answer for each status, naming its codes. */
+function problemsOf(codes: ErrorCode[]) {
+  const statuses = new Map<number, ErrorCode[]>();
+  for (const code of new Set(codes)) {
+    const { status } = errorTable[code];
+    statuses.set(status, [...(statuses.get(status) ?? []), code]);
+  }
+  return [...statuses].map(([status, list]) =>
+    ApiResponse({
+      status,
+      description: list.map((code) => `${errorTable[code].title} (${code})`).join('; '),
+      content: { 'application/problem+json': { schema: { $ref: getSchemaPath(Problem) } } },
+    }),
+  );
+}

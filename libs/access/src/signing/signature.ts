@@ -1,0 +1,39 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+export const signatureHeader = 'x-service-signature';
+const toleranceSeconds = 300;
+
+/** `t=<unix seconds>,v1=<hex>` over `<t>.<text>`, with one v1 for each secret while they rotate. */
+export function sign(secrets: readonly string[], text: string | Buffer, now: Date): string {
+  const t = Math.floor(now.getTime() / 1000);
+  return [`t=${t}`, ...secrets.map((secret) => `v1=${mac(secret, t, text).toString('hex')}`)].join(',');
+}
+
+export type Verdict = 'valid' | 'missing' | 'malformed' | 'expired' | 'wrong';
+
+/** Says whether any of the secrets made the signature within the tolerance, in constant time, and if not, why not. */
+export function verify(
+  secrets: readonly string[],
+  header: string | undefined,
+  text: string | Buffer,
+  now: Date,
+): Verdict {
+  if (!header) return 'missing';
+  const parts = header.split(',').map((part) => part.trim().split('='));
+  const t = Number(parts.find(([name]) => name === 't')?.[1]);
+  const given = parts.filter(([name, value]) => name === 'v1' && /^[0-9a-f]{64}$/.test(value ?? ''));
+  if (!Number.isSafeInteger(t) || given.length === 0 || given.length > 8) return 'malformed';
+  if (Math.abs(now.getTime() / 1000 - t) > toleranceSeconds) return 'expired';
+  let matches = false;
+  for (const secret of secrets) {
+    const expected = mac(secret, t, text);
+    for (const [, value] of given) {
+      if (timingSafeEqual(Buffer.from(value!, 'hex'), expected)) matches = true;
+    }
+  }
+  return matches ? 'valid' : 'wrong';
+}
+
+function mac(secret: string, t: number, text: string | Buffer): Buffer {
+  return createHmac('sha256', secret).update(`${t}.`).update(text).digest();
+}

@@ -1,0 +1,121 @@
+import { AppError, type CreateUserBody, hasRole, type Role, type UpdateUserBody } from '@muster/contracts';
+import { type Database, type Transaction, UserEntity, violatedConstraint } from '@muster/database';
+import { newId, type Page } from '@muster/platform';
+import { audit } from '../audit/audit';
+import { announceAccessChange } from '../authentication/access-news';
+import { hashPassword } from '../authentication/credentials';
+import type { Actor } from '../audit/audit';
+import type { Principal } from '../principal';
+
+export function listUsers(database: Database, organizationId: string, page: Page): Promise<UserEntity[]> {
+  return database.transaction({ organizationId }, (tx) => {
+    const users = tx.manager
+      .createQueryBuilder(UserEntity, 'u')
+      .where('u.organizationId = :organizationId', { organizationId })
+      .orderBy('u.id')
+      .limit(page.limit + 1);
+    if (page.after) users.andWhere('u.id > :after', { after: page.after[0] });
+    return users.getMany();
+  });
+}
+
+export function findUser(database: Database, organizationId: string, id: string): Promise<UserEntity> {
+  return database.transaction({ organizationId }, (tx) => loadUser(tx, organizationId, id));
+}
+
+export async function createUser(tx: Transaction, caller: Principal, body: CreateUserBody): Promise<UserEntity> {
+  requireGrantable(caller.role, body.role);
+  return insertUser(tx, caller, { ...body, organizationId: caller.organizationId });
+}
+
+/** Also for an organization's first admin, whom nobody of it can make. */
+export async function insertUser(
+  tx: Transaction,
+  actor: Actor | Principal,
+  input: CreateUserBody & { organizationId: string },
+): Promise<UserEntity> {
+  const { organizationId, role, password } = input;
+  const email = input.email.toLowerCase();
+  const id = newId();
+  const passwordHash = await hashPassword(password);
+  try {
+    await tx.manager.insert(UserEntity, { id, organizationId, email, role, passwordHash });
+  } catch (error) {
+    if (violatedConstraint(error) !== 'app_user_email_key') throw error;
+    throw new AppError('conflict', {
+      detail: 'There is an account with this email address already.',
+      errors: [{ field: 'email', message: 'email is taken' }],
+    });
+  }
+  await audit(tx, actor, {
+    action: 'user.create',
+    target: { type: 'user', id },
+    changes: { email, role },
+    organizationId,
+  });
+  return tx.manager.findOneByOrFail(UserEntity, { id });
+}
+
+/** Changes role, password or whether the account is open. What it no longer allows ends at once, sessions included. */
+export async function updateUser(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  change: UpdateUserBody,
+): Promise<UserEntity> {
+  const user = await loadUser(tx, caller.organizationId, id, 'lock');
+  if (!hasRole(caller.role, user.role)) {
+    throw new AppError('permission_denied', {
+      detail: `An account with the role ${user.role} is not yours to change.`,
+    });
+  }
+  if (change.role) requireGrantable(caller.role, change.role);
+  const role = change.role ?? user.role;
+  const disabled = change.disabled ?? user.disabled;
+  if (isWorkingAdmin(user) && (disabled || !hasRole(role, 'admin'))) await requireAnotherAdmin(tx, user);
+  const passwordHash = change.password ? await hashPassword(change.password) : user.passwordHash;
+  await tx.manager.update(UserEntity, { id }, { role, disabled, passwordHash });
+  if (change.password || (disabled && !user.disabled)) {
+    await tx.execute('DELETE FROM user_session WHERE user_id = $1', [id]);
+  }
+  await announceAccessChange(tx);
+  await audit(tx, caller, {
+    action: disabled && !user.disabled ? 'user.disable' : 'user.update',
+    target: { type: 'user', id },
+    changes: {
+      ...(role === user.role ? {} : { role: [user.role, role] }),
+      ...(disabled === user.disabled ? {} : { disabled: [user.disabled, disabled] }),
+      ...(change.password ? { passwordChanged: true } : {}),
+    },
+  });
+  return { ...user, role, disabled };
+}
+
+async function loadUser(tx: Transaction, organizationId: string, id: string, lock?: 'lock'): Promise<UserEntity> {
+  const user = await tx.manager.findOne(UserEntity, {
+    where: { id, organizationId },
+    ...(lock ? { lock: { mode: 'pessimistic_write' as const } } : {}),
+  });
+  if (!user) throw new AppError('not_found', { detail: 'There is no such user.' });
+  return user;
+}
+
+function requireGrantable(own: Role, wanted: Role): void {
+  if (hasRole(own, wanted)) return;
+  throw new AppError('permission_denied', { detail: `Only a ${wanted} makes another one.` });
+}
+
+function isWorkingAdmin(user: UserEntity): boolean {
+  return hasRole(user.role, 'admin') && !user.disabled;
+}
+
+/** An organization that nobody can administer any more could only be mended by hand. */
+async function requireAnotherAdmin(tx: Transaction, user: UserEntity): Promise<void> {
+  const others = await tx.query(
+    `SELECT id FROM app_user
+     WHERE organization_id = $1 AND id <> $2 AND role IN ('admin', 'super_admin') AND NOT disabled
+     FOR SHARE`,
+    [user.organizationId, user.id],
+  );
+  if (others.length === 0) throw new AppError('conflict', { detail: 'This is the last admin of the organization.' });
+}

@@ -1,0 +1,116 @@
+import { AppError, refusedVariableName } from '@muster/contracts';
+import { type Database, type Transaction, VaultSecretEntity } from '@muster/database';
+import type { Page } from '@muster/platform';
+import { type KeyRing, open, rewrap, seal } from '@muster/vault';
+import { audit } from '../audit/audit';
+import type { Principal } from '../principal';
+
+/** Sets a secret, new or again. The value is sealed before it reaches a statement. */
+export async function putSecret(
+  tx: Transaction,
+  ring: KeyRing,
+  caller: Principal,
+  key: string,
+  value: string,
+): Promise<VaultSecretEntity & { created: boolean }> {
+  const refused = refusedVariableName(key);
+  if (refused) {
+    throw new AppError('invalid_payload', { detail: refused, errors: [{ field: 'key', message: refused }] });
+  }
+  const { organizationId } = caller;
+  const envelope = seal(ring, placeOf(organizationId, key), value);
+  const [row] = await tx.query<{ created: boolean }>(
+    `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed)
+     VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (organization_id, key) DO UPDATE
+     SET master_key_id = excluded.master_key_id, wrapped_key = excluded.wrapped_key, sealed = excluded.sealed,
+         updated_at = now()
+     RETURNING xmax = 0 AS created`,
+    [organizationId, key, envelope.masterKeyId, envelope.wrappedKey, envelope.sealed],
+  );
+  const { created } = row!;
+  await audit(tx, caller, {
+    action: created ? 'secret.create' : 'secret.update',
+    target: { type: 'secret', id: key },
+  });
+  return { ...(await tx.manager.findOneByOrFail(VaultSecretEntity, { organizationId, key })), created };
+}
+
+/** Names and dates; a value is never shown again. */
+export function listSecrets(database: Database, organizationId: string, page: Page): Promise<VaultSecretEntity[]> {
+  return database.transaction({ organizationId }, (tx) => {
+    const secrets = tx.manager
+      .createQueryBuilder(VaultSecretEntity, 's')
+      .where('s.organizationId = :organizationId', { organizationId })
+      .orderBy('s.key')
+      .limit(page.limit + 1);
+    if (page.after) secrets.andWhere('s.key > :after', { after: page.after[0] });
+    return secrets.getMany();
+  });
+}
+
+export async function deleteSecret(tx: Transaction, caller: Principal, key: string): Promise<void> {
+  const touched = await tx.execute('DELETE FROM vault_secret WHERE organization_id = $1 AND key = $2', [
+    caller.organizationId,
+    key,
+  ]);
+  if (touched === 0) throw new AppError('not_found', { detail: 'There is no such secret.' });
+  await audit(tx, caller, { action: 'secret.delete', target: { type: 'secret', id: key } });
+}
+
+/** The values of the named secrets, for the moment of delivery, and which of them are missing. */
+export async function resolveSecrets(
+  database: Database,
+  ring: KeyRing,
+  organizationId: string,
+  keys: string[],
+): Promise<{ values: Record<string, string>; missing: string[] }> {
+  const rows = await database.query<{ key: string; master_key_id: string; wrapped_key: Buffer; sealed: Buffer }>(
+    { organizationId },
+    'SELECT key, master_key_id, wrapped_key, sealed FROM vault_secret WHERE organization_id = $1 AND key = ANY($2)',
+    [organizationId, keys],
+  );
+  const values = Object.fromEntries(
+    rows.map(({ key, master_key_id: masterKeyId, wrapped_key: wrappedKey, sealed }) => [
+      key,
+      open(ring, placeOf(organizationId, key), { masterKeyId, wrappedKey, sealed }),
+    ]),
+  );
+  return { values, missing: keys.filter((key) => !(key in values)) };
+}
+
+/** Brings secrets under the active master key, so that an old one can leave the ring. Answers how many it moved. */
+export async function rewrapSecrets(database: Database, ring: KeyRing, limit = 200): Promise<{ rewrapped: number }> {
+  return database.transaction('system', async (tx) => {
+    const rows = await tx.query<{
+      organization_id: string;
+      key: string;
+      master_key_id: string;
+      wrapped_key: Buffer;
+      sealed: Buffer;
+    }>(
+      `SELECT organization_id, key, master_key_id, wrapped_key, sealed FROM vault_secret
+       WHERE master_key_id <> $1 LIMIT $2 FOR UPDATE SKIP LOCKED`,
+      [ring.active.id, limit],
+    );
+    let rewrapped = 0;
+    for (const { organization_id: organizationId, key, ...row } of rows) {
+      const moved = rewrap(ring, placeOf(organizationId, key), {
+        masterKeyId: row.master_key_id,
+        wrappedKey: row.wrapped_key,
+        sealed: row.sealed,
+      });
+      if (!moved) continue;
+      rewrapped += await tx.execute(
+        'UPDATE vault_secret SET master_key_id = $3, wrapped_key = $4 WHERE organization_id = $1 AND key = $2',
+        [organizationId, key, moved.masterKeyId, moved.wrappedKey],
+      );
+    }
+    return { rewrapped };
+  });
+}
+
+/** Binds a sealed value to its place: moved to another organization or name, it does not open. */
+function placeOf(organizationId: string, key: string): string {
+  return `${organizationId}/${key}`;
+}

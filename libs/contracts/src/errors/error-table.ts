@@ -1,0 +1,27 @@
+/** Every machine-readable error code, once: its HTTP status and its title. Clients switch on the code. */
+export const errorTable = {
+  agent_not_found: { status: 404, title: 'Agent not found' },
+  agent_not_ready: { status: 409, title: 'Agent not ready' },
+  billing_gate_closed: { status: 402, title: 'Billing gate closed' },
+  conflict: { status: 409, title: 'Conflict' },
+  draft_head_conflict: { status: 409, title: 'Draft head conflict' },
+  execution_timeout: { status: 504, title: 'Execution timeout' },
+  idempotency_key_in_flight: { status: 409, title: 'Idempotency key still in flight' },
+  idempotency_key_reused: { status: 422, title: 'Idempotency key reused' },
+  internal_error: { status: 500, title: 'Internal error' },
+  invalid_payload: { status: 400, title: 'Invalid payload' },
+  method_not_allowed: { status: 405, title: 'Method not allowed' },
+  model_not_configured: { status: 503, title: 'Model not configured' },
+  not_found: { status: 404, title: 'Not found' },
+  payload_too_large: { status: 413, title: 'Payload too large' },
+  permission_denied: { status: 403, title: 'Permission denied' },
+  precondition_failed: { status: 412, title: 'Precondition failed' },
+  rate_limited: { status: 429, title: 'Rate limited' },
+  request_timeout: { status: 503, title: 'Request timeout' },
+  service_unavailable: { status: 503, title: 'Service unavailable' },
+  stage_transition_not_allowed: { status: 409, title: 'Stage transition not allowed' },
+  unauthenticated: { status: 401, title: 'Unauthenticated' },
+  unsupported_media_type: { status: 415, title: 'Unsupported media type' },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ErrorCode = keyof typeof errorTable;

@@ -1,0 +1,30 @@
+import { BooleanField, DateTimeField, EmailField, ListField, ObjectField, TextField, UuidField } from '../fields';
+import { IdentityUser } from './auth';
+
+export class Organization {
+  @UuidField() id!: string;
+  @TextField({ example: 'Northside Dental' }) name!: string;
+  @BooleanField({ example: false }) suspended!: boolean;
+  @DateTimeField() createdAt!: string;
+}
+
+export class OrganizationList {
+  @ListField(() => Organization) organizations!: Organization[];
+  @TextField({ nullable: true }) nextCursor!: string | null;
+}
+
+export class CreateOrganizationBody {
+  @TextField({ example: 'Southside Dental' }) name!: string;
+  @EmailField({ example: 'owner@example.com' }) adminEmail!: string;
+  @TextField({ min: 8, max: 256, example: 'correct horse battery' }) adminPassword!: string;
+}
+
+export class CreatedOrganization {
+  @ObjectField(() => Organization) organization!: Organization;
+  @ObjectField(() => IdentityUser) admin!: IdentityUser;
+}
+
+export class UpdateOrganizationBody {
+  @TextField({ optional: true, example: 'Southside Dental Group' }) name?: string;
+  @BooleanField({ optional: true, example: false }) suspended?: boolean;
+}

@@ -1,0 +1,37 @@
+import { BooleanField, IntField, NumberField, TextField } from '../fields';
+
+export class OrganizationSettings {
+  @BooleanField({ example: true, description: 'Wake a stopped agent when a job needs it.' })
+  vmAutoWakeOnJob!: boolean;
+  @BooleanField({ example: true, description: 'Stop agents that have been idle for idleStopMinutes.' })
+  autoStopEnabled!: boolean;
+  @NumberField({ example: 30, min: 0.05, max: 10_080 }) idleStopMinutes!: number;
+  @IntField({ nullable: true, min: 1, max: 100_000, description: 'null: no limit' }) maxConcurrentRuns!: number | null;
+  @IntField({ nullable: true, description: 'null: no limit' }) monthlyRunLimit!: number | null;
+  @NumberField({ nullable: true, description: 'null: no limit' }) monthlySpendLimitUsd!: number | null;
+  @NumberField({ example: 28, max: 10_000 }) laborRateUsdPerHour!: number;
+  @NumberField({ example: 12, max: 1_440 }) minutesSavedPerClaim!: number;
+  @NumberField({ example: 0.12, max: 10_000 }) hourlyComputeUsd!: number;
+  @TextField({ example: 'America/Chicago', max: 64 }) timezone!: string;
+}
+
+export class UpdateOrganizationSettingsBody {
+  @BooleanField({ optional: true }) vmAutoWakeOnJob?: boolean;
+  @BooleanField({ optional: true }) autoStopEnabled?: boolean;
+  @NumberField({ optional: true, example: 45, min: 0.05, max: 10_080 }) idleStopMinutes?: number;
+  @IntField({ optional: true, nullable: true, min: 1, max: 100_000 }) maxConcurrentRuns?: number | null;
+  @IntField({ optional: true, nullable: true }) monthlyRunLimit?: number | null;
+  @NumberField({ optional: true, nullable: true }) monthlySpendLimitUsd?: number | null;
+  @NumberField({ optional: true, max: 10_000 }) laborRateUsdPerHour?: number;
+  @NumberField({ optional: true, max: 1_440 }) minutesSavedPerClaim?: number;
+  @NumberField({ optional: true, max: 10_000 }) hourlyComputeUsd?: number;
+  @TextField({ optional: true, example: 'America/Chicago', max: 64 }) timezone?: string;
+}
+
+export class SigningSecret {
+  @TextField({
+    description: 'The text that keys the HMAC of x-service-signature.',
+    example: 'mss_vVqf0V8m2J6xkq1s6mZc0b6n1H0m6cXo3vQ2x9aYq0M',
+  })
+  signingSecret!: string;
+}

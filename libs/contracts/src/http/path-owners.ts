@@ -1,0 +1,39 @@
+import type { ServiceApp } from './apps';
+
+export interface PathOwner {
+  /** `:id` stands for one segment; a trailing `/*` for everything below. */
+  path: string;
+  app: ServiceApp;
+}
+
+/**
+ * Which public path belongs to which app: the first row that matches. The ingress, the compose proxy and the
+ * development proxy are made from this table, so a path moves between apps here and nowhere else.
+ */
+export const pathOwners: readonly PathOwner[] = [
+  { path: '/api/agent/heartbeat', app: 'ingest' },
+  { path: '/api/agent/setup-status', app: 'ingest' },
+  { path: '/api/agents/handshake', app: 'ingest' },
+  { path: '/api/agents/:id/step-status', app: 'ingest' },
+  { path: '/api/agents/:id/commands', app: 'ingest' },
+  { path: '/api/agents/:id/commands/*', app: 'ingest' },
+  { path: '/api/job-webhook', app: 'ingest' },
+  { path: '/api/job-logs', app: 'ingest' },
+  { path: '/api/jobs/:id/claim-results', app: 'ingest' },
+  { path: '/api/pilot/run-summary', app: 'ingest' },
+  { path: '/api/webhooks/*', app: 'ingest' },
+  { path: '/api/cron/*', app: 'scheduler' },
+  { path: '/*', app: 'gateway' },
+];
+
+export function ownerOf(pathname: string): ServiceApp {
+  const owner = pathOwners.find(({ path }) => patternOf(path).test(pathname));
+  if (!owner) throw new Error(`no app owns ${pathname}`);
+  return owner.app;
+}
+
+/** The row's path as a regular expression, which nginx, Envoy and JavaScript all read alike. */
+export function patternOf(path: string): RegExp {
+  const source = path.replace(/\/\*$/, '(/.*)?').replaceAll(/:[a-zA-Z]+/g, '[^/]+');
+  return new RegExp(`^${source === '(/.*)?' ? '/.*' : source}$`);
+}

@@ -1,0 +1,63 @@
+import type { ServiceApp } from '../http/apps';
+import { ProbePayload } from './payloads';
+
+/** How often a doorbell whose handler failed rings again, before it becomes a dead letter. */
+export interface RetryPolicy {
+  attempts: number;
+  backoffMs: number;
+  maxBackoffMs: number;
+}
+
+export interface JobDefinition {
+  payload: new () => object;
+  /** A handler that runs longer is given up and counts as failed. */
+  timeoutMs: number;
+  retry: RetryPolicy;
+}
+
+export interface QueueDefinition {
+  /** The one app that handles this queue's jobs. */
+  app: ServiceApp;
+  purpose: string;
+  /** How many handlers of this queue one process runs side by side. */
+  concurrency: number;
+  jobs: Record<string, JobDefinition>;
+}
+
+const quick: Pick<JobDefinition, 'timeoutMs' | 'retry'> = {
+  timeoutMs: 30_000,
+  retry: { attempts: 8, backoffMs: 500, maxBackoffMs: 60_000 },
+};
+
+/** The canary that every queue carries: written by `request-queue-probes.ts`, answered by the app that consumes it. */
+const probe = { payload: ProbePayload, ...quick };
+
+/**
+ * Every queue, declared once: what rings in it, with which payload, how it is retried, and which app answers.
+ * A payload carries ids only; the handler reads the rows. Finished and failed doorbells are not kept in Redis: a kept
+ * one would swallow a second ring with the same id, and retries and dead letters live in Postgres (table `outbox`).
+ */
+export const queueCatalogue = {
+  dispatch: { app: 'dispatcher', purpose: 'jobs to start, agents to wake and stop', concurrency: 20, jobs: { probe } },
+  schedule: { app: 'scheduler', purpose: 'schedules to look at before their tick', concurrency: 5, jobs: { probe } },
+  metering: { app: 'metering', purpose: 'finished jobs to cost and count', concurrency: 10, jobs: { probe } },
+  feedback: { app: 'feedback-sync', purpose: 'feedback to bring to the trackers', concurrency: 5, jobs: { probe } },
+} as const satisfies Record<string, QueueDefinition>;
+
+export type QueueName = keyof typeof queueCatalogue;
+export type JobName<Q extends QueueName> = keyof (typeof queueCatalogue)[Q]['jobs'] & string;
+export type JobPayload<Q extends QueueName, N extends JobName<Q>> = (typeof queueCatalogue)[Q]['jobs'][N] extends {
+  payload: new () => infer P;
+}
+  ? P
+  : never;
+
+export const queueNames = Object.keys(queueCatalogue) as QueueName[];
+
+export function queueDefinition(queue: QueueName): QueueDefinition {
+  return queueCatalogue[queue];
+}
+
+export function jobDefinition(queue: QueueName, job: string): JobDefinition | undefined {
+  return queueDefinition(queue).jobs[job];
+}

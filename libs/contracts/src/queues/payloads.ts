@@ -1,0 +1,5 @@
+import { UuidField } from '../http/fields';
+
+export class ProbePayload {
+  @UuidField() probeId!: string;
+}

@@ -1,0 +1,57 @@
+import { DataSource, type DataSourceOptions, DefaultNamingStrategy } from 'typeorm';
+import { entities } from './entities';
+import { migrations } from './migrations';
+import { appRole } from './tenant-isolation';
+
+/** Columns are snake_case in the database and camelCase here. */
+class SnakeCase extends DefaultNamingStrategy {
+  override columnName(propertyName: string, customName: string, prefixes: string[]): string {
+    const name = super.columnName(propertyName, customName, prefixes);
+    return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  }
+}
+
+export interface ConnectionOptions {
+  url: string;
+  poolSize: number;
+  statementTimeoutMs: number;
+  applicationName: string;
+}
+
+/** For processes: acts as the role that owns nothing, so a statement outside a scope sees no row at all. */
+export function serviceOptions({ url, poolSize, statementTimeoutMs, applicationName }: ConnectionOptions) {
+  return {
+    ...common(url),
+    poolSize,
+    applicationName,
+    connectTimeoutMS: 2000,
+    extra: {
+      options: `-c role=${appRole}`,
+      statement_timeout: statementTimeoutMs,
+      idle_in_transaction_session_timeout: statementTimeoutMs,
+      // Past this the server is taken to hang: the statement timeout should have ended it.
+      query_timeout: statementTimeoutMs + 2000,
+      keepAlive: true,
+    },
+  } satisfies DataSourceOptions;
+}
+
+/** For migrations and schema checks: as the owner. */
+export function ownerDataSource(url: string): DataSource {
+  return new DataSource({ ...common(url), applicationName: 'muster-migrate', poolSize: 2, connectTimeoutMS: 5000 });
+}
+
+function common(url: string) {
+  return {
+    type: 'postgres' as const,
+    url,
+    entities,
+    migrations,
+    migrationsTableName: 'schema_migration',
+    migrationsTransactionMode: 'each' as const,
+    namingStrategy: new SnakeCase(),
+    synchronize: false,
+    installExtensions: false,
+    logging: false,
+  };
+}

@@ -1,0 +1,41 @@
+import { AppError } from '@muster/contracts';
+
+const unavailableCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  '53300', // too many connections
+  '57014', // statement timeout
+  '57P01', // admin shutdown
+  '57P02', // crash shutdown
+  '57P03', // starting up
+  '25P03', // idle in transaction timeout
+]);
+const unavailableMessage =
+  /Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout|Cannot use a pool after calling end|not queryable|Driver not Connected|DataSource is not set|connection is not established/i;
+
+/** A database that is gone, hangs or is full of connections is not a fault of the request: 503, and try again. */
+export function readDatabaseError(error: unknown): AppError | undefined {
+  if (!isDatabaseUnavailable(error)) return undefined;
+  return new AppError('service_unavailable', { detail: 'The database does not answer; try again.', cause: error });
+}
+
+export function isDatabaseUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = (error as { code?: string }).code ?? (error as { driverError?: { code?: string } }).driverError?.code;
+  return unavailableCodes.has(code ?? '') || /^08/.test(code ?? '') || unavailableMessage.test(error.message);
+}
+
+/** Two transactions met; the one that lost may simply run again. */
+export function isRetryable(error: unknown): boolean {
+  return ['40001', '40P01'].includes((error as { code?: string })?.code ?? '');
+}
+
+/** The constraint that a write broke, when it was one. */
+export function violatedConstraint(error: unknown): string | undefined {
+  const { code, constraint } = error as { code?: string; constraint?: string };
+  return code?.startsWith('23') ? constraint : undefined;
+}

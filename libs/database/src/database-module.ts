@@ -1,0 +1,89 @@
+import {
+  Global,
+  Inject,
+  Logger,
+  Module,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import { InjectDataSource, TypeOrmModule } from '@nestjs/typeorm';
+import { BaseConfig, DoorbellLedger, Readiness, registerErrorReader } from '@muster/platform';
+import type { PoolClient } from 'pg';
+import type { DataSource } from 'typeorm';
+import { serviceOptions } from './data-source';
+import { Database } from './database';
+import { readDatabaseError } from './database-errors';
+import { pendingMigrations } from './migrate';
+import { OutboxLedger } from './outbox/outbox-ledger';
+import { OutboxRelay } from './outbox/outbox-relay';
+import { PostgresListener } from './postgres-listener';
+import { poolOf } from './run-scoped';
+
+/** The ledger. The process starts without it and becomes ready when it answers with this code's schema. */
+@Global()
+@Module({
+  imports: [
+    TypeOrmModule.forRootAsync({
+      inject: [BaseConfig],
+      useFactory: (config: BaseConfig) => ({
+        ...serviceOptions({
+          url: config.databaseUrl,
+          poolSize: config.databasePoolSize,
+          statementTimeoutMs: config.databaseStatementTimeoutMs,
+          applicationName: 'muster',
+        }),
+        manualInitialization: true,
+      }),
+    }),
+  ],
+  providers: [Database, OutboxRelay, { provide: DoorbellLedger, useClass: OutboxLedger }, PostgresListener],
+  exports: [Database, DoorbellLedger, PostgresListener],
+})
+export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger('database');
+  private retry?: NodeJS.Timeout;
+  private ended = false;
+  private migrated = false;
+
+  constructor(
+    @InjectDataSource() private readonly dataSource: DataSource,
+    @Inject(Readiness) private readonly readiness: Readiness,
+    @Inject(Database) private readonly database: Database,
+  ) {
+    registerErrorReader(readDatabaseError);
+    readiness.register('database', () => this.check(), { required: true });
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.connect();
+  }
+
+  onApplicationShutdown(): void {
+    this.ended = true;
+    clearTimeout(this.retry);
+  }
+
+  /** Once in the foreground, so that a normal start is ready when it listens; then in the background. */
+  private async connect(complained = false): Promise<void> {
+    try {
+      await this.dataSource.initialize();
+      const pool = poolOf(this.dataSource);
+      // A connection that dies while it is lent out raises its error on the client; unheard, it ends the process.
+      pool.on('connect', (client: PoolClient) => client.on('error', () => undefined));
+      if (complained) this.logger.log('connected');
+    } catch (error) {
+      if (!complained) this.logger.warn(`not connected yet: ${(error as Error).message}`);
+      if (!this.ended) this.retry = setTimeout(() => void this.connect(true), 500);
+    }
+  }
+
+  private async check(): Promise<void> {
+    if (this.migrated) {
+      await this.database.query('system', 'SELECT 1', [], 'check');
+      return;
+    }
+    const pending = await pendingMigrations((sql) => this.database.query('system', sql) as never);
+    if (pending.length) throw new Error(`${pending.length} migrations are pending`);
+    this.migrated = true;
+  }
+}

@@ -1,0 +1,39 @@
+import type { QueueName } from '@muster/contracts';
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { OrganizationEntity } from './organization';
+
+/**
+ * A doorbell that was promised in the transaction that made it necessary. The row lives until its handler is done:
+ * whatever Redis forgets rings again at nextRingAt. A row without nextRingAt is a dead letter.
+ */
+@Entity('outbox')
+@Index('outbox_ring_idx', ['nextRingAt'], { where: 'next_ring_at IS NOT NULL' })
+@Index('outbox_dead_idx', ['id'], { where: 'next_ring_at IS NULL' })
+export class OutboxEntity {
+  /** Also the queue's job id. */
+  @PrimaryColumn('uuid') id!: string;
+  @Column('uuid', { nullable: true })
+  @ForeignKey(() => OrganizationEntity, { name: 'outbox_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string | null;
+  @Column('text') queue!: QueueName;
+  @Column('text') name!: string;
+  @Column('jsonb') payload!: Record<string, unknown>;
+  @Column('text', { nullable: true }) requestId!: string | null;
+  @Column('text', { nullable: true }) traceparent!: string | null;
+  @Column('timestamptz', { nullable: true }) nextRingAt!: Date | null;
+  @Column('integer', { default: 0 }) attempts!: number;
+  @Column('text', { nullable: true }) lastError!: string | null;
+  @Column('timestamptz', { default: () => 'now()' }) createdAt!: Date;
+}
+
+/** A canary: proof that a queue's app is alive and working, which no ping of Redis gives. */
+@Entity('queue_probe')
+@Index('queue_probe_queue_idx', ['queue', 'id'])
+export class QueueProbeEntity {
+  @PrimaryColumn('uuid') id!: string;
+  @Column('text') queue!: QueueName;
+  @Column('timestamptz', { default: () => 'now()' }) requestedAt!: Date;
+  @Column('timestamptz', { nullable: true }) handledAt!: Date | null;
+  @Column('text', { nullable: true }) handledBy!: string | null;
+  @Column('integer', { default: 0 }) deliveries!: number;
+}

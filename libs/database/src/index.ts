@@ -1,0 +1,32 @@
+export { lock, tryLock } from './advisory-lock';
+export { ownerDataSource, serviceOptions } from './data-source';
+export { Database, Transaction } from './database';
+export { isDatabaseUnavailable, violatedConstraint } from './database-errors';
+export { DatabaseModule } from './database-module';
+export {
+  ApiKeyEntity,
+  AuditEntryEntity,
+  IdempotencyKeyEntity,
+  SessionEntity,
+  UserEntity,
+  VaultSecretEntity,
+} from './entities/access';
+export { AgentEntity } from './entities/agent';
+export { entities } from './entities';
+export { OrganizationEntity, OrganizationSettingsEntity } from './entities/organization';
+export { OutboxEntity, QueueProbeEntity } from './entities/outbox';
+export { migrate, pendingMigrations } from './migrate';
+export { migrations } from './migrations';
+export { type QueueBacklog, readBacklog } from './outbox/backlog';
+export { discardDeadLetter, listDeadLetters, replayDeadLetter } from './outbox/dead-letters';
+export {
+  answerQueueProbe,
+  findQueueProbe,
+  latestQueueProbes,
+  listQueueProbes,
+  purgeQueueProbes,
+  requestQueueProbes,
+} from './outbox/queue-probes';
+export { sweepOutbox } from './outbox/sweep-outbox';
+export { PostgresListener } from './postgres-listener';
+export type { Scope } from './scoped-query';

@@ -1,0 +1,85 @@
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
+import type { OutboxMessage } from '@muster/contracts';
+import { BaseConfig, DoorbellPublisher, Metrics } from '@muster/platform';
+import type { DataSource } from 'typeorm';
+import { poolOf, runScoped } from '../run-scoped';
+
+const batchSize = 500;
+/** Most doorbells are handled before this, and their row is gone: then nothing needs to be written here. */
+const noteAfterMs = 250;
+const waitingLimit = 20_000;
+
+/**
+ * Publishes what this process just committed, at once and outside the request. It may forget: whatever it does not
+ * publish, for whatever reason, the sweep finds in the table. So it never blocks, never retries and never grows.
+ */
+@Injectable()
+export class OutboxRelay implements OnApplicationShutdown {
+  private readonly logger = new Logger(OutboxRelay.name);
+  private waiting: OutboxMessage[] = [];
+  private published: string[] = [];
+  private working?: Promise<void>;
+  private noting?: NodeJS.Timeout;
+  private silentUntil = 0;
+
+  constructor(
+    @InjectDataSource() private readonly dataSource: DataSource,
+    @Inject(DoorbellPublisher) private readonly publisher: DoorbellPublisher,
+    @Inject(BaseConfig) private readonly config: BaseConfig,
+    @Inject(Metrics) private readonly metrics: Metrics,
+  ) {}
+
+  ring(messages: OutboxMessage[]): void {
+    if (messages.length === 0 || Date.now() < this.silentUntil || this.waiting.length > waitingLimit) return;
+    this.waiting.push(...messages);
+    this.working ??= this.drain().finally(() => delete this.working);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.working;
+    clearTimeout(this.noting);
+    await this.note();
+  }
+
+  private async drain(): Promise<void> {
+    // Commits that come in the same turn travel together.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.waiting.length > 0) {
+      const batch = this.waiting.splice(0, batchSize);
+      try {
+        await this.publisher.publish(batch);
+        this.metrics.outboxPublished.inc({ by: 'relay' }, batch.length);
+        this.remember(batch);
+      } catch (error) {
+        this.waiting = [];
+        this.silentUntil = Date.now() + 1000;
+        this.logger.warn(`publishing is left to the sweep: ${(error as Error).message}`);
+      }
+    }
+  }
+
+  private remember(batch: OutboxMessage[]): void {
+    this.published.push(...batch.map(({ id }) => id));
+    this.noting ??= setTimeout(() => {
+      delete this.noting;
+      void this.note();
+    }, noteAfterMs);
+  }
+
+  /** Puts off the next ring of what was published and is not handled yet. */
+  private async note(): Promise<void> {
+    const ids = this.published.splice(0);
+    if (ids.length === 0) return;
+    const text = `
+      UPDATE outbox SET next_ring_at = now() + $2 * interval '1 millisecond'
+      WHERE id = ANY($1) AND attempts = 0 AND next_ring_at IS NOT NULL`;
+    try {
+      const values = [ids, this.config.outboxReringMs];
+      await runScoped(poolOf(this.dataSource), 'system', { text, values, name: 'outbox_note' });
+    } catch (error) {
+      // The sweep rings them again; the queue knows their ids.
+      this.logger.debug?.(`published rows not noted: ${(error as Error).message}`);
+    }
+  }
+}

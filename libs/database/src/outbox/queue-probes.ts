@@ -1,0 +1,73 @@
+import { type QueueName, queueNames } from '@muster/contracts';
+import { newId, type Page } from '@muster/platform';
+import type { Database, Transaction } from '../database';
+import { QueueProbeEntity } from '../entities/outbox';
+
+/** Sends canaries into queues: rows first, and a doorbell for each. */
+export async function requestQueueProbes(
+  tx: Transaction,
+  { queues = queueNames, count = 1 }: { queues?: readonly QueueName[]; count?: number },
+): Promise<QueueProbeEntity[]> {
+  const probes = queues.flatMap((queue) => Array.from({ length: count }, () => ({ id: newId(), queue })));
+  const rows = await tx.query<{ id: string; queue: QueueName; requested_at: Date }>(
+    `INSERT INTO queue_probe (id, queue) SELECT * FROM unnest($1::uuid[], $2::text[])
+     RETURNING id, queue, requested_at`,
+    [probes.map(({ id }) => id), probes.map(({ queue }) => queue)],
+  );
+  await tx.ring(...probes.map(({ id, queue }) => ({ queue, name: 'probe' as const, payload: { probeId: id } })));
+  return rows.map(({ id, queue, requested_at: requestedAt }) => ({
+    id,
+    queue,
+    requestedAt,
+    handledAt: null,
+    handledBy: null,
+    deliveries: 0,
+  }));
+}
+
+/** Answers a canary. The first answer stays; later rings are counted and change nothing else. */
+export async function answerQueueProbe(database: Database, probeId: string, handledBy: string): Promise<void> {
+  await database.query(
+    'system',
+    `UPDATE queue_probe
+     SET deliveries = deliveries + 1, handled_at = COALESCE(handled_at, now()), handled_by = COALESCE(handled_by, $2)
+     WHERE id = $1`,
+    [probeId, handledBy],
+    'answer_probe',
+  );
+}
+
+/** The latest canary of each queue that has had one. */
+export function latestQueueProbes(database: Database): Promise<QueueProbeEntity[]> {
+  return database.transaction('system', (tx) =>
+    tx.manager
+      .createQueryBuilder(QueueProbeEntity, 'p')
+      .distinctOn(['p.queue'])
+      .orderBy('p.queue')
+      .addOrderBy('p.id', 'DESC')
+      .getMany(),
+  );
+}
+
+/** Canaries, newest first. */
+export function listQueueProbes(database: Database, page: Page): Promise<QueueProbeEntity[]> {
+  return database.transaction('system', (tx) => {
+    const probes = tx.manager
+      .createQueryBuilder(QueueProbeEntity, 'p')
+      .orderBy('p.id', 'DESC')
+      .limit(page.limit + 1);
+    if (page.after) probes.where('p.id < :after', { after: page.after[0] });
+    return probes.getMany();
+  });
+}
+
+export function findQueueProbe(database: Database, id: string): Promise<QueueProbeEntity | null> {
+  return database.transaction('system', (tx) => tx.manager.findOneBy(QueueProbeEntity, { id }));
+}
+
+/** A day of canaries is enough to look at. */
+export async function purgeQueueProbes(database: Database): Promise<number> {
+  return database.transaction('system', (tx) =>
+    tx.execute(`DELETE FROM queue_probe WHERE requested_at < now() - interval '1 day' AND handled_at IS NOT NULL`),
+  );
+}

@@ -1,0 +1,78 @@
+import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { BaseConfig } from '@muster/platform';
+import { Client } from 'pg';
+
+type Listener = { heard: (payload: string) => void; lost: () => void };
+
+/**
+ * News that commit with the change they tell of. A lost connection may have lost news, so its listeners are told and
+ * must forget what they believed.
+ */
+@Injectable()
+export class PostgresListener implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger(PostgresListener.name);
+  private readonly listeners = new Map<string, Listener[]>();
+  private client?: Client;
+  private retry?: NodeJS.Timeout;
+  private ended = false;
+
+  constructor(@Inject(BaseConfig) private readonly config: BaseConfig) {}
+
+  /** Whether news are coming in; while not, nothing remembered can be trusted. */
+  get connected(): boolean {
+    return this.client !== undefined;
+  }
+
+  /** A channel is a plain identifier. Register before the app has started. */
+  listen(channel: string, listener: Listener): void {
+    this.listeners.set(channel, [...(this.listeners.get(channel) ?? []), listener]);
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.listeners.size) void this.connect();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.ended = true;
+    clearTimeout(this.retry);
+    await this.client?.end().catch(() => undefined);
+  }
+
+  private async connect(): Promise<void> {
+    const client = new Client({
+      connectionString: this.config.databaseUrl,
+      connectionTimeoutMillis: 2000,
+      keepAlive: true,
+      application_name: 'muster-listener',
+    });
+    let over = false;
+    const lose = (error?: Error) => {
+      if (over) return;
+      over = true;
+      client.end().catch(() => undefined);
+      this.lose(error);
+    };
+    client.on('error', lose);
+    client.on('end', () => lose());
+    client.on('notification', ({ channel, payload }) => {
+      for (const { heard } of this.listeners.get(channel) ?? []) heard(payload ?? '');
+    });
+    try {
+      await client.connect();
+      for (const channel of this.listeners.keys()) await client.query(`LISTEN ${channel}`);
+      this.client = client;
+      for (const { lost } of [...this.listeners.values()].flat()) lost();
+    } catch (error) {
+      lose(error as Error);
+    }
+  }
+
+  private lose(error?: Error): void {
+    const wasConnected = this.connected;
+    delete this.client;
+    for (const { lost } of [...this.listeners.values()].flat()) lost();
+    if (this.ended) return;
+    if (wasConnected) this.logger.warn(`no news from the database: ${error?.message ?? 'connection ended'}`);
+    this.retry = setTimeout(() => void this.connect(), 500);
+  }
+}

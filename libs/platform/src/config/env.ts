@@ -1,0 +1,162 @@
+import { readFileSync } from 'node:fs';
+
+export interface VariableOptions<T> {
+  description: string;
+  /** Without one the variable must be set. */
+  default?: T;
+  optional?: boolean;
+  /** Never printed; may be given as NAME_FILE, the path of a file that holds it. */
+  secret?: boolean;
+}
+
+export interface Variable {
+  name: string;
+  property: string;
+  type: string;
+  options: VariableOptions<unknown>;
+  parse: (text: string) => unknown;
+}
+
+/** Every fault of a configuration at once, so that a deployment is mended in one go. */
+export class ConfigError extends Error {
+  constructor(
+    readonly app: string,
+    readonly faults: string[],
+  ) {
+    super(`${app} is not configured:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    this.name = 'ConfigError';
+  }
+}
+
+export type Environment = Record<string, string | undefined>;
+
+/** The only place that reads the process's environment. */
+export const processEnvironment: Environment = process.env;
+
+/** Reads a configuration class from the environment. */
+export function loadConfig<T extends object>(type: new () => T, env: Environment): T {
+  const config = new type() as Record<string, unknown>;
+  const faults: string[] = [];
+  for (const variable of variablesOf(type)) {
+    try {
+      config[variable.property] = valueOf(variable, env);
+    } catch (error) {
+      faults.push((error as Error).message);
+    }
+  }
+  if (faults.length) throw new ConfigError(type.name, faults);
+  return config as T;
+}
+
+/** Several apps' configurations for one process; the faults of all of them at once. */
+export function loadConfigs<T extends object>(types: [new () => T, ...(new () => T)[]], env: Environment): [T, ...T[]] {
+  const faults = new Set<string>();
+  const configs = types.map((type) => {
+    try {
+      return loadConfig(type, env);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      for (const fault of error.faults) faults.add(fault);
+      return new type();
+    }
+  });
+  if (faults.size) throw new ConfigError(types.map(({ name }) => name).join(', '), [...faults]);
+  return configs as [T, ...T[]];
+}
+
+/** The variables that a configuration class reads, its parents' first. */
+export function variablesOf(type: new () => object): Variable[] {
+  const parent = Object.getPrototypeOf(type) as (new () => object) | null;
+  const inherited = parent && parent !== Function.prototype ? variablesOf(parent) : [];
+  const own = declared.get(type) ?? [];
+  return [...inherited.filter(({ property }) => !own.some((variable) => variable.property === property)), ...own];
+}
+
+export function EnvText(name: string, options: VariableOptions<string> & { pattern?: RegExp }) {
+  return variable(name, 'text', options, (text) => {
+    if (options.pattern && !options.pattern.test(text)) throw new Error(`${name} must match ${options.pattern.source}`);
+    return text;
+  });
+}
+
+export function EnvInt(name: string, options: VariableOptions<number> & { min?: number; max?: number }) {
+  const { min = 0, max = Number.MAX_SAFE_INTEGER } = options;
+  return variable(name, 'integer', options, (text) => {
+    const value = Number(text);
+    if (!/^-?\d+$/.test(text) || value < min || value > max) {
+      throw new Error(`${name} must be an integer from ${min} to ${max}, not "${text}"`);
+    }
+    return value;
+  });
+}
+
+export function EnvFlag(name: string, options: VariableOptions<boolean>) {
+  return variable(name, 'true or false', options, (text) => {
+    if (!['true', 'false'].includes(text)) throw new Error(`${name} must be true or false, not "${text}"`);
+    return text === 'true';
+  });
+}
+
+export function EnvUrl(name: string, options: VariableOptions<string> & { protocols: string[] }) {
+  return variable(name, 'URL', options, (text) => {
+    if (!URL.canParse(text) || !options.protocols.includes(new URL(text).protocol)) {
+      throw new Error(`${name} must be a URL that starts with ${options.protocols.map((p) => `${p}//`).join(' or ')}`);
+    }
+    return text;
+  });
+}
+
+/** Words between commas. */
+export function EnvList(name: string, options: VariableOptions<string[]>) {
+  return variable(name, 'list', options, (text) =>
+    text
+      .split(',')
+      .map((word) => word.trim())
+      .filter(Boolean),
+  );
+}
+
+export function EnvChoice(name: string, choices: readonly string[], options: VariableOptions<string>) {
+  return variable(name, choices.join(' | '), options, (text) => {
+    if (!choices.includes(text)) throw new Error(`${name} must be one of ${choices.join(', ')}, not "${text}"`);
+    return text;
+  });
+}
+
+const declared = new Map<unknown, Variable[]>();
+
+function variable(
+  name: string,
+  type: string,
+  options: VariableOptions<never> | VariableOptions<unknown>,
+  parse: (text: string) => unknown,
+): PropertyDecorator {
+  return (target, property) => {
+    const known = declared.get(target.constructor) ?? [];
+    declared.set(target.constructor, [
+      ...known,
+      { name, property: String(property), type, options: options as VariableOptions<unknown>, parse },
+    ]);
+  };
+}
+
+function valueOf({ name, options, parse }: Variable, env: Environment): unknown {
+  const text = textOf(name, options, env);
+  if (text === undefined || text === '') {
+    if (options.default !== undefined) return options.default;
+    if (options.optional) return undefined;
+    throw new Error(`${name} is missing: ${options.description}`);
+  }
+  return parse(text);
+}
+
+function textOf(name: string, options: VariableOptions<unknown>, env: Environment): string | undefined {
+  const file = options.secret ? env[`${name}_FILE`] : undefined;
+  if (!file) return env[name];
+  if (env[name]) throw new Error(`${name} and ${name}_FILE are both set; keep one`);
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new Error(`${name}_FILE cannot be read: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,67 @@
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { AppName } from '@muster/contracts';
+import type { DestinationStream } from 'pino';
+import type { BaseConfig } from './config/base-config';
+import type { Clock } from './context/clock';
+import { HostModule } from './host-module';
+import { createHttpAdapter } from './http/http-app';
+import { ProblemFilter } from './http/problem-filter';
+import { OpenStreams } from './http/streams';
+import { InputPipe } from './http/validation';
+import { createLogger, NestLogger } from './operations/logger';
+import { Metrics } from './operations/metrics';
+import { Readiness } from './operations/readiness';
+import { QueueModule } from './queues/queue-module';
+
+export interface AppDefinition {
+  name: AppName;
+  configs: [BaseConfig, ...BaseConfig[]];
+  modules: (Type | DynamicModule)[];
+  /** Tests hold the clock, and may read what is logged. */
+  clock?: Clock;
+  logDestination?: DestinationStream;
+}
+
+export interface App {
+  nest: NestFastifyApplication;
+  metrics: Metrics;
+  readiness: Readiness;
+  streams: OpenStreams;
+  /** Ends streams first, because closing waits for them, and then everything else. */
+  close(): Promise<void>;
+}
+
+/** Builds an app that has not begun to listen. Every service, the standalone process and the tests begin here. */
+export async function createApp({ name, configs, modules, clock, logDestination }: AppDefinition): Promise<App> {
+  const [config] = configs;
+  const metrics = new Metrics();
+  const readiness = new Readiness();
+  const streams = new OpenStreams();
+  const logger = createLogger({ app: name, level: config.logLevel, destination: logDestination });
+
+  @Module({
+    imports: [HostModule.with({ configs, metrics, readiness, streams, clock }), QueueModule.forApp(name), ...modules],
+  })
+  class RootModule {}
+
+  const nest = await NestFactory.create<NestFastifyApplication>(RootModule, createHttpAdapter(config, metrics), {
+    logger: new NestLogger(logger),
+    bodyParser: false,
+    abortOnError: false,
+  });
+  nest.useGlobalPipes(new InputPipe());
+  nest.useGlobalFilters(new ProblemFilter());
+  return {
+    nest,
+    metrics,
+    readiness,
+    streams,
+    close: async () => {
+      readiness.drain();
+      streams.endAll();
+      await nest.close();
+    },
+  };
+}

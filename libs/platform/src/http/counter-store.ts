@@ -1,0 +1,24 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { RedisConnections } from '../queues/redis-connections';
+
+/** A counter that all replicas share. */
+export abstract class CounterStore {
+  /** Adds and answers the new total; throws when it cannot be had within a moment. */
+  abstract add(key: string, amount: number, keepSeconds: number): Promise<number>;
+}
+
+@Injectable()
+export class RedisCounterStore extends CounterStore {
+  constructor(@Inject(RedisConnections) private readonly connections: RedisConnections) {
+    super();
+  }
+
+  override async add(key: string, amount: number, keepSeconds: number): Promise<number> {
+    const { client, prefix } = this.connections.impatient();
+    const name = `${prefix}:rate:${key}`;
+    const results = await client.multi().incrby(name, amount).expire(name, keepSeconds).exec();
+    const [error, total] = results?.[0] ?? [new Error('no answer')];
+    if (error) throw error;
+    return Number(total);
+  }
+}

@@ -1,0 +1,18 @@
+import { AppError } from '@muster/contracts';
+
+/** A strong tag of a resource's revision. */
+export function etagOf(revision: string | number): string {
+  return `"${revision}"`;
+}
+
+/** Refuses a change that was made against another revision than the current one. */
+export function requireMatch(ifMatch: string | undefined, current: string): void {
+  if (ifMatch === undefined || ifMatch.trim() === '*') return;
+  const given = ifMatch.split(',').map((tag) => tag.trim());
+  if (!given.includes(current)) {
+    throw new AppError('precondition_failed', {
+      detail: 'It has changed since you read it; read it again and repeat the change.',
+      headers: { etag: current },
+    });
+  }
+}

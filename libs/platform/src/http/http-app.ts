@@ -1,0 +1,134 @@
+import cookie from '@fastify/cookie';
+import { Logger } from '@nestjs/common';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { AppError } from '@muster/contracts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { BaseConfig } from '../config/base-config';
+import { type RequestContext, runInContext } from '../context/request-context';
+import { acceptRequestId, continueTrace } from '../context/trace';
+import type { Metrics } from '../operations/metrics';
+import { hasNul, parseJsonBody } from './json-body';
+import { sendProblem } from './problem-filter';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    requestId: string;
+    context: RequestContext;
+    startedAt: number;
+    timeout?: NodeJS.Timeout;
+  }
+  interface FastifyContextConfig {
+    /** Streams, long polls and the liveness probe, which no timeout may cut off. */
+    noTimeout?: boolean;
+    /** Keeps the exact bytes for a signature. */
+    rawBody?: boolean;
+  }
+}
+
+/** The exact bytes of a body whose route asked for them. */
+const rawBodies = new WeakMap<FastifyRequest, Buffer>();
+
+export function rawBodyOf(request: FastifyRequest): Buffer {
+  return rawBodies.get(request) ?? Buffer.alloc(0);
+}
+
+export const defaultBodyLimit = 1024 * 1024;
+
+/** Fastify with our conventions: ids and context, strict bodies, the timeout, metrics. */
+export function createHttpAdapter(config: BaseConfig, metrics: Metrics): FastifyAdapter {
+  const adapter = new FastifyAdapter({
+    bodyLimit: defaultBodyLimit,
+    trustProxy: config.trustProxy,
+    routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false },
+    forceCloseConnections: 'idle',
+    requestTimeout: 60_000,
+    keepAliveTimeout: 72_000,
+    exposeHeadRoutes: true,
+    disableRequestLogging: true,
+    logger: false,
+    return503OnClosing: true,
+  });
+  const fastify = adapter.getInstance() as unknown as FastifyInstance;
+  const logger = new Logger('http');
+  void fastify.register(cookie as never);
+  addBodyParsers(fastify);
+  addHooks(fastify, config, metrics, logger);
+  return adapter;
+}
+
+function addBodyParsers(fastify: FastifyInstance): void {
+  fastify.removeAllContentTypeParsers();
+  for (const type of ['application/json', /^application\/[a-z0-9.-]+\+json(;|$)/]) {
+    fastify.addContentTypeParser(type as string, { parseAs: 'buffer' }, (request, body, done) => {
+      const raw = body as unknown as Buffer;
+      try {
+        if (request.routeOptions.config.rawBody) rawBodies.set(request, raw);
+        // A client that says JSON and sends nothing means a request without a body.
+        done(null, raw.length === 0 ? undefined : parseJsonBody(raw));
+      } catch (error) {
+        done(error as Error, undefined);
+      }
+    });
+  }
+}
+
+function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics, logger: Logger): void {
+  fastify.decorateRequest('requestId', '');
+  fastify.decorateRequest('context', null as never);
+  fastify.decorateRequest('startedAt', 0);
+  fastify.decorateRequest('timeout', undefined);
+
+  fastify.addHook('onRequest', (request, reply, done) => {
+    request.startedAt = performance.now();
+    request.requestId = acceptRequestId(request.headers['x-request-id']);
+    request.context = {
+      requestId: request.requestId,
+      traceparent: continueTrace(request.headers['traceparent']),
+    };
+    void reply.header('x-request-id', request.requestId);
+    if (request.url.startsWith('/api/')) void reply.header('cache-control', 'no-store');
+    void reply.header('x-content-type-options', 'nosniff');
+    if (!request.routeOptions.config?.noTimeout) startTimeout(request, reply, config.requestTimeoutMs, logger);
+    done(refusedUrl(request));
+  });
+  // Body parsing loses the asynchronous context, so it is entered where the handler's own work begins.
+  fastify.addHook('preHandler', (request, _reply, done) => runInContext(request.context, done));
+  fastify.addHook('onResponse', (request, reply, done) => {
+    clearTimeout(request.timeout);
+    const seconds = (performance.now() - request.startedAt) / 1000;
+    const route = request.routeOptions.url ?? 'none';
+    metrics.httpSeconds.observe({ method: request.method, route, status: reply.statusCode }, seconds);
+    logger.debug?.('answered', {
+      ...request.context,
+      method: request.method,
+      route,
+      status: reply.statusCode,
+      ms: Math.round(seconds * 1000),
+    });
+    done();
+  });
+  fastify.setErrorHandler((error, request, reply) => sendProblem(request, reply, error, logger));
+}
+
+function startTimeout(request: FastifyRequest, reply: FastifyReply, timeoutMs: number, logger: Logger): void {
+  request.timeout = setTimeout(() => {
+    const detail = `There was no answer within ${timeoutMs} ms. What was asked may still happen.`;
+    sendProblem(request, reply, new AppError('request_timeout', { detail }), logger);
+  }, timeoutMs);
+}
+
+const keyInQuery = /[?&](x-?api-?key|api_?key|access_?token|token)=|msk_[a-z0-9]{8,32}_/i;
+
+/** A credential in a URL ends in logs, histories and proxies; nothing else of the request is looked at. */
+function refusedUrl(request: FastifyRequest): AppError | undefined {
+  const question = request.url.indexOf('?');
+  if (question !== -1 && keyInQuery.test(request.url.slice(question))) {
+    return new AppError('invalid_payload', {
+      detail: 'Send the API key in the x-api-key header; a key in a URL is never accepted. Treat this one as leaked.',
+    });
+  }
+  if (hasNul(request.query) || hasNul(request.params) || request.url.includes('%00')) {
+    return new AppError('invalid_payload', { detail: 'The URL has a U+0000.' });
+  }
+  return undefined;
+}

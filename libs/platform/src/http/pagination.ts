@@ -1,0 +1,42 @@
+import { AppError } from '@muster/contracts';
+
+export interface Page {
+  limit: number;
+  /** What the last row of the previous page had in the list's order; null for the first page. */
+  after: string[] | null;
+}
+
+/** The page that a query asks for. A cursor is opaque to clients: the sort values of the last row they saw. */
+export function pageOf(query: { limit?: number; cursor?: string }, parts: number): Page {
+  return { limit: query.limit ?? 50, after: query.cursor === undefined ? null : readCursor(query.cursor, parts) };
+}
+
+/** Takes one row more than asked for as the sign that there is a next page. */
+export function paginate<T>(rows: T[], page: Page, sortValues: (row: T) => string[]) {
+  const items = rows.slice(0, page.limit);
+  const last = items.at(-1);
+  return { items, nextCursor: rows.length > page.limit && last ? writeCursor(sortValues(last)) : null };
+}
+
+function writeCursor(values: string[]): string {
+  return Buffer.from(JSON.stringify(values)).toString('base64url');
+}
+
+function readCursor(cursor: string, parts: number): string[] {
+  try {
+    const values: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
+    if (
+      Array.isArray(values) &&
+      values.length === parts &&
+      values.every((v) => typeof v === 'string' && !v.includes('\0'))
+    ) {
+      return values as string[];
+    }
+  } catch {
+    // Falls through to the one answer for every cursor that we did not write.
+  }
+  throw new AppError('invalid_payload', {
+    detail: "cursor must be a nextCursor of this list's earlier answer.",
+    errors: [{ field: 'cursor', message: 'cursor is not valid' }],
+  });
+}

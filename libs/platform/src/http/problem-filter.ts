@@ -1,0 +1,102 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import { AppError, type ErrorCode, errorTable } from '@muster/contracts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { currentContext } from '../context/request-context';
+
+/** What other libraries throw, as ours. Each library's owner registers its own reader. */
+export type ErrorReader = (error: unknown) => AppError | undefined;
+
+const readers: ErrorReader[] = [readHttpException, readFastifyError];
+
+export function registerErrorReader(reader: ErrorReader): void {
+  if (!readers.includes(reader)) readers.push(reader);
+}
+
+/** Every failed request leaves as problem+json; a fault of ours leaves without a word of its inside. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  private readonly logger = new Logger('http');
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    sendProblem(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), error, this.logger);
+  }
+}
+
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown, logger: Logger): void {
+  const known = toAppError(error);
+  if (!known) logger.error('request failed', { err: error, method: request.method, url: pathOf(request) });
+  else if (known.status >= 500) logger.warn(`${known.code}: ${known.message}`, { err: known.options.cause ?? known });
+  if (reply.sent || reply.raw.headersSent) return;
+  const answer = known ?? new AppError('internal_error', { detail: 'Something failed on our side; it is logged.' });
+  void reply
+    .status(answer.status)
+    .headers({ ...(answer.status === 503 ? { 'retry-after': '2' } : {}), ...answer.options.headers })
+    .type('application/problem+json; charset=utf-8')
+    .send(JSON.stringify(problemOf(answer, request)));
+}
+
+function problemOf(error: AppError, request: FastifyRequest): Record<string, unknown> {
+  return {
+    type: `https://muster.dev/errors/${error.code}`,
+    title: errorTable[error.code].title,
+    status: error.status,
+    detail: error.message,
+    code: error.code,
+    instance: pathOf(request),
+    requestId: request.requestId ?? currentContext()?.requestId,
+    ...(error.options.errors ? { errors: error.options.errors } : {}),
+    ...error.options.extra,
+  };
+}
+
+export function toAppError(error: unknown): AppError | undefined {
+  if (error instanceof AppError) return error;
+  for (const read of readers) {
+    const known = read(error);
+    if (known) return known;
+  }
+  return undefined;
+}
+
+const codeOfStatus: Record<number, ErrorCode> = {
+  400: 'invalid_payload',
+  401: 'unauthenticated',
+  403: 'permission_denied',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  409: 'conflict',
+  413: 'payload_too_large',
+  415: 'unsupported_media_type',
+  429: 'rate_limited',
+  503: 'service_unavailable',
+};
+
+function readHttpException(error: unknown): AppError | undefined {
+  if (!(error instanceof HttpException)) return undefined;
+  const code = codeOfStatus[error.getStatus()];
+  if (!code) return undefined;
+  return new AppError(code, {
+    detail: code === 'not_found' ? 'There is nothing at this path.' : error.message,
+    cause: error,
+  });
+}
+
+function readFastifyError(error: unknown): AppError | undefined {
+  const { code, statusCode } = (error ?? {}) as { code?: string; statusCode?: number };
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return new AppError('unsupported_media_type', { detail: 'Send JSON as application/json.' });
+  }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
+    return new AppError('payload_too_large', { detail: 'The body is too large.' });
+  if (code === 'FST_ERR_CTP_EMPTY_JSON_BODY') return new AppError('invalid_payload', { detail: 'The body is empty.' });
+  if (code?.startsWith('FST_') && statusCode && statusCode < 500) {
+    return new AppError(codeOfStatus[statusCode] ?? 'invalid_payload', { detail: (error as Error).message });
+  }
+  if (error instanceof URIError) return new AppError('invalid_payload', { detail: 'The URL is not valid.' });
+  return undefined;
+}
+
+function pathOf(request: FastifyRequest): string {
+  return (request.url ?? '').split('?')[0]!;
+}

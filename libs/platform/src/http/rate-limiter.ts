@@ -1,0 +1,115 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { AppError } from '@muster/contracts';
+import { Clock } from '../context/clock';
+import { Metrics } from '../operations/metrics';
+import { CounterStore } from './counter-store';
+
+export interface RatePolicy {
+  name: string;
+  limit: number;
+  windowSeconds: number;
+}
+
+export interface RateState {
+  policy: RatePolicy;
+  remaining: number;
+  resetSeconds: number;
+}
+
+interface Lease {
+  window: number;
+  /** What this process may still spend without asking. */
+  left: number;
+  /** What all processes together have taken of the window, as of the last asking. */
+  taken: number;
+  asking?: Promise<void>;
+}
+
+/**
+ * Fixed windows, counted over all replicas. A process takes leases from the shared counter, a twentieth of the limit
+ * at a time, and spends them on its own: the sum can never pass the limit, and most requests ask nobody. Where the
+ * counter does not answer (Redis paused or gone), the process counts alone until it is back: no request waits for it.
+ */
+@Injectable()
+export class RateLimiter {
+  private readonly logger = new Logger(RateLimiter.name);
+  private readonly leases = new Map<string, Lease>();
+  private aloneUntil = 0;
+
+  constructor(
+    @Inject(CounterStore) private readonly counters: CounterStore,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(Metrics) private readonly metrics: Metrics,
+  ) {}
+
+  /** Spends one of the subject's requests, or throws rate_limited with the time to wait. */
+  async take(policy: RatePolicy, subject: string): Promise<RateState> {
+    const now = this.clock.now().getTime();
+    const windowMs = policy.windowSeconds * 1000;
+    const window = Math.floor(now / windowMs);
+    const key = `${policy.name}:${subject}`;
+    const lease = this.leaseOf(key, window);
+    while (lease.left === 0 && lease.taken < policy.limit) {
+      lease.asking ??= this.extend(lease, key, policy).finally(() => delete lease.asking);
+      await lease.asking;
+    }
+    const resetSeconds = Math.max(1, Math.ceil(((window + 1) * windowMs - now) / 1000));
+    if (lease.left === 0) throw this.refusal(policy, resetSeconds);
+    lease.left -= 1;
+    return { policy, remaining: Math.max(0, policy.limit - lease.taken) + lease.left, resetSeconds };
+  }
+
+  /** Throws where take would, as far as this process knows, and spends nothing. */
+  refuseIfSpent(policy: RatePolicy, subject: string): void {
+    const now = this.clock.now().getTime();
+    const windowMs = policy.windowSeconds * 1000;
+    const window = Math.floor(now / windowMs);
+    const lease = this.leases.get(`${policy.name}:${subject}`);
+    if (lease?.window !== window || lease.left > 0 || lease.taken < policy.limit) return;
+    throw this.refusal(policy, Math.max(1, Math.ceil(((window + 1) * windowMs - now) / 1000)));
+  }
+
+  private refusal(policy: RatePolicy, resetSeconds: number): AppError {
+    this.metrics.rateLimited.inc({ policy: policy.name });
+    return new AppError('rate_limited', {
+      detail: `More than ${policy.limit} requests in ${policy.windowSeconds} s; try again in ${resetSeconds} s.`,
+      headers: { ...rateHeaders({ policy, remaining: 0, resetSeconds }), 'retry-after': String(resetSeconds) },
+    });
+  }
+
+  private leaseOf(key: string, window: number): Lease {
+    const known = this.leases.get(key);
+    if (known?.window === window) return known;
+    if (this.leases.size > 50_000) this.leases.clear();
+    const lease: Lease = { window, left: 0, taken: 0 };
+    this.leases.set(key, lease);
+    return lease;
+  }
+
+  private async extend(lease: Lease, key: string, policy: RatePolicy): Promise<void> {
+    const wanted = Math.max(1, Math.ceil(policy.limit / 20));
+    const total = await this.count(`${key}:${lease.window}`, wanted, policy.windowSeconds);
+    const before = total === null ? lease.taken : total - wanted;
+    lease.left += Math.max(0, Math.min(wanted, policy.limit - before));
+    lease.taken = before + wanted;
+  }
+
+  private async count(key: string, amount: number, windowSeconds: number): Promise<number | null> {
+    if (this.clock.now().getTime() < this.aloneUntil) return null;
+    try {
+      return await this.counters.add(key, amount, windowSeconds * 2);
+    } catch (error) {
+      this.aloneUntil = this.clock.now().getTime() + 5000;
+      this.logger.warn(`counting requests alone for 5 s: ${(error as Error).message}`);
+      return null;
+    }
+  }
+}
+
+/** The fields of the IETF draft, as structured fields. */
+export function rateHeaders({ policy, remaining, resetSeconds }: RateState): Record<string, string> {
+  return {
+    'ratelimit-policy': `"${policy.name}";q=${policy.limit};w=${policy.windowSeconds}`,
+    ratelimit: `"${policy.name}";r=${remaining};t=${resetSeconds}`,
+  };
+}

@@ -1,0 +1,63 @@
+import { type ArgumentMetadata, Injectable, ValidationPipe } from '@nestjs/common';
+import { AppError, type FieldError } from '@muster/contracts';
+import type { ValidationError } from 'class-validator';
+import { isUuid } from '../context/ids';
+
+/** Classes whose unknown fields are ignored: callbacks of workers that are older or newer than the service. */
+const lenient = new WeakSet<object>();
+
+export function IgnoreUnknownFields(): ClassDecorator {
+  return (target) => {
+    lenient.add(target);
+  };
+}
+
+const strictBody = pipe({ whitelist: true, forbidNonWhitelisted: true });
+const lenientBody = pipe({ whitelist: true });
+
+/** Bodies refuse fields they do not know; queries ignore them; path ids must be UUIDs unless they say otherwise. */
+@Injectable()
+export class InputPipe {
+  async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    if (metadata.type === 'custom') return value;
+    if (metadata.type === 'param' && metadata.data) return checkParam(value, metadata);
+    if (metadata.type === 'param') return lenientBody.transform(value, metadata);
+    if (metadata.type === 'query') return lenientBody.transform(value ?? {}, metadata);
+    if (metadata.metatype && (typeof value !== 'object' || value === null || Array.isArray(value))) {
+      throw new AppError('invalid_payload', { detail: 'The body must be a JSON object.' });
+    }
+    const bodyPipe = metadata.metatype && lenient.has(metadata.metatype) ? lenientBody : strictBody;
+    return bodyPipe.transform(value, metadata);
+  }
+}
+
+function checkParam(value: unknown, { data }: ArgumentMetadata): unknown {
+  const idLike = data === 'id' || data?.endsWith('Id');
+  if (idLike && !isUuid(value)) {
+    throw new AppError('invalid_payload', {
+      detail: `The path's ${data} must be a UUID.`,
+      errors: [{ field: data!, message: `${data} must be a UUID` }],
+    });
+  }
+  return value;
+}
+
+function pipe(options: { whitelist: boolean; forbidNonWhitelisted?: boolean }): ValidationPipe {
+  return new ValidationPipe({
+    ...options,
+    transform: true,
+    forbidUnknownValues: true,
+    validationError: { target: false, value: false },
+    exceptionFactory: (errors) => {
+      const faults = errors.flatMap((error) => flatten(error));
+      const detail = faults[0]?.message ?? 'The request is not valid.';
+      return new AppError('invalid_payload', { detail, errors: faults });
+    },
+  });
+}
+
+function flatten(error: ValidationError, parent = ''): FieldError[] {
+  const field = parent ? `${parent}.${error.property}` : error.property;
+  const own = Object.values(error.constraints ?? {}).map((message) => ({ field, message }));
+  return [...own, ...(error.children ?? []).flatMap((child) => flatten(child, field))];
+}

@@ -1,0 +1,95 @@
+import { pino, type DestinationStream, type Logger as Pino } from 'pino';
+import type { LoggerService } from '@nestjs/common';
+import { currentContext } from '../context/request-context';
+
+/** Members that never reach a log line, at whatever depth people usually put them. */
+const secretNames = [
+  'password',
+  'adminPassword',
+  'secret',
+  'apiKey',
+  'token',
+  'authorization',
+  'cookie',
+  'signingSecret',
+  'masterKeys',
+  '["x-api-key"]',
+  '["x-cron-key"]',
+  '["set-cookie"]',
+  '["x-service-signature"]',
+];
+const redactedPaths = secretNames.flatMap((name) =>
+  name.startsWith('[') ? [name, `*${name}`, `*.*${name}`] : [name, `*.${name}`, `*.*.${name}`],
+);
+
+/** API keys and session tokens look alike wherever they turn up in a text. */
+const credentialPattern = /\b(msk_[a-z0-9]{8,32}_|mse_[0-9a-f-]{36}_)[A-Za-z0-9_-]+|\/\/([^/\s:@]*):[^@\s/]+@/g;
+
+export function createLogger(options: { app: string; level: string; destination?: DestinationStream }): Pino {
+  return pino(
+    {
+      level: options.level,
+      base: { app: options.app },
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+      mixin: () => ({ ...currentContext() }),
+      redact: { paths: redactedPaths, censor: '[redacted]' },
+      hooks: {
+        logMethod(args, method) {
+          method.apply(
+            this,
+            args.map((arg: unknown) => (typeof arg === 'string' ? hideCredentials(arg) : arg)) as never,
+          );
+        },
+      },
+      serializers: {
+        err: (error: Error) => ({
+          type: error.name,
+          message: hideCredentials(error.message ?? ''),
+          code: (error as { code?: unknown }).code,
+          stack: hideCredentials(error.stack ?? ''),
+        }),
+      },
+    },
+    options.destination ?? pino.destination({ fd: 1, sync: false }),
+  );
+}
+
+export function hideCredentials(text: string): string {
+  return text.replaceAll(credentialPattern, (_, prefix: string | undefined, user: string | undefined) =>
+    prefix ? `${prefix}[redacted]` : `//${user ?? ''}:[redacted]@`,
+  );
+}
+
+/** Nest's own Logger writes through pino, so a class anywhere logs with `new Logger(TheClass.name)`. */
+export class NestLogger implements LoggerService {
+  constructor(private readonly pino: Pino) {}
+
+  log(message: unknown, ...rest: unknown[]) {
+    this.write('info', message, rest);
+  }
+  error(message: unknown, ...rest: unknown[]) {
+    this.write('error', message, rest);
+  }
+  warn(message: unknown, ...rest: unknown[]) {
+    this.write('warn', message, rest);
+  }
+  debug(message: unknown, ...rest: unknown[]) {
+    this.write('debug', message, rest);
+  }
+  verbose(message: unknown, ...rest: unknown[]) {
+    this.write('trace', message, rest);
+  }
+  fatal(message: unknown, ...rest: unknown[]) {
+    this.write('fatal', message, rest);
+  }
+
+  private write(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal', message: unknown, rest: unknown[]) {
+    const context = typeof rest.at(-1) === 'string' ? (rest.at(-1) as string) : undefined;
+    const err = [message, ...rest].find((part) => part instanceof Error);
+    const fields = rest.find((part) => typeof part === 'object' && part !== null && !(part instanceof Error));
+    const text = message instanceof Error ? message.message : typeof message === 'string' ? message : undefined;
+    const own = text === undefined ? message : undefined;
+    this.pino[level]({ context, ...(fields as object), ...(own as object), ...(err ? { err } : {}) }, text ?? '');
+  }
+}

@@ -1,0 +1,72 @@
+import { Injectable } from '@nestjs/common';
+
+export interface CheckResult {
+  status: 'ok' | 'failed';
+  latencyMs: number | null;
+  reason?: string;
+}
+
+export type Check = () => Promise<void>;
+
+/** The things that a process needs, each registered by the piece that owns it, each asked in bounded time. */
+@Injectable()
+export class Readiness {
+  private readonly checks = new Map<string, { check: Check; required: boolean }>();
+  private draining = false;
+
+  /** A required check keeps the process out of rotation while it fails. */
+  register(name: string, check: Check, options: { required: boolean }): void {
+    this.checks.set(name, { check, required: options.required });
+  }
+
+  /** From now on this process wants no new work. */
+  drain(): void {
+    this.draining = true;
+  }
+
+  get isDraining(): boolean {
+    return this.draining;
+  }
+
+  async run(name: string, timeoutMs = 2000): Promise<CheckResult> {
+    const entry = this.checks.get(name);
+    if (!entry) return { status: 'failed', latencyMs: null, reason: 'not part of this process' };
+    const started = performance.now();
+    try {
+      await inTime(entry.check(), timeoutMs);
+      return { status: 'ok', latencyMs: round(performance.now() - started) };
+    } catch (error) {
+      return { status: 'failed', latencyMs: null, reason: reasonOf(error) };
+    }
+  }
+
+  async ready(): Promise<{ ready: boolean; checks: Record<string, CheckResult> }> {
+    const names = [...this.checks.keys()];
+    const results = await Promise.all(names.map((name) => this.run(name)));
+    const checks = Object.fromEntries(names.map((name, index) => [name, results[index]!]));
+    const missing = names.some((name) => this.checks.get(name)?.required && checks[name]?.status !== 'ok');
+    return { ready: !this.draining && !missing, checks };
+  }
+}
+
+async function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A reason for the reader of a probe, without hosts, users or stack. */
+function reasonOf(error: unknown): string {
+  const { code, message } = error as { code?: string; message?: string };
+  return /^no answer within|pending|not connected/.test(message ?? '') ? message! : (code ?? 'no connection');
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 100) / 100;
+}

@@ -1,0 +1,118 @@
+import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
+import { applyDecorators, Inject, Logger, SetMetadata } from '@nestjs/common';
+import {
+  type DoorbellData,
+  jobDefinition,
+  type JobName,
+  type JobPayload,
+  type QueueName,
+  queueDefinition,
+} from '@muster/contracts';
+import type { Job } from 'bullmq';
+import { plainToInstance } from 'class-transformer';
+import { validate } from 'class-validator';
+import { runInContext } from '../context/request-context';
+import { acceptRequestId, continueTrace } from '../context/trace';
+import { Metrics } from '../operations/metrics';
+import { DoorbellLedger } from './doorbell-ledger';
+
+export const QUEUE_OF_PROCESSOR = 'muster:queue';
+const handlersOf = new WeakMap<object, { job: string; method: string }[]>();
+
+/** Marks the one class of an app that handles a queue's jobs. */
+export function ProcessesQueue(queue: QueueName): ClassDecorator {
+  return applyDecorators(
+    SetMetadata(QUEUE_OF_PROCESSOR, queue),
+    Processor(
+      { name: queue, configKey: 'worker' },
+      {
+        concurrency: queueDefinition(queue).concurrency,
+        lockDuration: 30_000,
+        stalledInterval: 15_000,
+        // A crash counts as a stall, and BullMQ fails a job for good after the second one whatever its attempts say.
+        // Giving up is Postgres's business.
+        maxStalledCount: 1_000_000,
+        removeOnComplete: { count: 0 },
+        removeOnFail: { count: 0 },
+      },
+    ) as ClassDecorator,
+  );
+}
+
+type Handler<Q extends QueueName, N extends JobName<Q>> = (payload: JobPayload<Q, N>) => Promise<void>;
+
+/** Marks the method that handles one job of the queue; it may run twice for the same payload. */
+export function HandlesJob<Q extends QueueName, N extends JobName<Q>>(_queue: Q, job: N) {
+  return (target: object, method: string, _descriptor: TypedPropertyDescriptor<Handler<Q, N>>): void => {
+    handlersOf.set(target.constructor, [...(handlersOf.get(target.constructor) ?? []), { job, method }]);
+  };
+}
+
+/** Which methods of a processor class handle which job. */
+export function handlersIn(type: object): { job: string; method: string }[] {
+  return handlersOf.get(type) ?? [];
+}
+
+/** What every processor does around its handlers: context, payload check, time limit, metrics, and the ledger. */
+export abstract class QueueProcessor extends WorkerHost {
+  private readonly logger = new Logger(this.constructor.name);
+
+  @Inject(DoorbellLedger) private readonly ledger!: DoorbellLedger;
+  @Inject(Metrics) private readonly metrics!: Metrics;
+
+  override async process(job: Job<DoorbellData>): Promise<void> {
+    const { organizationId, requestId, traceparent } = job.data;
+    const context = {
+      requestId: acceptRequestId(requestId),
+      traceparent: continueTrace(traceparent),
+      ...(organizationId ? { organizationId } : {}),
+    };
+    await runInContext(context, () => this.handle(job));
+  }
+
+  @OnWorkerEvent('error')
+  onError(error: Error): void {
+    this.logger.debug?.(`worker: ${error.message}`);
+  }
+
+  private async handle(job: Job<DoorbellData>): Promise<void> {
+    const queue = job.queueName as QueueName;
+    const stop = this.metrics.jobSeconds.startTimer({ queue, job: job.name });
+    const definition = jobDefinition(queue, job.name);
+    const retry = definition?.retry ?? { attempts: 1, backoffMs: 0, maxBackoffMs: 0 };
+    try {
+      await withTimeout(this.dispatch(queue, job), definition?.timeoutMs ?? 30_000);
+      this.ledger.handled(job.id!);
+      stop({ outcome: 'handled' });
+    } catch (error) {
+      const outcome = await this.ledger.failed(job.id!, error, retry);
+      stop({ outcome });
+      if (outcome === 'dead') this.metrics.deadLetters.inc({ queue, job: job.name });
+      this.logger.warn(`${queue}.${job.name} failed: ${outcome}`, { err: error, doorbell: job.id });
+      throw error;
+    }
+  }
+
+  private async dispatch(queue: QueueName, job: Job<DoorbellData>): Promise<void> {
+    const definition = jobDefinition(queue, job.name);
+    const handler = handlersIn(this.constructor).find(({ job: name }) => name === job.name);
+    if (!definition || !handler) throw new Error(`no handler for ${queue}.${job.name}`);
+    const payload = plainToInstance(definition.payload, job.data.payload);
+    const faults = await validate(payload, { whitelist: true });
+    if (faults.length) throw new Error(`payload of ${queue}.${job.name} is not valid: ${faults[0]!.property}`);
+    const methods = this as unknown as Record<string, (payload: object) => Promise<void>>;
+    await methods[handler.method]!(payload);
+  }
+}
+
+async function withTimeout(work: Promise<void>, timeoutMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`the handler did not finish within ${timeoutMs} ms`)), timeoutMs);
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

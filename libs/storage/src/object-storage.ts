@@ -1,0 +1,78 @@
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import type { S3Client } from '@aws-sdk/client-s3';
+import { Readiness } from '@muster/platform';
+import { StorageConfig } from './storage-config';
+
+/** The bucket. The SDK is loaded with the first use: it is large, and most requests need none of it. */
+@Injectable()
+export class ObjectStorage implements OnApplicationShutdown {
+  private connected?: Promise<{ sdk: typeof import('@aws-sdk/client-s3'); client: S3Client; public: S3Client }>;
+
+  constructor(
+    @Inject(StorageConfig) private readonly config: StorageConfig,
+    @Inject(Readiness) readiness: Readiness,
+  ) {
+    readiness.register('storage', () => this.check(), { required: false });
+  }
+
+  async put(key: string, body: Buffer, contentType: string): Promise<void> {
+    const { sdk, client } = await this.connect();
+    const { s3Bucket: Bucket } = this.config;
+    await client.send(new sdk.PutObjectCommand({ Bucket, Key: key, Body: body, ContentType: contentType }));
+  }
+
+  /** The object's bytes, or null where there is none. */
+  async get(key: string): Promise<Buffer | null> {
+    const { sdk, client } = await this.connect();
+    try {
+      const answer = await client.send(new sdk.GetObjectCommand({ Bucket: this.config.s3Bucket, Key: key }));
+      return Buffer.from(await answer.Body!.transformToByteArray());
+    } catch (error) {
+      if (error instanceof sdk.NoSuchKey) return null;
+      throw error;
+    }
+  }
+
+  async delete(key: string): Promise<void> {
+    const { sdk, client } = await this.connect();
+    await client.send(new sdk.DeleteObjectCommand({ Bucket: this.config.s3Bucket, Key: key }));
+  }
+
+  /** A URL that reads the object for a while, without credentials. */
+  async presignGet(key: string, expiresInSeconds: number): Promise<string> {
+    const { sdk, public: client } = await this.connect();
+    const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
+    const command = new sdk.GetObjectCommand({ Bucket: this.config.s3Bucket, Key: key });
+    return getSignedUrl(client, command, { expiresIn: expiresInSeconds });
+  }
+
+  async check(): Promise<void> {
+    const { sdk, client } = await this.connect();
+    await client.send(new sdk.HeadBucketCommand({ Bucket: this.config.s3Bucket }));
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    const clients = await this.connected;
+    clients?.client.destroy();
+    clients?.public.destroy();
+  }
+
+  private connect() {
+    this.connected ??= import('@aws-sdk/client-s3').then((sdk) => {
+      const { s3Endpoint, s3PublicEndpoint, s3Region, s3AccessKeyId, s3SecretAccessKey } = this.config;
+      const make = (endpoint: string | undefined) =>
+        new sdk.S3Client({
+          region: s3Region,
+          endpoint,
+          forcePathStyle: endpoint !== undefined,
+          maxAttempts: 2,
+          requestHandler: { connectionTimeout: 2000, requestTimeout: 30_000 },
+          ...(s3AccessKeyId
+            ? { credentials: { accessKeyId: s3AccessKeyId, secretAccessKey: s3SecretAccessKey ?? '' } }
+            : {}),
+        });
+      return { sdk, client: make(s3Endpoint), public: make(s3PublicEndpoint ?? s3Endpoint) };
+    });
+    return this.connected;
+  }
+}

@@ -1,0 +1,37 @@
+import { EnvText, EnvUrl } from '@muster/platform';
+import { BaseConfig } from '@muster/platform';
+
+/** For apps that keep objects. */
+export class StorageConfig extends BaseConfig {
+  @EnvUrl('S3_ENDPOINT', {
+    description: 'An S3 endpoint; absent means AWS.',
+    protocols: ['http:', 'https:'],
+    optional: true,
+  })
+  readonly s3Endpoint?: string;
+
+  @EnvUrl('S3_PUBLIC_ENDPOINT', {
+    description: 'The same storage as workers and browsers reach it, for presigned URLs; absent means S3_ENDPOINT.',
+    protocols: ['http:', 'https:'],
+    optional: true,
+  })
+  readonly s3PublicEndpoint?: string;
+
+  @EnvText('S3_REGION', { description: 'The bucket’s region.', default: 'us-east-1' })
+  readonly s3Region!: string;
+
+  @EnvText('S3_BUCKET', {
+    description: 'Where screenshots, recordings, images and bundles are kept.',
+    default: 'muster',
+  })
+  readonly s3Bucket!: string;
+
+  @EnvText('S3_ACCESS_KEY_ID', {
+    description: 'Absent means the platform’s own credentials (an instance role, a web identity).',
+    optional: true,
+  })
+  readonly s3AccessKeyId?: string;
+
+  @EnvText('S3_SECRET_ACCESS_KEY', { description: 'Belongs to S3_ACCESS_KEY_ID.', optional: true, secret: true })
+  readonly s3SecretAccessKey?: string;
+}

@@ -1,0 +1,58 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type { KeyRing, MasterKey } from './key-ring';
+
+export interface Envelope {
+  masterKeyId: string;
+  wrappedKey: Buffer;
+  sealed: Buffer;
+}
+
+/** Seals a value with a data key made for it alone, and that key with the active master key. */
+export function seal(ring: KeyRing, associatedData: string, value: string): Envelope {
+  const dataKey = randomBytes(32);
+  return {
+    ...wrap(ring.active, associatedData, dataKey),
+    sealed: encrypt(dataKey, associatedData, Buffer.from(value, 'utf8')),
+  };
+}
+
+/** Opens a value in the place that it was sealed for; anywhere else, or changed by a bit, it stays shut. */
+export function open(ring: KeyRing, associatedData: string, envelope: Envelope): string {
+  return decrypt(unwrap(ring, associatedData, envelope), associatedData, envelope.sealed).toString('utf8');
+}
+
+/** The same value under the active master key; null when it is there already. */
+export function rewrap(ring: KeyRing, associatedData: string, envelope: Envelope): Envelope | null {
+  if (envelope.masterKeyId === ring.active.id) return null;
+  const dataKey = unwrap(ring, associatedData, envelope);
+  return { ...wrap(ring.active, associatedData, dataKey), sealed: envelope.sealed };
+}
+
+function wrap(master: MasterKey, associatedData: string, dataKey: Buffer) {
+  return { masterKeyId: master.id, wrappedKey: encrypt(master.key, associatedData, dataKey) };
+}
+
+function unwrap(ring: KeyRing, associatedData: string, { masterKeyId, wrappedKey }: Envelope): Buffer {
+  const master = ring.find(masterKeyId);
+  if (!master) throw new Error(`the master key ${masterKeyId} is not in the ring`);
+  return decrypt(master.key, associatedData, wrappedKey);
+}
+
+const nonceLength = 12;
+const tagLength = 16;
+
+/** nonce, tag, ciphertext */
+function encrypt(key: Buffer, associatedData: string, plain: Buffer): Buffer {
+  const nonce = randomBytes(nonceLength);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(associatedData));
+  const body = Buffer.concat([cipher.update(plain), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), body]);
+}
+
+function decrypt(key: Buffer, associatedData: string, sealed: Buffer): Buffer {
+  const nonce = sealed.subarray(0, nonceLength);
+  const tag = sealed.subarray(nonceLength, nonceLength + tagLength);
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagLength });
+  decipher.setAAD(Buffer.from(associatedData)).setAuthTag(tag);
+  return Buffer.concat([decipher.update(sealed.subarray(nonceLength + tagLength)), decipher.final()]);
+}
