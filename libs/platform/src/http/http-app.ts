@@ -44,7 +44,6 @@ export function createHttpAdapter(config: BaseConfig, metrics: Metrics): Fastify
     requestTimeout: 60_000,
     keepAliveTimeout: 72_000,
     exposeHeadRoutes: true,
-    disableRequestLogging: true,
     logger: false,
     return503OnClosing: true,
   });

@@ -61,6 +61,9 @@ export function hideCredentials(text: string): string {
   );
 }
 
+/** Nest's account of its own wiring: one line for each module and route at every start, and never the answer. */
+const wiring = new Set(['InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestFactory', 'NestApplication']);
+
 /** Nest's own Logger writes through pino, so a class anywhere logs with `new Logger(TheClass.name)`. */
 export class NestLogger implements LoggerService {
   constructor(private readonly pino: Pino) {}
@@ -86,6 +89,7 @@ export class NestLogger implements LoggerService {
 
   private write(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal', message: unknown, rest: unknown[]) {
     const context = typeof rest.at(-1) === 'string' ? (rest.at(-1) as string) : undefined;
+    if (level === 'info' && wiring.has(context ?? '')) return;
     const err = [message, ...rest].find((part) => part instanceof Error);
     const fields = rest.find((part) => typeof part === 'object' && part !== null && !(part instanceof Error));
     const text = message instanceof Error ? message.message : typeof message === 'string' ? message : undefined;

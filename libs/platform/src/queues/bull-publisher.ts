@@ -1,13 +1,14 @@
-import { getQueueToken } from '@nestjs/bullmq';
-import { Injectable } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { type DoorbellData, type OutboxMessage, type QueueName } from '@muster/contracts';
-import type { Queue } from 'bullmq';
+import { Queue } from 'bullmq';
 import { DoorbellPublisher } from './doorbell-ledger';
+import { RedisConnections } from './redis-connections';
 
 @Injectable()
-export class BullPublisher extends DoorbellPublisher {
-  constructor(private readonly moduleRef: ModuleRef) {
+export class BullPublisher extends DoorbellPublisher implements OnApplicationShutdown {
+  private readonly queues = new Map<QueueName, Queue>();
+
+  constructor(@Inject(RedisConnections) private readonly connections: RedisConnections) {
     super();
   }
 
@@ -22,8 +23,7 @@ export class BullPublisher extends DoorbellPublisher {
   }
 
   private async ring(queue: QueueName, messages: OutboxMessage[]): Promise<void> {
-    const target = this.moduleRef.get<Queue>(getQueueToken(queue), { strict: false });
-    await target.addBulk(
+    await this.queue(queue).addBulk(
       messages.map(({ id, name, payload, organizationId, requestId, traceparent }) => ({
         name,
         data: { payload, organizationId, requestId, traceparent } satisfies DoorbellData,
@@ -32,5 +32,23 @@ export class BullPublisher extends DoorbellPublisher {
         opts: { jobId: id, removeOnComplete: true, removeOnFail: true },
       })),
     );
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([...this.queues.values()].map((queue) => queue.close()));
+  }
+
+  private queue(name: QueueName): Queue {
+    const known = this.queues.get(name);
+    if (known) return known;
+    const queue = new Queue(name, {
+      connection: this.connections.publisher(),
+      prefix: this.connections.queuePrefix,
+      skipVersionCheck: true,
+    });
+    // Its connection's own listener tells; unheard here, an error would end the process.
+    queue.on('error', () => undefined);
+    this.queues.set(name, queue);
+    return queue;
   }
 }

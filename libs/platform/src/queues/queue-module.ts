@@ -2,12 +2,11 @@ import { BullModule } from '@nestjs/bullmq';
 import { type DynamicModule, Global, Inject, Module, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { type AppName, queueDefinition, queueNames, serviceApps } from '@muster/contracts';
-import { BaseConfig } from '../config/base-config';
 import { CounterStore, RedisCounterStore } from '../http/counter-store';
 import { Readiness } from '../operations/readiness';
 import { BullPublisher } from './bull-publisher';
 import { DoorbellPublisher } from './doorbell-ledger';
-import { handlersIn, QUEUE_OF_PROCESSOR } from './queue-processor';
+import { handlersIn, QUEUE_OF_PROCESSOR, workerConfig } from './queue-processor';
 import { RedisConnections } from './redis-connections';
 
 const APP_NAME = Symbol('app name');
@@ -31,29 +30,26 @@ export class QueueModule implements OnModuleInit {
   ) {}
 
   static forApp(app: AppName): DynamicModule {
-    const shared = (purpose: 'blocking' | 'publisher') => ({
-      inject: [RedisConnections, BaseConfig],
-      useFactory: (connections: RedisConnections, config: BaseConfig) => ({
-        connection: connections[purpose](),
-        prefix: `${config.redisPrefix}:queue`,
-      }),
-    });
     return {
       module: QueueModule,
       imports: [
         RedisModule,
         DiscoveryModule,
-        BullModule.forRootAsync('publisher', shared('publisher')),
-        BullModule.forRootAsync('worker', shared('blocking')),
-        ...queueNames.map((name) =>
-          BullModule.registerQueueAsync({ name, configKey: 'publisher', useFactory: () => ({}) }),
-        ),
+        BullModule.forRootAsync(workerConfig, {
+          inject: [RedisConnections],
+          useFactory: (connections: RedisConnections) => ({
+            connection: connections.blocking(),
+            prefix: connections.queuePrefix,
+          }),
+        }),
+        // No queue is registered here: a processor would take its connection, which does not wait as a worker must.
+        BullModule.registerQueue(),
       ],
       providers: [
         { provide: APP_NAME, useValue: app },
         { provide: DoorbellPublisher, useClass: BullPublisher },
       ],
-      exports: [DoorbellPublisher, BullModule],
+      exports: [DoorbellPublisher],
     };
   }
 
@@ -67,9 +63,9 @@ export class QueueModule implements OnModuleInit {
       }));
     const faults = catalogueFaults(this.app, processors);
     if (faults.length) throw new Error(`queues of ${this.app}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
-    this.readiness.register('queue', async () => void (await this.connections.impatient().client.ping()), {
-      required: false,
-    });
+    // Connected now, so that the first one who asks in passing need not wait for it.
+    const { client } = this.connections.impatient();
+    this.readiness.register('queue', async () => void (await client.ping()), { required: false });
   }
 }
 

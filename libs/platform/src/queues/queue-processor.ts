@@ -16,6 +16,8 @@ import { acceptRequestId, continueTrace } from '../context/trace';
 import { Metrics } from '../operations/metrics';
 import { DoorbellLedger } from './doorbell-ledger';
 
+/** The name under which workers find their connection. */
+export const workerConfig = 'worker';
 export const QUEUE_OF_PROCESSOR = 'muster:queue';
 const handlersOf = new WeakMap<object, { job: string; method: string }[]>();
 
@@ -24,7 +26,7 @@ export function ProcessesQueue(queue: QueueName): ClassDecorator {
   return applyDecorators(
     SetMetadata(QUEUE_OF_PROCESSOR, queue),
     Processor(
-      { name: queue, configKey: 'worker' },
+      { name: queue, configKey: workerConfig },
       {
         concurrency: queueDefinition(queue).concurrency,
         lockDuration: 30_000,

@@ -15,8 +15,8 @@ export class RedisConnections implements OnApplicationShutdown {
 
   constructor(@Inject(BaseConfig) private readonly config: BaseConfig) {}
 
-  get prefix(): string {
-    return this.config.redisPrefix;
+  get queuePrefix(): string {
+    return `${this.config.redisPrefix}:queue`;
   }
 
   /** For workers, which block on purpose: no timeout, and reconnection within 2 s for ever. */
