@@ -1,0 +1,212 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, readlink, realpath, rename, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { preparePostgres, versionOfPostgres } from './postgres';
+import { DevStackError, diskFull, processIdentity, run, startServer, type ChildHandle } from './process';
+import { prepareRedis, versionOfRedis } from './redis';
+
+export { DevStackError, type ChildHandle };
+
+export type Part = 'postgres' | 'redis';
+
+export interface DevStackOptions {
+  /** Everything lives below it: postgres/, redis/. */
+  dataDir: string;
+  /** Where fetched programs are kept; $XDG_CACHE_HOME/muster or ~/.cache/muster, and <dataDir>/cache where that cannot be written. */
+  cacheDir?: string;
+  /** 'fast' is for tests: nothing is synced to disk, everything is disposable. */
+  durability: 'durable' | 'fast';
+  parts?: Part[];
+  /** Fixed ports, for who wants them; without one a free port is chosen, and preferred the next time. */
+  ports?: Partial<Record<Part, number>>;
+  /** DATABASE_URL and REDIS_URL there mean: use that, start nothing for that part. */
+  env?: NodeJS.ProcessEnv;
+  onProgress?: (line: string) => void;
+}
+
+export interface DevStackReport {
+  part: Part;
+  source: 'environment' | 'path' | 'cache' | 'package';
+  version: string;
+  ms: number;
+}
+
+export interface DevStack {
+  databaseUrl: string;
+  redisUrl: string;
+  report: DevStackReport[];
+  postgres?: ChildHandle;
+  redis?: ChildHandle;
+  stop(): Promise<void>;
+}
+
+/** Starts Postgres and Redis, each from wherever it can be had, and answers once both answer. */
+export async function startDevStack(options: DevStackOptions): Promise<DevStack> {
+  const { parts = ['postgres', 'redis'], env = process.env } = options;
+  let dataDir = resolve(options.dataDir);
+  const started: StartedPart[] = [];
+  let unlock = async () => {};
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    dataDir = await realpath(dataDir);
+    unlock = await lockFolder(dataDir);
+    const outcomes = await Promise.allSettled(
+      parts.map(async (part) => started.push(await startPart(part, dataDir, { ...options, env }))),
+    );
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failed) throw failed.reason;
+  } catch (error) {
+    await Promise.all(started.map(({ handle }) => handle?.stop()));
+    await unlock();
+    throw inOneSentence(error, dataDir);
+  }
+
+  const find = (part: Part) => started.find(({ report }) => report.part === part);
+  let stopped: Promise<void> | undefined;
+  return {
+    databaseUrl: find('postgres')?.url ?? '',
+    redisUrl: find('redis')?.url ?? '',
+    report: parts.flatMap((part) => find(part)?.report ?? []),
+    postgres: find('postgres')?.handle,
+    redis: find('redis')?.handle,
+    stop: () => (stopped ??= Promise.all(started.map(({ handle }) => handle?.stop())).then(unlock)),
+  };
+}
+
+interface StartedPart {
+  url: string;
+  report: DevStackReport;
+  handle?: ChildHandle;
+}
+
+const partKinds = {
+  postgres: { urlSetting: 'DATABASE_URL', outside: versionOfPostgres, prepare: preparePostgres },
+  redis: { urlSetting: 'REDIS_URL', outside: versionOfRedis, prepare: prepareRedis },
+};
+
+async function startPart(
+  part: Part,
+  dataDir: string,
+  options: DevStackOptions & { env: NodeJS.ProcessEnv },
+): Promise<StartedPart> {
+  const { env, onProgress = () => {} } = options;
+  const { urlSetting, outside, prepare } = partKinds[part];
+  const began = Date.now();
+  const reportOf = (source: DevStackReport['source'], version: string) => ({
+    part,
+    source,
+    version,
+    ms: Date.now() - began,
+  });
+  const url = env[urlSetting];
+  if (url) return { url, report: reportOf('environment', await answerFrom(urlSetting, url, outside)) };
+
+  const folder = join(dataDir, part);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const caches = cacheFolders(dataDir, options);
+  const prepared = await prepare({
+    dataDir,
+    folder,
+    password: await keptSecret(join(folder, 'password')),
+    durable: options.durability === 'durable',
+    fixedPort: options.ports?.[part],
+    cacheDirs: caches,
+    writableCache: () => firstWritable(caches),
+    env,
+    onProgress,
+  });
+  const handle = await startServer(prepared.spec, onProgress);
+  return { url: prepared.url(handle.port), handle, report: reportOf(prepared.source, handle.version) };
+}
+
+// A server of somebody else's: it may still be starting, beside us in a compose file for example.
+async function answerFrom(setting: string, url: string, version: (url: string) => Promise<string>): Promise<string> {
+  const deadline = Date.now() + 15_000;
+  for (;;) {
+    try {
+      return await version(url);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      const starting = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|57P03|LOADING/.test(`${code} ${message}`);
+      if (!starting || Date.now() > deadline)
+        throw new DevStackError(
+          `${setting} is set, but its server does not answer (${message || code}); correct it, or unset it.`,
+        );
+      await delay(250);
+    }
+  }
+}
+
+function cacheFolders(dataDir: string, { cacheDir, env }: { cacheDir?: string; env: NodeJS.ProcessEnv }): string[] {
+  const home = env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache');
+  return [cacheDir ?? join(home, 'muster'), join(dataDir, 'cache')];
+}
+
+async function firstWritable(folders: string[]): Promise<string> {
+  for (const folder of folders.slice(0, -1)) {
+    try {
+      await mkdir(folder, { recursive: true });
+      await rmdir(await mkdtemp(join(folder, 'try-')));
+      return folder;
+    } catch {
+      continue;
+    }
+  }
+  const last = folders.at(-1)!;
+  await mkdir(last, { recursive: true });
+  return last;
+}
+
+async function keptSecret(file: string): Promise<string> {
+  const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
+  if (kept) return kept;
+  const secret = randomBytes(24).toString('hex');
+  await writeFile(`${file}.new`, `${secret}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+  return secret;
+}
+
+// A symbolic link: made in one step with its text, so that nobody ever reads half a lock.
+async function lockFolder(dataDir: string): Promise<() => Promise<void>> {
+  const file = join(dataDir, 'lock');
+  const mine = `${process.pid} ${await processIdentity(process.pid)}`;
+  const leftOver = new DevStackError(`The lock ${file} was left by a process that has died; run \`rm ${file}\`.`);
+  while (!(await symlinkUnlessThere(mine, file))) {
+    const holder = await readlink(file).catch((error: NodeJS.ErrnoException) => error.code);
+    if (holder === 'ENOENT') continue; // its holder has just let go
+    const [pid, identity] = holder?.split(' ') ?? [];
+    if (!holder || !pid || !identity) throw leftOver;
+    if ((await processIdentity(Number(pid))) === identity)
+      throw new DevStackError(
+        `Another Muster (pid ${pid}) is using ${dataDir}; end it with \`kill ${pid}\`, or choose another folder with --data-dir.`,
+      );
+    // Its holder is dead. Several may see that at once: under the folder's kernel lock, which nobody can leave behind,
+    // only this very link is removed and never the one of who was faster.
+    const remove = '[ "$(readlink "$1")" != "$2" ] || rm "$1"';
+    const command = ['flock', dataDir, 'sh', '-c', remove, 'sh', file, holder];
+    if (!(await run({ command, env: { PATH: '/usr/bin:/bin' } })).ok) throw leftOver;
+  }
+  return () => rm(file, { force: true });
+}
+
+async function symlinkUnlessThere(text: string, file: string): Promise<boolean> {
+  try {
+    await symlink(text, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function inOneSentence(error: unknown, dataDir: string): unknown {
+  const { code, path } = error as NodeJS.ErrnoException;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return diskFull(path ?? dataDir);
+  if (['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST'].includes(code ?? ''))
+    return new DevStackError(
+      `The data folder ${dataDir} cannot be written (${code} at ${path ?? dataDir}); choose another one with --data-dir or MUSTER_DATA_DIR.`,
+    );
+  return error;
+}

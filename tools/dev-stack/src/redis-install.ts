@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DevStackError, type PartSetting } from './process';
+import { fetchRedis } from './redis-fetch';
+import { extractedRedis, redisIn, type RedisProgram } from './redis-program';
+
+export interface RedisInstall extends RedisProgram {
+  source: 'path' | 'cache';
+}
+
+/** The first Redis or Valkey that runs and is recent enough: on PATH, in the cache, or fetched into the cache. */
+export async function findRedis({ env, cacheDirs, writableCache, onProgress }: PartSetting): Promise<RedisInstall> {
+  const faults: string[] = [];
+  for (const folder of new Set((env.PATH ?? '').split(':').filter((each) => each.startsWith('/')))) {
+    const found = await redisIn(folder);
+    if (!Array.isArray(found)) return { ...found, source: 'path' };
+    faults.push(...found);
+  }
+
+  const name = await cacheName();
+  for (const cache of cacheDirs) {
+    const found = await extractedRedis(join(cache, name));
+    if (!Array.isArray(found)) return { ...found, source: 'cache' };
+  }
+
+  const fetched = await fetchRedis({ target: join(await writableCache(), name), env, onProgress });
+  if (!Array.isArray(fetched)) return { ...fetched, source: 'cache' };
+  throw new DevStackError(
+    `No Redis is here and none could be fetched (${[...new Set([...faults, ...fetched])].join('; ')}); ` +
+      'run `apt-get install redis-server` (any Redis or Valkey from 6.2 on PATH will do), or set REDIS_URL.',
+  );
+}
+
+// A home folder may be shared by machines that cannot run each other's programs.
+async function cacheName(): Promise<string> {
+  const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
+  const value = (name: string) => new RegExp(`^${name}="?([\\w.-]+)`, 'm').exec(release)?.[1] ?? '';
+  return `redis-${value('ID')}${value('VERSION_ID')}-${process.arch}`;
+}

@@ -1,0 +1,95 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Redis, type RedisOptions } from 'ioredis';
+import type { PartSetting, PreparedPart } from './process';
+import { findRedis } from './redis-install';
+import { redisPrograms } from './redis-program';
+
+/** Finds a Redis, fetching it where there is none, and says how to start it. */
+export async function prepareRedis(setting: PartSetting): Promise<PreparedPart> {
+  const { folder, password } = setting;
+  const data = join(folder, 'data');
+  await mkdir(data, { recursive: true, mode: 0o700 });
+  const install = await findRedis(setting);
+  const { PATH, LD_LIBRARY_PATH } = setting.env;
+  const libraries = [install.libraries, LD_LIBRARY_PATH].filter(Boolean).join(':');
+  return {
+    source: install.source,
+    url: (port) => `redis://:${password}@127.0.0.1:${port}`,
+    spec: {
+      part: 'redis',
+      name: 'Redis',
+      folder,
+      dataFolder: data,
+      programs: redisPrograms,
+      fixedPort: setting.fixedPort,
+      launch: (port) => ({
+        command: [install.program, '-'], // the configuration comes through stdin: the password is not seen in ps
+        env: { PATH, LC_ALL: 'C', TZ: 'UTC', ...(libraries && { LD_LIBRARY_PATH: libraries }) },
+        stdin: configuration({ port, password, data, durable: setting.durable }),
+      }),
+      answers: (port, pid) => versionOf(port, password, pid),
+      stopSignal: 'SIGTERM',
+      orphanSignal: 'SIGTERM',
+    },
+  };
+}
+
+/** The version of a Redis that somebody else runs. */
+export async function versionOfRedis(url: string): Promise<string> {
+  return versionIn(await serverInfo(new Redis(url, once)));
+}
+
+function configuration(of: { port: number; password: string; data: string; durable: boolean }): string {
+  const quoted = `"${of.data.replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n')}"`;
+  return [
+    'bind 127.0.0.1',
+    `port ${of.port}`,
+    'protected-mode yes',
+    `requirepass ${of.password}`,
+    `dir ${quoted}`,
+    'daemonize no',
+    'maxmemory-policy noeviction',
+    'save ""',
+    ...(of.durable ? ['appendonly yes', 'appendfsync everysec'] : ['appendonly no']),
+    '',
+  ].join('\n');
+}
+
+async function versionOf(port: number, password: string, pid: number): Promise<string | undefined> {
+  try {
+    const info = await serverInfo(new Redis({ host: '127.0.0.1', port, password, ...once }));
+    return info('process_id') === String(pid) ? versionIn(info) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+// One attempt, which fails rather than waits.
+const once: RedisOptions = {
+  lazyConnect: true,
+  enableReadyCheck: false,
+  retryStrategy: () => null,
+  maxRetriesPerRequest: 0,
+  connectTimeout: 5_000,
+  commandTimeout: 5_000,
+};
+
+async function serverInfo(client: Redis): Promise<(name: string) => string | undefined> {
+  let fault: Error | undefined;
+  client.on('error', (error: Error) => (fault ??= error));
+  try {
+    await client.connect();
+    await client.ping(); // refused while it still loads its data
+    const info = await client.info('server');
+    return (name) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
+  } catch (error) {
+    throw fault ?? error; // the connection's own fault says more than "Connection is closed"
+  } finally {
+    client.disconnect();
+  }
+}
+
+function versionIn(info: (name: string) => string | undefined): string {
+  return info('valkey_version') ?? info('redis_version') ?? 'unknown';
+}
