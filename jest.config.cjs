@@ -27,6 +27,8 @@ module.exports = {
   moduleNameMapper: Object.fromEntries(
     Object.entries(compilerOptions.paths).map(([name, [path]]) => [`^${name}$`, path.replace('.', '<rootDir>')]),
   ),
+  globalSetup: '<rootDir>/tools/test/global-setup.cjs',
+  globalTeardown: '<rootDir>/tools/test/global-teardown.cjs',
   testTimeout: 60_000,
   maxWorkers: 2,
 };

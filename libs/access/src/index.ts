@@ -3,7 +3,7 @@ export { createApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-k
 export { type Actor, audit, type AuditRecord, changesBetween } from './audit/audit';
 export { listAudit } from './audit/list-audit';
 export { announceAccessChange } from './authentication/access-news';
-export { newApiKey } from './authentication/credentials';
+export { hashPassword, newApiKey } from './authentication/credentials';
 export { logIn, type LoginParts } from './authentication/log-in';
 export { logOut } from './authentication/log-out';
 export { overrideOrganization } from './authentication/override-organization';

@@ -17,7 +17,8 @@ export { setScope };
  * block would cost three round trips more.
  */
 export class ScopedQuery extends Query {
-  private inScope = false;
+  private phase: 'sending' | 'scoping' | 'scoped' = 'sending';
+  private statementName?: string;
   private readonly scopeParameters: string[];
 
   constructor(scope: Scope, config: QueryConfig, callback: (error: Error | null, result: QueryResult) => void) {
@@ -25,20 +26,35 @@ export class ScopedQuery extends Query {
     this.scopeParameters = scopeValues(scope);
   }
 
+  /** Hidden while the scope's own answers come in: pg would take them for the statement's, and count it as parsed. */
+  get name(): string | undefined {
+    return this.phase === 'scoping' ? undefined : this.statementName;
+  }
+
+  set name(name: string | undefined) {
+    this.statementName = name;
+  }
+
   override prepare(connection: WireConnection): void {
     connection.parse({ text: setScope, name: '', types: [] });
     connection.bind({ portal: '', statement: '', values: this.scopeParameters, binary: false, valueMapper: String });
     connection.execute({ portal: '', rows: 0 });
     super.prepare(connection);
+    this.phase = 'scoping';
   }
 
   override handleDataRow(message: unknown): void {
-    if (this.inScope) super.handleDataRow(message);
+    if (this.phase === 'scoped') super.handleDataRow(message);
   }
 
   override handleCommandComplete(message: unknown, connection: WireConnection): void {
-    if (this.inScope) super.handleCommandComplete(message, connection);
-    else this.inScope = true;
+    if (this.phase === 'scoped') super.handleCommandComplete(message, connection);
+    else this.phase = 'scoped';
+  }
+
+  override handleError(error: Error, connection: WireConnection): void {
+    if (this.statementName) delete connection.submittedNamedStatements?.[this.statementName];
+    super.handleError(error, connection);
   }
 }
 
@@ -53,13 +69,15 @@ export interface WireConnection {
     valueMapper: (value: unknown) => string;
   }): void;
   execute(config: { portal: string; rows: number }): void;
+  submittedNamedStatements?: Record<string, string>;
 }
 
 declare module 'pg' {
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- merging needs the declaration's own parameters
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any, @typescript-eslint/no-unused-vars -- merging needs the declaration's own parameters
   interface Query<R extends QueryResultRow = any, I extends any[] = any> {
     prepare(connection: WireConnection): void;
     handleDataRow(message: unknown): void;
     handleCommandComplete(message: unknown, connection: WireConnection): void;
+    handleError(error: Error, connection: WireConnection): void;
   }
 }

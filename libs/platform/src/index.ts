@@ -34,4 +34,4 @@ export { DoorbellLedger, DoorbellPublisher } from './queues/doorbell-ledger';
 export { HandlesJob, ProcessesQueue, QueueProcessor } from './queues/queue-processor';
 export { catalogueFaults } from './queues/queue-module';
 export { RedisConnections } from './queues/redis-connections';
-export { runApp } from './run-app';
+export { runApp, type RunOptions } from './run-app';

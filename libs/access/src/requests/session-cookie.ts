@@ -8,20 +8,24 @@ function cookieName(publicAppUrl: string): string {
 }
 
 export function readSessionCookie(request: FastifyRequest, publicAppUrl: string): string | undefined {
-  return request.cookies?.[cookieName(publicAppUrl)];
+  const name = `${cookieName(publicAppUrl)}=`;
+  const pairs = request.headers.cookie?.split(';').map((pair) => pair.trim()) ?? [];
+  return pairs.find((pair) => pair.startsWith(name))?.slice(name.length);
 }
 
+/** A token is of letters, digits, - and _ alone, so it needs no escaping. */
 export function setSessionCookie(reply: FastifyReply, publicAppUrl: string, token: string): void {
-  void reply.setCookie(cookieName(publicAppUrl), token, {
-    ...cookieOptions(publicAppUrl),
-    maxAge: sessionLifetimeMs / 1000,
-  });
+  const maxAge = sessionLifetimeMs / 1000;
+  void reply.header(
+    'set-cookie',
+    `${cookieName(publicAppUrl)}=${token}; Max-Age=${maxAge}; ${attributes(publicAppUrl)}`,
+  );
 }
 
 export function clearSessionCookie(reply: FastifyReply, publicAppUrl: string): void {
-  void reply.clearCookie(cookieName(publicAppUrl), cookieOptions(publicAppUrl));
+  void reply.header('set-cookie', `${cookieName(publicAppUrl)}=; Max-Age=0; ${attributes(publicAppUrl)}`);
 }
 
-function cookieOptions(publicAppUrl: string) {
-  return { path: '/', httpOnly: true, sameSite: 'lax' as const, secure: publicAppUrl.startsWith('https:') };
+function attributes(publicAppUrl: string): string {
+  return `Path=/; HttpOnly; SameSite=Lax${publicAppUrl.startsWith('https:') ? '; Secure' : ''}`;
 }

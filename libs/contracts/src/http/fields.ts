@@ -110,7 +110,7 @@ export function EnumField(values: readonly string[], options: Common = {}) {
 
 /** A nested object of a class of its own. */
 export function ObjectField(type: () => new () => object, options: Common = {}) {
-  return applyDecorators(Type(type), field(options, { type }, IsObject(), ValidateNested()));
+  return applyDecorators(Type(type), field(options, { type: lazy(type) }, IsObject(), ValidateNested()));
 }
 
 /** A free-form JSON object, such as audited changes. */
@@ -127,7 +127,7 @@ export function ListField(
     Type(type),
     field(
       options,
-      { type, isArray: true, minItems, maxItems },
+      { type: lazy(type), isArray: true, minItems, maxItems },
       IsArray(),
       ArrayMinSize(minItems),
       ArrayMaxSize(maxItems),
@@ -149,6 +149,12 @@ export function TextListField(
     ArrayUnique(),
     ...(values ? [IsIn(values, { each: true })] : [IsString({ each: true }), MaxLength(max, { each: true })]),
   );
+}
+
+/** The document's generator knows a lazy type by the function's name. */
+function lazy(of: () => new () => object) {
+  const { type } = { type: () => of() };
+  return type;
 }
 
 function field(common: Common, schema: Record<string, unknown>, ...validators: PropertyDecorator[]) {

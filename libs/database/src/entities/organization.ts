@@ -25,7 +25,7 @@ export class OrganizationSettingsEntity {
   @Column('double precision', { nullable: true }) monthlySpendLimitUsd!: number | null;
   @Column('double precision', { default: 28 }) laborRateUsdPerHour!: number;
   @Column('double precision', { default: 12 }) minutesSavedPerClaim!: number;
-  @Column('double precision', { default: 0.12 }) hourlyComputeUsd!: number;
+  @Column('double precision', { default: () => '0.12' }) hourlyComputeUsd!: number;
   @Column('text', { default: 'UTC' }) timezone!: string;
   @Column('timestamptz', { default: () => 'now()' }) updatedAt!: Date;
 }

@@ -157,6 +157,6 @@ function textOf(name: string, options: VariableOptions<unknown>, env: Environmen
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (error) {
-    throw new Error(`${name}_FILE cannot be read: ${(error as Error).message}`);
+    throw new Error(`${name}_FILE cannot be read: ${(error as Error).message}`, { cause: error });
   }
 }

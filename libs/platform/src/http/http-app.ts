@@ -1,4 +1,3 @@
-import cookie from '@fastify/cookie';
 import { Logger } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { AppError } from '@muster/contracts';
@@ -36,7 +35,13 @@ export const defaultBodyLimit = 1024 * 1024;
 
 /** Fastify with our conventions: ids and context, strict bodies, the timeout, metrics. */
 export function createHttpAdapter(config: BaseConfig, metrics: Metrics): FastifyAdapter {
+  const logger = new Logger('http');
   const adapter = new FastifyAdapter({
+    // What Fastify refuses before it has a route, such as a URL that cannot be decoded.
+    frameworkErrors: (error, request, reply) => {
+      identify(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
+      sendProblem(request as unknown as FastifyRequest, reply as unknown as FastifyReply, error, logger);
+    },
     bodyLimit: defaultBodyLimit,
     trustProxy: config.trustProxy,
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false },
@@ -48,8 +53,6 @@ export function createHttpAdapter(config: BaseConfig, metrics: Metrics): Fastify
     return503OnClosing: true,
   });
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
-  const logger = new Logger('http');
-  void fastify.register(cookie as never);
   addBodyParsers(fastify);
   addHooks(fastify, config, metrics, logger);
   return adapter;
@@ -79,12 +82,11 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
 
   fastify.addHook('onRequest', (request, reply, done) => {
     request.startedAt = performance.now();
-    request.requestId = acceptRequestId(request.headers['x-request-id']);
+    identify(request, reply);
     request.context = {
       requestId: request.requestId,
       traceparent: continueTrace(request.headers['traceparent']),
     };
-    void reply.header('x-request-id', request.requestId);
     if (request.url.startsWith('/api/')) void reply.header('cache-control', 'no-store');
     void reply.header('x-content-type-options', 'nosniff');
     if (!request.routeOptions.config?.noTimeout) startTimeout(request, reply, config.requestTimeoutMs, logger);
@@ -106,7 +108,11 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
     });
     done();
   });
-  fastify.setErrorHandler((error, request, reply) => sendProblem(request, reply, error, logger));
+}
+
+function identify(request: FastifyRequest, reply: FastifyReply): void {
+  request.requestId = acceptRequestId(request.headers['x-request-id']);
+  void reply.header('x-request-id', request.requestId);
 }
 
 function startTimeout(request: FastifyRequest, reply: FastifyReply, timeoutMs: number, logger: Logger): void {

@@ -90,10 +90,11 @@ function readFastifyError(error: unknown): AppError | undefined {
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return new AppError('payload_too_large', { detail: 'The body is too large.' });
   if (code === 'FST_ERR_CTP_EMPTY_JSON_BODY') return new AppError('invalid_payload', { detail: 'The body is empty.' });
-  if (code?.startsWith('FST_') && statusCode && statusCode < 500) {
+  if (code?.startsWith('FST_') && code !== 'FST_ERR_BAD_URL' && statusCode && statusCode < 500) {
     return new AppError(codeOfStatus[statusCode] ?? 'invalid_payload', { detail: (error as Error).message });
   }
-  if (error instanceof URIError) return new AppError('invalid_payload', { detail: 'The URL is not valid.' });
+  if (code === 'FST_ERR_BAD_URL' || error instanceof URIError)
+    return new AppError('invalid_payload', { detail: 'The URL is not valid.' });
   return undefined;
 }
 

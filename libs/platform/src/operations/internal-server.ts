@@ -25,7 +25,7 @@ export async function startInternalServer(options: {
   };
   const server = createServer((request, response) => {
     const answer = answers[(request.url ?? '').split('?')[0]!];
-    (answer ? answer() : Promise.resolve(json(404, { status: 'not found' })))
+    void (answer ? answer() : Promise.resolve(json(404, { status: 'not found' })))
       .catch((error: Error) => json(500, { status: error.message }))
       .then(({ status, type, body }) => response.writeHead(status, { 'content-type': type }).end(body));
   });

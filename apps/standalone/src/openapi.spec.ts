@@ -1,0 +1,36 @@
+import { execFileSync } from 'node:child_process';
+import { openApiDocument } from '@muster/contracts';
+import { startHarness } from '@muster/testing';
+import { openApiOf } from './openapi';
+import { standalone } from './standalone';
+
+describe('the OpenAPI document', () => {
+  it('is what the code says; npm run openapi writes it anew', async () => {
+    const harness = await startHarness(standalone);
+    try {
+      expect(openApiOf(harness.app.nest)).toEqual(openApiDocument);
+      const served = await harness.http.get('/api/openapi.json');
+      expect(served.body).toEqual(openApiDocument);
+    } finally {
+      await harness.close();
+    }
+  });
+
+  it('passes the linter', () => {
+    expect(execFileSync(process.execPath, ['tools/lint/openapi.mjs']).toString()).toBe('openapi: 0 problems\n');
+  });
+
+  it('documents the page and its parts', async () => {
+    const harness = await startHarness(standalone);
+    try {
+      const page = await harness.http.get('/api/docs');
+      expect(page.headers.get('content-type')).toMatch('text/html');
+      for (const [, file] of page.text.matchAll(/(?:src|href)="([^"]+)"/g)) {
+        expect((await harness.http.get(file!)).status).toBe(200);
+      }
+      expect((await harness.http.get('/api/docs/package.json')).status).toBe(404);
+    } finally {
+      await harness.close();
+    }
+  });
+});

@@ -1,0 +1,66 @@
+import type { INestApplication } from '@nestjs/common';
+import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import { Problem } from '@muster/contracts';
+
+/** The OpenAPI document of everything that this process serves, as 3.1 wants it. */
+export function openApiOf(app: INestApplication): Record<string, unknown> {
+  const builder = new DocumentBuilder()
+    .setOpenAPIVersion('3.1.0')
+    .setTitle('Muster')
+    .setDescription(
+      'Wakes worker machines, runs automation workflows on them, and accounts for every run. ' +
+        'Errors are problem+json with a code; lists are paged with limit and cursor; times are ISO 8601 in UTC.',
+    )
+    .setVersion('1')
+    .setLicense('Proprietary', 'https://muster.dev/license')
+    .addServer('/')
+    .addSecurity('session', { type: 'apiKey', in: 'cookie', name: 'muster_session' })
+    .addSecurity('apiKey', { type: 'apiKey', in: 'header', name: 'x-api-key' })
+    .build();
+  const document = SwaggerModule.createDocument(app, builder, {
+    extraModels: [Problem],
+    operationIdFactory: (controller, method) => `${controller.replace(/Controller$/, '')}_${method}`,
+  });
+  // A route that asks for nothing says so; absence would read as forgotten.
+  for (const path of Object.values(document.paths)) {
+    for (const operation of Object.values(path) as { security?: unknown[] }[]) operation.security ??= [];
+  }
+  return sortKeys(withoutNullable(JSON.parse(JSON.stringify(document)))) as Record<string, unknown>;
+}
+
+/** 3.1 is JSON Schema, which says null as a type; the generator still writes 3.0's nullable. */
+function withoutNullable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNullable);
+  if (typeof value !== 'object' || value === null) return value;
+  const { nullable, ...rest } = value as Record<string, unknown>;
+  const members = Object.fromEntries(Object.entries(rest).map(([key, member]) => [key, withoutNullable(member)]));
+  if (nullable !== true) return nullable === undefined ? members : { ...members, nullable };
+  if (typeof members['type'] === 'string' && !members['allOf']) {
+    const { enum: values, ...others } = members;
+    return {
+      ...others,
+      type: [members['type'], 'null'],
+      ...(values ? { enum: [...(values as unknown[]), null] } : {}),
+    };
+  }
+  const { allOf, type: _type, description, ...others } = members;
+  const schemas = (allOf as unknown[] | undefined) ?? [others];
+  return { ...(description ? { description } : {}), anyOf: [...schemas, { type: 'null' }] };
+}
+
+/** Paths and schemas in one order, so that the written document changes only where the code did. */
+function sortKeys(document: unknown): unknown {
+  const { paths, components, ...rest } = document as {
+    paths: Record<string, unknown>;
+    components: { schemas: Record<string, unknown> };
+  };
+  return {
+    ...rest,
+    paths: sorted(paths),
+    components: { ...components, schemas: sorted(components.schemas) },
+  };
+}
+
+function sorted(record: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,217 @@
+import { openApiDocument, type Role, roles } from '@muster/contracts';
+import { newId } from '@muster/platform';
+import { type Answer, type Harness, type HttpClient, startHarness, type Tenant } from '@muster/testing';
+import { type Access, exampleBody, operations, type Operation } from './walk-openapi';
+import { standalone } from './standalone';
+
+/**
+ * One walk over every route of the document. A route that is added later is walked too; one with an id in its path
+ * fails here until this table says how another organization gets such a thing.
+ */
+const foreignThings: Record<string, (tenant: Tenant) => Promise<string>> = {
+  '/api/users/{id}': async (tenant) => tenant.userIds.viewer,
+  '/api/api-keys/{id}': async (tenant) => {
+    const made = await tenant.as.admin.post('/api/api-keys', { name: 'theirs', scope: 'api' });
+    return made.body.id;
+  },
+  '/api/vault/{key}': async (tenant) => {
+    await tenant.as.admin.put('/api/vault/THEIRS', { value: 'secret' });
+    return 'THEIRS';
+  },
+};
+
+/** What belongs to no organization: only super_admins come here, and they see everything. */
+const ofTheSystem = /^\/api\/admin\//;
+
+describe('every route', () => {
+  let harness: Harness;
+  let ours: Tenant;
+  let theirs: Tenant;
+
+  beforeAll(async () => {
+    harness = await startHarness(standalone);
+    ours = await harness.makeTenant();
+    theirs = await harness.makeTenant();
+  });
+  afterAll(() => harness.close());
+
+  const all = operations(openApiDocument);
+  const named = (list: Operation[]) =>
+    list.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
+  const closed = all.filter(({ access }) => access !== 'anyone');
+  const call = (client: HttpClient, operation: Operation, path = fill(operation.path)) =>
+    client.send(operation.method, path, exampleBody(openApiDocument, operation));
+
+  it('says who may call it', () => {
+    expect(all.filter(({ access }) => access === undefined).map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+    expect(all.length).toBeGreaterThan(30);
+  });
+
+  it.each(named(closed))('%s answers 401 without credentials, and with wrong ones', async (_, operation) => {
+    const wrong = ['msk_nosuchkey_0123456789abcdef', 'nonsense'].map((key) => harness.http.withKey(key));
+    const cookie = harness.http.with({ cookie: `muster_session=mse_${newId()}_${'x'.repeat(43)}` });
+    for (const client of [harness.http, ...wrong, cookie]) {
+      expectProblem(await call(client, operation), 401, 'unauthenticated');
+    }
+  });
+
+  it.each(named(closed))('%s answers 403 to every role and key that it is not for', async (_, operation) => {
+    const { refused } = callers(ours, operation.access as Access);
+    for (const client of refused) expectProblem(await call(client, operation), 403, 'permission_denied');
+  });
+
+  it.each(named(closed.filter(({ method, path }) => method === 'GET' && !path.includes('{'))))(
+    '%s lets in whom it is for',
+    async (_, operation) => {
+      const { admitted } = callers(ours, operation.access as Access);
+      for (const client of admitted) expect((await call(client, operation)).status).toBe(200);
+    },
+  );
+
+  const withIds = closed.filter(({ path, method }) => path.includes('{') && method !== 'PUT');
+
+  it.each(named(withIds))('%s documents that there may be nothing', (_, operation) => {
+    expect(operation.statuses).toContain('404');
+  });
+
+  it.each(named(withIds))('%s answers 404 to an unknown id', async (_, operation) => {
+    const [client] = callers(ours, operation.access as Access).admitted.slice(-1);
+    expectProblem(await call(client!, operation), 404);
+  });
+
+  it.each(named(withIds.filter(({ path }) => !ofTheSystem.test(path))))(
+    '%s answers another organization’s id as an unknown one',
+    async (_, operation) => {
+      const resource = Object.keys(foreignThings).find((path) => operation.path.startsWith(path));
+      if (!resource) throw new Error(`say in foreignThings how another organization gets a thing of ${operation.path}`);
+      const foreignId = await foreignThings[resource]!(theirs);
+      const own = foreignId === 'THEIRS' ? 'UNKNOWN' : /-/.test(foreignId) ? newId() : 'nosuchkey123';
+      const { admitted } = callers(ours, operation.access as Access);
+      for (const client of admitted) {
+        const unknown = await call(client, operation, fill(operation.path, own));
+        const foreign = await call(client, operation, fill(operation.path, foreignId));
+        expectProblem(foreign, 404);
+        expect(withoutIdentity(foreign, foreignId)).toEqual(withoutIdentity(unknown, own));
+      }
+    },
+  );
+
+  it.each(named(all.filter(({ body }) => body)))('%s refuses bad bodies with a precise 4xx', async (_, operation) => {
+    const client =
+      operation.access === 'anyone' ? harness.http : callers(ours, operation.access as Access).admitted.at(-1)!;
+    const path = fill(operation.path);
+    const example = exampleBody(openApiDocument, operation) as Record<string, unknown>;
+    const bad: [string, unknown, number, Record<string, string>?][] = [
+      ['broken JSON', '{"a":', 400],
+      ['an array', '[]', 400],
+      ['a string', '"text"', 400],
+      ['an unknown field', { ...example, surprise: 1 }, 400],
+      ['__proto__', '{"__proto__":{"admin":true}}', 400],
+      ['constructor.prototype', '{"constructor":{"prototype":{"admin":true}}}', 400],
+      ['deep nesting', `{"a":${'['.repeat(70)}${']'.repeat(70)}}`, 400],
+      ['very deep nesting', '['.repeat(200_000), 400],
+      ['U+0000', JSON.stringify({ ...example, name: 'a\u0000b', email: 'a\u0000@b.c', value: '\u0000' }), 400],
+      ['invalid UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400],
+      ['too large', `{"a":"${'x'.repeat(1_100_000)}"}`, 413],
+      ['another content type', 'a=1', 415, { 'content-type': 'application/x-www-form-urlencoded' }],
+      ['no content type', 'a=1', 415, { 'content-type': 'text/plain' }],
+      ...Object.keys(example).map((key): [string, unknown, number] => [
+        `a wrong type of ${key}`,
+        { ...example, [key]: { wrong: true } },
+        400,
+      ]),
+      ...Object.keys(example)
+        .filter((key) => typeof example[key] === 'number')
+        .map((key): [string, unknown, number] => [`${key} as text`, { ...example, [key]: '5' }, 400]),
+      ...operation.required.map((key): [string, unknown, number] => [
+        `without ${key}`,
+        { ...example, [key]: undefined },
+        400,
+      ]),
+    ];
+    for (const [what, body, status, headers = {}] of bad) {
+      const answer = await client.with(headers).send(operation.method, path, body);
+      expect([what, answer.status, answer.text]).toEqual([
+        what,
+        status,
+        expect.not.stringMatching(/node_modules|\.ts:|at \w+ \(/),
+      ]);
+      expectProblem(answer, status);
+    }
+  });
+
+  it('refuses a key in the query string, wherever it is', async () => {
+    for (const query of [
+      'x-api-key=msk_abcdefgh_0123456789abcdef',
+      'apiKey=1',
+      'q=msk_abcdefgh_0123456789abcdef',
+      'token=x',
+    ]) {
+      const answer = await ours.api.get(`/api/organization/settings?${query}`);
+      expectProblem(answer, 400, 'invalid_payload');
+      expect(answer.text).not.toContain('0123456789abcdef');
+    }
+  });
+
+  it('answers paths, methods and ids that make no sense with a problem', async () => {
+    expectProblem(await ours.api.get('/api/no-such-thing'), 404, 'not_found');
+    expectProblem(await ours.api.delete('/api/organization/settings'), 404, 'not_found');
+    expectProblem(await ours.as.admin.get('/api/users/not-a-uuid'), 400, 'invalid_payload');
+    expectProblem(await ours.as.admin.get('/api/users/%00'), 400, 'invalid_payload');
+    expectProblem(await ours.as.admin.get('/api/users/%E0%A4%A'), 400);
+    expectProblem(await ours.as.admin.get('/api/users?limit=0'), 400, 'invalid_payload');
+    expectProblem(await ours.as.admin.get('/api/users?limit=201'), 400, 'invalid_payload');
+    expectProblem(await ours.as.admin.get('/api/users?limit=1&limit=2'), 400, 'invalid_payload');
+    expectProblem(await ours.as.admin.get('/api/users?cursor=nonsense'), 400, 'invalid_payload');
+    expectProblem(
+      await ours.as.admin.get(`/api/users?cursor=${Buffer.from('["a"]').toString('base64url')}`),
+      400,
+      'invalid_payload',
+    );
+  });
+});
+
+function callers(tenant: Tenant, access: Access): { admitted: HttpClient[]; refused: HttpClient[] } {
+  const admitted: HttpClient[] = [];
+  const refused: HttpClient[] = [];
+  const keys = { api: tenant.api, worker: tenant.worker };
+  for (const scope of ['api', 'worker'] as const) (access.keys.includes(scope) ? admitted : refused).push(keys[scope]);
+  for (const role of roles) {
+    const enough = access.sessions !== null && roles.indexOf(role) >= roles.indexOf(access.sessions as Role);
+    (enough ? admitted : refused).push(tenant.as[role]);
+  }
+  return { admitted, refused };
+}
+
+function fill(path: string, id: string = newId()): string {
+  return path
+    .replace(
+      '{key}',
+      id
+        .replaceAll('-', '_')
+        .toUpperCase()
+        .replace(/^/, /^\d/.test(id) ? 'K' : ''),
+    )
+    .replace('{id}', id);
+}
+
+function expectProblem(answer: Answer, status: number, code?: string): void {
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([
+    status,
+    'application/problem+json; charset=utf-8',
+  ]);
+  expect(answer.body).toMatchObject({
+    type: expect.stringContaining('/errors/'),
+    title: expect.any(String),
+    status,
+    detail: expect.any(String),
+    code: code ?? expect.any(String),
+    instance: expect.any(String),
+    requestId: answer.headers.get('x-request-id'),
+  });
+}
+
+function withoutIdentity(answer: Answer, id: string): unknown {
+  const { requestId: _requestId, ...problem } = answer.body as Record<string, string>;
+  return JSON.parse(JSON.stringify(problem).replaceAll(id, '<id>').replaceAll(id.toUpperCase(), '<id>'));
+}

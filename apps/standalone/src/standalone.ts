@@ -1,0 +1,14 @@
+import { DispatcherModule } from '@muster/dispatcher';
+import { FeedbackSyncModule } from '@muster/feedback-sync';
+import { GatewayConfig, GatewayModule } from '@muster/gateway';
+import { IngestModule } from '@muster/ingest';
+import { MeteringModule } from '@muster/metering';
+import { type RunOptions } from '@muster/platform';
+import { SchedulerConfig, SchedulerModule } from '@muster/scheduler';
+
+/** All six apps in one process. */
+export const standalone: Pick<RunOptions, 'name' | 'configs' | 'modules'> = {
+  name: 'standalone',
+  configs: [GatewayConfig, SchedulerConfig],
+  modules: [GatewayModule, IngestModule, DispatcherModule, SchedulerModule, MeteringModule, FeedbackSyncModule],
+};

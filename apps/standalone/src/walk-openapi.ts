@@ -1,0 +1,79 @@
+/** The `x-access` of a route, as its Endpoint decorator says it. */
+export interface Access {
+  sessions: string | null;
+  keys: string[];
+}
+
+export interface Operation {
+  method: string;
+  path: string;
+  access: Access | 'anyone' | undefined;
+  statuses: string[];
+  /** The schema's name of the body, where there is one. */
+  body: string | null;
+  required: string[];
+}
+
+interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  example?: unknown;
+  enum?: unknown[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  minimum?: number;
+}
+
+interface Document {
+  paths: Record<string, Record<string, RawOperation>>;
+  components: { schemas: Record<string, Schema> };
+}
+
+interface RawOperation {
+  'x-access'?: Access | 'anyone';
+  responses: Record<string, unknown>;
+  requestBody?: { content: Record<string, { schema: Schema }> };
+}
+
+/** Every operation of the document. */
+export function operations(document: object): Operation[] {
+  const { paths, components } = document as Document;
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, raw]) => {
+      const body = raw.requestBody?.content['application/json']?.schema.$ref?.split('/').at(-1) ?? null;
+      return {
+        method: method.toUpperCase(),
+        path,
+        access: raw['x-access'],
+        statuses: Object.keys(raw.responses),
+        body,
+        required: body ? (components.schemas[body]?.required ?? []) : [],
+      };
+    }),
+  );
+}
+
+/** A body that the operation takes, made of the document's own examples; undefined where it takes none. */
+export function exampleBody(document: object, { body }: Operation): unknown {
+  if (!body) return undefined;
+  return exampleOf(document as Document, { $ref: `#/components/schemas/${body}` });
+}
+
+function exampleOf(document: Document, schema: Schema): unknown {
+  if (schema.$ref) return exampleOf(document, document.components.schemas[schema.$ref.split('/').at(-1)!]!);
+  if (schema.example !== undefined) return schema.example;
+  if (schema.enum) return schema.enum[0];
+  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
+  if (type === 'object') {
+    const members = Object.entries(schema.properties ?? {}).filter(
+      ([name, member]) =>
+        schema.required?.includes(name) || (member.example !== undefined && !Array.isArray(member.type)),
+    );
+    return Object.fromEntries(members.map(([name, member]) => [name, exampleOf(document, member)]));
+  }
+  if (type === 'array') return schema.items ? [exampleOf(document, schema.items)] : [];
+  if (type === 'boolean') return true;
+  if (type === 'integer' || type === 'number') return schema.minimum ?? 1;
+  return 'text';
+}

@@ -1,0 +1,82 @@
+import { type ClonedDatabase, emptyDatabase } from '@muster/testing';
+import { ownerDataSource } from './data-source';
+import { migrate } from './migrate';
+import { migrations } from './migrations';
+
+describe('migrations', () => {
+  let database: ClonedDatabase;
+
+  beforeAll(async () => {
+    database = await emptyDatabase();
+  });
+  afterAll(() => database.drop());
+
+  it('go up, down and up again, and leave the same schema', async () => {
+    const source = await ownerDataSource(database.url).initialize();
+    try {
+      await migrate(database.url);
+      const first = await describeSchema(source);
+      for (let i = 0; i < migrations.length; i += 1) await source.undoLastMigration();
+      expect(await tablesOf(source)).toEqual(['schema_migration']);
+      await migrate(database.url);
+      expect(await describeSchema(source)).toEqual(first);
+    } finally {
+      await source.destroy();
+    }
+  });
+
+  it('make exactly what the entities describe', async () => {
+    const source = await ownerDataSource(database.url).initialize();
+    try {
+      await migrate(database.url);
+      const drift = await source.driver.createSchemaBuilder().log();
+      expect(drift.upQueries.map(({ query }) => query)).toEqual([]);
+    } finally {
+      await source.destroy();
+    }
+  });
+
+  it('wait for each other when several processes migrate at once', async () => {
+    const fresh = await emptyDatabase();
+    try {
+      const ran = await Promise.all([migrate(fresh.url), migrate(fresh.url), migrate(fresh.url)]);
+      expect(ran.flat()).toHaveLength(migrations.length);
+    } finally {
+      await fresh.drop();
+    }
+  });
+
+  it('put row-level security on every table, and let no acting role own one', async () => {
+    const source = await ownerDataSource(database.url).initialize();
+    try {
+      await migrate(database.url);
+      const open = await source.query(`
+        SELECT relname FROM pg_class
+        WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND relname <> 'schema_migration'
+          AND (NOT relrowsecurity OR pg_get_userbyid(relowner) IN ('muster_app', 'muster_system'))`);
+      expect(open).toEqual([]);
+    } finally {
+      await source.destroy();
+    }
+  });
+});
+
+type Source = ReturnType<typeof ownerDataSource>;
+
+async function tablesOf(source: Source): Promise<string[]> {
+  const rows = await source.query(`SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename`);
+  return rows.map(({ tablename }: { tablename: string }) => tablename);
+}
+
+async function describeSchema(source: Source): Promise<unknown> {
+  return source.query(`
+    SELECT 'column' AS kind, table_name AS a, column_name AS b, data_type || is_nullable || COALESCE(column_default, '') AS c
+      FROM information_schema.columns WHERE table_schema = 'public'
+    UNION ALL SELECT 'index', tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'
+    UNION ALL SELECT 'policy', tablename, policyname, COALESCE(qual, '') FROM pg_policies WHERE schemaname = 'public'
+    UNION ALL SELECT 'constraint', conrelid::regclass::text, conname, pg_get_constraintdef(oid)
+      FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+    UNION ALL SELECT 'grant', table_name, grantee, privilege_type FROM information_schema.table_privileges
+      WHERE table_schema = 'public'
+    ORDER BY 1, 2, 3, 4`);
+}

@@ -1,0 +1,174 @@
+import { BaseConfig, DoorbellPublisher, HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { type OutboxMessage, type ProbePayload } from '@muster/contracts';
+import { Injectable } from '@nestjs/common';
+import { type Harness, makeOrganization, startHarness, waitFor } from '@muster/testing';
+import { DatabaseModule } from '../database-module';
+import { discardDeadLetter, listDeadLetters, replayDeadLetter } from './dead-letters';
+import { answerQueueProbe, requestQueueProbes } from './queue-probes';
+import { sweepOutbox } from './sweep-outbox';
+
+/** What the handler is told to do, and what it saw. */
+const handled: string[] = [];
+let failWith: Error | null = null;
+
+@ProcessesQueue('dispatch')
+class TestProcessor extends QueueProcessor {
+  @HandlesJob('dispatch', 'probe')
+  async probe({ probeId }: ProbePayload): Promise<void> {
+    if (failWith) throw failWith;
+    handled.push(probeId);
+  }
+}
+
+@Injectable()
+class RecordingPublisher extends DoorbellPublisher {
+  published: OutboxMessage[] = [];
+  broken = false;
+
+  override async publish(messages: OutboxMessage[]): Promise<void> {
+    if (this.broken) throw new Error('Redis is gone');
+    this.published.push(...messages);
+  }
+}
+
+describe('outbox', () => {
+  let harness: Harness;
+
+  beforeAll(async () => {
+    harness = await startHarness({
+      name: 'dispatcher',
+      configs: [BaseConfig],
+      modules: [DatabaseModule, { module: class {}, providers: [TestProcessor] }],
+    });
+  });
+  afterAll(() => harness.close());
+  beforeEach(() => {
+    handled.length = 0;
+    failWith = null;
+  });
+
+  const rows = () =>
+    harness.db.query<{ id: string; attempts: number; last_error: string | null; next_ring_at: Date | null }>(
+      'system',
+      'SELECT * FROM outbox',
+    );
+  const ring = (count = 1) =>
+    harness.db.transaction('system', (tx) => requestQueueProbes(tx, { queues: ['dispatch'], count }));
+  const due = () => harness.db.query('system', 'UPDATE outbox SET next_ring_at = now() WHERE next_ring_at IS NOT NULL');
+  const settled = () => waitFor('an empty outbox', async () => (await rows()).length === 0);
+
+  it('rings once the transaction has committed, and is empty when the handler is done', async () => {
+    const probes = await ring(25);
+    await settled();
+    expect(handled.sort()).toEqual(probes.map(({ id }) => id).sort());
+  });
+
+  it('rings for nothing that was rolled back', async () => {
+    const attempt = harness.db.transaction('system', async (tx) => {
+      await requestQueueProbes(tx, { queues: ['dispatch'] });
+      throw new Error('changed my mind');
+    });
+    await expect(attempt).rejects.toThrow('changed my mind');
+    expect(await rows()).toEqual([]);
+    await ring();
+    await settled();
+    expect(handled).toHaveLength(1);
+  });
+
+  it('carries the organization, the request and the trace of whoever rang', async () => {
+    const publisher = new RecordingPublisher();
+    const { id: organizationId } = await makeOrganization(harness.db);
+    await harness.db.query(
+      'system',
+      `INSERT INTO outbox (id, queue, name, payload, organization_id, request_id, traceparent, next_ring_at)
+       VALUES (gen_random_uuid(), 'metering', 'probe', '{}', $1, 'r-1', '00-a-b-01', now())`,
+      [organizationId],
+    );
+    await sweepOutbox(harness.db, publisher, { reringMs: 60_000, limit: 10 });
+    expect(publisher.published).toEqual([
+      expect.objectContaining({ queue: 'metering', organizationId, requestId: 'r-1', traceparent: '00-a-b-01' }),
+    ]);
+    await harness.db.query('system', 'DELETE FROM outbox');
+  });
+
+  it('is swept by many at once without a row twice', async () => {
+    const publisher = new RecordingPublisher();
+    await harness.db.query(
+      'system',
+      `INSERT INTO outbox (id, queue, name, payload, next_ring_at)
+       SELECT gen_random_uuid(), 'metering', 'probe', '{}', now() FROM generate_series(1, 300)`,
+    );
+    await Promise.all(
+      Array.from({ length: 5 }, () => sweepOutbox(harness.db, publisher, { reringMs: 60_000, limit: 20 })),
+    );
+    expect(new Set(publisher.published.map(({ id }) => id)).size).toBe(300);
+    expect(publisher.published).toHaveLength(300);
+    await harness.db.query('system', 'DELETE FROM outbox');
+  });
+
+  it('keeps what Redis does not take, and rings it in the next round', async () => {
+    const publisher = new RecordingPublisher();
+    publisher.broken = true;
+    await harness.db.query(
+      'system',
+      `INSERT INTO outbox (id, queue, name, payload, next_ring_at) VALUES (gen_random_uuid(), 'metering', 'probe', '{}', now())`,
+    );
+    expect(await sweepOutbox(harness.db, publisher, { reringMs: 60_000, limit: 10 })).toEqual({
+      rung: 0,
+      postponed: 1,
+    });
+    publisher.broken = false;
+    await due();
+    expect(await sweepOutbox(harness.db, publisher, { reringMs: 60_000, limit: 10 })).toEqual({
+      rung: 1,
+      postponed: 0,
+    });
+    await harness.db.query('system', 'DELETE FROM outbox');
+  });
+
+  it('tries a failing handler again, then keeps it as a dead letter that can be replayed', async () => {
+    failWith = new Error('no such luck: msk_abcdefgh_0123456789abcdef0123');
+    const publisher = harness.app.nest.get(DoorbellPublisher);
+    await ring();
+    await waitFor('the last attempt', async () => {
+      await due();
+      await sweepOutbox(harness.db, publisher, { reringMs: 60_000, limit: 10 });
+      return (await rows())[0]?.next_ring_at === null;
+    });
+    const [letter] = await listDeadLetters(harness.db, { limit: 10, after: null });
+    expect(letter).toMatchObject({ attempts: 8, queue: 'dispatch', name: 'probe' });
+    expect(letter!.lastError).toBe('no such luck: msk_abcdefgh_[redacted]');
+    failWith = null;
+    await harness.db.transaction('system', (tx) => replayDeadLetter(tx, letter!.id));
+    await sweepOutbox(harness.db, publisher, { reringMs: 60_000, limit: 10 });
+    await settled();
+    expect(handled).toHaveLength(1);
+  });
+
+  it('replays and discards nothing but dead letters', async () => {
+    const [{ id }] = (await harness.db.query<{ id: string }>(
+      'system',
+      `INSERT INTO outbox (id, queue, name, payload, next_ring_at)
+       VALUES (gen_random_uuid(), 'metering', 'probe', '{}', now() + interval '1 hour') RETURNING id`,
+    )) as [{ id: string }];
+    const answers = await harness.db.transaction('system', async (tx) => [
+      await replayDeadLetter(tx, id),
+      await discardDeadLetter(tx, id),
+    ]);
+    expect(answers).toEqual([false, false]);
+    await harness.db.query('system', 'UPDATE outbox SET next_ring_at = NULL');
+    expect(await harness.db.transaction('system', (tx) => discardDeadLetter(tx, id))).toBe(true);
+    expect(await rows()).toEqual([]);
+  });
+
+  it('counts a canary’s rings and keeps its first answer', async () => {
+    const [probe] = await ring();
+    await settled();
+    await answerQueueProbe(harness.db, probe!.id, 'first');
+    await answerQueueProbe(harness.db, probe!.id, 'second');
+    const [row] = await harness.db.query('system', 'SELECT handled_by, deliveries FROM queue_probe WHERE id = $1', [
+      probe!.id,
+    ]);
+    expect(row).toEqual({ handled_by: 'first', deliveries: 2 });
+  });
+});

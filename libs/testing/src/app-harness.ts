@@ -1,0 +1,89 @@
+import { type DynamicModule, type Type } from '@nestjs/common';
+import { type AppName, type Role, roles } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { type App, BaseConfig, type Clock, createApp, type Environment, loadConfigs } from '@muster/platform';
+import { Writable } from 'node:stream';
+import { type ClonedDatabase, cloneDatabase } from './cloned-database';
+import { makeApiKey, makeOrganization, makeUser } from './factories';
+import { HttpClient } from './http-client';
+import { testEnvironment } from './stack';
+import { testPassword } from './test-password';
+
+export interface HarnessOptions {
+  name: AppName;
+  configs: [new () => BaseConfig, ...(new () => BaseConfig)[]];
+  modules: (Type | DynamicModule)[];
+  env?: Environment;
+  clock?: Clock;
+  /** A database that the test has already; a cloned one otherwise. */
+  database?: ClonedDatabase;
+}
+
+/** An app as it runs in production, in this process, on a free port and a database of its own. */
+export interface Harness {
+  app: App;
+  url: string;
+  http: HttpClient;
+  db: Database;
+  databaseUrl: string;
+  env: Environment;
+  logs: string[];
+  /** An organization with a signed-in client for each role, and a key of each scope. */
+  makeTenant(name?: string): Promise<Tenant>;
+  close(): Promise<void>;
+}
+
+export interface Tenant {
+  organizationId: string;
+  as: Record<Role, HttpClient>;
+  userIds: Record<Role, string>;
+  api: HttpClient;
+  worker: HttpClient;
+}
+
+export async function startHarness(options: HarnessOptions): Promise<Harness> {
+  const database = options.database ?? (await cloneDatabase());
+  const env = testEnvironment(database.url, options.env);
+  const logs: string[] = [];
+  const logDestination = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      logs.push(chunk.toString());
+      done();
+    },
+  });
+  const { name, modules, clock } = options;
+  const app = await createApp({ name, configs: loadConfigs(options.configs, env), modules, clock, logDestination });
+  await app.nest.listen(0, '127.0.0.1');
+  const url = (await app.nest.getUrl()).replace('[::1]', '127.0.0.1');
+  const http = new HttpClient(url);
+  const db = app.nest.get(Database);
+  return {
+    app,
+    url,
+    http,
+    db,
+    databaseUrl: database.url,
+    env,
+    logs,
+    makeTenant: (tenantName) => makeTenant(db, http, tenantName),
+    close: async () => {
+      await app.close();
+      if (!options.database) await database.drop();
+    },
+  };
+}
+
+async function makeTenant(db: Database, http: HttpClient, name?: string): Promise<Tenant> {
+  const { id: organizationId } = await makeOrganization(db, name ? { name } : {});
+  const userIds = {} as Record<Role, string>;
+  const as = {} as Record<Role, HttpClient>;
+  for (const role of roles) {
+    const user = await makeUser(db, { organizationId, role });
+    userIds[role] = user.id;
+    as[role] = await http.signIn(user.email, testPassword);
+  }
+  const [api, worker] = await Promise.all(
+    (['api', 'worker'] as const).map((scope) => makeApiKey(db, { organizationId, scope })),
+  );
+  return { organizationId, as, userIds, api: http.withKey(api!.secret), worker: http.withKey(worker!.secret) };
+}

@@ -1,0 +1,23 @@
+import { Clock } from '@muster/platform';
+
+/** A clock that stands still until it is moved. */
+export class FakeClock extends Clock {
+  private time: number;
+
+  constructor(start: Date | string = '2026-03-02T09:00:00.000Z') {
+    super();
+    this.time = new Date(start).getTime();
+  }
+
+  override now(): Date {
+    return new Date(this.time);
+  }
+
+  advance(ms: number): void {
+    this.time += ms;
+  }
+
+  set(time: Date | string): void {
+    this.time = new Date(time).getTime();
+  }
+}

@@ -1,0 +1,2 @@
+/** Every test account's. */
+export const testPassword = 'correct horse battery';
