@@ -29,6 +29,7 @@ module.exports = {
   ),
   globalSetup: '<rootDir>/tools/test/global-setup.cjs',
   globalTeardown: '<rootDir>/tools/test/global-teardown.cjs',
+  reporters: ['default', ['<rootDir>/tools/test/suite-reporter.cjs', { rootDir: __dirname }]],
   testTimeout: 60_000,
   maxWorkers: 2,
 };

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // Compiles TypeScript with SWC, keeping the tree's shape: libs/x/src/a.ts becomes dist/libs/x/src/a.js.
 // Only what changed since the last run is compiled again. `build.mjs [folder…]` limits it to those folders.
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -11,10 +11,8 @@ const out = join(root, 'dist');
 /** Compiles and answers how many files were looked at, compiled and removed. */
 export async function build(folders = ['libs', 'apps', 'tools']) {
   const options = await swcOptions();
-  const stamp = JSON.stringify(options) + (await readFile(join(root, 'package.json'), 'utf8'));
-  const stampFile = join(out, '.cache', 'build-options');
-  const fresh = (await readFile(stampFile, 'utf8').catch(() => '')) !== stamp;
-  if (fresh) await rm(out, { recursive: true, force: true });
+  const stamp = JSON.stringify(options) + (await readFile(join(root, 'node_modules/@swc/core/package.json'), 'utf8'));
+  const since = await stampedAt(join(out, '.cache', 'build-options'), stamp);
 
   const sources = (await Promise.all(folders.map((folder) => walk(join(root, folder))))).flat();
   const counts = { files: sources.length, compiled: 0, removed: 0 };
@@ -24,24 +22,41 @@ export async function build(folders = ['libs', 'apps', 'tools']) {
     for (let file = waiting.pop(); file; file = waiting.pop()) {
       const target = targetOf(file);
       const [source, built] = await Promise.all([stat(file), stat(target).catch(() => null)]);
-      if (built && built.mtimeMs > source.mtimeMs) continue;
+      if (built && built.mtimeMs > source.mtimeMs && built.mtimeMs >= since) continue;
+      const began = new Date();
       await mkdir(dirname(target), { recursive: true });
       if (!file.endsWith('.ts')) {
-        await writeFile(target, await readFile(file));
+        await put(target, await readFile(file), began);
       } else {
         swc ??= await import('@swc/core');
         const { code, map } = await swc.transformFile(file, options);
-        await writeFile(target, `${code}\n//# sourceMappingURL=${target.slice(target.lastIndexOf('/') + 1)}.map\n`);
-        await writeFile(`${target}.map`, map);
+        await put(`${target}.map`, map, began);
+        await put(target, `${code}\n//# sourceMappingURL=${basename(target)}.map\n`, began);
       }
       counts.compiled += 1;
     }
   };
   await Promise.all(Array.from({ length: 8 }, worker));
   for (const folder of folders) counts.removed += await removeStale(folder, new Set(sources.map(targetOf)));
-  await mkdir(dirname(stampFile), { recursive: true });
-  await writeFile(stampFile, stamp);
   return counts;
+}
+
+// With other options everything that is older is stale. Nothing is deleted for it: other builds may be under way.
+async function stampedAt(file, stamp) {
+  if ((await readFile(file, 'utf8').catch(() => '')) !== stamp) {
+    await mkdir(dirname(file), { recursive: true });
+    await put(file, stamp, new Date());
+  }
+  return (await stat(file)).mtimeMs;
+}
+
+// In one step, because others may be reading it; dated from before its source was read, because that may be edited
+// meanwhile and must then be seen to be newer.
+async function put(file, content, date) {
+  const draft = `${file}.${process.pid}.draft`;
+  await writeFile(draft, content);
+  await utimes(draft, date, date);
+  await rename(draft, file);
 }
 
 async function swcOptions() {

@@ -7,6 +7,7 @@ const file = new URL('../../libs/contracts/openapi.json', import.meta.url);
 // Probes answer 200 or 503 and nothing between.
 const config = await createConfig({ extends: ['recommended'], rules: { 'operation-4xx-response': 'off' } });
 const problems = await lintFromString({ source: readFileSync(file, 'utf8'), config });
-for (const { ruleId, message, location } of problems) console.log(`${ruleId}: ${message} ${location[0]?.pointer ?? ''}`);
+for (const { ruleId, message, location } of problems)
+  console.log(`${ruleId}: ${message} ${location[0]?.pointer ?? ''}`);
 console.log(`openapi: ${problems.length} problems`);
 process.exit(problems.length ? 1 : 0);

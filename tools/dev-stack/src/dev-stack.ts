@@ -21,6 +21,10 @@ export interface DevStackOptions {
   parts?: Part[];
   /** Fixed ports, for who wants them; without one a free port is chosen, and preferred the next time. */
   ports?: Partial<Record<Part, number>>;
+  /** A part that dies is started again, on the same port and data. */
+  keepAlive?: boolean;
+  /** Begins without the data of earlier runs. */
+  reset?: boolean;
   /** DATABASE_URL and REDIS_URL there mean: use that, start nothing for that part. */
   env?: NodeJS.ProcessEnv;
   onProgress?: (line: string) => void;
@@ -52,6 +56,8 @@ export async function startDevStack(options: DevStackOptions): Promise<DevStack>
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
     dataDir = await realpath(dataDir);
     unlock = await lockFolder(dataDir);
+    if (options.reset)
+      await Promise.all(parts.map((part) => rm(join(dataDir, part), { recursive: true, force: true })));
     const outcomes = await Promise.allSettled(
       parts.map(async (part) => started.push(await startPart(part, dataDir, { ...options, env }))),
     );
@@ -117,7 +123,7 @@ async function startPart(
     env,
     onProgress,
   });
-  const handle = await startServer(prepared.spec, onProgress);
+  const handle = await startServer(prepared.spec, onProgress, options.keepAlive);
   return { url: prepared.url(handle.port), handle, report: reportOf(prepared.source, handle.version) };
 }
 

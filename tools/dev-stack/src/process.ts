@@ -77,7 +77,11 @@ const pollMs = 25;
 const rotateLogAtBytes = 10 * 1024 * 1024;
 
 /** Starts a server on its remembered port, or on another one where that is taken, and waits until it answers. */
-export async function startServer(spec: ServerSpec, onProgress: (line: string) => void): Promise<ChildHandle> {
+export async function startServer(
+  spec: ServerSpec,
+  onProgress: (line: string) => void,
+  keepAlive = false,
+): Promise<ChildHandle> {
   const portFile = join(spec.folder, 'port');
   const logFile = join(spec.folder, `${spec.part}.log`);
   let running: Running | undefined;
@@ -88,7 +92,7 @@ export async function startServer(spec: ServerSpec, onProgress: (line: string) =
     await spec.beforeStart?.();
     if (!(await isFree(wanted))) return 'port taken';
     await writeFile(portFile, `${wanted}\n`);
-    const outcome = await launchServer(spec, wanted, logFile, onProgress);
+    const outcome = await launchServer(spec, wanted, logFile, onProgress, keepAlive ? revive : () => undefined);
     if (outcome === 'port taken') return outcome;
     running = outcome;
     return 'started';
@@ -98,14 +102,26 @@ export async function startServer(spec: ServerSpec, onProgress: (line: string) =
       `Port ${port} for ${spec.name} is used by another program; end that program, or ask for another port.`,
     );
 
+  // One at a time: a stop() that meets a restart() waits for it, and ends what it started.
+  let turn: Promise<void> = Promise.resolve();
+  const next = (action: () => Promise<void>) => (turn = turn.catch(() => undefined).then(action));
+  let ending = false;
+  function revive(): void {
+    void next(async () => {
+      for (let attempt = 1; !ending; attempt += 1) {
+        const outcome = await startOn(port).catch((error: Error) => error.message);
+        if (outcome === 'started') return onProgress(`${spec.part} is back`);
+        if (attempt === 30) return onProgress(`${spec.part} does not come back: ${outcome}`);
+        await delay(1000);
+      }
+    });
+  }
+
   for (let attempt = 1; (await startOn(port)) === 'port taken'; attempt += 1) {
     if (spec.fixedPort || attempt === 10) throw portTaken();
     port = await freePort();
   }
 
-  // One at a time: a stop() that meets a restart() waits for it, and ends what it started.
-  let turn: Promise<void> = Promise.resolve();
-  const next = (action: () => Promise<void>) => (turn = turn.catch(() => undefined).then(action));
   const end = async () => running && endServer(running, spec.stopSignal);
   return {
     get pid() {
@@ -118,7 +134,10 @@ export async function startServer(spec: ServerSpec, onProgress: (line: string) =
       return running!.version;
     },
     logFile,
-    stop: () => next(end),
+    stop: () => {
+      ending = true;
+      return next(end);
+    },
     restart: () =>
       next(async () => {
         await end();
@@ -140,6 +159,7 @@ async function launchServer(
   port: number,
   logFile: string,
   onProgress: (line: string) => void,
+  onDeath: () => void,
 ): Promise<Running | 'port taken'> {
   const size = (await stat(logFile).catch(() => null))?.size ?? 0;
   if (size > rotateLogAtBytes) await rename(logFile, `${logFile}.1`);
@@ -163,7 +183,9 @@ async function launchServer(
     }
     if (server.version) {
       child.once('exit', (code, signal) => {
-        if (!server.stopping) onProgress(`${spec.part} ended unexpectedly (${signal ?? code}), see ${logFile}`);
+        if (server.stopping) return;
+        onProgress(`${spec.part} ended unexpectedly (${signal ?? code}), see ${logFile}`);
+        onDeath();
       });
       return server;
     }

@@ -38,7 +38,7 @@ export class OrganizationsController {
     errors: ['invalid_payload'],
   })
   async list(@Query() query: PageQuery): Promise<OrganizationList> {
-    const page = pageOf(query, 1);
+    const page = pageOf(query, 'id');
     const { items, nextCursor } = paginate(await listOrganizations(this.database, page), page, ({ id }) => [id]);
     return { organizations: items.map(presentOrganization), nextCursor };
   }

@@ -72,7 +72,7 @@ export class QueuesController {
     errors: ['invalid_payload'],
   })
   async probes(@Query() query: PageQuery): Promise<QueueProbeList> {
-    const page = pageOf(query, 1);
+    const page = pageOf(query, 'id');
     const { items, nextCursor } = paginate(await listQueueProbes(this.database, page), page, ({ id }) => [id]);
     return { probes: items.map(presentProbe), nextCursor };
   }
@@ -127,7 +127,7 @@ export class QueuesController {
     errors: ['invalid_payload'],
   })
   async deadLetters(@Query() query: DeadLetterQuery): Promise<DeadLetterList> {
-    const page = pageOf(query, 1);
+    const page = pageOf(query, 'id');
     const rows = await listDeadLetters(this.database, page, query.queue as QueueName | undefined);
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { deadLetters: items.map(presentDeadLetter), nextCursor };

@@ -23,7 +23,7 @@ export class ApiKeysController {
     errors: ['invalid_payload'],
   })
   async list(@Req() request: FastifyRequest, @Query() query: PageQuery): Promise<ApiKeyList> {
-    const page = pageOf(query, 2);
+    const page = pageOf(query, 'time', 'text');
     const rows = await listApiKeys(this.database, principalOf(request).organizationId, page);
     const { items, nextCursor } = paginate(rows, page, ({ createdAt, id }) => [createdAt.toISOString(), id]);
     return { apiKeys: items.map(presentApiKey), nextCursor };

@@ -19,7 +19,7 @@ export class AuditController {
     errors: ['invalid_payload'],
   })
   async list(@Req() request: FastifyRequest, @Query() query: AuditQuery): Promise<AuditList> {
-    const page = pageOf(query, 1);
+    const page = pageOf(query, 'id');
     const rows = await listAudit(this.database, principalOf(request).organizationId, query, page);
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { entries: items.map(presentEntry), nextCursor };

@@ -31,7 +31,7 @@ export class UsersController {
     errors: ['invalid_payload'],
   })
   async list(@Req() request: FastifyRequest, @Query() query: PageQuery): Promise<UserList> {
-    const page = pageOf(query, 1);
+    const page = pageOf(query, 'id');
     const rows = await listUsers(this.database, principalOf(request).organizationId, page);
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { users: items.map(presentUser), nextCursor };

@@ -24,7 +24,7 @@ export class VaultController {
     errors: ['invalid_payload'],
   })
   async list(@Req() request: FastifyRequest, @Query() query: PageQuery): Promise<SecretList> {
-    const page = pageOf(query, 1);
+    const page = pageOf(query, 'text');
     const rows = await listSecrets(this.database, principalOf(request).organizationId, page);
     const { items, nextCursor } = paginate(rows, page, ({ key }) => [key]);
     return { secrets: items.map(presentSecret), nextCursor };

@@ -38,9 +38,9 @@ export function createHttpAdapter(config: BaseConfig, metrics: Metrics): Fastify
   const logger = new Logger('http');
   const adapter = new FastifyAdapter({
     // What Fastify refuses before it has a route, such as a URL that cannot be decoded.
-    frameworkErrors: (error, request, reply) => {
-      identify(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
-      sendProblem(request as unknown as FastifyRequest, reply as unknown as FastifyReply, error, logger);
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      identify(request, reply);
+      sendProblem(request, reply, error, logger);
     },
     bodyLimit: defaultBodyLimit,
     trustProxy: config.trustProxy,

@@ -1,4 +1,5 @@
 import { AppError } from '@muster/contracts';
+import { isUuid } from '../context/ids';
 
 export interface Page {
   limit: number;
@@ -6,9 +7,18 @@ export interface Page {
   after: string[] | null;
 }
 
+/** What a list is sorted by, so that a cursor which we did not write never reaches a statement. */
+export type SortKind = 'id' | 'time' | 'text';
+
+const fits: Record<SortKind, (value: string) => boolean> = {
+  id: isUuid,
+  time: (value) => !Number.isNaN(Date.parse(value)),
+  text: (value) => !value.includes('\0'),
+};
+
 /** The page that a query asks for. A cursor is opaque to clients: the sort values of the last row they saw. */
-export function pageOf(query: { limit?: number; cursor?: string }, parts: number): Page {
-  return { limit: query.limit ?? 50, after: query.cursor === undefined ? null : readCursor(query.cursor, parts) };
+export function pageOf(query: { limit?: number; cursor?: string }, ...sort: SortKind[]): Page {
+  return { limit: query.limit ?? 50, after: query.cursor === undefined ? null : readCursor(query.cursor, sort) };
 }
 
 /** Takes one row more than asked for as the sign that there is a next page. */
@@ -22,16 +32,14 @@ function writeCursor(values: string[]): string {
   return Buffer.from(JSON.stringify(values)).toString('base64url');
 }
 
-function readCursor(cursor: string, parts: number): string[] {
+function readCursor(cursor: string, sort: SortKind[]): string[] {
   try {
     const values: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
-    if (
+    const written =
       Array.isArray(values) &&
-      values.length === parts &&
-      values.every((v) => typeof v === 'string' && !v.includes('\0'))
-    ) {
-      return values as string[];
-    }
+      values.length === sort.length &&
+      sort.every((kind, index) => typeof values[index] === 'string' && fits[kind](values[index]));
+    if (written) return values as string[];
   } catch {
     // Falls through to the one answer for every cursor that we did not write.
   }

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Made at the first start and kept beside the data that they open. */
+export interface KeptSecrets {
+  masterKeys: string;
+  cronSecret: string;
+  s3AccessKeyId: string;
+  s3SecretAccessKey: string;
+}
+
+export async function keptSecrets(dataDir: string): Promise<KeptSecrets> {
+  const known = await readJson<KeptSecrets>(join(dataDir, 'secrets.json'));
+  if (known) return known;
+  const made: KeptSecrets = {
+    masterKeys: `k1:${randomBytes(32).toString('base64')}`,
+    cronSecret: randomBytes(24).toString('base64url'),
+    s3AccessKeyId: 'muster',
+    s3SecretAccessKey: randomBytes(24).toString('base64url'),
+  };
+  await writeJson(join(dataDir, 'secrets.json'), made);
+  return made;
+}
+
+/** What the first start prints; kept until it was printed, so that a start that fails halfway loses none of it. */
+export interface FirstCredentials {
+  BOOTSTRAP_ORGANIZATION: string;
+  BOOTSTRAP_ADMIN_EMAIL: string;
+  BOOTSTRAP_ADMIN_PASSWORD: string;
+  BOOTSTRAP_SUPER_ADMIN_EMAIL: string;
+  BOOTSTRAP_SUPER_ADMIN_PASSWORD: string;
+  BOOTSTRAP_API_KEY: string;
+  BOOTSTRAP_WORKER_KEY: string;
+}
+
+export async function firstCredentials(dataDir: string, env: NodeJS.ProcessEnv): Promise<FirstCredentials> {
+  const file = join(dataDir, 'first-start.json');
+  const known = (await readJson<FirstCredentials>(file)) ?? {
+    BOOTSTRAP_ORGANIZATION: 'My organization',
+    BOOTSTRAP_ADMIN_EMAIL: 'admin@muster.local',
+    BOOTSTRAP_ADMIN_PASSWORD: randomBytes(12).toString('base64url'),
+    BOOTSTRAP_SUPER_ADMIN_EMAIL: 'super@muster.local',
+    BOOTSTRAP_SUPER_ADMIN_PASSWORD: randomBytes(12).toString('base64url'),
+    BOOTSTRAP_API_KEY: newKey(),
+    BOOTSTRAP_WORKER_KEY: newKey(),
+  };
+  const given = Object.fromEntries(
+    Object.keys(known).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
+  ) as Partial<FirstCredentials>;
+  const credentials = { ...known, ...given };
+  await writeJson(file, credentials);
+  return credentials;
+}
+
+export async function forgetFirstCredentials(dataDir: string): Promise<void> {
+  await rm(join(dataDir, 'first-start.json'), { force: true });
+}
+
+function newKey(): string {
+  return `msk_${randomBytes(6).toString('hex')}_${randomBytes(32).toString('base64url')}`;
+}
+
+async function readJson<T>(file: string): Promise<T | null> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  return text === null ? null : (JSON.parse(text) as T);
+}
+
+async function writeJson(file: string, value: object): Promise<void> {
+  await writeFile(`${file}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}

@@ -1,0 +1,192 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { migrate, ownerDataSource } from '@muster/database';
+import { type DevStack, startDevStack } from '../dev-stack/src/dev-stack';
+import { type ObjectStore, startObjectStore } from '../dev-stack/src/object-store/object-store';
+import { type FirstCredentials, firstCredentials, forgetFirstCredentials, keptSecrets } from './kept-secrets';
+import { readOptions, StartError, type StartOptions, usage } from './options';
+import { Service } from './service';
+
+export interface StartInput {
+  args: string[];
+  env: NodeJS.ProcessEnv;
+  root: string;
+  prepareMs: number;
+  say: (line: string) => void;
+}
+
+/** Starts everything on one port and stays until it is told to end. */
+export async function startCommand({ args, env, root, prepareMs, say }: StartInput): Promise<void> {
+  const options = readOptions(args, env, root);
+  if (options.help) return void process.stdout.write(usage);
+  const { dataDir, port } = options;
+  await requireFreePort(options);
+  const times: [string, number][] = [['install and build', prepareMs]];
+  const timed = async <T>(what: string, work: Promise<T>): Promise<T> => {
+    const began = performance.now();
+    const result = await work;
+    times.push([what, performance.now() - began]);
+    return result;
+  };
+
+  const running: { stack?: DevStack; store?: ObjectStore; service?: Service } = {};
+  const stop = async () => {
+    await running.service?.stop(18_000);
+    await Promise.all([running.store?.stop(), running.stack?.stop()]);
+  };
+  endOnSignals(stop, say);
+
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 }).catch((error: Error) => {
+      throw new StartError(
+        `The data folder ${dataDir} cannot be made (${error.message.split(',')[0]}); give --data-dir another one.`,
+      );
+    });
+    const stackStarted = startDevStack({
+      dataDir,
+      durability: 'durable',
+      keepAlive: true,
+      reset: options.reset,
+      env,
+      onProgress: say,
+    });
+    running.stack = await timed('Postgres and Redis', stackStarted);
+    if (options.reset) await forgetData(dataDir);
+    const secrets = await keptSecrets(dataDir);
+    const s3 = env['S3_ENDPOINT'] ? {} : await timed('object store', startStore(running, dataDir, secrets));
+    const { databaseUrl, redisUrl } = running.stack;
+    const ran = await timed('migrations', migrate(databaseUrl));
+    if (ran.length) say(`migrated: ${ran.length} steps`);
+    const first = (await hasOrganization(databaseUrl)) ? null : await firstCredentials(dataDir, env);
+    running.service = new Service({
+      main: join(root, 'dist/apps/standalone/src/main.js'),
+      logFile: join(dataDir, 'muster.log'),
+      say,
+      env: {
+        PUBLIC_APP_URL: `http://127.0.0.1:${port}`,
+        MASTER_KEYS: secrets.masterKeys,
+        CRON_SECRET: secrets.cronSecret,
+        SHUTDOWN_TIMEOUT_MS: '15000',
+        ...s3,
+        ...withoutEmpty(env),
+        ...first,
+        DATABASE_URL: databaseUrl,
+        REDIS_URL: redisUrl,
+        PORT: String(port),
+        HOST: options.host,
+      },
+    });
+    const { internalPort } = await timed('service', running.service.start());
+    announce({ options, first, internalPort, times });
+    if (first) await forgetFirstCredentials(dataDir);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function startStore(
+  running: { store?: ObjectStore },
+  dataDir: string,
+  secrets: { s3AccessKeyId: string; s3SecretAccessKey: string },
+): Promise<Record<string, string>> {
+  const credentials = { accessKeyId: secrets.s3AccessKeyId, secretAccessKey: secrets.s3SecretAccessKey };
+  running.store = await startObjectStore({ dataDir: join(dataDir, 'object-store'), buckets: ['muster'], credentials });
+  return {
+    S3_ENDPOINT: running.store.endpoint,
+    S3_BUCKET: 'muster',
+    S3_REGION: 'us-east-1',
+    S3_ACCESS_KEY_ID: credentials.accessKeyId,
+    S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+  };
+}
+
+async function forgetData(dataDir: string): Promise<void> {
+  for (const name of ['object-store', 'secrets.json', 'first-start.json', 'muster.log', 'muster.log.1']) {
+    await rm(join(dataDir, name), { recursive: true, force: true });
+  }
+}
+
+async function hasOrganization(databaseUrl: string): Promise<boolean> {
+  const source = await ownerDataSource(databaseUrl).initialize();
+  try {
+    const rows: unknown[] = await source.query('SELECT 1 FROM organization LIMIT 1');
+    return rows.length > 0;
+  } finally {
+    await source.destroy();
+  }
+}
+
+function requireFreePort({ port, host }: StartOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', ({ code }: NodeJS.ErrnoException) => {
+      const reason =
+        code === 'EACCES'
+          ? `Port ${port} may not be used by this user; choose one above 1023: npm start -- --port 3000.`
+          : code === 'EADDRINUSE'
+            ? `Port ${port} is taken by another program; choose a free one: npm start -- --port ${port + 1}.`
+            : `Port ${port} on ${host} cannot be listened on (${code}).`;
+      reject(new StartError(reason));
+    });
+    probe.listen(port, host, () => probe.close(() => resolve()));
+  });
+}
+
+/** An empty variable means that it is not set. */
+function withoutEmpty(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+}
+
+function endOnSignals(stop: () => Promise<void>, say: (line: string) => void): void {
+  let ending = false;
+  const end = () => {
+    if (ending) return;
+    ending = true;
+    say('stopping');
+    setTimeout(() => process.exit(1), 28_000).unref();
+    stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
+  // npm killed with -9 forwards nothing; whoever was to end us is then gone.
+  const parent = process.ppid;
+  setInterval(() => process.ppid !== parent && end(), 1000).unref();
+}
+
+interface Announcement {
+  options: StartOptions;
+  first: FirstCredentials | null;
+  internalPort: number;
+  times: [string, number][];
+}
+
+function announce({ options: { port, dataDir }, first, internalPort, times }: Announcement): void {
+  const address = `http://127.0.0.1:${port}`;
+  const total = times.reduce((sum, [, ms]) => sum + ms, 0);
+  const parts = times.map(([what, ms]) => `${what} ${(ms / 1000).toFixed(2)}`).join(', ');
+  const lines = [
+    '',
+    `Muster is ready at ${address}`,
+    `  API reference  ${address}/api/docs`,
+    `  data           ${dataDir}`,
+    `  metrics        http://127.0.0.1:${internalPort}/metrics`,
+    `  ready in ${(total / 1000).toFixed(2)} s (${parts})`,
+    '',
+  ];
+  if (first) {
+    lines.push(
+      'Shown this once:',
+      `  organization   ${first.BOOTSTRAP_ORGANIZATION}`,
+      `  admin          ${first.BOOTSTRAP_ADMIN_EMAIL}  ${first.BOOTSTRAP_ADMIN_PASSWORD}`,
+      `  super admin    ${first.BOOTSTRAP_SUPER_ADMIN_EMAIL}  ${first.BOOTSTRAP_SUPER_ADMIN_PASSWORD}`,
+      `  API key        ${first.BOOTSTRAP_API_KEY}`,
+      `  worker key     ${first.BOOTSTRAP_WORKER_KEY}`,
+      '',
+    );
+  }
+  console.log(lines.join('\n'));
+}
