@@ -5,7 +5,7 @@ import { openApiOf } from './openapi';
 import { standalone } from './standalone';
 
 describe('the OpenAPI document', () => {
-  it('is what the code says; npm run openapi writes it anew', async () => {
+  it('is what the code says; npm run generate writes it anew', async () => {
     const harness = await startHarness(standalone);
     try {
       expect(openApiOf(harness.app.nest)).toEqual(openApiDocument);

@@ -1,4 +1,4 @@
 import document from '../../openapi.json';
 
-/** Every route of every app, as `npm run openapi` wrote it down; a test holds it against the code. */
+/** Every route of every app, as `npm run generate` wrote it down; a test holds it against the code. */
 export const openApiDocument: object = document;

@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { createApp, loadConfigs } from '@muster/platform';
+import { envExampleOf } from './env-example';
 import { openApiOf } from './openapi';
 import { standalone } from './standalone';
 
-/** `npm run openapi`: writes the document down where the gateway reads it. Nothing is connected to. */
-async function main(file: string): Promise<void> {
+/** `npm run generate`: writes down what is derived from the code. Nothing is connected to. */
+async function main(): Promise<void> {
   const nowhere = 'localhost:1';
   const configs = loadConfigs(standalone.configs, {
     DATABASE_URL: `postgres://${nowhere}/none`,
@@ -14,8 +15,9 @@ async function main(file: string): Promise<void> {
     LOG_LEVEL: 'silent',
   });
   const app = await createApp({ ...standalone, configs });
-  writeFileSync(file, `${JSON.stringify(openApiOf(app.nest), null, 2)}\n`);
+  writeFileSync('libs/contracts/openapi.json', `${JSON.stringify(openApiOf(app.nest), null, 2)}\n`);
+  writeFileSync('.env.example', envExampleOf(standalone.configs));
   process.exit(0);
 }
 
-void main('libs/contracts/openapi.json');
+void main();

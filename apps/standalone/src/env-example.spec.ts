@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { variablesOf } from '@muster/platform';
+import { envExampleOf } from './env-example';
+import { standalone } from './standalone';
+
+describe('.env.example', () => {
+  const text = readFileSync('.env.example', 'utf8');
+
+  it('is what the configuration classes say; npm run generate writes it anew', () => {
+    expect(text).toBe(envExampleOf(standalone.configs));
+  });
+
+  it('names each variable once', () => {
+    const names = [...text.matchAll(/^(?:# )?([A-Z0-9_]+)=/gm)].map(([, name]) => name);
+    expect(new Set(names).size).toBe(names.length);
+    const known = new Set(standalone.configs.flatMap(variablesOf).map(({ name }) => name));
+    expect(new Set(names)).toEqual(known);
+  });
+});

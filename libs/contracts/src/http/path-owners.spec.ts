@@ -1,0 +1,32 @@
+import { openApiDocument } from './openapi-document';
+import { ownerOf, pathOwners } from './path-owners';
+
+describe('the table of paths', () => {
+  it.each([
+    ['/', 'gateway'],
+    ['/app/agents', 'gateway'],
+    ['/api/agents', 'gateway'],
+    ['/api/agents/0192/status', 'gateway'],
+    ['/api/agents/0192/step-status', 'ingest'],
+    ['/api/agents/0192/step-status/x', 'gateway'],
+    ['/api/agents/handshake', 'ingest'],
+    ['/api/agent/heartbeat', 'ingest'],
+    ['/api/agents/0192/commands', 'ingest'],
+    ['/api/agents/0192/commands/7/result', 'ingest'],
+    ['/api/jobs/0192/claim-results', 'ingest'],
+    ['/api/jobs/0192', 'gateway'],
+    ['/api/webhooks/codehost/feedback', 'ingest'],
+    ['/api/cron/stale-jobs', 'scheduler'],
+    ['/api/cronies', 'gateway'],
+  ])('gives %s to %s', (path, app) => expect(ownerOf(path)).toBe(app));
+
+  it('ends with the row that takes the rest', () => {
+    expect(pathOwners.at(-1)).toEqual({ path: '/*', app: 'gateway' });
+  });
+
+  it('has an owner for every documented route', () => {
+    for (const path of Object.keys((openApiDocument as { paths: object }).paths)) {
+      expect(ownerOf(path.replaceAll(/\{\w+\}/g, 'x'))).toBeTruthy();
+    }
+  });
+});

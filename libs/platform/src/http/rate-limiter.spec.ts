@@ -1,0 +1,93 @@
+import { AppError } from '@muster/contracts';
+import { FakeClock } from '@muster/testing';
+import { Metrics } from '../operations/metrics';
+import { CounterStore } from './counter-store';
+import { RateLimiter } from './rate-limiter';
+
+class SharedCounters extends CounterStore {
+  readonly totals = new Map<string, number>();
+  calls = 0;
+  broken = false;
+
+  override async add(key: string, amount: number): Promise<number> {
+    this.calls += 1;
+    if (this.broken) throw new Error('no answer');
+    const total = (this.totals.get(key) ?? 0) + amount;
+    this.totals.set(key, total);
+    return total;
+  }
+}
+
+describe('the rate limiter', () => {
+  const policy = { name: 'test', limit: 100, windowSeconds: 60 };
+  let counters: SharedCounters;
+  let clock: FakeClock;
+  const replica = () => new RateLimiter(counters, clock, new Metrics());
+
+  beforeEach(() => {
+    counters = new SharedCounters();
+    clock = new FakeClock();
+  });
+
+  const spend = async (limiter: RateLimiter, times: number, subject = 'key') => {
+    const answers = await Promise.allSettled(Array.from({ length: times }, () => limiter.take(policy, subject)));
+    return answers.filter(({ status }) => status === 'fulfilled').length;
+  };
+
+  it('lets exactly the limit through over all replicas together', async () => {
+    const replicas = [replica(), replica(), replica()];
+    const passed = await Promise.all(replicas.map((limiter) => spend(limiter, 90)));
+    expect(passed.reduce((sum, count) => sum + count, 0)).toBe(100);
+  });
+
+  it('asks the shared counter once for many requests', async () => {
+    expect(await spend(replica(), 100)).toBe(100);
+    expect(counters.calls).toBe(20);
+  });
+
+  it('says when to come back, and lets in again then', async () => {
+    const limiter = replica();
+    await spend(limiter, 100);
+    const refusal: AppError = await limiter.take(policy, 'key').catch((error) => error);
+    expect(refusal.code).toBe('rate_limited');
+    expect(refusal.options.headers).toEqual({
+      'ratelimit-policy': '"test";q=100;w=60',
+      ratelimit: '"test";r=0;t=60',
+      'retry-after': '60',
+    });
+    clock.advance(60_000);
+    expect(await spend(limiter, 1)).toBe(1);
+  });
+
+  it('keeps subjects apart', async () => {
+    const limiter = replica();
+    await spend(limiter, 150, 'a');
+    expect(await spend(limiter, 150, 'b')).toBe(100);
+  });
+
+  it('counts alone, up to the limit, while the shared counter does not answer', async () => {
+    counters.broken = true;
+    const limiter = replica();
+    expect(await spend(limiter, 150)).toBe(100);
+    expect(counters.calls).toBe(1);
+    counters.broken = false;
+    clock.advance(60_000);
+    await spend(limiter, 1);
+    expect(counters.calls).toBe(2);
+  });
+
+  it('counts down what remains', async () => {
+    const limiter = replica();
+    const remaining: number[] = [];
+    for (let i = 0; i < 100; i += 1) remaining.push((await limiter.take(policy, 'key')).remaining);
+    expect(remaining).toEqual(Array.from({ length: 100 }, (_, i) => 99 - i));
+  });
+
+  it('refuses early without spending, once it knows that nothing is left', async () => {
+    const limiter = replica();
+    limiter.refuseIfSpent(policy, 'key');
+    await spend(limiter, 100);
+    expect(() => limiter.refuseIfSpent(policy, 'key')).toThrow(AppError);
+    expect(() => limiter.refuseIfSpent(policy, 'other')).not.toThrow();
+  });
+});

@@ -1,0 +1,53 @@
+import { HttpClient } from '@muster/testing';
+import { startInternalServer } from './internal-server';
+import { Metrics } from './metrics';
+import { Readiness } from './readiness';
+
+describe('the internal port', () => {
+  const readiness = new Readiness();
+  let server: Awaited<ReturnType<typeof startInternalServer>>;
+  let http: HttpClient;
+  let database: () => Promise<void> = async () => undefined;
+  let queue: () => Promise<void> = async () => undefined;
+
+  beforeAll(async () => {
+    readiness.register('database', () => database(), { required: true });
+    readiness.register('queue', () => queue(), { required: false });
+    server = await startInternalServer({ host: '127.0.0.1', port: 0, readiness, metrics: new Metrics() });
+    http = new HttpClient(`http://127.0.0.1:${server.port}`);
+  });
+  afterAll(() => server.close());
+
+  it('answers liveness, metrics, and nothing else', async () => {
+    expect((await http.get('/livez')).body).toEqual({ status: 'ok' });
+    expect((await http.get('/metrics')).text).toContain('muster_queue_backlog');
+    expect((await http.get('/api/health')).status).toBe(404);
+  });
+
+  it('is ready without what is not required, and not without what is', async () => {
+    queue = () => Promise.reject(Object.assign(new Error('secret host'), { code: 'ECONNREFUSED' }));
+    const ready = await http.get('/readyz');
+    expect([ready.status, ready.body.checks.queue]).toEqual([
+      200,
+      { status: 'failed', latencyMs: null, reason: 'ECONNREFUSED' },
+    ]);
+    database = () => Promise.reject(new Error('3 migrations are pending'));
+    const unready = await http.get('/readyz');
+    expect([unready.status, unready.body.checks.database.reason]).toEqual([503, '3 migrations are pending']);
+    expect((await http.get('/livez')).status).toBe(200);
+    database = async () => undefined;
+  });
+
+  it('answers in bounded time when a check hangs', async () => {
+    database = () => new Promise(() => undefined);
+    const unready = await http.get('/readyz');
+    expect([unready.status, unready.body.checks.database.reason]).toEqual([503, 'no answer within 2000 ms']);
+    database = async () => undefined;
+  });
+
+  it('takes the process out of rotation when it drains', async () => {
+    readiness.drain();
+    const draining = await http.get('/readyz');
+    expect([draining.status, draining.body.draining]).toEqual([503, true]);
+  });
+});

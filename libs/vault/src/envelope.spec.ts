@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { open, rewrap, seal } from './envelope';
+import { KeyRing } from './key-ring';
+
+const key = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
+const [old, young] = [key('old'), key('young')];
+
+describe('a sealed value', () => {
+  const ring = KeyRing.parse(old);
+
+  it('opens where it was sealed for', () => {
+    for (const value of ['', 'hunter2', 'ünïcode ✓', 'x'.repeat(65_536)]) {
+      expect(open(ring, 'org/KEY', seal(ring, 'org/KEY', value))).toBe(value);
+    }
+  });
+
+  it('stays shut in another place, under another key, or changed by one bit anywhere', () => {
+    const envelope = seal(ring, 'org/KEY', 'hunter2');
+    expect(() => open(ring, 'org/OTHER', envelope)).toThrow();
+    expect(() => open(ring, 'other/KEY', envelope)).toThrow();
+    expect(() => open(KeyRing.parse(key('old')), 'org/KEY', envelope)).toThrow();
+    expect(() => open(KeyRing.parse(young), 'org/KEY', envelope)).toThrow(/master key old is not in the ring/);
+    for (const part of ['sealed', 'wrappedKey'] as const) {
+      for (let byte = 0; byte < envelope[part].length; byte += 1) {
+        const tampered = Buffer.from(envelope[part]);
+        tampered[byte]! ^= 1;
+        expect(() => open(ring, 'org/KEY', { ...envelope, [part]: tampered })).toThrow();
+      }
+    }
+  });
+
+  it('is sealed differently each time', () => {
+    expect(seal(ring, 'a', 'v').sealed.equals(seal(ring, 'a', 'v').sealed)).toBe(false);
+  });
+
+  it('moves to the active master key, after which the old one may go', () => {
+    const envelope = seal(ring, 'org/KEY', 'hunter2');
+    const both = KeyRing.parse(`${young},${old}`);
+    const moved = rewrap(both, 'org/KEY', envelope)!;
+    expect(moved.masterKeyId).toBe('young');
+    expect(open(KeyRing.parse(young), 'org/KEY', moved)).toBe('hunter2');
+    expect(rewrap(both, 'org/KEY', moved)).toBeNull();
+  });
+});
+
+describe('the key ring', () => {
+  it.each([
+    ['', /no id/],
+    ['k1', /k1 is not the base64 of 32 bytes/],
+    ['k1:c2hvcnQ=', /k1 is not the base64 of 32 bytes/],
+    [`${old},${old}`, /two keys share an id/],
+    [`bad id:${randomBytes(32).toString('base64')}`, /no id/],
+  ])('refuses %p without showing a key', (text, message) => {
+    expect(() => KeyRing.parse(text)).toThrow(message);
+    const value = text.split(':')[1];
+    if (value) expect(() => KeyRing.parse(text)).not.toThrow(new RegExp(value.slice(0, 8)));
+  });
+
+  it('derives the same secret for the same subject, and another for another', () => {
+    const ring = KeyRing.parse(`${young},${old}`);
+    expect(ring.derive('p', 'a')).toEqual(ring.derive('p', 'a'));
+    expect(ring.derive('p', 'a')).not.toEqual(ring.derive('p', 'b'));
+    expect(ring.derive('q', 'a')).not.toEqual(ring.derive('p', 'a'));
+    expect(ring.derive('p', 'a')[1]).toEqual(KeyRing.parse(old).derive('p', 'a')[0]);
+  });
+});
