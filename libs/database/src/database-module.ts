@@ -69,7 +69,12 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
       await this.dataSource.initialize();
       const pool = poolOf(this.dataSource);
       // A connection that dies while it is lent out raises its error on the client; unheard, it ends the process.
-      pool.on('connect', (client: PoolClient) => client.on('error', () => undefined));
+      // Heard from its first loan on, because the pool's first connection is older than this line.
+      const heard = new WeakSet<PoolClient>();
+      pool.on('acquire', (client: PoolClient) => {
+        if (!heard.has(client)) client.on('error', () => undefined);
+        heard.add(client);
+      });
       if (complained) this.logger.log('connected');
     } catch (error) {
       if (!complained) this.logger.warn(`not connected yet: ${(error as Error).message}`);

@@ -6,7 +6,7 @@ import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import { isRetryable } from './database-errors';
 import { insertDoorbells } from './outbox/insert-doorbells';
 import { OutboxRelay } from './outbox/outbox-relay';
-import { notConnected, poolOf, runScoped } from './run-scoped';
+import { connectionLost, notConnected, poolOf, runScoped } from './run-scoped';
 import { type Scope, scopeValues, setScope } from './scoped-query';
 
 /** A transaction in its scope. Doorbells that are rung in it are rows of it, and sound after it has committed. */
@@ -93,6 +93,8 @@ export class Database {
       this.relay.ring(tx.committed());
       return result;
     } catch (error) {
+      // TypeORM lets go of a runner whose connection died; what then fails on it says nothing of the reason.
+      if (runner.isReleased) throw connectionLost(error);
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
       throw error;
     } finally {

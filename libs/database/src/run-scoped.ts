@@ -1,31 +1,29 @@
 import { AppError } from '@muster/contracts';
-import type { Pool, PoolClient, QueryResult, QueryResultRow } from 'pg';
+import { DatabaseError, type Pool, type QueryResult, type QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import { type Scope, ScopedQuery } from './scoped-query';
 
-/** One statement in its scope, on a pool. */
-export async function runScoped<T extends QueryResultRow>(
+/** One statement in its scope, on a pool. One promise for all of it: this is in the path of every request. */
+export function runScoped<T extends QueryResultRow>(
   pool: Pool,
   scope: Scope,
   config: { text: string; values: unknown[]; name?: string },
 ): Promise<QueryResult<T>> {
-  const client = await pool.connect();
-  try {
-    return await submit<T>(client, scope, config);
-  } finally {
-    client.release();
-  }
-}
-
-function submit<T extends QueryResultRow>(
-  client: PoolClient,
-  scope: Scope,
-  config: { text: string; values: unknown[]; name?: string },
-): Promise<QueryResult<T>> {
   return new Promise((resolve, reject) => {
-    client.query(
-      new ScopedQuery(scope, config, (error, result) => (error ? reject(error) : resolve(result as QueryResult<T>))),
-    );
+    pool.connect((failure, client, release) => {
+      if (!client) return reject(failure!);
+      let lent = true;
+      const query = new ScopedQuery(scope, config, (error, result) => {
+        // pg tells the end even of a statement that it has reported as failed.
+        if (!lent) return;
+        lent = false;
+        // A connection that gave no answer may still be at work on the statement: the next one must not wait behind it.
+        release(error && !(error instanceof DatabaseError) ? error : undefined);
+        if (error) reject(error);
+        else resolve(result as QueryResult<T>);
+      });
+      client.query(query);
+    });
   });
 }
 
@@ -37,4 +35,8 @@ export function poolOf(dataSource: DataSource): Pool {
 
 export function notConnected(): AppError {
   return new AppError('service_unavailable', { detail: 'The database is not connected yet; try again.' });
+}
+
+export function connectionLost(cause: unknown): AppError {
+  return new AppError('service_unavailable', { detail: 'The database went away meanwhile; try again.', cause });
 }

@@ -5,6 +5,8 @@ export type Scope = { organizationId: string } | 'system';
 
 const setScope = "SELECT set_config('role', $1, true), set_config('muster.organization_id', $2, true)";
 
+const setScopeName = 'muster_set_scope';
+
 export function scopeValues(scope: Scope): [role: string, organizationId: string] {
   return scope === 'system' ? ['muster_system', ''] : ['muster_app', scope.organizationId];
 }
@@ -36,8 +38,13 @@ export class ScopedQuery extends Query {
   }
 
   override prepare(connection: WireConnection): void {
-    connection.parse({ text: setScope, name: '', types: [] });
-    connection.bind({ portal: '', statement: '', values: this.scopeParameters, binary: false, valueMapper: String });
+    if (!connection.parsedStatements[setScopeName]) {
+      // One that was parsed and then failed is there unknown to us; to close one that is not there is no fault.
+      connection.close({ type: 'S', name: setScopeName });
+      connection.parse({ text: setScope, name: setScopeName, types: [] });
+    }
+    const values = this.scopeParameters;
+    connection.bind({ portal: '', statement: setScopeName, values, binary: false, valueMapper: String });
     connection.execute({ portal: '', rows: 0 });
     super.prepare(connection);
     this.phase = 'scoping';
@@ -48,8 +55,9 @@ export class ScopedQuery extends Query {
   }
 
   override handleCommandComplete(message: unknown, connection: WireConnection): void {
-    if (this.phase === 'scoped') super.handleCommandComplete(message, connection);
-    else this.phase = 'scoped';
+    if (this.phase === 'scoped') return super.handleCommandComplete(message, connection);
+    this.phase = 'scoped';
+    connection.parsedStatements[setScopeName] = setScope;
   }
 
   override handleError(error: Error, connection: WireConnection): void {
@@ -69,6 +77,9 @@ export interface WireConnection {
     valueMapper: (value: unknown) => string;
   }): void;
   execute(config: { portal: string; rows: number }): void;
+  close(target: { type: 'S'; name: string }): void;
+  /** What this connection has prepared, by name. */
+  parsedStatements: Record<string, string>;
   submittedNamedStatements?: Record<string, string>;
 }
 

@@ -14,12 +14,14 @@ export async function createRoles(runner: QueryRunner): Promise<void> {
         END IF;
       EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
       END $$`);
+    // Having made a role is not enough to act as it: from Postgres 16 its maker is a member without SET. A superuser
+    // needs no membership, and another one may have granted it already without leaving us the right to do so again.
     await runner.query(`
       DO $$ BEGIN
-        IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)
-          AND NOT pg_has_role(current_user, '${role}', 'MEMBER') THEN
+        IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
           EXECUTE format('GRANT ${role} TO %I', current_user);
         END IF;
+      EXCEPTION WHEN insufficient_privilege THEN NULL;
       END $$`);
     await runner.query(`GRANT USAGE ON SCHEMA public TO ${role}`);
   }

@@ -23,7 +23,7 @@ export { etagOf, requireMatch } from './http/etag';
 export { rawBodyOf } from './http/http-app';
 export { type Page, pageOf, paginate } from './http/pagination';
 export { type ErrorReader, registerErrorReader, toAppError } from './http/problem-filter';
-export { rateHeaders, RateLimiter, type RatePolicy } from './http/rate-limiter';
+export { rateHeaders, RateLimiter, type RatePolicy, type RateState } from './http/rate-limiter';
 export { OpenStreams } from './http/streams';
 export { IgnoreUnknownFields } from './http/validation';
 export { createLogger, hideCredentials, NestLogger } from './operations/logger';

@@ -11,6 +11,9 @@ const noteUseEveryMs = 60_000;
 /** A session that nobody used for this long is over. */
 export const sessionIdleMs = 24 * 3_600_000;
 
+/** At once where it is remembered: most requests need not even wait for a promise. */
+type Answer<P> = P | null | Promise<P | null>;
+
 interface Remembered {
   loaded: Loaded<Principal> | null;
   until: number;
@@ -43,23 +46,23 @@ export class Authenticator implements OnApplicationShutdown {
     accessChanged.off('changed', this.forget);
   }
 
-  async byApiKey(key: string): Promise<KeyPrincipal | null> {
+  byApiKey(key: string): Answer<KeyPrincipal> {
     const id = apiKeyIdOf(key);
     return id ? this.resolve(`key:${id}`, key, () => loadApiKey(this.database, id)) : null;
   }
 
-  async bySession(token: string): Promise<UserPrincipal | null> {
+  bySession(token: string): Answer<UserPrincipal> {
     const id = sessionIdOf(token);
-    const principal = id ? await this.resolve(`session:${id}`, token, () => loadSession(this.database, id)) : null;
-    return principal;
+    return id ? this.resolve(`session:${id}`, token, () => loadSession(this.database, id)) : null;
   }
 
-  private async resolve<P extends Principal>(
-    name: string,
-    secret: string,
-    load: () => Promise<Loaded<P> | null>,
-  ): Promise<P | null> {
-    const loaded = (await this.recall(name, load)) as Loaded<P> | null;
+  private resolve<P extends Principal>(name: string, secret: string, load: () => Promise<Loaded<P> | null>): Answer<P> {
+    const known = this.recall(name);
+    if (known) return this.admit(known.loaded as Loaded<P> | null, secret);
+    return this.learn(name, load).then((loaded) => this.admit(loaded, secret));
+  }
+
+  private admit<P extends Principal>(loaded: Loaded<P> | null, secret: string): P | null {
     if (!loaded || !sameText(loaded.secretHash, sha256(secret))) return null;
     const now = this.clock.now();
     if (loaded.expiresAt && loaded.expiresAt <= now) return null;
@@ -70,10 +73,16 @@ export class Authenticator implements OnApplicationShutdown {
     return loaded.principal;
   }
 
-  private async recall(name: string, load: () => Promise<Loaded<Principal> | null>): Promise<Loaded<Principal> | null> {
-    const now = Date.now();
+  private recall(name: string): Remembered | undefined {
     const known = this.remembered.get(name);
-    if (known && known.until > now && this.listener.connected) return known.loaded;
+    return known && known.until > Date.now() && this.listener.connected ? known : undefined;
+  }
+
+  private async learn<P extends Principal>(
+    name: string,
+    load: () => Promise<Loaded<P> | null>,
+  ): Promise<Loaded<P> | null> {
+    const now = Date.now();
     const generation = this.generation;
     const loaded = await load();
     // What was read before a change must not be remembered after it.

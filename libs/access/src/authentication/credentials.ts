@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { hash as digest, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import { hash, verify } from '@node-rs/argon2';
 
 const apiKeyPattern = /^msk_([a-z0-9]{8,32})_[A-Za-z0-9_-]{16,256}$/;
@@ -25,7 +25,7 @@ export function sessionIdOf(token: string): string | null {
 
 /** Enough for secrets that are random; passwords go through argon2. */
 export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return digest('sha256', text);
 }
 
 export function sameText(a: string, b: string): boolean {

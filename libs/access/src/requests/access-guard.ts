@@ -1,6 +1,13 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { AppError } from '@muster/contracts';
-import { BaseConfig, describeContext, rateHeaders, RateLimiter, type RatePolicy } from '@muster/platform';
+import {
+  BaseConfig,
+  describeContext,
+  rateHeaders,
+  RateLimiter,
+  type RatePolicy,
+  type RateState,
+} from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Authenticator } from '../authentication/authenticator';
 import type { Principal } from '../principal';
@@ -41,7 +48,9 @@ export class AccessGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const reply = context.switchToHttp().getResponse<FastifyReply>();
     const principal = endpoint.access === 'anyone' ? null : await this.authenticate(request);
-    await this.limit(request, reply, principal);
+    // A cookie goes along with whatever page a browser shows.
+    if (principal?.kind === 'user') requireSameOrigin(request, this.config.publicAppUrl);
+    void reply.headers(rateHeaders(await this.limit(request, principal)));
     if (endpoint.access === 'anyone') return true;
     if (!principal) throw new AppError('unauthenticated', { detail: 'Sign in, or send a valid API key as x-api-key.' });
     admit(endpoint.access, principal);
@@ -51,20 +60,16 @@ export class AccessGuard implements CanActivate {
   }
 
   /** A key that is sent counts, even when a cookie comes along. */
-  private async authenticate(request: FastifyRequest): Promise<Principal | null> {
+  private authenticate(request: FastifyRequest): Principal | null | Promise<Principal | null> {
     const key = request.headers['x-api-key'];
     if (key !== undefined) return typeof key === 'string' ? this.authenticator.byApiKey(key) : null;
     const token = readSessionCookie(request, this.config.publicAppUrl);
-    if (!token) return null;
-    const principal = await this.authenticator.bySession(token);
-    if (principal) requireSameOrigin(request, this.config.publicAppUrl);
-    return principal;
+    return token ? this.authenticator.bySession(token) : null;
   }
 
-  private async limit(request: FastifyRequest, reply: FastifyReply, principal: Principal | null): Promise<void> {
-    const state = principal
-      ? await this.limiter.take(this.known, `${principal.kind}:${principal.id}`)
-      : await this.limiter.take(this.anonymous, `address:${request.ip}`);
-    void reply.headers(rateHeaders(state));
+  private limit(request: FastifyRequest, principal: Principal | null): RateState | Promise<RateState> {
+    const policy = principal ? this.known : this.anonymous;
+    const subject = principal ? `${principal.kind}:${principal.id}` : `address:${request.ip}`;
+    return this.limiter.takeLeased(policy, subject) ?? this.limiter.take(policy, subject);
   }
 }

@@ -2,27 +2,42 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { RetryPolicy } from '@muster/contracts';
 import { DoorbellLedger, hideCredentials } from '@muster/platform';
+import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import { poolOf, runScoped } from '../run-scoped';
+import { Coalescer } from './coalesce';
 
-const flushAfterMs = 20;
-const flushAt = 500;
-
-/** Takes handled doorbells off the table, many at a time, and decides what becomes of failed ones. */
+/** Says whether a doorbell still waits, takes handled ones off the table, and decides what becomes of failed ones. */
 @Injectable()
 export class OutboxLedger extends DoorbellLedger implements OnApplicationShutdown {
   private readonly logger = new Logger(OutboxLedger.name);
-  private done: string[] = [];
-  private timer?: NodeJS.Timeout;
+
+  private readonly waitingIds = new Coalescer<string, boolean>(async (ids) => {
+    const text = 'SELECT id FROM outbox WHERE id = ANY($1) AND next_ring_at IS NOT NULL';
+    const found = new Set((await this.run<{ id: string }>('outbox_waiting', text, [ids])).map(({ id }) => id));
+    return (id) => found.has(id);
+  });
+
+  private readonly handledIds = new Coalescer<string, void>(async (ids) => {
+    await this.run('outbox_handled', 'DELETE FROM outbox WHERE id = ANY($1)', [ids]);
+    return () => undefined;
+  });
 
   constructor(@InjectDataSource() private readonly dataSource: DataSource) {
     super();
   }
 
-  override handled(id: string): void {
-    this.done.push(id);
-    if (this.done.length >= flushAt) void this.flush();
-    else this.timer ??= setTimeout(() => void this.flush(), flushAfterMs);
+  override waits(id: string): Promise<boolean> {
+    return this.waitingIds.add(id);
+  }
+
+  override async handled(id: string): Promise<void> {
+    try {
+      await this.handledIds.add(id);
+    } catch (error) {
+      // It rings again, and its handler finds nothing left to do.
+      this.logger.warn(`a handled doorbell stays on the table: ${(error as Error).message}`);
+    }
   }
 
   override async failed(id: string, error: unknown, policy: RetryPolicy): Promise<'retry' | 'dead'> {
@@ -36,25 +51,15 @@ export class OutboxLedger extends DoorbellLedger implements OnApplicationShutdow
       WHERE id = $1 AND next_ring_at IS NOT NULL
       RETURNING next_ring_at IS NULL AS dead`;
     const values = [id, reason, policy.attempts, policy.backoffMs, policy.maxBackoffMs];
-    const { rows } = await runScoped<{ dead: boolean }>(poolOf(this.dataSource), 'system', { text, values });
-    return rows[0]?.dead ? 'dead' : 'retry';
+    const [row] = await this.run<{ dead: boolean }>('outbox_failed', text, values);
+    return row?.dead ? 'dead' : 'retry';
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.flush();
+    await this.handledIds.idle();
   }
 
-  private async flush(): Promise<void> {
-    clearTimeout(this.timer);
-    delete this.timer;
-    const ids = this.done.splice(0);
-    if (ids.length === 0) return;
-    try {
-      const text = 'DELETE FROM outbox WHERE id = ANY($1)';
-      await runScoped(poolOf(this.dataSource), 'system', { text, values: [ids], name: 'outbox_handled' });
-    } catch (error) {
-      // They ring again, and their handlers find nothing left to do.
-      this.logger.warn(`${ids.length} handled doorbells stay on the table: ${(error as Error).message}`);
-    }
+  private async run<T extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<T[]> {
+    return (await runScoped<T>(poolOf(this.dataSource), 'system', { name, text, values })).rows;
   }
 }

@@ -79,6 +79,8 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
   fastify.decorateRequest('context', null as never);
   fastify.decorateRequest('startedAt', 0);
   fastify.decorateRequest('timeout', undefined);
+  // A line that its level keeps back is not worth putting together for every request.
+  const tellsAnswers = ['trace', 'debug'].includes(config.logLevel);
 
   fastify.addHook('onRequest', (request, reply, done) => {
     request.startedAt = performance.now();
@@ -99,13 +101,15 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
     const seconds = (performance.now() - request.startedAt) / 1000;
     const route = request.routeOptions.url ?? 'none';
     metrics.httpSeconds.observe({ method: request.method, route, status: reply.statusCode }, seconds);
-    logger.debug?.('answered', {
-      ...request.context,
-      method: request.method,
-      route,
-      status: reply.statusCode,
-      ms: Math.round(seconds * 1000),
-    });
+    if (tellsAnswers) {
+      logger.debug('answered', {
+        ...request.context,
+        method: request.method,
+        route,
+        status: reply.statusCode,
+        ms: Math.round(seconds * 1000),
+      });
+    }
     done();
   });
 }

@@ -45,28 +45,35 @@ export class RateLimiter {
   /** Spends one of the subject's requests, or throws rate_limited with the time to wait. */
   async take(policy: RatePolicy, subject: string): Promise<RateState> {
     const now = this.clock.now().getTime();
-    const windowMs = policy.windowSeconds * 1000;
-    const window = Math.floor(now / windowMs);
     const key = `${policy.name}:${subject}`;
-    const lease = this.leaseOf(key, window);
+    const lease = this.leaseOf(key, windowOf(policy, now));
     while (lease.left === 0 && lease.taken < policy.limit) {
       lease.asking ??= this.extend(lease, key, policy).finally(() => delete lease.asking);
       await lease.asking;
     }
-    const resetSeconds = Math.max(1, Math.ceil(((window + 1) * windowMs - now) / 1000));
-    if (lease.left === 0) throw this.refusal(policy, resetSeconds);
-    lease.left -= 1;
-    return { policy, remaining: Math.max(0, policy.limit - lease.taken) + lease.left, resetSeconds };
+    return this.spend(lease, policy, now);
+  }
+
+  /** As take, where the lease still has one: most requests need not even wait for a promise. Else null. */
+  takeLeased(policy: RatePolicy, subject: string): RateState | null {
+    const now = this.clock.now().getTime();
+    const lease = this.leaseOf(`${policy.name}:${subject}`, windowOf(policy, now));
+    return lease.left > 0 ? this.spend(lease, policy, now) : null;
   }
 
   /** Throws where take would, as far as this process knows, and spends nothing. */
   refuseIfSpent(policy: RatePolicy, subject: string): void {
     const now = this.clock.now().getTime();
-    const windowMs = policy.windowSeconds * 1000;
-    const window = Math.floor(now / windowMs);
     const lease = this.leases.get(`${policy.name}:${subject}`);
-    if (lease?.window !== window || lease.left > 0 || lease.taken < policy.limit) return;
-    throw this.refusal(policy, Math.max(1, Math.ceil(((window + 1) * windowMs - now) / 1000)));
+    if (lease?.window !== windowOf(policy, now) || lease.left > 0 || lease.taken < policy.limit) return;
+    throw this.refusal(policy, secondsLeft(lease, policy, now));
+  }
+
+  private spend(lease: Lease, policy: RatePolicy, now: number): RateState {
+    const resetSeconds = secondsLeft(lease, policy, now);
+    if (lease.left === 0) throw this.refusal(policy, resetSeconds);
+    lease.left -= 1;
+    return { policy, remaining: Math.max(0, policy.limit - lease.taken) + lease.left, resetSeconds };
   }
 
   private refusal(policy: RatePolicy, resetSeconds: number): AppError {
@@ -104,6 +111,14 @@ export class RateLimiter {
       return null;
     }
   }
+}
+
+function windowOf({ windowSeconds }: RatePolicy, now: number): number {
+  return Math.floor(now / (windowSeconds * 1000));
+}
+
+function secondsLeft({ window }: Lease, { windowSeconds }: RatePolicy, now: number): number {
+  return Math.max(1, Math.ceil(((window + 1) * windowSeconds * 1000 - now) / 1000));
 }
 
 /** The fields of the IETF draft, as structured fields. */

@@ -2,8 +2,11 @@ import type { OutboxMessage, RetryPolicy } from '@muster/contracts';
 
 /** Where doorbells are kept until they are handled; the database is it, and this is how the queue side tells it. */
 export abstract class DoorbellLedger {
-  /** Done: the doorbell need not ring again. Batched; a lost one rings again, and its handler finds nothing to do. */
-  abstract handled(id: string): void;
+  /** Whether anybody still waits for it: a ring that was sent twice finds out here that it is the second. */
+  abstract waits(id: string): Promise<boolean>;
+
+  /** Done: it need not ring again. While this is not said the queue keeps its id, so no second ring can begin. */
+  abstract handled(id: string): Promise<void>;
 
   /** Rings again after the policy's backoff, or becomes a dead letter. */
   abstract failed(id: string, error: unknown, policy: RetryPolicy): Promise<'retry' | 'dead'>;

@@ -35,6 +35,6 @@ describe('the queue catalogue', () => {
     const app = await createApp({ name: 'dispatcher', configs: [config], modules: [Empty] });
     await expect(app.nest.init()).rejects.toThrow('dispatch.probe has no handler');
     // An app that never came up is not closed by Nest.
-    await app.nest.get(RedisConnections).onApplicationShutdown();
+    app.nest.get(RedisConnections).onApplicationShutdown();
   });
 });

@@ -83,8 +83,9 @@ export abstract class QueueProcessor extends WorkerHost {
     const definition = jobDefinition(queue, job.name);
     const retry = definition?.retry ?? { attempts: 1, backoffMs: 0, maxBackoffMs: 0 };
     try {
+      if (!(await this.ledger.waits(job.id!))) return void stop({ outcome: 'repeated' });
       await withTimeout(this.dispatch(queue, job), definition?.timeoutMs ?? 30_000);
-      this.ledger.handled(job.id!);
+      await this.ledger.handled(job.id!);
       stop({ outcome: 'handled' });
     } catch (error) {
       const outcome = await this.ledger.failed(job.id!, error, retry);

@@ -1,4 +1,4 @@
-import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, Logger, type BeforeApplicationShutdown, type OnApplicationShutdown } from '@nestjs/common';
 import { Redis, type RedisOptions } from 'ioredis';
 import { BaseConfig } from '../config/base-config';
 
@@ -7,7 +7,7 @@ import { BaseConfig } from '../config/base-config';
  * difference: a paused Redis answers nothing and closes nothing.
  */
 @Injectable()
-export class RedisConnections implements OnApplicationShutdown {
+export class RedisConnections implements BeforeApplicationShutdown, OnApplicationShutdown {
   private readonly logger = new Logger(RedisConnections.name);
   private readonly open: Redis[] = [];
   private impatientClient?: Redis;
@@ -21,7 +21,15 @@ export class RedisConnections implements OnApplicationShutdown {
 
   /** For workers, which block on purpose: no timeout, and reconnection within 2 s for ever. */
   blocking(): Redis {
-    return this.connect('worker', { maxRetriesPerRequest: null });
+    const client = this.connect('worker', { maxRetriesPerRequest: null });
+    // Each worker blocks on a copy of its own; they are ours to end as well.
+    const duplicate = client.duplicate.bind(client);
+    client.duplicate = (options) => {
+      const copy = duplicate(options);
+      this.open.push(copy);
+      return copy;
+    };
+    return client;
   }
 
   /** For publishing: only a command timeout unhangs an add while Redis is paused. The add may have happened all the same. */
@@ -44,8 +52,26 @@ export class RedisConnections implements OnApplicationShutdown {
     return { client: this.impatientClient, prefix: this.config.redisPrefix };
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    for (const client of this.open) client.disconnect();
+  /** A Redis that does not answer must not hold up the end: workers wait for it as long as they are connected. */
+  async beforeApplicationShutdown(): Promise<void> {
+    const answered = await this.impatient()
+      .client.ping()
+      .catch(() => null);
+    if (answered) return;
+    this.logger.warn('Redis does not answer: leaving without a word to it');
+    this.disconnect();
+  }
+
+  onApplicationShutdown(): void {
+    this.disconnect();
+  }
+
+  private disconnect(): void {
+    for (const client of this.open) {
+      const betweenAttempts = client.status === 'reconnecting';
+      client.disconnect();
+      if (betweenAttempts) sayEnd(client);
+    }
   }
 
   private connect(purpose: string, options: RedisOptions): Redis {
@@ -68,4 +94,15 @@ export class RedisConnections implements OnApplicationShutdown {
     this.open.push(client);
     return client;
   }
+}
+
+/**
+ * A client that waits for its next attempt has nothing to close, and ioredis then tells nobody that it is over: commands
+ * in its line would wait for ever, and a worker for the word.
+ */
+function sayEnd(client: Redis): void {
+  const internals = client as unknown as { flushQueue(error: Error): void };
+  client.status = 'end';
+  internals.flushQueue(new Error('Connection is closed.'));
+  client.emit('end');
 }

@@ -1,0 +1,78 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { migrate } from '@muster/database';
+import { HttpClient, testEnvironment, testPassword } from '@muster/testing';
+import { Client } from 'pg';
+import { type DevStack, startDevStack } from '../../../tools/dev-stack/src/dev-stack';
+
+/** A Postgres and a Redis of the test's own, to be treated badly, and the environment of services that use them. */
+export interface FaultLab {
+  stack: DevStack;
+  env: NodeJS.ProcessEnv;
+  signIn(url: string): Promise<HttpClient>;
+  emptyRedis(): Promise<void>;
+  query<T>(sql: string): Promise<T[]>;
+  close(): Promise<void>;
+}
+
+export async function openFaultLab(): Promise<FaultLab> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'muster-faults-'));
+  const stack = await startDevStack({
+    dataDir,
+    durability: 'durable',
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
+  });
+  await migrate(stack.databaseUrl);
+  const email = 'super@example.com';
+  return {
+    stack,
+    env: testEnvironment(stack.databaseUrl, {
+      REDIS_URL: stack.redisUrl,
+      LOG_LEVEL: 'info',
+      OUTBOX_RERING_MS: '2000',
+      OUTBOX_SWEEP_MS: '200',
+      MAINTENANCE_TICK_MS: '3600000',
+      BOOTSTRAP_ORGANIZATION: 'Faults',
+      BOOTSTRAP_SUPER_ADMIN_EMAIL: email,
+      BOOTSTRAP_SUPER_ADMIN_PASSWORD: testPassword,
+    }),
+    signIn: (url) => new HttpClient(url).signIn(email, testPassword),
+    emptyRedis: async () => {
+      process.kill(stack.redis!.pid, 'SIGKILL');
+      await stack.redis!.stop();
+      for (const file of await readdir(join(dataDir, 'redis/data'))) {
+        await rm(join(dataDir, 'redis/data', file), { recursive: true, force: true });
+      }
+      await stack.redis!.restart();
+    },
+    query: async <T>(sql: string) => {
+      const client = new Client({ connectionString: stack.databaseUrl });
+      await client.connect();
+      try {
+        return (await client.query(sql)).rows as T[];
+      } finally {
+        await client.end();
+      }
+    },
+    close: async () => {
+      await stack.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface ProbeCounts {
+  accepted: number;
+  handled: number;
+  ringsBeyondOne: number;
+}
+
+/** What became of the accepted canaries: their rows are the ledger, whatever a queue forgot. */
+export async function countProbes(lab: FaultLab): Promise<ProbeCounts> {
+  const [row] = await lab.query<ProbeCounts>(`
+    SELECT count(*)::int AS accepted, count(handled_at)::int AS handled,
+           COALESCE(sum(GREATEST(deliveries - 1, 0)), 0)::int AS "ringsBeyondOne"
+    FROM queue_probe`);
+  return row!;
+}

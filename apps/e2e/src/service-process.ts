@@ -1,0 +1,48 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+export const root = join(__dirname, '../../..');
+
+/** A compiled app as a process of its own. */
+export class ServiceProcess {
+  private constructor(
+    private readonly child: ChildProcess,
+    readonly url: string,
+    private readonly said: string[],
+  ) {}
+
+  static async start(app: string, env: NodeJS.ProcessEnv): Promise<ServiceProcess> {
+    const child = spawn(process.execPath, [join(root, `dist/apps/${app}/src/main.js`)], {
+      env: { PATH: process.env['PATH'], ...env },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    const said: string[] = [];
+    for (const stream of [child.stdout!, child.stderr!])
+      stream.on('data', (chunk: Buffer) => said.push(chunk.toString()));
+    const url = await new Promise<string>((resolve, reject) => {
+      child.once('message', (message: { url: string }) => resolve(message.url.replace('[::1]', '127.0.0.1')));
+      child.once('exit', (code) => reject(new Error(`${app} ended with ${code}: ${said.join('')}`)));
+    });
+    return new ServiceProcess(child, url, said);
+  }
+
+  get pid(): number {
+    return this.child.pid!;
+  }
+
+  get alive(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** What it has written to its log so far. */
+  get output(): string {
+    return this.said.join('');
+  }
+
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    if (!this.alive) return this.child.exitCode;
+    const ended = new Promise<number | null>((resolve) => this.child.once('exit', resolve));
+    this.child.kill(signal);
+    return ended;
+  }
+}
