@@ -31,6 +31,8 @@ export function ProcessesQueue(queue: QueueName): ClassDecorator {
         concurrency: queueDefinition(queue).concurrency,
         lockDuration: 30_000,
         stalledInterval: 15_000,
+        // After an error of its connection a worker rests this long, also when it is to end; by default for 15 s.
+        runRetryDelay: 1000,
         // A crash counts as a stall, and BullMQ fails a job for good after the second one whatever its attempts say.
         // Giving up is Postgres's business.
         maxStalledCount: 1_000_000,
