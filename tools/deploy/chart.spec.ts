@@ -1,0 +1,85 @@
+import { queueNames, queueDefinition, serviceApps, type ServiceApp } from '@muster/contracts';
+import { environmentFaults, type GivenEnvironment, keepsObjects, readText, readYaml } from './deployment.harness';
+
+interface AppValues {
+  replicas: number;
+  objectStorage?: boolean;
+  env: Record<string, string>;
+  secretEnv: Record<string, object>;
+  queueScaling?: { min: number; max: number };
+  cpuScaling?: { enabled: boolean };
+}
+interface Values {
+  env: Record<string, string>;
+  secretEnv: Record<string, object>;
+  objectStorage: { env: Record<string, string>; secretEnv: Record<string, object> };
+  apps: Record<string, AppValues>;
+}
+
+const values = readYaml<Values>('k8s/chart/values.yaml');
+const example = readYaml<Values>('k8s/chart/ci/example-values.yaml');
+const { queues } = readYaml<{ queues: { queue: string; app: string }[] }>('k8s/chart/generated/queues.yaml');
+
+describe('the chart', () => {
+  it('has exactly our apps', () => {
+    expect(Object.keys(values.apps).sort()).toEqual([...serviceApps].sort());
+  });
+
+  it.each(queueNames)('scales the app that consumes %s on its backlog, and never to nothing', (queue) => {
+    const { app } = queueDefinition(queue);
+    expect(queues).toContainEqual(expect.objectContaining({ queue, app }));
+    const { queueScaling, cpuScaling } = values.apps[app]!;
+    expect(queueScaling?.min).toBeGreaterThanOrEqual(1);
+    expect(queueScaling?.max).toBeGreaterThanOrEqual(queueScaling!.min);
+    expect(cpuScaling).toBeUndefined();
+  });
+
+  it('makes a ScaledObject from the same list, on the metric that the scheduler exports', () => {
+    const template = readText('k8s/chart/templates/scaledobjects.yaml');
+    expect(template).toContain('.Files.Get "generated/queues.yaml"');
+    expect(template).toContain('max(muster_queue_backlog{%s,queue=%q})');
+    expect(readText('libs/platform/src/operations/metrics.ts')).toContain("name: 'muster_queue_backlog'");
+  });
+
+  it.each(['gateway', 'ingest'])('scales %s by CPU', (app) => {
+    expect(values.apps[app]!.cpuScaling).toMatchObject({ enabled: true });
+  });
+
+  it.each([...serviceApps])('gives %s what its configuration reads, and all that it must be given', (app) => {
+    expect(environmentFaults(app, given(app, values))).toEqual([]);
+    expect(environmentFaults(app, given(app, values, example))).toEqual([]);
+  });
+
+  it.each([...serviceApps])('gives %s the object storage if it keeps objects', (app) => {
+    expect(values.apps[app]!.objectStorage ?? false).toBe(keepsObjects(app));
+  });
+
+  it('is of the version that is in package.json', () => {
+    const { version } = JSON.parse(readText('package.json')) as { version: string };
+    expect(readYaml('k8s/chart/Chart.yaml')).toMatchObject({ version, appVersion: version });
+  });
+
+  it('has a schema that knows every value', () => {
+    const schema = JSON.parse(readText('k8s/chart/values.schema.json')) as {
+      properties: Record<string, object>;
+      required: string[];
+    };
+    expect(Object.keys(values).filter((name) => !(name in schema.properties))).toEqual([]);
+    expect(schema.required.filter((name) => !(name in values))).toEqual([]);
+  });
+});
+
+/** What templates/_helpers.tpl makes of the values: everybody's, the object storage's, the app's own. */
+function given(app: ServiceApp, ...layers: Partial<Values>[]): GivenEnvironment {
+  const plain: Record<string, string> = {};
+  const secret = new Set<string>();
+  for (const layer of layers) {
+    const own = layer.apps?.[app];
+    const storage = values.apps[app]!.objectStorage ? layer.objectStorage : undefined;
+    for (const part of [layer, storage, own]) {
+      Object.assign(plain, part?.env);
+      for (const name of Object.keys(part?.secretEnv ?? {})) secret.add(name);
+    }
+  }
+  return { plain, secret: [...secret] };
+}

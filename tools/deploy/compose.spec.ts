@@ -1,0 +1,97 @@
+import { pathOwners, serviceApps } from '@muster/contracts';
+import { variablesOf } from '@muster/platform';
+import { environmentFaults, type GivenEnvironment, readText, readYaml } from './deployment.harness';
+import { MigrateConfig } from './migrate';
+
+interface Service {
+  command: string[];
+  environment: Record<string, string>;
+  secrets: string[];
+  depends_on: Record<string, { condition: string }>;
+  healthcheck: { test: string[] };
+  stop_grace_period: string;
+  read_only: boolean;
+}
+
+const compose = readYaml<{
+  services: Record<string, Service>;
+  secrets: Record<string, { file: string }>;
+}>('docker/compose.yaml');
+const dockerfile = readText('docker/Dockerfile');
+
+describe.each([...serviceApps])('%s in the compose file', (app) => {
+  const service = compose.services[app]!;
+
+  it('runs its own main', () => {
+    expect(service.command).toEqual(['node', `dist/apps/${app}/src/main.js`]);
+  });
+
+  it('is given what its configuration reads, all that it must be given, and secrets as files only', () => {
+    expect(environmentFaults(app, given(service))).toEqual([]);
+  });
+
+  it('mounts the secrets that it names', () => {
+    expect(mounted(service)).toEqual([...service.secrets].sort());
+    for (const name of service.secrets) expect(compose.secrets).toHaveProperty(name);
+  });
+
+  it('starts after the migrations, is healthy when it is ready, and may end by itself', () => {
+    expect(service.depends_on['migrate']).toEqual({ condition: 'service_completed_successfully' });
+    expect(service.healthcheck.test.join(' ')).toContain(`${imageVariables()['INTERNAL_PORT']}/readyz`);
+    expect(parseInt(service.stop_grace_period) * 1000).toBeGreaterThan(
+      Number(service.environment['SHUTDOWN_TIMEOUT_MS']),
+    );
+    expect(service.read_only).toBe(true);
+  });
+});
+
+describe('the compose file', () => {
+  it('migrates with what the migrations need', () => {
+    const names = variablesOf(MigrateConfig).map(({ name }) => `${name}_FILE`);
+    expect(Object.keys(compose.services['migrate']!.environment)).toEqual(names);
+    expect(compose.services['migrate']!.command).toEqual(['node', 'dist/tools/deploy/migrate.js']);
+  });
+
+  it('starts the proxy after every app that it routes to', () => {
+    const routed = [...new Set(pathOwners.map(({ app }) => app))].sort();
+    expect(Object.keys(compose.services['proxy']!.depends_on).sort()).toEqual(routed);
+  });
+
+  it('has a secret file for each secret that make-secrets.sh makes', () => {
+    const made = [...readText('docker/make-secrets.sh').matchAll(/^keep (\w+) /gm)].map(([, name]) => name!);
+    const needed = Object.entries(compose.secrets).map(([name, { file }]) => {
+      expect(file).toBe(`./secrets/${name}`);
+      return name;
+    });
+    expect(made).toEqual(expect.arrayContaining(needed));
+  });
+
+  it('shows in env.example what it lets the operator set', () => {
+    const example = [...readText('docker/env.example').matchAll(/^([A-Z_0-9]+)=/gm)].map(([, name]) => name!);
+    const read = [...readText('docker/compose.yaml').matchAll(/\$\{([A-Z_0-9]+):-/g)].map(([, name]) => name!);
+    expect(new Set([...example, 'MUSTER_IMAGE'])).toEqual(new Set(read));
+  });
+});
+
+/** The image's own variables and the service's; a name with _FILE is the secret without it. */
+function given({ environment }: Service): GivenEnvironment {
+  const plain: Record<string, string> = { ...imageVariables() };
+  const secret: string[] = [];
+  for (const [name, text] of Object.entries(environment)) {
+    if (name.endsWith('_FILE')) secret.push(name.slice(0, -'_FILE'.length));
+    else plain[name] = String(text).replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
+  }
+  return { plain, secret };
+}
+
+function mounted({ environment }: Service): string[] {
+  const files = Object.entries(environment).filter(([name]) => name.endsWith('_FILE'));
+  return files.map(([, path]) => path.replace('/run/secrets/', '')).sort();
+}
+
+function imageVariables(): Record<string, string> {
+  const block = /^ENV ((?:.*\\\n)*.*)$/m.exec(dockerfile)![1]!;
+  const pairs = [...block.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name, text]) => [name!, text!]);
+  // Read by Node's libraries, not by us.
+  return Object.fromEntries(pairs.filter(([name]) => name !== 'NODE_ENV'));
+}

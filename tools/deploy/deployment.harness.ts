@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ServiceApp } from '@muster/contracts';
+import { GatewayConfig } from '@muster/gateway';
+import { BaseConfig, type Variable, variablesOf } from '@muster/platform';
+import { SchedulerConfig } from '@muster/scheduler';
+import { StorageConfig } from '@muster/storage';
+import { parse } from 'yaml';
+
+/** What each app reads, as its main says. */
+const configs: Record<ServiceApp, new () => BaseConfig> = {
+  gateway: GatewayConfig,
+  ingest: BaseConfig,
+  dispatcher: BaseConfig,
+  scheduler: SchedulerConfig,
+  metering: BaseConfig,
+  'feedback-sync': BaseConfig,
+};
+
+export function variablesOfApp(app: ServiceApp): Variable[] {
+  return variablesOf(configs[app]);
+}
+
+export function keepsObjects(app: ServiceApp): boolean {
+  return configs[app].prototype instanceof StorageConfig;
+}
+
+export const repositoryRoot = join(__dirname, '../..');
+
+export function readText(path: string): string {
+  return readFileSync(join(repositoryRoot, path), 'utf8');
+}
+
+export function readYaml<T>(path: string): T {
+  return parse(readText(path), { merge: true }) as T;
+}
+
+/** What one process is given: plain values by name, and the names whose value comes from a secret. */
+export interface GivenEnvironment {
+  plain: Record<string, string>;
+  secret: string[];
+}
+
+/** Everything that is wrong between what an app is given and what its configuration class reads. */
+export function environmentFaults(app: ServiceApp, { plain, secret }: GivenEnvironment): string[] {
+  const variables = variablesOfApp(app);
+  const known = new Map(variables.map((variable) => [variable.name, variable]));
+  const given = [...Object.keys(plain), ...secret];
+  const unknown = given.filter((name) => !known.has(name)).map((name) => `${app} does not read ${name}`);
+  const missing = variables
+    .filter(({ name, options }) => options.default === undefined && !options.optional && !given.includes(name))
+    .map(({ name }) => `${app} needs ${name}`);
+  const open = Object.keys(plain)
+    .filter((name) => known.get(name)?.options.secret)
+    .map((name) => `${app} gets the secret ${name} in the open`);
+  const unreadable = Object.entries(plain)
+    .filter(([name, text]) => text !== '' && known.has(name) && !isReadable(known.get(name)!, text))
+    .map(([name, text]) => `${app} cannot read "${text}" as ${name}`);
+  return [...unknown, ...missing, ...open, ...unreadable];
+}
+
+function isReadable(variable: Variable, text: string): boolean {
+  try {
+    variable.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

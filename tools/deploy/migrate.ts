@@ -1,0 +1,45 @@
+import { migrate } from '@muster/database';
+import { ConfigError, type Environment, EnvUrl, loadConfig } from '@muster/platform';
+
+/** All that migrations need: a deployment may run them as the owner, and the apps as somebody else. */
+export class MigrateConfig {
+  @EnvUrl('DATABASE_URL', {
+    description: 'Postgres (15 or newer), as a user that owns the tables and may make roles.',
+    protocols: ['postgres:', 'postgresql:'],
+    secret: true,
+  })
+  readonly databaseUrl!: string;
+}
+
+export interface MigrateOutcome {
+  exitCode: 0 | 1;
+  message: string;
+}
+
+/** Brings the database to this image's version, and says in a sentence how that went. */
+export async function runMigrations(env: Environment): Promise<MigrateOutcome> {
+  try {
+    const { databaseUrl } = loadConfig(MigrateConfig, env);
+    const ran = await migrate(databaseUrl);
+    return {
+      exitCode: 0,
+      message: ran.length ? `migrate: ran ${ran.join(', ')}` : 'migrate: nothing to do, the database is up to date',
+    };
+  } catch (error) {
+    return { exitCode: 1, message: `migrate: ${reasonOf(error)}` };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof ConfigError) return error.faults.join('; ');
+  const { message, code } = error as { message?: string; code?: string };
+  // A refused connection is an AggregateError, whose own message is empty.
+  return `the database was not migrated: ${message || code || String(error)}`.replaceAll(/\s+/g, ' ');
+}
+
+if (require.main === module) {
+  void runMigrations(process.env).then(({ exitCode, message }) => {
+    (exitCode ? process.stderr : process.stdout).write(`${message}\n`);
+    process.exitCode = exitCode;
+  });
+}

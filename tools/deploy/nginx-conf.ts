@@ -1,0 +1,70 @@
+import { type PathOwner, pathOwners } from '@muster/contracts';
+import { pathRegex } from './path-regex';
+
+/** The port on which every app of the image listens (docker/Dockerfile). */
+const appPort = 3000;
+
+/**
+ * The proxy of docker/compose.yaml. Every row but the last is a regular expression, because nginx tries those in the
+ * order of the file, which is the table's own rule; exact and prefix locations have an order of their own.
+ */
+export function nginxConf(table: readonly PathOwner[] = pathOwners): string {
+  const rows = table.slice(0, -1);
+  const rest = table.at(-1);
+  if (rest?.path !== '/*') throw new Error('the last row of pathOwners must be /*: everything else');
+  const locations = [...rows.map((row) => location(`~ "${pathRegex(row.path)}"`, row.app)), location('/', rest.app)];
+  return `${head}\n${locations.join('\n\n')}\n  }\n}\n`;
+}
+
+function location(match: string, app: string): string {
+  // A name in a variable is looked up for each request; a plain one only at the start.
+  return `    location ${match} {\n      set $app ${app};\n      proxy_pass http://$app:${appPort};\n    }`;
+}
+
+const head = `# Generated from libs/contracts/src/http/path-owners.ts by tools/deploy/generate.ts: do not edit.
+worker_processes auto;
+# The container's root file system is read-only; /tmp is not.
+pid /tmp/nginx.pid;
+error_log /dev/stderr warn;
+
+events {
+  worker_connections 4096;
+}
+
+http {
+  client_body_temp_path /tmp/nginx-body;
+  proxy_temp_path /tmp/nginx-proxy;
+  fastcgi_temp_path /tmp/nginx-fastcgi;
+  uwsgi_temp_path /tmp/nginx-uwsgi;
+  scgi_temp_path /tmp/nginx-scgi;
+  server_tokens off;
+
+  # The path without its query, so that no secret that somebody puts there is kept.
+  log_format muster '$remote_addr $request_method $uri $status $request_time $upstream_addr $sent_http_x_request_id';
+  access_log /dev/stdout muster;
+
+  # Docker's own DNS, asked again: replicas come, go and change their address.
+  resolver 127.0.0.11 valid=5s ipv6=off;
+
+  # For what only the operator knows, such as set_real_ip_from (docker/README.md).
+  include /etc/nginx/muster.d/*.conf;
+
+  server {
+    listen 8080;
+
+    # The largest body that any route takes. Each app holds its routes to their own limits.
+    client_max_body_size 100m;
+
+    proxy_http_version 1.1;
+    proxy_set_header Connection "";
+    proxy_set_header Host $http_host;
+    # Replaced, not appended to: this proxy is the first one that is trusted.
+    proxy_set_header X-Forwarded-For $remote_addr;
+    proxy_set_header X-Forwarded-Host $http_host;
+    proxy_set_header X-Forwarded-Proto $scheme;
+    # Server-sent events leave as they come.
+    proxy_buffering off;
+    proxy_connect_timeout 5s;
+    # start_job answers after up to two minutes; a stream sends a comment every 15 seconds.
+    proxy_read_timeout 180s;
+`;

@@ -1,0 +1,109 @@
+import { ownerOf, pathOwners } from '@muster/contracts';
+import { readText, readYaml } from './deployment.harness';
+import { nginxConf } from './nginx-conf';
+
+const agent = '019a52a0-6d5b-7c3e-9f3a-0c6a8f1f2b11';
+
+/** For every row a path that it owns, and beside them the paths that are nearly one of its. */
+const samples = [
+  ...pathOwners.map(({ path }) => path.replaceAll(/:[a-zA-Z]+/g, agent).replace(/\/\*$/, '/a/b')),
+  `/api/agents/${agent}/commands/x/result`,
+  `/api/agents/${agent}/commands/`,
+  `/api/agents/${agent}/commandsx`,
+  `/api/agents/${agent}/x/commands`,
+  `/api/agents/${agent}/step-status/x`,
+  `/api/agents/${agent}/events`,
+  `/api/agents/${agent}`,
+  '/api/agents',
+  '/api/agents/handshake/x',
+  '/api/agent/heartbeat/',
+  '/api/agent/heartbeats',
+  `/api/agent/${agent}/action`,
+  '/api/job-webhook',
+  '/api/job-webhooks',
+  '/api/job-logs/x',
+  '/api/job-status',
+  `/api/jobs/${agent}`,
+  '/api/jobs//claim-results',
+  '/api/webhooks',
+  '/api/webhooks/codehost',
+  '/api/webhooksx',
+  '/api/cron',
+  '/api/cron/stale-jobs',
+  '/api/cronx',
+  '/x/api/cron/stale-jobs',
+  '/api/health',
+  '/app/agents',
+  '/',
+];
+
+describe('the proxy of the compose file', () => {
+  const locations = locationsOf(readText('docker/nginx.conf'));
+
+  it.each(samples)('brings %s to the app that owns it', (path) => {
+    expect(appByNginx(locations, path)).toBe(ownerOf(path));
+  });
+
+  it('has a location for each row', () => {
+    expect(locations).toHaveLength(pathOwners.length);
+  });
+
+  it('is refused where the last row is not everything else', () => {
+    expect(() => nginxConf(pathOwners.slice(0, -1))).toThrow('the last row');
+  });
+});
+
+describe('the ingress of the chart', () => {
+  const { paths } = readYaml<{ paths: IngressRule[] }>('k8s/chart/generated/paths.yaml');
+
+  it.each(samples)('brings %s to the app that owns it', (path) => {
+    expect(appByIngress(paths, path)).toBe(ownerOf(path));
+  });
+
+  it('has paths that Kubernetes takes', () => {
+    for (const { path } of paths) expect(path).toMatch(/^\//);
+    expect(new Set(paths.map(({ path }) => path)).size).toBe(paths.length);
+  });
+});
+
+interface Location {
+  modifier: string;
+  match: string;
+  app: string;
+}
+
+function locationsOf(conf: string): Location[] {
+  const pattern = /location (?:(=|~\*?|\^~) )?"?([^"\s]+)"? \{\s+set \$app ([a-z-]+);/g;
+  return [...conf.matchAll(pattern)].map(([, modifier = '', match, app]) => ({ modifier, match: match!, app: app! }));
+}
+
+/** nginx's order: exact; the longest prefix when it says ^~; regular expressions as they stand; the longest prefix. */
+function appByNginx(locations: Location[], path: string): string | undefined {
+  const exact = locations.find(({ modifier, match }) => modifier === '=' && match === path);
+  if (exact) return exact.app;
+  const [prefix] = locations
+    .filter(({ modifier, match }) => ['', '^~'].includes(modifier) && path.startsWith(match))
+    .sort((a, b) => b.match.length - a.match.length);
+  if (prefix?.modifier === '^~') return prefix.app;
+  // Consecutive slashes are one to a location.
+  const merged = path.replaceAll(/\/+/g, '/');
+  const regex = locations.find(
+    ({ modifier, match }) =>
+      (modifier === '~' && new RegExp(match).test(merged)) ||
+      (modifier === '~*' && new RegExp(match, 'i').test(merged)),
+  );
+  return (regex ?? prefix)?.app;
+}
+
+interface IngressRule {
+  path: string;
+  pathType: string;
+  app: string;
+}
+
+/** ingress-nginx with use-regex: every path an expression from its beginning, without case, the longest path first. */
+function appByIngress(rules: IngressRule[], path: string): string | undefined {
+  return [...rules]
+    .sort((a, b) => b.path.length - a.path.length)
+    .find((rule) => new RegExp(`^${rule.path}`, 'i').test(path))?.app;
+}
