@@ -2,7 +2,7 @@ import type { QueryRunner } from 'typeorm';
 
 /** The roles that the service acts as. Neither owns a table, so row-level security binds both. */
 export const appRole = 'muster_app';
-export const systemRole = 'muster_system';
+const systemRole = 'muster_system';
 
 /** Makes the roles where they are missing; several databases of one cluster may do so at the same moment. */
 export async function createRoles(runner: QueryRunner): Promise<void> {

@@ -109,7 +109,7 @@ export class UsersController {
   }
 }
 
-export function presentUser(user: UserEntity): User {
+function presentUser(user: UserEntity): User {
   return {
     id: user.id,
     email: user.email,

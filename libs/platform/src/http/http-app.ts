@@ -31,7 +31,7 @@ export function rawBodyOf(request: FastifyRequest): Buffer {
   return rawBodies.get(request) ?? Buffer.alloc(0);
 }
 
-export const defaultBodyLimit = 1024 * 1024;
+const defaultBodyLimit = 1024 * 1024;
 
 /** Fastify with our conventions: ids and context, strict bodies, the timeout, metrics. */
 export function createHttpAdapter(config: BaseConfig, metrics: Metrics): FastifyAdapter {

@@ -1,0 +1,102 @@
+import { ownerOf, pathOwners, serviceApps, type ServiceApp } from '@muster/contracts';
+import { HttpClient, waitFor } from '@muster/testing';
+import { countProbes, type FaultLab, openFaultLab } from './fault-lab';
+import { seeded } from './seed';
+import { ServiceProcess } from './service-process';
+
+jest.setTimeout(180_000);
+
+describe('the six apps as six processes', () => {
+  let lab: FaultLab;
+  const services = new Map<ServiceApp, ServiceProcess>();
+  let client: HttpClient;
+  const random = seeded();
+
+  beforeAll(async () => {
+    lab = await openFaultLab();
+    for (const app of serviceApps) services.set(app, await ServiceProcess.start(app, lab.env));
+    client = await lab.signIn(services.get('gateway')!.url);
+  });
+  afterAll(async () => {
+    await Promise.all([...services.values()].map((service) => service.end()));
+    await lab?.close();
+  });
+
+  it('answer each other’s doorbells: every queue’s canary comes back from the app that owns it', async () => {
+    await client.post('/api/admin/queue-probes', {});
+    const queues = await waitFor('the canaries', async () => {
+      const answer = await client.get('/api/admin/queues');
+      return answer.body.queues.every(({ lastProbe }: any) => lastProbe?.handledAt) && answer.body.queues;
+    });
+    for (const { app, lastProbe, waiting } of queues) expect([lastProbe.handledBy, waiting]).toEqual([app, 0]);
+  });
+
+  it('carry the request’s id and trace from the gateway to the app behind the queue', async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    await lab.query(`UPDATE outbox SET attempts = 0`);
+    const answer = await client
+      .with({ 'x-request-id': 'across-processes', traceparent })
+      .post('/api/admin/queue-probes', { queue: 'metering' });
+    const { id } = answer.body.probes[0];
+    await waitFor('the canary', async () => (await client.get(`/api/admin/queue-probes/${id}`)).body.handledAt);
+    const audit = await client.get('/api/audit?limit=1');
+    expect(audit.body.entries[0].requestId).toBe('across-processes');
+  });
+
+  it('serve only what is theirs', async () => {
+    for (const [app, service] of services) {
+      if (app === 'gateway') continue;
+      expect((await client.with({}).send('GET', '/api/users')).status).toBe(200);
+      const elsewhere = await fetch(`${service.url}/api/users`);
+      expect([app, elsewhere.status]).toEqual([app, 404]);
+    }
+    expect(new Set(pathOwners.map(({ app }) => app)).size).toBe(3);
+    expect(ownerOf('/api/users')).toBe('gateway');
+  });
+
+  it('lose no accepted work when the ones that do it are killed at any moment', async () => {
+    await lab.query('DELETE FROM queue_probe');
+    const victims: ServiceApp[] = ['dispatcher', 'metering', 'feedback-sync', 'scheduler'];
+    let accepted = 0;
+    let kills = 0;
+    for (let round = 0; round < 8; round += 1) {
+      const pushing = (async () => {
+        for (let i = 0; i < 5; i += 1) {
+          const answer = await client.post('/api/admin/queue-probes', { count: random.between(1, 10) });
+          expect(answer.status).toBe(202);
+          accepted += answer.body.probes.length;
+        }
+      })();
+      const victim = victims[round % victims.length]!;
+      await new Promise((resume) => setTimeout(resume, random.between(0, 60)));
+      await services.get(victim)!.end('SIGKILL');
+      kills += 1;
+      await pushing;
+      services.set(victim, await ServiceProcess.start(victim, lab.env));
+    }
+    await waitFor('every canary', async () => (await countProbes(lab)).handled === accepted, 90_000);
+    await waitFor('an empty outbox', async () => (await lab.query('SELECT 1 FROM outbox')).length === 0, 60_000);
+    const counts = await countProbes(lab);
+    process.stdout.write(`services killed (seed ${random.seed}): ${JSON.stringify({ ...counts, kills })}\n`);
+    expect(counts.handled).toBe(accepted);
+  });
+
+  it('end on SIGTERM, each with code 0', async () => {
+    const codes = await Promise.all([...services.values()].map((service) => service.end('SIGTERM')));
+    expect(codes).toEqual(serviceApps.map(() => 0));
+  });
+});
+
+describe('a service that cannot start', () => {
+  it('says every fault of its configuration at once, and no secret', async () => {
+    const start = ServiceProcess.start('gateway', { PORT: 'many', MASTER_KEYS: 'hush', DATABASE_URL: 'nonsense' });
+    const error: Error = await start.then(
+      () => new Error('it started'),
+      (reason: Error) => reason,
+    );
+    for (const part of ['DATABASE_URL must be', 'REDIS_URL is missing', 'PUBLIC_APP_URL is missing', 'PORT must be']) {
+      expect(error.message).toContain(part);
+    }
+    expect(error.message).not.toMatch(/hush|\bat \w+ \(/);
+  });
+});

@@ -1,0 +1,230 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HttpClient, waitFor } from '@muster/testing';
+import { root } from './service-process';
+
+jest.setTimeout(180_000);
+
+describe('npm start', () => {
+  let dataDir: string;
+  const running = new Set<Start>();
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'muster-start-'));
+  });
+  afterAll(async () => {
+    await Promise.all([...running].map((start) => start.end('SIGKILL')));
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  const start = (args: string[], env: NodeJS.ProcessEnv = {}) => {
+    const begun = new Start(args, env);
+    running.add(begun);
+    return begun;
+  };
+
+  it('comes up on one port, prints its credentials once, keeps its data, and ends everything on SIGTERM', async () => {
+    const port = await freePort();
+    const first = start(['--port', String(port), '--data-dir', dataDir]);
+    await first.ready();
+    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(first.said)!;
+    const [, apiKey] = /API key +(msk_\S+)/.exec(first.said)!;
+    expect(first.said).toMatch(/ready in \d+\.\d+ s/);
+    const http = new HttpClient(`http://127.0.0.1:${port}`);
+    expect((await http.get('/api/health/deep')).body.status).toBe('ok');
+    expect((await http.withKey(apiKey!).get('/api/organization/settings')).status).toBe(200);
+    const admin = await http.signIn(email!, password!);
+    await admin.patch('/api/organization/settings', { idleStopMinutes: 7 });
+    expect((await stat(join(dataDir, 'secrets.json'))).mode & 0o777).toBe(0o600);
+    expect(await readFile(join(dataDir, 'muster.log'), 'utf8')).not.toContain(apiKey!);
+    const parts = processesOf(dataDir);
+    expect(parts.length).toBeGreaterThan(2);
+    expect(await first.end('SIGTERM')).toBe(0);
+    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0);
+
+    const second = start(['--port', String(port), '--data-dir', dataDir]);
+    await second.ready();
+    expect(second.said).not.toMatch(/msk_|Shown this once/);
+    expect((await http.withKey(apiKey!).get('/api/organization/settings')).body.idleStopMinutes).toBe(7);
+    expect(await second.end('SIGINT')).toBe(0);
+    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0);
+  });
+
+  it('leaves nothing behind when it is killed with -9, and starts again after it', async () => {
+    const port = await freePort();
+    const killed = start(['--port', String(port), '--data-dir', dataDir]);
+    await killed.ready();
+    await killed.end('SIGKILL');
+    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0, 30_000);
+    const again = start(['--port', String(port), '--data-dir', dataDir]);
+    await again.ready();
+    await again.end('SIGTERM');
+  });
+
+  it('brings back a part that dies', async () => {
+    const port = await freePort();
+    const begun = start(['--port', String(port), '--data-dir', dataDir]);
+    await begun.ready();
+    const http = new HttpClient(`http://127.0.0.1:${port}`);
+    for (const part of ['postgres -D', 'redis-server', 'standalone']) {
+      const victim = processesOf(dataDir).find(({ command }) => command.includes(part));
+      if (!victim) throw new Error(`no ${part} among ${JSON.stringify(processesOf(dataDir))}`);
+      process.kill(victim.pid, 'SIGKILL');
+      await waitFor(
+        `${part} to be back`,
+        async () => {
+          const health = await http.get('/api/health/deep').catch(() => null);
+          return (
+            health?.body.status === 'ok' &&
+            processesOf(dataDir).some(({ command, pid }) => command.includes(part) && pid !== victim.pid)
+          );
+        },
+        40_000,
+      );
+    }
+    await begun.end('SIGTERM');
+  });
+
+  it('takes the credentials that it is given, and forgets everything with --reset', async () => {
+    const port = await freePort();
+    const given = {
+      BOOTSTRAP_ORGANIZATION: 'Given',
+      BOOTSTRAP_ADMIN_EMAIL: 'given@example.com',
+      BOOTSTRAP_ADMIN_PASSWORD: 'given-password',
+      BOOTSTRAP_API_KEY: 'msk_givenkey1_0123456789abcdef0123456789',
+      PORT: String(port),
+      MUSTER_DATA_DIR: dataDir,
+    };
+    const begun = start(['--reset', '--no-demo'], given);
+    await begun.ready();
+    const http = new HttpClient(`http://127.0.0.1:${port}`);
+    const admin = await http.signIn('given@example.com', 'given-password');
+    expect((await admin.get('/api/auth/me')).body.organization.name).toBe('Given');
+    const key = await http.withKey(given.BOOTSTRAP_API_KEY).get('/api/organization/settings');
+    expect(key.body.idleStopMinutes).toBe(30);
+    await begun.end('SIGTERM');
+  });
+
+  it('runs twice side by side', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'muster-start-'));
+    const ports = [await freePort(), await freePort()];
+    const both = [dataDir, other].map((folder, i) => start(['--port', String(ports[i]), '--data-dir', folder]));
+    await Promise.all(both.map((begun) => begun.ready()));
+    for (const port of ports) expect((await fetch(`http://127.0.0.1:${port}/api/health`)).status).toBe(200);
+    await both[0]!.end('SIGTERM');
+    expect((await fetch(`http://127.0.0.1:${ports[1]}/api/health/deep`)).status).toBe(200);
+    await both[1]!.end('SIGTERM');
+    await rm(other, { recursive: true, force: true });
+  });
+
+  it.each([
+    [
+      'a port that is taken',
+      async () => ['--port', String(await takenPort()), '--data-dir', dataDir],
+      /Port \d+ is taken by another program; choose a free one/,
+    ],
+    ['a port that is none', async () => ['--port', 'http'], /"http" is not a port/],
+    ['an option that is none', async () => ['--prot', '1'], /Unknown option '--prot'.*--help/],
+    [
+      'a data folder that cannot be',
+      async () => ['--port', String(await freePort()), '--data-dir', '/dev/null/x'],
+      /data folder \/dev\/null\/x cannot be made/,
+    ],
+  ])('says in one sentence what is wrong: %s', async (_, args, sentence) => {
+    const begun = start(await args());
+    expect(await begun.exit).toBe(1);
+    expect(begun.said.trim().split('\n').filter(Boolean).at(-1)).toMatch(sentence);
+    expect(begun.said).not.toMatch(/\bat \w+.*\(/);
+  });
+
+  it('refuses a second start on the same data, and leaves the first alone', async () => {
+    const port = await freePort();
+    const first = start(['--port', String(port), '--data-dir', dataDir]);
+    await first.ready();
+    const second = start(['--port', String(await freePort()), '--data-dir', dataDir]);
+    expect(await second.exit).toBe(1);
+    expect(second.said).toMatch(/muster: .*\d+/);
+    expect((await fetch(`http://127.0.0.1:${port}/api/health/deep`)).status).toBe(200);
+    await first.end('SIGTERM');
+  });
+});
+
+/** The script that `npm start` runs, as a process. */
+class Start {
+  private readonly child: ChildProcess;
+  readonly exit: Promise<number | null>;
+  said = '';
+
+  constructor(args: string[], env: NodeJS.ProcessEnv) {
+    const { PATH, HOME } = process.env;
+    this.child = spawn(process.execPath, [join(root, 'tools/start/start.mjs'), ...args], {
+      env: { PATH, HOME, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [this.child.stdout!, this.child.stderr!])
+      stream.on('data', (chunk: Buffer) => (this.said += chunk.toString()));
+    this.exit = new Promise((resolve) => this.child.once('exit', resolve));
+  }
+
+  async ready(): Promise<void> {
+    const ended = this.exit.then((code) => Promise.reject(new Error(`ended with ${code}: ${this.said}`)));
+    await Promise.race([waitFor('a ready start', () => this.said.includes('ready in'), 90_000), ended]);
+  }
+
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    this.child.kill(signal);
+    return this.exit;
+  }
+}
+
+/** Whatever runs because of a start on this data folder: by its command line, or by the folder it works in. */
+function processesOf(dataDir: string): { pid: number; command: string }[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+        const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
+        const files = command.includes('redis-server') ? workingFolder(pid) : '';
+        const ours =
+          command.includes(dataDir) ||
+          files.startsWith(dataDir) ||
+          (command.includes('standalone') && environment.includes(databasePort(dataDir)));
+        return ours && !command.includes('start.mjs') ? [{ pid: Number(pid), command }] : [];
+      } catch {
+        return [];
+      }
+    });
+}
+
+function workingFolder(pid: string): string {
+  return readlinkSync(`/proc/${pid}/cwd`);
+}
+
+function databasePort(dataDir: string): string {
+  return `@127.0.0.1:${readFileSync(join(dataDir, 'postgres/port'), 'utf8').trim()}/`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+const takers: { close(): void }[] = [];
+
+async function takenPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  takers.push(server);
+  await new Promise((resolve) => server.once('listening', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+afterAll(() => takers.forEach((server) => server.close()));

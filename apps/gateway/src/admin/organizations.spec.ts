@@ -1,0 +1,71 @@
+import { newId } from '@muster/platform';
+import { type Harness, startHarness, type Tenant, testPassword } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+describe('organizations at the gateway', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    tenant = await harness.makeTenant('Northside Dental');
+  });
+  afterAll(() => harness.close());
+
+  describe('organizations', () => {
+    it('are made with their admin, renamed, suspended and resumed by a super_admin', async () => {
+      const email = `owner-${newId()}@example.com`;
+      const body = { name: 'Southside', adminEmail: email, adminPassword: testPassword };
+      const made = await tenant.as.super_admin.post('/api/admin/organizations', body);
+      expect(made.status).toBe(201);
+      expect(made.body).toMatchObject({
+        organization: { name: 'Southside', suspended: false },
+        admin: { email, role: 'admin' },
+      });
+      const { id } = made.body.organization;
+      const owner = await harness.http.signIn(email, testPassword);
+      expect((await owner.get('/api/organization/settings')).body.timezone).toBe('UTC');
+      expect((await owner.get('/api/audit')).body.entries.map(({ action }: { action: string }) => action)).toContain(
+        'organization.create',
+      );
+      await tenant.as.super_admin.patch(`/api/admin/organizations/${id}`, { name: 'Southside Group' });
+      expect((await owner.get('/api/auth/me')).body.organization.name).toBe('Southside Group');
+      expect((await tenant.as.super_admin.delete(`/api/admin/organizations/${id}`)).status).toBe(204);
+      expect((await tenant.as.super_admin.get(`/api/admin/organizations/${id}`)).body.suspended).toBe(true);
+      expect(
+        (await tenant.as.super_admin.patch(`/api/admin/organizations/${id}`, { suspended: false })).body.suspended,
+      ).toBe(false);
+    });
+
+    it('make nothing when their admin’s address is taken', async () => {
+      const before = (await tenant.as.super_admin.get('/api/admin/organizations?limit=200')).body.organizations.length;
+      const email = (await tenant.as.admin.get('/api/auth/me')).body.user.email;
+      const answer = await tenant.as.super_admin.post('/api/admin/organizations', {
+        name: 'Half',
+        adminEmail: email,
+        adminPassword: testPassword,
+      });
+      expect(answer.status).toBe(409);
+      expect((await tenant.as.super_admin.get('/api/admin/organizations?limit=200')).body.organizations.length).toBe(
+        before,
+      );
+    });
+
+    it('can be looked at by a super_admin, for as long as the session says', async () => {
+      const other = await harness.makeTenant('Elsewhere');
+      const root = await harness.http.signIn(
+        (await tenant.as.super_admin.get('/api/auth/me')).body.user.email,
+        testPassword,
+      );
+      const answer = await root.post('/api/auth/organization', { organizationId: other.organizationId });
+      expect(answer.body.organization).toEqual({ id: other.organizationId, name: 'Elsewhere' });
+      const ids = (await root.get('/api/users')).body.users.map(({ id }: { id: string }) => id);
+      expect(ids).toContain(other.userIds.viewer);
+      expect(ids).not.toContain(tenant.userIds.viewer);
+      expect((await tenant.as.super_admin.get('/api/auth/me')).body.organization.id).toBe(tenant.organizationId);
+      await root.post('/api/auth/organization', { organizationId: null });
+      expect((await root.get('/api/auth/me')).body.organization.id).toBe(tenant.organizationId);
+      expect((await root.post('/api/auth/organization', { organizationId: newId() })).status).toBe(404);
+    });
+  });
+});

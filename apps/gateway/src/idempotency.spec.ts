@@ -1,0 +1,62 @@
+import { newId } from '@muster/platform';
+import { type Harness, startHarness, type Tenant, testPassword } from '@muster/testing';
+import { gateway } from './gateway.harness';
+
+describe('repeated requests at the gateway', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    tenant = await harness.makeTenant('Northside Dental');
+  });
+  afterAll(() => harness.close());
+
+  describe('an Idempotency-Key', () => {
+    const body = () => ({ email: `once-${newId()}@example.com`, password: testPassword, role: 'viewer' });
+
+    it('makes a thing once, and answers the repeats with the first answer', async () => {
+      const client = tenant.as.admin.with({ 'idempotency-key': newId() });
+      const input = body();
+      const first = await client.post('/api/users', input);
+      const second = await client.post('/api/users', input);
+      expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, null]);
+      expect([second.status, second.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+      expect(second.body).toEqual(first.body);
+      expect(second.headers.get('location')).toBe(first.headers.get('location'));
+      const reused = await client.post('/api/users', body());
+      expect([reused.status, reused.body.code]).toEqual([422, 'idempotency_key_reused']);
+    });
+
+    it('makes it once when twenty come at the same moment', async () => {
+      const client = tenant.as.admin.with({ 'idempotency-key': newId() });
+      const input = body();
+      const answers = await Promise.all(Array.from({ length: 20 }, () => client.post('/api/users', input)));
+      const made = answers.filter(({ status, headers }) => status === 201 && !headers.get('idempotency-replayed'));
+      expect(made).toHaveLength(1);
+      for (const { status, body: answer } of answers) {
+        if (status === 201) expect(answer).toEqual(made[0]!.body);
+        else expect([status, answer.code]).toEqual([409, 'idempotency_key_in_flight']);
+      }
+    });
+
+    it('keeps nothing of a request that failed', async () => {
+      const client = tenant.as.admin.with({ 'idempotency-key': newId() });
+      expect((await client.post('/api/users', { ...body(), email: 'not an address' })).status).toBe(400);
+      expect((await client.post('/api/users', body())).status).toBe(201);
+    });
+
+    it('is one organization’s own', async () => {
+      const other = await harness.makeTenant();
+      const key = { 'idempotency-key': newId() };
+      expect((await tenant.as.admin.with(key).post('/api/users', body())).status).toBe(201);
+      expect((await other.as.admin.with(key).post('/api/users', body())).status).toBe(201);
+    });
+
+    it('is refused when it is nonsense', async () => {
+      for (const key of ['', 'x'.repeat(256), 'with space']) {
+        expect((await tenant.as.admin.with({ 'idempotency-key': key }).post('/api/users', body())).status).toBe(400);
+      }
+    });
+  });
+});

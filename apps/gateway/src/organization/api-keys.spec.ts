@@ -1,0 +1,98 @@
+import { newId } from '@muster/platform';
+import { FakeClock, type Harness, makeAgent, startHarness, type Tenant, waitFor } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+describe('API keys at the gateway', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  const clock = new FakeClock(new Date());
+
+  beforeAll(async () => {
+    harness = await startHarness({ ...gateway, clock });
+    tenant = await harness.makeTenant('Northside Dental');
+  });
+  afterAll(() => harness.close());
+
+  const lastAudit = async () => (await tenant.as.admin.get('/api/audit?limit=1')).body.entries[0];
+
+  describe('API keys', () => {
+    it('show their secret once, work at once, and are refused at once when revoked', async () => {
+      const made = await tenant.as.admin.post('/api/api-keys', { name: 'nightly', scope: 'api' });
+      expect(made.body).toEqual({
+        id: expect.stringMatching(/^[a-z0-9]{8,32}$/),
+        name: 'nightly',
+        scope: 'api',
+        agentId: null,
+        expiresAt: null,
+        secret: expect.stringMatching(new RegExp(`^msk_${made.body.id}_`)),
+      });
+      const client = harness.http.withKey(made.body.secret);
+      expect((await client.get('/api/organization/settings')).status).toBe(200);
+      const list = await tenant.as.admin.get('/api/api-keys');
+      expect(list.text).not.toContain(made.body.secret);
+      expect(list.body.apiKeys[0]).toMatchObject({ id: made.body.id, name: 'nightly' });
+      const [row] = await harness.db.query('system', 'SELECT * FROM api_key WHERE id = $1', [made.body.id]);
+      expect(JSON.stringify(row)).not.toContain(made.body.secret.split('_')[2]);
+      expect((await tenant.as.admin.delete(`/api/api-keys/${made.body.id}`)).status).toBe(204);
+      expect((await client.get('/api/organization/settings')).status).toBe(401);
+      expect(await lastAudit()).toMatchObject({ action: 'api_key.delete', target: { id: made.body.id } });
+    });
+
+    it('are refused in another process the moment that they are revoked', async () => {
+      const other = await startHarness({
+        ...gateway,
+        database: { url: harness.databaseUrl, name: '', drop: async () => undefined },
+      });
+      try {
+        const made = await tenant.as.admin.post('/api/api-keys', { name: 'two replicas', scope: 'api' });
+        const there = other.http.withKey(made.body.secret);
+        expect((await there.get('/api/organization/settings')).status).toBe(200);
+        await tenant.as.admin.delete(`/api/api-keys/${made.body.id}`);
+        await waitFor(
+          'the other process to hear',
+          async () => (await there.get('/api/organization/settings')).status === 401,
+          2000,
+        );
+      } finally {
+        await other.close();
+      }
+    });
+
+    it('end when they expire', async () => {
+      const expiresAt = new Date(clock.now().getTime() + 60_000).toISOString();
+      const made = await tenant.as.admin.post('/api/api-keys', { name: 'short', scope: 'api', expiresAt });
+      const client = harness.http.withKey(made.body.secret);
+      expect((await client.get('/api/organization/settings')).status).toBe(200);
+      clock.advance(60_001);
+      expect((await client.get('/api/organization/settings')).status).toBe(401);
+      clock.advance(-60_001);
+      const past = await tenant.as.admin.post('/api/api-keys', {
+        name: 'past',
+        scope: 'api',
+        expiresAt: '2020-01-01T00:00:00Z',
+      });
+      expect([past.status, past.body.errors[0].field]).toEqual([400, 'expiresAt']);
+    });
+
+    it('are bound to agents of the own organization only, and only worker keys', async () => {
+      const agent = await makeAgent(harness.db, { organizationId: tenant.organizationId });
+      const foreign = await makeAgent(harness.db, { organizationId: (await harness.makeTenant()).organizationId });
+      const make = (body: object) => tenant.as.admin.post('/api/api-keys', { name: 'k', scope: 'worker', ...body });
+      expect((await make({ agentId: agent.id })).body.agentId).toBe(agent.id);
+      const unknown = await make({ agentId: newId() });
+      const theirs = await make({ agentId: foreign.id });
+      expect([unknown.status, unknown.body.code]).toEqual([404, 'agent_not_found']);
+      expect([theirs.status, theirs.body.code, theirs.body.detail]).toEqual([
+        404,
+        'agent_not_found',
+        unknown.body.detail,
+      ]);
+      expect((await make({ agentId: agent.id, scope: 'api' })).status).toBe(400);
+    });
+
+    it('count before a cookie that comes along', async () => {
+      const both = tenant.as.admin.with({ 'x-api-key': 'msk_wrongkey_0123456789abcdef' });
+      expect((await both.get('/api/users')).status).toBe(401);
+    });
+  });
+});

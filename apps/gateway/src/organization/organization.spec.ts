@@ -1,0 +1,113 @@
+import { type Harness, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+describe('an organization’s own things at the gateway', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    tenant = await harness.makeTenant('Northside Dental');
+  });
+  afterAll(() => harness.close());
+
+  const lastAudit = async () => (await tenant.as.admin.get('/api/audit?limit=1')).body.entries[0];
+
+  describe('settings', () => {
+    it('have defaults, change by field, and refuse what they cannot be', async () => {
+      const { as } = await harness.makeTenant();
+      const before = await as.viewer.get('/api/organization/settings');
+      expect(before.body).toEqual({
+        vmAutoWakeOnJob: true,
+        autoStopEnabled: true,
+        idleStopMinutes: 30,
+        maxConcurrentRuns: null,
+        monthlyRunLimit: null,
+        monthlySpendLimitUsd: null,
+        laborRateUsdPerHour: 28,
+        minutesSavedPerClaim: 12,
+        hourlyComputeUsd: 0.12,
+        timezone: 'UTC',
+      });
+      const changed = await as.admin.patch('/api/organization/settings', {
+        idleStopMinutes: 0.05,
+        maxConcurrentRuns: 3,
+      });
+      expect(changed.body).toEqual({ ...before.body, idleStopMinutes: 0.05, maxConcurrentRuns: 3 });
+      expect(
+        (await as.admin.patch('/api/organization/settings', { maxConcurrentRuns: null })).body.maxConcurrentRuns,
+      ).toBeNull();
+      for (const bad of [
+        { idleStopMinutes: 0.04 },
+        { timezone: 'Mars/Olympus' },
+        { vmAutoWakeOnJob: null },
+        { vmAutoWakeOnJob: 'true' },
+        { monthlyRunLimit: 1.5 },
+      ]) {
+        const answer = await as.admin.patch('/api/organization/settings', bad);
+        expect([bad, answer.status, answer.body.errors[0].field]).toEqual([bad, 400, Object.keys(bad)[0]]);
+      }
+    });
+
+    it('change only the revision that If-Match names', async () => {
+      const { as } = await harness.makeTenant();
+      const first = (await as.admin.get('/api/organization/settings')).headers.get('etag')!;
+      const change = (ifMatch: string, minutes: number) =>
+        as.admin.with({ 'if-match': ifMatch }).patch('/api/organization/settings', { idleStopMinutes: minutes });
+      const second = await change(first, 10);
+      expect([second.status, second.headers.get('etag')]).toEqual([200, expect.not.stringMatching(`^${first}$`)]);
+      const late = await change(first, 20);
+      expect([late.status, late.body.code, late.headers.get('etag')]).toEqual([
+        412,
+        'precondition_failed',
+        second.headers.get('etag'),
+      ]);
+      expect((await change('*', 30)).status).toBe(200);
+      const racing = (await as.admin.get('/api/organization/settings')).headers.get('etag')!;
+      const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => change(racing, 40 + i)));
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(answers.filter(({ status }) => status === 412)).toHaveLength(7);
+    });
+  });
+
+  describe('the vault', () => {
+    it('shows names and dates, and keeps values sealed', async () => {
+      const put = await tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: 'hunter2-very-secret' });
+      expect(put.body).toEqual({
+        key: 'PORTAL_PASSWORD',
+        createdAt: expect.any(String),
+        updatedAt: expect.any(String),
+      });
+      const list = await tenant.as.admin.get('/api/vault');
+      expect(list.body.secrets).toContainEqual(put.body);
+      const [row] = await harness.db.query<{ sealed: Buffer; wrapped_key: Buffer }>(
+        'system',
+        'SELECT * FROM vault_secret',
+      );
+      expect(row!.sealed.toString('latin1')).not.toContain('hunter2');
+      expect(JSON.stringify(await lastAudit())).not.toContain('hunter2');
+      expect(harness.logs.join('')).not.toContain('hunter2');
+      expect((await tenant.as.admin.delete('/api/vault/PORTAL_PASSWORD')).status).toBe(204);
+      expect((await tenant.as.admin.delete('/api/vault/PORTAL_PASSWORD')).status).toBe(404);
+    });
+
+    it('refuses names that a script’s environment cannot have', async () => {
+      for (const key of [
+        'PATH',
+        'HOME',
+        'PYTHONPATH',
+        'LD_PRELOAD',
+        'NODE_OPTIONS',
+        'SERVICE_X',
+        'AGENT_ID',
+        'ORGANIZATION_ID',
+        'MUSTER_X',
+        '1X',
+        'a-b',
+        'a%20b',
+      ]) {
+        expect([key, (await tenant.as.admin.put(`/api/vault/${key}`, { value: 'x' })).status]).toEqual([key, 400]);
+      }
+    });
+  });
+});

@@ -1,0 +1,88 @@
+import js from '@eslint/js';
+import nx from '@nx/eslint-plugin';
+import tseslint from 'typescript-eslint';
+import { appIndexes, boundaries } from './tools/lint/layout.mjs';
+import { prepareProjectGraph } from './tools/lint/project-graph.mjs';
+import { shunned } from './tools/lint/shunned.mjs';
+
+await prepareProjectGraph();
+
+// Tools have no index: they are scripts, and use each other's files.
+const siblingTools = ['^(\\.\\./)+(?!apps/|libs/)[a-z]'];
+const toolsFromAnApp = ['^(\\.\\./)+tools/'];
+const specs = '**/*.spec.{ts,tsx}';
+const inTypeScript = (config) => ({ ...config, files: ['**/*.{ts,tsx}'] });
+
+// The smallest set that keeps the architecture and catches what types do not: every rule here has a reason to exist.
+export default [
+  { ignores: ['dist', 'node_modules', '.nx', '.muster', 'tools/lint/fixtures'] },
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  js.configs.recommended,
+  { files: ['**/*.{mjs,cjs,js}'], rules: { 'no-undef': 'off' } },
+  ...tseslint.configs.recommended.map(inTypeScript),
+  {
+    files: ['**/*.{ts,tsx}'],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': [
+        'error',
+        { checksVoidReturn: { arguments: false, attributes: false } },
+      ],
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true },
+      ],
+      // A value that is known to be there says so with `!`; noUncheckedIndexedAccess asks for it.
+      '@typescript-eslint/no-non-null-assertion': 'off',
+    },
+  },
+  {
+    files: ['**/*.{ts,tsx,js,mjs,cjs}'],
+    plugins: { '@nx': nx },
+    rules: {
+      eqeqeq: 'error',
+      '@nx/enforce-module-boundaries': ['error', boundaries()],
+      'no-restricted-imports': [
+        'error',
+        { patterns: [{ group: ['@muster/*/*'], message: 'Import what the index of the project exports.' }] },
+      ],
+      'no-restricted-syntax': shunned('environment', 'exports'),
+    },
+  },
+  { files: ['{apps,libs}/**'], rules: { 'no-console': 'error' } },
+  { files: ['apps/*/src/**'], rules: { 'no-restricted-syntax': shunned('environment', 'exports', 'sql') } },
+  {
+    files: ['apps/standalone/**'],
+    rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ allow: appIndexes })] },
+  },
+  { files: ['tools/**'], rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ allow: siblingTools })] } },
+  {
+    files: ['tools/{test,bench}/**', 'tools/**/*.spec.ts'],
+    rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ tests: true, allow: siblingTools })] },
+  },
+  {
+    // It holds the chart to what the apps' configurations read.
+    files: ['tools/deploy/**'],
+    rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ allow: [...siblingTools, ...appIndexes] })] },
+  },
+  {
+    files: ['{apps,libs}/**/*.spec.{ts,tsx}'],
+    rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ tests: true })] },
+  },
+  {
+    files: ['apps/e2e/**'],
+    rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ tests: true, allow: toolsFromAnApp })] },
+  },
+  {
+    files: ['apps/standalone/**/*.spec.ts'],
+    rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ tests: true, allow: appIndexes })] },
+  },
+  {
+    files: [specs, 'apps/e2e/**', 'libs/testing/**', 'tools/**', 'libs/platform/src/config/env.ts'],
+    rules: { 'no-restricted-syntax': shunned('exports') },
+  },
+  { files: [specs, 'apps/e2e/**', 'libs/testing/**'], rules: { '@typescript-eslint/no-explicit-any': 'off' } },
+  { files: ['*.config.{js,mjs,cjs,ts}', '**/vite.config.ts'], rules: { 'no-restricted-syntax': 'off' } },
+];

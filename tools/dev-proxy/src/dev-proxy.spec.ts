@@ -1,0 +1,130 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { pathOwners, type ServiceApp, serviceApps } from '@muster/contracts';
+import { type DevProxy, startDevProxy } from './dev-proxy';
+
+describe('the development proxy', () => {
+  const servers = new Map<ServiceApp, Server>();
+  let answer: RequestListener;
+  let proxy: DevProxy;
+
+  beforeAll(async () => {
+    const apps: Partial<Record<ServiceApp, string>> = {};
+    for (const app of serviceApps) {
+      const server = createServer((incoming, response) => {
+        response.setHeader('x-app', app);
+        answer(incoming, response);
+      });
+      servers.set(app, server);
+      apps[app] = await listen(server);
+    }
+    proxy = await startDevProxy({ port: 0, apps: apps as Record<ServiceApp, string> });
+  });
+  beforeEach(() => {
+    answer = (incoming, response) => response.end(`${incoming.method} ${incoming.url}`);
+  });
+  afterAll(async () => {
+    await proxy.close();
+    for (const server of servers.values()) await close(server);
+  });
+
+  it.each(pathOwners)('sends $path to $app', async ({ path, app }) => {
+    const url = `${path.replaceAll(/:[a-z]+/gi, '5f0c').replace('*', 'some/thing')}?limit=2&q=a%2Fb`;
+    const response = await fetch(proxy.url + url, { method: 'POST' });
+    expect(response.headers.get('x-app')).toBe(app);
+    expect(await response.text()).toBe(`POST ${url}`);
+  });
+
+  it('tells the app whom it is asked by and under which name, and passes the rest on', async () => {
+    let seen: IncomingMessage['headers'] = {};
+    answer = (incoming, response) => {
+      seen = incoming.headers;
+      response.writeHead(201, { 'set-cookie': ['a=1', 'b=2'], location: '/api/users/1' }).end();
+    };
+    const headers = { cookie: 's=1', 'x-api-key': 'k', 'x-forwarded-for': '192.0.2.7', 'x-forwarded-proto': 'https' };
+    const response = await fetch(`${proxy.url}/api/users`, { headers });
+    expect(response.status).toBe(201);
+    expect(response.headers.getSetCookie()).toEqual(['a=1', 'b=2']);
+    const host = new URL(proxy.url).host;
+    expect(seen).toMatchObject({ cookie: 's=1', 'x-api-key': 'k', host, 'x-forwarded-host': host });
+    expect(seen['x-forwarded-for']).toMatch(/^192\.0\.2\.7, (127\.0\.0\.1|::1)$/);
+    expect(seen['x-forwarded-proto']).toBe('http');
+  });
+
+  it('passes an event stream on event by event, and tells the app when the reader leaves', async () => {
+    const left = new Promise<void>((resolve) => {
+      answer = (_incoming, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+        response.on('close', resolve);
+        next = (event) => void response.write(`data: ${event}\n\n`);
+      };
+    });
+    let next: (event: string) => void = () => undefined;
+    const leave = new AbortController();
+    // Its head is here while nothing has been written yet.
+    const response = await fetch(`${proxy.url}/api/agents/1/stream`, { signal: leave.signal });
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    for (const event of ['one', 'two']) {
+      next(event);
+      expect((await reader.read()).value).toBe(`data: ${event}\n\n`);
+    }
+    leave.abort();
+    await left;
+  });
+
+  it('passes a body on while it is still being sent', async () => {
+    let first: () => void = () => undefined;
+    const arrived = new Promise<void>((resolve) => (first = resolve));
+    answer = (incoming, response) => {
+      incoming.once('data', first);
+      void text(incoming).then((body) => response.end(body));
+    };
+    const sending = request(`${proxy.url}/api/job-logs`, { method: 'POST' });
+    sending.write('first ');
+    await arrived;
+    sending.end('last');
+    const [response] = (await once(sending, 'response')) as [IncomingMessage];
+    expect(await text(response)).toBe('first last');
+  });
+
+  it('cuts the answer off where the app cut it off', async () => {
+    answer = (_incoming, response) => {
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('half', () => response.destroy());
+    };
+    const response = await fetch(`${proxy.url}/api/users`);
+    await expect(response.text()).rejects.toThrow();
+  });
+
+  it('answers 502 while the app is down, whatever the size of the body, and recovers with it', async () => {
+    const scheduler = servers.get('scheduler')!;
+    const { port } = scheduler.address() as AddressInfo;
+    await close(scheduler);
+    const response = await fetch(`${proxy.url}/api/cron/tick?x=1`, { method: 'POST', body: 'x'.repeat(1_000_000) });
+    expect(response.status).toBe(502);
+    expect(response.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
+    expect(await response.json()).toMatchObject({
+      status: 502,
+      code: 'bad_gateway',
+      instance: '/api/cron/tick',
+      detail: expect.stringMatching(/^scheduler does not answer/),
+    });
+    expect((await fetch(`${proxy.url}/api/users`)).status).toBe(200);
+    await listen(scheduler, port);
+    expect((await fetch(`${proxy.url}/api/cron/tick`)).status).toBe(200);
+  });
+});
+
+async function listen(server: Server, port = 0): Promise<string> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function close(server: Server): Promise<void> {
+  server.close();
+  server.closeAllConnections();
+  await once(server, 'close');
+}

@@ -1,0 +1,71 @@
+const ERRORS = {
+  AccessDenied: { status: 403, message: 'Access Denied' },
+  AccessForbidden: { status: 403, message: 'CORSResponse: This CORS request is not allowed.' },
+  AuthorizationHeaderMalformed: { status: 400, message: 'The authorization header that you provided is not valid.' },
+  AuthorizationQueryParametersError: { status: 400, message: 'The authorization query parameters are not valid.' },
+  BadDigest: { status: 400, message: 'The checksum that you specified did not match what we received.' },
+  BucketAlreadyOwnedByYou: { status: 409, message: 'The bucket that you tried to create already exists.' },
+  EntityTooLarge: { status: 400, message: 'Your proposed upload exceeds the maximum allowed size' },
+  EntityTooSmall: { status: 400, message: 'Your proposed upload is smaller than the minimum allowed size' },
+  IllegalLocationConstraintException: { status: 400, message: 'The location constraint is not this region.' },
+  IncompleteBody: { status: 400, message: 'The request body terminated unexpectedly' },
+  InternalError: { status: 500, message: 'We encountered an internal error. Please try again.' },
+  InvalidAccessKeyId: { status: 403, message: 'The AWS Access Key Id you provided does not exist in our records.' },
+  InvalidArgument: { status: 400, message: 'Invalid Argument' },
+  InvalidBucketName: { status: 400, message: 'The specified bucket is not valid.' },
+  InvalidChunkSizeError: {
+    status: 403,
+    message: 'Only the last chunk is allowed to have a size less than 8192 bytes',
+  },
+  InvalidDigest: { status: 400, message: 'The Content-MD5 you specified was invalid.' },
+  InvalidPart: { status: 400, message: 'One or more of the specified parts could not be found.' },
+  InvalidPartOrder: { status: 400, message: 'The list of parts was not in ascending order.' },
+  InvalidRange: { status: 416, message: 'The requested range is not satisfiable' },
+  InvalidRequest: { status: 400, message: 'Invalid Request' },
+  InvalidToken: { status: 400, message: 'The provided token is malformed or otherwise invalid.' },
+  InvalidURI: { status: 400, message: "Couldn't parse the specified URI." },
+  KeyTooLongError: { status: 400, message: 'Your key is too long' },
+  MalformedTrailerError: { status: 400, message: 'The request contained trailing data that was not well-formed.' },
+  MalformedXML: { status: 400, message: 'The XML you provided was not well-formed or did not validate.' },
+  MaxMessageLengthExceeded: { status: 400, message: 'Your request was too big.' },
+  MetadataTooLarge: { status: 400, message: 'Your metadata headers exceed the maximum allowed metadata size' },
+  MissingContentLength: { status: 411, message: 'You must provide the Content-Length HTTP header.' },
+  NoSuchBucket: { status: 404, message: 'The specified bucket does not exist' },
+  NoSuchKey: { status: 404, message: 'The specified key does not exist.' },
+  NoSuchUpload: { status: 404, message: 'The specified multipart upload does not exist.' },
+  NotImplemented: {
+    status: 501,
+    message: 'A header or parameter you provided implies functionality that is not implemented',
+  },
+  PreconditionFailed: { status: 412, message: 'At least one of the pre-conditions you specified did not hold' },
+  RequestTimeTooSkewed: {
+    status: 403,
+    message: 'The difference between the request time and the current time is too large.',
+  },
+  SignatureDoesNotMatch: {
+    status: 403,
+    message: 'The request signature we calculated does not match the signature you provided.',
+  },
+  UnexpectedContent: { status: 400, message: 'This request does not support content' },
+  XAmzContentSHA256Mismatch: {
+    status: 400,
+    message: "The provided 'x-amz-content-sha256' header does not match what was computed.",
+  },
+} as const satisfies Record<string, { status: number; message: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** A refusal in S3's own words: `message` replaces the table's sentence, every other detail is an XML element. */
+export class S3Error extends Error {
+  readonly status: number;
+  readonly details: readonly (readonly [string, string])[];
+
+  constructor(
+    readonly code: ErrorCode,
+    { message, ...details }: { message?: string; [element: string]: string | undefined } = {},
+  ) {
+    super(message ?? ERRORS[code].message);
+    this.status = ERRORS[code].status;
+    this.details = Object.entries(details).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+  }
+}

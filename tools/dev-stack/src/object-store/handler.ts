@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { authenticate, type Identity } from './authenticate';
+import { answerPreflight, applyCors } from './cors';
+import { S3Error } from './errors';
+import { assertEmptyPayload, openPayload } from './payload';
+import { parseRequest, type S3Request } from './request';
+import { sendError } from './respond';
+import { findRoute } from './routes';
+import type { Store } from './store';
+
+export interface HandlerOptions {
+  store: Store;
+  credentials: Identity;
+  region: string;
+  corsOrigins: readonly string[];
+  now: () => Date;
+  onLog: (line: string) => void;
+}
+
+export type Handler = (incoming: IncomingMessage, response: ServerResponse, expectsContinue: boolean) => Promise<void>;
+
+/** Read, authenticate, route, run; every refusal on the way is an S3 error. Never rejects. */
+export function createHandler(options: HandlerOptions): Handler {
+  return async (incoming, response, expectsContinue) => {
+    const id = randomBytes(8).toString('hex').toUpperCase();
+    response.setHeader('x-amz-request-id', id);
+    // Until it is told to continue, a client may or may not send its body: only a closed connection is unambiguous.
+    if (expectsContinue) response.setHeader('connection', 'close');
+    let request: S3Request | undefined;
+    try {
+      applyCors(incoming, response, options.corsOrigins);
+      request = parseRequest(incoming);
+      if (request.method === 'OPTIONS') {
+        answerPreflight(incoming, response, options.corsOrigins);
+        return;
+      }
+      await run(options, { id, request, response, expectsContinue });
+    } catch (thrown) {
+      answerFailure(options, { id, incoming, request, response, thrown });
+    }
+  };
+}
+
+async function run(
+  options: HandlerOptions,
+  {
+    id,
+    request,
+    response,
+    expectsContinue,
+  }: { id: string; request: S3Request; response: ServerResponse; expectsContinue: boolean },
+): Promise<void> {
+  const { store, region, now } = options;
+  const declared = authenticate(request, { credentials: options.credentials, region, now: now() });
+  const route = findRoute(request);
+  if (!route.body) assertEmptyPayload(request, declared);
+  const onFirstRead = () => {
+    if (!expectsContinue) return;
+    response.removeHeader('connection');
+    response.writeContinue();
+  };
+  await route.run({
+    id,
+    request,
+    response,
+    store,
+    region,
+    now,
+    openPayload: (payloadOptions) => openPayload(request, { ...payloadOptions, declared, onFirstRead }),
+  });
+}
+
+function answerFailure(
+  { onLog }: HandlerOptions,
+  {
+    id,
+    incoming,
+    request,
+    response,
+    thrown,
+  }: {
+    id: string;
+    incoming: IncomingMessage;
+    request: S3Request | undefined;
+    response: ServerResponse;
+    thrown: unknown;
+  },
+): void {
+  const error = thrown instanceof S3Error ? thrown : new S3Error('InternalError');
+  // The path without its query: a presigned query is a key to the object.
+  const path = incoming.url?.split('?')[0] ?? '';
+  const cause = thrown instanceof S3Error ? '' : ` ${String(thrown)}`;
+  onLog(`${incoming.method} ${path} ${error.status} ${error.code} ${id}${cause}`);
+  if (response.headersSent || response.destroyed) {
+    // Too late for a status: only a broken connection tells the client that the body is not whole.
+    response.destroy();
+    return;
+  }
+  for (const name of response.getHeaderNames()) {
+    if (!KEPT_ON_FAILURE.some((prefix) => name.startsWith(prefix))) response.removeHeader(name);
+  }
+  sendError(response, {
+    error,
+    id,
+    request: request ?? { method: incoming.method ?? '', target: { rawPath: path, query: [] } },
+  });
+}
+
+const KEPT_ON_FAILURE = ['access-control-', 'connection', 'vary', 'x-amz-request-id'];

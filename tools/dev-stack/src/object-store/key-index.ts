@@ -1,0 +1,49 @@
+export interface IndexEntry {
+  key: string;
+  etag: string;
+  lastModified: string;
+  size: number;
+}
+
+/** The keys of one bucket in UTF-8 binary order, which is not the order of JavaScript strings. */
+export class KeyIndex {
+  private readonly keys: Buffer[] = [];
+  private readonly entries = new Map<string, IndexEntry>();
+
+  constructor(entries: readonly IndexEntry[]) {
+    for (const entry of entries) this.entries.set(entry.key, entry);
+    this.keys = [...this.entries.keys()].map((key) => Buffer.from(key)).sort(Buffer.compare);
+  }
+
+  get(key: string): IndexEntry | undefined {
+    return this.entries.get(key);
+  }
+
+  set(entry: IndexEntry): void {
+    const bytes = Buffer.from(entry.key);
+    if (!this.entries.has(entry.key)) this.keys.splice(this.positionOf(bytes), 0, bytes);
+    this.entries.set(entry.key, entry);
+  }
+
+  delete(key: string): void {
+    if (this.entries.delete(key)) this.keys.splice(this.positionOf(Buffer.from(key)), 1);
+  }
+
+  /** The entries whose keys are not before `start`, in order. */
+  *from(start: string): Generator<IndexEntry> {
+    for (let at = this.positionOf(Buffer.from(start)); at < this.keys.length; at += 1) {
+      yield this.entries.get(this.keys[at]!.toString())!;
+    }
+  }
+
+  private positionOf(key: Buffer): number {
+    let low = 0;
+    let high = this.keys.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (Buffer.compare(this.keys[middle]!, key) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

@@ -1,0 +1,68 @@
+import { S3Error } from './errors';
+import type { IndexEntry, KeyIndex } from './key-index';
+
+/** Where the previous page ended: at a key, or at a common prefix (and then behind all the keys that it stands for). */
+export interface ListPosition {
+  kind: 'key' | 'prefix';
+  value: string;
+}
+
+export interface ListPage {
+  contents: IndexEntry[];
+  commonPrefixes: string[];
+  /** Present when there is more. */
+  next?: ListPosition;
+}
+
+export function listPage(
+  index: KeyIndex,
+  query: { prefix: string; delimiter: string; after?: ListPosition; maxKeys: number },
+): ListPage {
+  const page: ListPage = { contents: [], commonPrefixes: [] };
+  if (query.maxKeys === 0) return page;
+  let last = query.after;
+  for (const entry of index.from(startOf(query))) {
+    if (!entry.key.startsWith(query.prefix)) break;
+    if (last && isCovered(entry.key, last)) continue;
+    if (page.contents.length + page.commonPrefixes.length === query.maxKeys) return { ...page, next: last };
+    const common = commonPrefix(entry.key, query);
+    if (common === undefined) page.contents.push(entry);
+    else page.commonPrefixes.push(common);
+    last = common === undefined ? { kind: 'key', value: entry.key } : { kind: 'prefix', value: common };
+  }
+  return page;
+}
+
+export function encodePosition({ kind, value }: ListPosition): string {
+  return Buffer.from(JSON.stringify([kind, value])).toString('base64url');
+}
+
+export function decodePosition(token: string): ListPosition {
+  try {
+    const [kind, value, ...more] = JSON.parse(Buffer.from(token, 'base64url').toString()) as unknown[];
+    if ((kind === 'key' || kind === 'prefix') && typeof value === 'string' && more.length === 0) return { kind, value };
+  } catch {
+    // Not a token of ours: refused below, like every other string.
+  }
+  throw new S3Error('InvalidArgument', {
+    message: 'The continuation token provided is incorrect',
+    ArgumentName: 'continuation-token',
+  });
+}
+
+/** No key before both the prefix and the last position can be listed; the loop skips the few that remain. */
+function startOf({ prefix, after }: { prefix: string; after?: ListPosition }): string {
+  if (!after) return prefix;
+  return Buffer.compare(Buffer.from(after.value), Buffer.from(prefix)) > 0 ? after.value : prefix;
+}
+
+function isCovered(key: string, last: ListPosition): boolean {
+  if (last.kind === 'prefix') return key.startsWith(last.value);
+  return Buffer.compare(Buffer.from(key), Buffer.from(last.value)) <= 0;
+}
+
+function commonPrefix(key: string, { prefix, delimiter }: { prefix: string; delimiter: string }): string | undefined {
+  if (delimiter === '') return undefined;
+  const end = key.indexOf(delimiter, prefix.length);
+  return end < 0 ? undefined : key.slice(0, end + delimiter.length);
+}

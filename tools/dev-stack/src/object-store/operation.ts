@@ -1,0 +1,26 @@
+import type { ServerResponse } from 'node:http';
+import type { Bucket } from './bucket';
+import type { Payload, PayloadOptions } from './payload';
+import type { S3Request } from './request';
+import type { Store } from './store';
+
+/** One authenticated request on its way to an answer. */
+export interface Call {
+  id: string;
+  request: S3Request;
+  response: ServerResponse;
+  store: Store;
+  region: string;
+  now: () => Date;
+  openPayload: (options: PayloadOptions) => Payload;
+}
+
+export type Operation = (call: Call) => Promise<void>;
+
+export function callBucket({ request, store }: Call): Bucket {
+  return store.bucket(request.target.bucket ?? '');
+}
+
+export function callKey({ request }: Call): string {
+  return request.target.key ?? '';
+}

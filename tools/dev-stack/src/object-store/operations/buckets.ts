@@ -1,0 +1,40 @@
+import { S3Error } from '../errors';
+import { callBucket, type Call } from '../operation';
+import { hasBody } from '../payload';
+import { sendEmpty, sendXml } from '../respond';
+import { childText, type XmlNode } from '../xml';
+import { readXmlBody } from './xml-body';
+
+export async function listBuckets({ response, store }: Call): Promise<void> {
+  const buckets = store.listBuckets().map(({ name, createdAt }): XmlNode => [
+    'Bucket',
+    [
+      ['Name', name],
+      ['CreationDate', createdAt.toISOString()],
+    ],
+  ]);
+  sendXml(response, ['ListAllMyBucketsResult', [['Buckets', buckets]]]);
+}
+
+export async function headBucket(call: Call): Promise<void> {
+  callBucket(call);
+  sendEmpty(call.response, 200, { 'x-amz-bucket-region': call.region });
+}
+
+export async function createBucket(call: Call): Promise<void> {
+  const { request, response, store, region } = call;
+  const name = request.target.bucket ?? '';
+  if (hasBody(request) && request.headers.get('content-length') !== '0') {
+    const configuration = await readXmlBody(call, 'CreateBucketConfiguration');
+    const constraint = childText(configuration, 'LocationConstraint') ?? region;
+    if (constraint !== region) {
+      throw new S3Error('IllegalLocationConstraintException', {
+        message: `The ${constraint} location constraint is incompatible for the region specific endpoint this request was sent to.`,
+      });
+    }
+  }
+  const created = await store.createBucket(name);
+  // The oldest region alone lets an owner create a bucket twice.
+  if (!created && region !== 'us-east-1') throw new S3Error('BucketAlreadyOwnedByYou', { BucketName: name });
+  sendEmpty(response, 200, { location: `/${name}` });
+}

@@ -1,0 +1,58 @@
+import { BodyDigest, digesting } from '../body-digest';
+import { parseChecksumAlgorithm } from '../checksums';
+import { assertMayCopy, assertMayWrite, readWriteCondition } from '../conditions';
+import { S3Error } from '../errors';
+import { callBucket, callKey, type Call } from '../operation';
+import { objectTime, storedHeaders } from '../object-metadata';
+import { checksumNodes } from '../object-response';
+import { sendXml } from '../respond';
+import { readBytes, stageFile } from '../stored-file';
+import { parseCopySource } from '../uri';
+
+export async function copyObject(call: Call): Promise<void> {
+  const { request, response, store, now } = call;
+  const bucket = callBucket(call);
+  const key = callKey(call);
+  const from = parseCopySource(request.headers.get('x-amz-copy-source') ?? '');
+  const replaces = readDirective(request.headers.get('x-amz-metadata-directive'));
+  if (!replaces && from.bucket === bucket.name && from.key === key) {
+    throw new S3Error('InvalidRequest', {
+      message:
+        "This copy request is illegal because it is trying to copy an object to itself without changing the object's metadata.",
+    });
+  }
+  const condition = readWriteCondition(request.headers);
+  assertMayWrite(condition, bucket.index.get(key));
+  const named = request.headers.get('x-amz-checksum-algorithm');
+  const source = await store.bucket(from.bucket).open(from.key);
+  try {
+    assertMayCopy(request.headers, source.metadata);
+    const algorithm = named === undefined ? source.metadata.checksum?.algorithm : parseChecksumAlgorithm(named);
+    const digest = new BodyDigest({ algorithm });
+    const headers = replaces ? storedHeaders(request.headers) : source.metadata.headers;
+    const staged = await stageFile({
+      directory: store.tempDirectory,
+      chunks: digesting(readBytes(source, { start: 0, end: source.size - 1 }), digest),
+      describe: () => {
+        const { md5, checksum } = digest.finish();
+        return { key, etag: md5.toString('hex'), lastModified: objectTime(now()), headers, checksum };
+      },
+    });
+    bucket.put(staged, condition);
+    await bucket.flush();
+    const { lastModified, etag, checksum } = staged.metadata;
+    sendXml(response, [
+      'CopyObjectResult',
+      [['LastModified', lastModified], ['ETag', `"${etag}"`], ...checksumNodes(checksum)],
+    ]);
+  } finally {
+    await source.handle.close();
+  }
+}
+
+function readDirective(directive = 'COPY'): boolean {
+  if (directive !== 'COPY' && directive !== 'REPLACE') {
+    throw new S3Error('InvalidArgument', { message: 'Unknown metadata directive.', ArgumentValue: directive });
+  }
+  return directive === 'REPLACE';
+}

@@ -1,0 +1,75 @@
+import { S3Error } from '../errors';
+import { decodePosition, encodePosition, listPage, type ListPosition } from '../listing';
+import { callBucket, type Call } from '../operation';
+import { sendXml } from '../respond';
+import type { XmlNode } from '../xml';
+
+export async function listObjects(call: Call): Promise<void> {
+  const { query } = call.request;
+  const bucket = callBucket(call);
+  if (query.get('list-type') !== '2') throw new S3Error('NotImplemented', { Parameter: 'list-type' });
+  const { prefix = '', delimiter = '' } = { prefix: query.get('prefix'), delimiter: query.get('delimiter') };
+  const encode = keyEncoder(query.get('encoding-type'));
+  const maxKeys = readMaxKeys(query.get('max-keys'));
+  const page = listPage(bucket.index, { prefix, delimiter, maxKeys, after: readAfter(query) });
+  const echoed = (name: string, parameter: string, encoded = true): XmlNode | undefined => {
+    const value = query.get(parameter);
+    return value ? [name, encoded ? encode(value) : value] : undefined;
+  };
+  sendXml(call.response, [
+    'ListBucketResult',
+    [
+      ['Name', bucket.name],
+      ['Prefix', encode(prefix)],
+      echoed('Delimiter', 'delimiter'),
+      echoed('StartAfter', 'start-after'),
+      echoed('ContinuationToken', 'continuation-token', false),
+      page.next && ['NextContinuationToken', encodePosition(page.next)],
+      ['KeyCount', page.contents.length + page.commonPrefixes.length],
+      ['MaxKeys', maxKeys],
+      echoed('EncodingType', 'encoding-type', false),
+      ['IsTruncated', page.next !== undefined],
+      ...page.contents.map(({ key, lastModified, etag, size }): XmlNode => [
+        'Contents',
+        [
+          ['Key', encode(key)],
+          ['LastModified', lastModified],
+          ['ETag', `"${etag}"`],
+          ['Size', size],
+          ['StorageClass', 'STANDARD'],
+        ],
+      ]),
+      ...page.commonPrefixes.map((common): XmlNode => ['CommonPrefixes', [['Prefix', encode(common)]]]),
+    ],
+  ]);
+}
+
+const MAX_KEYS = 1000;
+
+function readMaxKeys(text: string | undefined): number {
+  if (text === undefined || text === '') return MAX_KEYS;
+  if (!/^\d{1,10}$/.test(text)) {
+    throw new S3Error('InvalidArgument', { message: 'Provided max-keys not an integer or within integer range' });
+  }
+  return Math.min(Number(text), MAX_KEYS);
+}
+
+/** A continuation token outranks start-after, which only says where the first page begins. */
+function readAfter(query: ReadonlyMap<string, string>): ListPosition | undefined {
+  const token = query.get('continuation-token');
+  if (token !== undefined) return decodePosition(token);
+  const startAfter = query.get('start-after');
+  return startAfter ? { kind: 'key', value: startAfter } : undefined;
+}
+
+function keyEncoder(encodingType: string | undefined): (text: string) => string {
+  if (encodingType === undefined || encodingType === '') return (text) => text;
+  if (encodingType !== 'url') {
+    throw new S3Error('InvalidArgument', {
+      message: 'Invalid Encoding Method specified in Request',
+      ArgumentName: 'encoding-type',
+    });
+  }
+  // S3 encodes like an HTML form, but for slashes.
+  return (text) => new URLSearchParams([[text, '']]).toString().slice(0, -1).replaceAll('%2F', '/');
+}

@@ -1,0 +1,31 @@
+import { assertMayWrite, readWriteCondition } from '../conditions';
+import { callBucket, callKey, type Call } from '../operation';
+import { objectTime, storedHeaders } from '../object-metadata';
+import { checksumResponseHeaders } from '../object-response';
+import { sendEmpty } from '../respond';
+import { stageFile } from '../stored-file';
+
+export async function putObject(call: Call): Promise<void> {
+  const { request, response, store, now } = call;
+  const bucket = callBucket(call);
+  const key = callKey(call);
+  const condition = readWriteCondition(request.headers);
+  // Asked again when the bytes are here; asking now spares a hopeless upload.
+  assertMayWrite(condition, bucket.index.get(key));
+  const headers = storedHeaders(request.headers);
+  const payload = call.openPayload({ maxBytes: MAX_PUT_BYTES });
+  const staged = await stageFile({
+    directory: store.tempDirectory,
+    chunks: payload.chunks,
+    describe: () => {
+      const { md5, checksum } = payload.verified();
+      return { key, etag: md5.toString('hex'), lastModified: objectTime(now()), headers, checksum };
+    },
+  });
+  bucket.put(staged, condition);
+  await bucket.flush();
+  const { etag, checksum } = staged.metadata;
+  sendEmpty(response, 200, { etag: `"${etag}"`, ...checksumResponseHeaders(checksum) });
+}
+
+const MAX_PUT_BYTES = 5 * 1024 ** 3;

@@ -1,0 +1,66 @@
+#!/usr/bin/env node
+// What no linter of code sees: the lockfile, the machine's traces, the size of files, READMEs, project tags.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { layout } from './layout.mjs';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const maxLines = 350;
+const maxReadmeLines = 15;
+// Where developers have their clones; images may well have a home of their own user.
+const machinePath = /(^|[^\w.-])\/((home|Users)\/(?!node\/|muster\/)|root\/(?!\.)|work\/|farm\/)/;
+
+const began = Date.now();
+const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })
+  .toString()
+  .split('\0')
+  .filter((file) => file && existsSync(join(root, file)) && statSync(join(root, file)).isFile());
+const faults = [...files.flatMap(faultsOfFile), ...projectsOf(files).flatMap(faultsOfProject)];
+
+for (const fault of faults) console.error(`repository: ${fault}`);
+console.log(`repository: ${files.length} files, ${faults.length} faults, ${Date.now() - began} ms`);
+process.exitCode = faults.length ? 1 : 0;
+
+function faultsOfFile(file) {
+  const text = readFileSync(join(root, file), 'utf8');
+  if (text.includes('\0')) return [];
+  const lines = text.split('\n');
+  const at = (pattern, fault) =>
+    lines.flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${fault}`] : []));
+  return [
+    ...(file === 'package-lock.json' ? at(/"resolved":/, 'records where it was downloaded from (see .npmrc)') : []),
+    ...at(machinePath, 'names a path of one machine'),
+    ...at(/\/\/registry\.|\bregistry\.npmjs\b/, 'names a package registry'),
+    ...(isSource(file) && lines.length - 1 > maxLines
+      ? [`${file}: ${lines.length - 1} lines; past ${maxLines} it wants to be two files`]
+      : []),
+  ];
+}
+
+function faultsOfProject(folder) {
+  const faults = [];
+  const readme = join(folder, 'README.md');
+  if (!folder.startsWith('tools/')) {
+    const length = files.includes(readme) ? readFileSync(join(root, readme), 'utf8').trimEnd().split('\n').length : 0;
+    if (!length) faults.push(`${folder}: has no README.md (purpose, what it owns, what it imports)`);
+    if (length > maxReadmeLines) faults.push(`${readme}: ${length} lines; at most ${maxReadmeLines}`);
+  }
+  if (!files.includes(join(folder, 'project.json'))) return [...faults, `${folder}: has no project.json`];
+  const { name, tags } = JSON.parse(readFileSync(join(root, folder, 'project.json'), 'utf8'));
+  const tag = folder.startsWith('tools/') ? 'tool' : layout[folder];
+  if (name !== basename(folder)) faults.push(`${folder}/project.json: its name must be ${basename(folder)}`);
+  if (!tag) faults.push(`${folder}: is not in the layout (tools/lint/layout.mjs)`);
+  else if (tags?.join() !== tag) faults.push(`${folder}/project.json: its one tag must be "${tag}"`);
+  return faults;
+}
+
+function projectsOf(files) {
+  const folders = files.flatMap((file) => file.match(/^(apps|libs|tools)\/[^/]+(?=\/)/)?.[0] ?? []);
+  return [...new Set(folders)].sort();
+}
+
+function isSource(file) {
+  return /^(apps|libs)\/.*\.(tsx?|[cm]?js|sql|py|css)$/.test(file);
+}

@@ -1,0 +1,33 @@
+// Syntax that is not wanted, each with the sentence that says what to do instead.
+
+const environment = 'Read it in a configuration class (libs/platform/src/config): process.env is nowhere else.';
+const sql = 'Apps hold no SQL: make it a use case of a domain lib, and call that.';
+const sqlText = String.raw`/^\s*(SELECT|WITH|INSERT INTO|UPDATE|DELETE FROM|CREATE|ALTER|DROP|TRUNCATE)\s/`;
+
+const syntax = {
+  environment: [
+    'MemberExpression[object.name="process"][property.name="env"]',
+    'MemberExpression[object.name="process"][property.value="env"]',
+    'VariableDeclarator[init.name="process"] > ObjectPattern > Property[key.name="env"]',
+    'ImportDeclaration[source.value=/^(node:)?process$/] > ImportSpecifier[imported.name="env"]',
+  ].map((selector) => ({ selector, message: environment })),
+  exports: [
+    {
+      selector: 'ExportAllDeclaration',
+      message: 'Name what is exported: an index lists its exports.',
+    },
+    {
+      selector: 'ExportDefaultDeclaration, ExportSpecifier[exported.name="default"]',
+      message: 'Export it by name.',
+    },
+  ],
+  sql: [`Literal[value=${sqlText}]`, `TemplateElement:first-child[value.raw=${sqlText}]`].map((selector) => ({
+    selector,
+    message: sql,
+  })),
+};
+
+/** A no-restricted-syntax setting of some of the groups. */
+export function shunned(...groups) {
+  return ['error', ...groups.flatMap((group) => syntax[group])];
+}

@@ -1,0 +1,48 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { portOf, publicUrl, type Served } from './ports';
+
+type Environment = Record<string, string>;
+
+/** Where everything that the development stack keeps is; tests have one of their own. */
+export function devFolder(root: string): string {
+  return process.env['MUSTER_DEV_DIR'] ?? join(root, '.muster/dev');
+}
+
+/** Written by the stack when it is ready, for its user's eyes only. */
+export async function writeEnvironment(root: string, environment: Environment): Promise<void> {
+  const file = environmentFile(root);
+  await writeFile(`${file}.new`, `${JSON.stringify(environment, null, 2)}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}
+
+export async function readEnvironment(root: string): Promise<Environment> {
+  return JSON.parse(await readFile(environmentFile(root), 'utf8')) as Environment;
+}
+
+/** What the app is started with: the stack's, what the developer set, and its own port. */
+export function environmentOf(app: Served, stack: Environment, own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  for (const name of ['DATABASE_URL', 'REDIS_URL', 'S3_ENDPOINT']) {
+    if (own[name] && own[name] !== stack[name]) {
+      throw new Error(`the development stack that runs uses another ${name}; end all serves first, or unset ${name}`);
+    }
+  }
+  const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== ''));
+  return { ...stack, ...given, ...placeOf(app) };
+}
+
+function placeOf(app: Served): Environment {
+  const apps = Object.entries(portOf).map(([name, port]) => [name, `http://127.0.0.1:${port}`]);
+  return {
+    HOST: '127.0.0.1',
+    PORT: String(portOf[app]),
+    ...(app === 'dev-proxy' ? { DEV_PROXY_APPS: JSON.stringify(Object.fromEntries(apps)) } : {}),
+    ...(app === 'standalone' ? { PUBLIC_APP_URL: `http://localhost:${portOf.standalone}` } : {}),
+  };
+}
+
+function environmentFile(root: string): string {
+  return join(devFolder(root), 'environment.json');
+}
+
+export const commonEnvironment: Environment = { PUBLIC_APP_URL: publicUrl, SHUTDOWN_TIMEOUT_MS: '5000' };

@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startDevStack } from '../../dev-stack/src/dev-stack';
+import { startObjectStore } from '../../dev-stack/src/object-store/object-store';
+import { firstCredentials, keptSecrets } from '../../start/kept-secrets';
+import { commonEnvironment, devFolder } from './environment';
+
+export interface Parts {
+  environment: Record<string, string>;
+  /** Whether the first organization's accounts have just been thought up. */
+  firstStart: boolean;
+  stop(): Promise<void>;
+}
+
+/** Postgres, Redis and the object store, or those that the environment names, and what apps need to use them. */
+export async function startParts(root: string, say: (line: string) => void): Promise<Parts> {
+  const dataDir = devFolder(root);
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const firstStart = !existsSync(join(dataDir, 'first-start.json'));
+  const { env } = process;
+  const secrets = await keptSecrets(dataDir);
+  const credentials = await firstCredentials(dataDir, env);
+  const stack = await startDevStack({ dataDir, durability: 'durable', keepAlive: true, env, onProgress: say });
+  const s3 = { accessKeyId: secrets.s3AccessKeyId, secretAccessKey: secrets.s3SecretAccessKey };
+  try {
+    const store = env['S3_ENDPOINT']
+      ? undefined
+      : await startObjectStore({ dataDir: join(dataDir, 'object-store'), buckets: ['muster'], credentials: s3 });
+    return {
+      firstStart,
+      environment: {
+        ...commonEnvironment,
+        MASTER_KEYS: secrets.masterKeys,
+        CRON_SECRET: secrets.cronSecret,
+        ...credentials,
+        DATABASE_URL: stack.databaseUrl,
+        REDIS_URL: stack.redisUrl,
+        ...(store
+          ? {
+              S3_ENDPOINT: store.endpoint,
+              S3_BUCKET: 'muster',
+              S3_REGION: 'us-east-1',
+              S3_ACCESS_KEY_ID: s3.accessKeyId,
+              S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
+            }
+          : { S3_ENDPOINT: env['S3_ENDPOINT']! }),
+      },
+      stop: async () => {
+        await Promise.all([store?.stop(), stack.stop()]);
+      },
+    };
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
+}

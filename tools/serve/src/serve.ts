@@ -1,0 +1,105 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { devFolder, environmentOf, readEnvironment } from './environment';
+import { type Joined, joinStack, stackLog } from './join-stack';
+import type { StackMessage } from './messages';
+import { isMadeFrom, portOf, publicUrl, type Served } from './ports';
+import { ServedApp } from './served-app';
+
+/** Runs one app on the shared development stack until it is told to end. */
+export async function serve(name: Served, root: string): Promise<void> {
+  const say = (line: string) => console.log(`serve ${name}: ${line}`);
+  let app: ServedApp | undefined;
+  let joined: Joined | undefined;
+  let alone: boolean | undefined;
+
+  const end = async (exitCode: number): Promise<never> => {
+    await app?.stop();
+    joined?.leave();
+    process.exit(exitCode);
+  };
+  const fail = (error: unknown) => {
+    say((error as Error).message);
+    void end(1);
+  };
+  endOnSignals(() => void end(0));
+
+  const heard = async (message: StackMessage): Promise<void> => {
+    switch (message.kind) {
+      case 'progress':
+        if (joined?.isFirst) say(message.line);
+        return;
+      case 'ready': {
+        if (joined?.isFirst) await announce(root, message.firstStart, say);
+        const env = environmentOf(name, await readEnvironment(root), process.env);
+        app = new ServedApp(join(root, mainOf(name)), env, say);
+        if (name !== 'standalone') await app.start();
+        return;
+      }
+      case 'alone':
+        if (message.alone === alone) return;
+        alone = message.alone;
+        if (alone) return app?.start();
+        say('idle while any of the six apps is served: it would run all of them a second time');
+        return app?.stop();
+      case 'changed': {
+        const mine = message.files.filter((file) => isMadeFrom(name, file));
+        if (!mine.length || !app?.isWanted) return;
+        say(`${mine.slice(0, 3).join(', ')}${mine.length > 3 ? ' …' : ''} changed: starting again`);
+        return app.start();
+      }
+      case 'broken':
+        if (app?.isWanted && message.files.some((file) => isMadeFrom(name, file))) say(`not built: ${message.error}`);
+        return;
+      case 'failed':
+        throw new Error(message.error);
+      case 'welcome':
+        return;
+    }
+  };
+
+  say(`joining the development stack; it will be on port ${portOf[name]}`);
+  // In the order in which they were said, and only once we know whether we are the first.
+  let turn: Promise<unknown> = new Promise<void>((resolve) => {
+    joinStack({
+      app: name,
+      root,
+      heard: (message) => {
+        turn = turn.then(() => heard(message)).catch(fail);
+      },
+      lost: () => fail(new Error(`the development stack has ended, see ${stackLog(root)}`)),
+    }).then((result) => {
+      joined = result;
+      resolve();
+    }, fail);
+  });
+}
+
+function mainOf(name: Served): string {
+  return name === 'dev-proxy' ? 'dist/tools/dev-proxy/src/main.js' : `dist/apps/${name}/src/main.js`;
+}
+
+/** Who made the stack says what it is; the accounts of a new one are shown this once. */
+async function announce(root: string, firstStart: boolean, say: (line: string) => void): Promise<void> {
+  const folder = devFolder(root);
+  say(`all apps together: ${publicUrl} (nx run-many -t serve); data and logs: ${folder}`);
+  if (!firstStart) return;
+  const text = await readFile(join(folder, 'first-start.json'), 'utf8');
+  say(`the first organization, shown this once and kept in ${join(folder, 'first-start.json')}:`);
+  for (const [variable, value] of Object.entries(JSON.parse(text) as Record<string, string>)) {
+    say(`  ${variable.replace('BOOTSTRAP_', '').toLowerCase().replaceAll('_', ' ').padEnd(20)} ${value}`);
+  }
+}
+
+function endOnSignals(end: () => void): void {
+  let ending = false;
+  const once = () => {
+    if (ending) return;
+    ending = true;
+    end();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, once);
+  // Whoever was to end us may have been killed without a word.
+  const parent = process.ppid;
+  setInterval(() => process.ppid !== parent && once(), 1000).unref();
+}

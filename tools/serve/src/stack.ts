@@ -1,0 +1,178 @@
+import { execFile } from 'node:child_process';
+import { createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { writeEnvironment } from './environment';
+import { type Hello, receive, send, type StackMessage } from './messages';
+import type { Parts } from './parts';
+import { isService, portOf, type Served } from './ports';
+import { watchSources } from './watch-sources';
+
+const emptyForMs = 3000;
+const firstJoinWithinMs = 30_000;
+const settleMs = 500;
+const leaveWithinMs = 12_000;
+
+/**
+ * The one process behind all serves of a clone: the parts, the one build and the one watch. Its port makes it the
+ * only one, and its members' connections keep it; it ends by itself when the last one has left.
+ */
+export async function runStack(root: string, startedBy = ''): Promise<void> {
+  const server = createServer();
+  if (!(await isOurs(server))) return;
+  const stack = new Stack(root, server, startedBy);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void stack.endAfterMembers());
+  process.on('SIGHUP', () => undefined);
+  await stack.run();
+}
+
+class Stack {
+  private readonly members = new Map<Socket, Served>();
+  private readonly dirty = new Set<string>();
+  private readonly began = Date.now();
+  private parts?: Parts;
+  private unwatch?: () => void;
+  private turn: Promise<void> = Promise.resolve();
+  private emptyTimer = setTimeout(() => void this.end(0), firstJoinWithinMs);
+  private settleTimer?: NodeJS.Timeout;
+  private ready?: StackMessage;
+  private ending = false;
+
+  constructor(
+    private readonly root: string,
+    server: Server,
+    private readonly startedBy: string,
+  ) {
+    server.on('connection', (socket) => this.welcome(socket));
+  }
+
+  async run(): Promise<void> {
+    try {
+      this.unwatch = watchSources(this.root, ['libs', 'apps', 'tools/dev-proxy'], (files) => this.changed(files));
+      await this.build();
+      // Only now is what they import compiled.
+      const { startParts } = await import('./parts.js');
+      this.parts = await startParts(this.root, (line) => this.progress(line));
+      await writeEnvironment(this.root, this.parts.environment);
+      await this.migrate();
+      this.progress(`ready in ${((Date.now() - this.began) / 1000).toFixed(1)} s`);
+      this.ready = { kind: 'ready', firstStart: this.parts.firstStart };
+      this.tell(this.ready);
+      this.settle();
+    } catch (error) {
+      await this.fail(error);
+    }
+  }
+
+  /** Told to end: the members are being told too, and have things to put down first. */
+  async endAfterMembers(): Promise<void> {
+    const deadline = Date.now() + leaveWithinMs;
+    while (this.members.size && Date.now() < deadline) await new Promise((resume) => setTimeout(resume, 50));
+    await this.end(0);
+  }
+
+  private welcome(socket: Socket): void {
+    socket.on('error', () => undefined);
+    // Who comes now tries again, and starts another one when the port and the folder are let go.
+    if (this.ending) return void socket.destroy();
+    receive<Hello>(socket, ({ app, root }) => {
+      send(socket, { kind: 'welcome', root: this.root, startedBy: this.startedBy });
+      if (root !== this.root) return;
+      clearTimeout(this.emptyTimer);
+      this.members.set(socket, app);
+      if (this.ready) send(socket, { ...this.ready, firstStart: false } as StackMessage);
+      this.settle();
+    });
+    socket.on('close', () => {
+      if (!this.members.delete(socket)) return;
+      this.settle();
+      if (this.members.size === 0) this.emptyTimer = setTimeout(() => void this.end(0), emptyForMs);
+    });
+  }
+
+  /** Standalone runs while none of the six does; several come and go at once, so it waits a moment. */
+  private settle(): void {
+    clearTimeout(this.settleTimer);
+    if (!this.ready) return;
+    this.settleTimer = setTimeout(() => {
+      const alone = ![...this.members.values()].some(isService);
+      for (const [socket, app] of this.members) if (app === 'standalone') send(socket, { kind: 'alone', alone });
+    }, settleMs);
+  }
+
+  private changed(files: string[]): void {
+    for (const file of files) this.dirty.add(file);
+    this.turn = this.turn.then(() => this.rebuild());
+  }
+
+  private async rebuild(): Promise<void> {
+    // Before it is ready everything is built anyway; what changed meanwhile is still to be told.
+    const files = [...this.dirty];
+    if (!files.length || !this.ready || this.ending) return;
+    const began = Date.now();
+    try {
+      const compiled = await this.build();
+      if (files.some((file) => file.startsWith('libs/database/src/migrations/'))) await this.migrate();
+      for (const file of files) this.dirty.delete(file);
+      this.progress(`built ${compiled} files in ${Date.now() - began} ms`);
+      this.tell({ kind: 'changed', files });
+    } catch (error) {
+      // The compiler shows the place, and then its own inside.
+      const [fault] = (error as Error).message.split('\n\nCaused by');
+      console.error(fault);
+      this.tell({ kind: 'broken', files, error: fault!.trim() });
+    }
+  }
+
+  private async build(): Promise<number> {
+    const { build } = (await import(pathToFileURL(join(this.root, 'tools/build/build.mjs')).href)) as {
+      build(): Promise<{ compiled: number }>;
+    };
+    return (await build()).compiled;
+  }
+
+  /** In a process of its own, because this one keeps the code that it began with. */
+  private async migrate(): Promise<void> {
+    const env = { ...process.env, DATABASE_URL: this.parts!.environment['DATABASE_URL'] };
+    const script = join(this.root, 'dist/tools/deploy/migrate.js');
+    const { stdout } = await promisify(execFile)(process.execPath, [script], { env });
+    this.progress(stdout.trim());
+  }
+
+  private progress(line: string): void {
+    console.log(`${new Date().toISOString()} ${line}`);
+    this.tell({ kind: 'progress', line });
+  }
+
+  private tell(message: StackMessage): void {
+    for (const socket of this.members.keys()) send(socket, message);
+  }
+
+  private async fail(error: unknown): Promise<void> {
+    console.error(error);
+    this.tell({ kind: 'failed', error: (error as Error).message });
+    await this.end(1);
+  }
+
+  private async end(exitCode: number): Promise<void> {
+    if (this.ending) return;
+    this.ending = true;
+    this.unwatch?.();
+    await this.parts?.stop();
+    for (const socket of this.members.keys()) socket.end();
+    console.log(`${new Date().toISOString()} ended`);
+    process.exit(exitCode);
+  }
+}
+
+/** Listens on the stack's port; false where another stack does. */
+function isOurs(server: Server): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') resolve(false);
+      else reject(error);
+    });
+    server.listen(portOf.stack, '127.0.0.1', () => resolve(true));
+  });
+}

@@ -1,0 +1,57 @@
+import { type FSWatcher, readdirSync, statSync, watch } from 'node:fs';
+import { join, relative } from 'node:path';
+
+const quietMs = 60;
+
+/**
+ * Tells which files changed, once it has been quiet for a moment. Watches folder by folder: the recursive watch of
+ * Node 20 follows files, and loses one that an editor saves by renaming.
+ */
+export function watchSources(root: string, folders: string[], heard: (files: string[]) => void): () => void {
+  const watchers = new Map<string, FSWatcher>();
+  let changed = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const note = (path: string) => {
+    if (!isSource(path)) return;
+    changed.add(relative(root, path));
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const files = [...changed].sort();
+      changed = new Set();
+      heard(files);
+    }, quietMs);
+  };
+  const enter = (folder: string, isNew: boolean) => {
+    if (watchers.has(folder) || /(^|\/)(node_modules|dist|fixtures|\.[^/]*)$/.test(folder)) return;
+    const watcher = watch(folder, (_event, name) => {
+      if (name === null) return;
+      const path = join(folder, name);
+      if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) enter(path, true);
+      else note(path);
+    });
+    // Its folder is gone.
+    watcher.on('error', () => leave(folder));
+    watchers.set(folder, watcher);
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) enter(path, isNew);
+      else if (isNew) note(path);
+    }
+  };
+  const leave = (folder: string) => {
+    watchers.get(folder)?.close();
+    watchers.delete(folder);
+  };
+
+  for (const folder of folders) enter(join(root, folder), false);
+  return () => {
+    clearTimeout(timer);
+    for (const folder of [...watchers.keys()]) leave(folder);
+  };
+}
+
+/** What ends in the compiled tree; see tools/build. */
+function isSource(path: string): boolean {
+  return /\.(ts|sql|json|html|py)$/.test(path) && !/(\.spec\.ts|\.d\.ts|\/project\.json)$/.test(path);
+}
