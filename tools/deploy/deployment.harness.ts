@@ -17,7 +17,7 @@ const configs: Record<ServiceApp, new () => BaseConfig> = {
   'feedback-sync': BaseConfig,
 };
 
-export function variablesOfApp(app: ServiceApp): Variable[] {
+function variablesOfApp(app: ServiceApp): Variable[] {
   return variablesOf(configs[app]);
 }
 

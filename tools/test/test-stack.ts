@@ -11,7 +11,7 @@ const templateDatabase = 'muster_template';
 export async function startTestStack(dataDir: string) {
   const credentials = { accessKeyId: 'test', secretAccessKey: randomBytes(24).toString('base64url') };
   const [stack, store] = await Promise.all([
-    startDevStack({ dataDir, durability: 'fast' }),
+    startServers(dataDir),
     startObjectStore({ dataDir: `${dataDir}/object-store`, buckets: ['muster'], credentials }),
   ]);
   const database = await makeTemplate(stack.databaseUrl);
@@ -27,6 +27,12 @@ export async function startTestStack(dataDir: string) {
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+async function startServers(dataDir: string) {
+  if (process.env['MUSTER_TEST_CONTAINERS'] !== 'true') return startDevStack({ dataDir, durability: 'fast' });
+  const { startContainers } = await import('./container-stack.js');
+  return startContainers();
 }
 
 /** Migrated once; every test file clones it. A server that was there before may hold another run's. */

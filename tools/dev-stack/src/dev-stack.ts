@@ -7,9 +7,9 @@ import { preparePostgres, versionOfPostgres } from './postgres';
 import { DevStackError, diskFull, processIdentity, run, startServer, type ChildHandle } from './process';
 import { prepareRedis, versionOfRedis } from './redis';
 
-export { DevStackError, type ChildHandle };
+export { DevStackError };
 
-export type Part = 'postgres' | 'redis';
+type Part = 'postgres' | 'redis';
 
 export interface DevStackOptions {
   /** Everything lives below it: postgres/, redis/. */
@@ -30,7 +30,7 @@ export interface DevStackOptions {
   onProgress?: (line: string) => void;
 }
 
-export interface DevStackReport {
+interface DevStackReport {
   part: Part;
   source: 'environment' | 'path' | 'cache' | 'package';
   version: string;
