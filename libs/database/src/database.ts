@@ -6,8 +6,8 @@ import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import { isRetryable } from './database-errors';
 import { insertDoorbells } from './outbox/insert-doorbells';
 import { OutboxRelay } from './outbox/outbox-relay';
-import { connectionLost, notConnected, poolOf, runScoped } from './run-scoped';
-import { type Scope, scopeValues, setScope } from './scoped-query';
+import { connectionLost, notConnected, runScoped } from './run-scoped';
+import { type Scope, setScope } from './scope';
 
 /** A transaction in its scope. Doorbells that are rung in it are rows of it, and sound after it has committed. */
 export class Transaction {
@@ -62,13 +62,8 @@ export class Database {
   ) {}
 
   /** One statement in one round trip. A name makes Postgres keep its plan: for statements of hot paths. */
-  async query<T extends QueryResultRow>(
-    scope: Scope,
-    sql: string,
-    parameters: unknown[] = [],
-    name?: string,
-  ): Promise<T[]> {
-    return (await runScoped<T>(poolOf(this.dataSource), scope, { text: sql, values: parameters, name })).rows;
+  query<T extends QueryResultRow>(scope: Scope, sql: string, parameters: unknown[] = [], name?: string): Promise<T[]> {
+    return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters, name });
   }
 
   async transaction<T>(scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -86,7 +81,8 @@ export class Database {
     const runner = this.dataSource.createQueryRunner();
     try {
       await runner.startTransaction();
-      await runner.query(setScope, scopeValues(scope));
+      const { text, values } = setScope(scope);
+      await runner.query(text, [...values!]);
       const tx = new Transaction(scope, runner);
       const result = await work(tx);
       await runner.commitTransaction();

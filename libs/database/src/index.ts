@@ -29,4 +29,4 @@ export {
 } from './outbox/queue-probes';
 export { sweepOutbox } from './outbox/sweep-outbox';
 export { PostgresListener } from './postgres-listener';
-export type { Scope } from './scoped-query';
+export type { Scope } from './scope';

@@ -1,28 +1,29 @@
 import { AppError } from '@muster/contracts';
-import { DatabaseError, type Pool, type QueryResult, type QueryResultRow } from 'pg';
+import { DatabaseError, type Pool, type QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
-import { type Scope, ScopedQuery } from './scoped-query';
+import { type Scope, setScope } from './scope';
+import { type Statement, StatementBatch } from './statement-batch';
+import { submit } from './wire-connection';
 
-/** One statement in its scope, on a pool. One promise for all of it: this is in the path of every request. */
+/**
+ * One statement in its scope, in one round trip: the statement that sets the scope travels in front, in the same
+ * implicit transaction, and the scope ends with it. One promise for all of it, as this is in the path of every request.
+ */
 export function runScoped<T extends QueryResultRow>(
-  pool: Pool,
+  dataSource: DataSource,
   scope: Scope,
-  config: { text: string; values: unknown[]; name?: string },
-): Promise<QueryResult<T>> {
+  statement: Statement,
+): Promise<T[]> {
   return new Promise((resolve, reject) => {
-    pool.connect((failure, client, release) => {
+    poolOf(dataSource).connect((failure, client, release) => {
       if (!client) return reject(failure!);
-      let lent = true;
-      const query = new ScopedQuery(scope, config, (error, result) => {
-        // pg tells the end even of a statement that it has reported as failed.
-        if (!lent) return;
-        lent = false;
-        // A connection that gave no answer may still be at work on the statement: the next one must not wait behind it.
+      const batch = new StatementBatch([setScope(scope), statement], (error, [, answer]) => {
+        // A connection that gave no answer may be at work on the statement still: nothing else must wait behind that.
         release(error && !(error instanceof DatabaseError) ? error : undefined);
         if (error) reject(error);
-        else resolve(result as QueryResult<T>);
+        else resolve(answer!.rows as T[]);
       });
-      client.query(query);
+      submit(client, batch);
     });
   });
 }

@@ -1,7 +1,7 @@
 import { BaseConfig } from '@muster/platform';
 import { type Harness, makeOrganization, makeUser, startHarness } from '@muster/testing';
 import { DatabaseModule } from './database-module';
-import type { Scope } from './scoped-query';
+import type { Scope } from './scope';
 
 describe('tenant isolation in the database', () => {
   let harness: Harness;

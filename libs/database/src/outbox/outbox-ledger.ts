@@ -4,7 +4,7 @@ import type { RetryPolicy } from '@muster/contracts';
 import { DoorbellLedger, hideCredentials } from '@muster/platform';
 import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
-import { poolOf, runScoped } from '../run-scoped';
+import { runScoped } from '../run-scoped';
 import { Coalescer } from './coalesce';
 
 /** Says whether a doorbell still waits, takes handled ones off the table, and decides what becomes of failed ones. */
@@ -60,6 +60,6 @@ export class OutboxLedger extends DoorbellLedger implements OnApplicationShutdow
   }
 
   private async run<T extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<T[]> {
-    return (await runScoped<T>(poolOf(this.dataSource), 'system', { name, text, values })).rows;
+    return runScoped<T>(this.dataSource, 'system', { name, text, values });
   }
 }

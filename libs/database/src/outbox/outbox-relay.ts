@@ -3,7 +3,7 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import type { OutboxMessage } from '@muster/contracts';
 import { BaseConfig, DoorbellPublisher, Metrics } from '@muster/platform';
 import type { DataSource } from 'typeorm';
-import { poolOf, runScoped } from '../run-scoped';
+import { runScoped } from '../run-scoped';
 
 const batchSize = 500;
 /** Most doorbells are handled before this, and their row is gone: then nothing needs to be written here. */
@@ -76,7 +76,7 @@ export class OutboxRelay implements OnApplicationShutdown {
       WHERE id = ANY($1) AND attempts = 0 AND next_ring_at IS NOT NULL`;
     try {
       const values = [ids, this.config.outboxReringMs];
-      await runScoped(poolOf(this.dataSource), 'system', { text, values, name: 'outbox_note' });
+      await runScoped(this.dataSource, 'system', { text, values, name: 'outbox_note' });
     } catch (error) {
       // The sweep rings them again; the queue knows their ids.
       this.logger.debug?.(`published rows not noted: ${(error as Error).message}`);
