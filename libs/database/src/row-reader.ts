@@ -1,0 +1,25 @@
+import { type QueryResultRow, types } from 'pg';
+import type { WireColumn } from './wire-connection';
+
+/** Makes rows of what Postgres sends, for statements that answer these columns. */
+export class RowReader {
+  private readonly names: string[];
+  private readonly parsers: ((text: string) => unknown)[];
+  /** Every row is a copy of it, so that all have one shape. */
+  private readonly blank: QueryResultRow;
+
+  constructor(columns: WireColumn[]) {
+    this.names = columns.map(({ name }) => name);
+    this.parsers = columns.map(({ dataTypeID }) => types.getTypeParser(dataTypeID, 'text'));
+    this.blank = Object.fromEntries(this.names.map((name) => [name, null]));
+  }
+
+  read(values: (string | null)[]): QueryResultRow {
+    const row = { ...this.blank };
+    for (let at = 0; at < values.length; at += 1) {
+      const value = values[at]!;
+      if (value !== null) row[this.names[at]!] = this.parsers[at]!(value);
+    }
+    return row;
+  }
+}

@@ -1,0 +1,127 @@
+import { type QueryResultRow, utils } from 'pg';
+import { RowReader } from './row-reader';
+import type { WireColumn, WireConnection, WireStatement, WireValue } from './wire-connection';
+
+export interface Statement {
+  text: string;
+  values?: readonly unknown[];
+  /** With a name Postgres parses and plans it once for each connection: for statements of hot paths. */
+  name?: string;
+}
+
+/** The rows that a statement answers, and how many it touched. */
+export interface Answer<T extends QueryResultRow = QueryResultRow> {
+  rows: T[];
+  affected: number;
+}
+
+/** What a connection has prepared, by name. The shape of a prepared statement's rows cannot change any more. */
+const preparedOn = new WeakMap<WireConnection, Map<string, { text: string; reader: RowReader }>>();
+const noRows = new RowReader([]);
+
+/**
+ * Statements that travel together: one write, one Sync, one wait for all of them. One that fails keeps the later ones
+ * from running. Outside a transaction block Postgres makes the batch one transaction. A named statement is parsed and
+ * described once for each connection; pg's own query has it described with every use, and reads that again.
+ */
+export class StatementBatch implements WireStatement {
+  private readonly answers: Answer[];
+  private readonly readers: RowReader[];
+  private current = 0;
+  private fault: Error | null = null;
+
+  constructor(
+    private readonly statements: readonly Statement[],
+    /** Called once. pg wraps it, to end the wait for an answer that does not come. */
+    public callback: (error: Error | null, answers: Answer[]) => void,
+  ) {
+    this.answers = statements.map(() => ({ rows: [], affected: 0 }));
+    this.readers = statements.map(() => noRows);
+  }
+
+  submit(connection: WireConnection): Error | undefined {
+    const prepared = preparedIn(connection);
+    let values: WireValue[][];
+    try {
+      // All of it before the first byte goes out: half a batch could not be taken back.
+      values = this.statements.map((statement) => checked(statement, prepared.get(statement.name ?? '')?.text));
+    } catch (error) {
+      return error as Error;
+    }
+    connection.stream.cork();
+    for (const [at, { text, name = '' }] of this.statements.entries()) {
+      const known = prepared.get(name);
+      if (known) this.readers[at] = known.reader;
+      // One that was parsed and failed is there all the same; to close one that is not there is no fault.
+      if (!known && name) connection.close({ type: 'S', name });
+      if (!known) connection.parse({ text, name, types: [] });
+      connection.bind({ portal: '', statement: name, values: values[at]!, binary: false });
+      if (!known) connection.describe({ type: 'P', name: '' });
+      connection.execute({ portal: '', rows: 0 });
+    }
+    connection.sync();
+    connection.stream.uncork();
+    return undefined;
+  }
+
+  handleRowDescription({ fields }: { fields: WireColumn[] }): void {
+    this.readers[this.current] = new RowReader(fields);
+  }
+
+  handleDataRow({ fields }: { fields: (string | null)[] }): void {
+    if (this.fault) return;
+    try {
+      this.answers[this.current]!.rows.push(this.readers[this.current]!.read(fields));
+    } catch (error) {
+      this.fault = error as Error;
+    }
+  }
+
+  handleCommandComplete({ text: tag }: { text: string }, connection: WireConnection): void {
+    const { name, text } = this.statements[this.current]!;
+    if (name) preparedIn(connection).set(name, { text, reader: this.readers[this.current]! });
+    this.answers[this.current]!.affected = affectedIn(tag);
+    this.current += 1;
+  }
+
+  handleReadyForQuery(): void {
+    this.callback(this.fault, this.answers);
+  }
+
+  /** The statement is prepared anew next time: this one may not exist, or be of a table that has changed since. */
+  handleError(error: Error, connection: WireConnection): void {
+    const failed = this.statements[this.current];
+    if (failed?.name) preparedIn(connection).delete(failed.name);
+    this.callback(error, this.answers);
+  }
+
+  handleCopyInResponse(connection: WireConnection): void {
+    connection.sendCopyFail('there is nothing to copy from');
+  }
+
+  handleEmptyQuery(): void {
+    this.current += 1;
+  }
+
+  handlePortalSuspended(): void {}
+
+  handleCopyData(): void {}
+}
+
+function preparedIn(connection: WireConnection) {
+  const known = preparedOn.get(connection);
+  if (known) return known;
+  const none = new Map<string, { text: string; reader: RowReader }>();
+  preparedOn.set(connection, none);
+  return none;
+}
+
+function checked({ text, name, values = [] }: Statement, knownText: string | undefined): WireValue[] {
+  if (knownText !== undefined && knownText !== text) throw new Error(`two statements have the name ${name}`);
+  return values.map((value) => utils.prepareValue(value));
+}
+
+/** "UPDATE 3", "INSERT 0 3", "BEGIN". */
+function affectedIn(tag: string): number {
+  return Number(tag.slice(tag.lastIndexOf(' ') + 1)) || 0;
+}
