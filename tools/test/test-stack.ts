@@ -7,26 +7,37 @@ import { startObjectStore } from '../dev-stack/src/object-store/object-store';
 
 const templateDatabase = 'muster_template';
 
-/** A Postgres, a Redis and an object store of this test run's own, on free ports, gone with it. */
+/** A Postgres, a Redis and an object store of this test run's own, on free ports, gone with it; or the ones it is given. */
 export async function startTestStack(dataDir: string) {
-  const credentials = { accessKeyId: 'test', secretAccessKey: randomBytes(24).toString('base64url') };
-  const [stack, store] = await Promise.all([
-    startServers(dataDir),
-    startObjectStore({ dataDir: `${dataDir}/object-store`, buckets: ['muster'], credentials }),
-  ]);
-  const database = await makeTemplate(stack.databaseUrl);
+  const [servers, store] = await Promise.all([startServers(dataDir), startStore(dataDir)]);
+  const template = await makeTemplate(servers.databaseUrl);
   return {
     facts: {
-      databaseUrl: stack.databaseUrl,
-      templateDatabase: database,
-      redisUrl: stack.redisUrl,
-      s3: { endpoint: store.endpoint, region: 'us-east-1', bucket: 'muster', ...credentials },
+      databaseUrl: servers.databaseUrl,
+      templateDatabase: template,
+      redisUrl: servers.redisUrl,
+      s3: store.facts,
     },
     stop: async () => {
-      await Promise.all([stack.stop(), store.stop()]);
+      if (process.env['DATABASE_URL'])
+        await runSql(servers.databaseUrl, `DROP DATABASE IF EXISTS ${template} WITH (FORCE)`);
+      await Promise.all([servers.stop(), store.stop()]);
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+async function startStore(dataDir: string) {
+  const { S3_ENDPOINT, S3_REGION, S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = process.env;
+  const region = S3_REGION ?? 'us-east-1';
+  const bucket = S3_BUCKET ?? 'muster';
+  if (S3_ENDPOINT) {
+    const given = { accessKeyId: S3_ACCESS_KEY_ID ?? '', secretAccessKey: S3_SECRET_ACCESS_KEY ?? '' };
+    return { facts: { endpoint: S3_ENDPOINT, region, bucket, ...given }, stop: async () => undefined };
+  }
+  const credentials = { accessKeyId: 'test', secretAccessKey: randomBytes(24).toString('base64url') };
+  const store = await startObjectStore({ dataDir: `${dataDir}/object-store`, region, buckets: [bucket], credentials });
+  return { facts: { endpoint: store.endpoint, region, bucket, ...credentials }, stop: () => store.stop() };
 }
 
 async function startServers(dataDir: string) {
@@ -38,12 +49,15 @@ async function startServers(dataDir: string) {
 /** Migrated once; every test file clones it. A server that was there before may hold another run's. */
 async function makeTemplate(databaseUrl: string): Promise<string> {
   const name = `${templateDatabase}_${randomBytes(4).toString('hex')}`;
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`);
-  await client.end();
+  await runSql(databaseUrl, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`);
   const url = new URL(databaseUrl);
   url.pathname = `/${name}`;
   await migrate(url.toString());
   return name;
+}
+
+async function runSql(databaseUrl: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
 }

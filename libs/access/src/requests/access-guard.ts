@@ -11,7 +11,7 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Authenticator } from '../authentication/authenticator';
 import type { Principal } from '../principal';
-import { admit } from './access-rule';
+import { type AccessRule, admit } from './access-rule';
 import { ENDPOINT, type EndpointOptions } from './endpoint';
 import { requireSameOrigin } from './same-origin';
 import { readSessionCookie } from './session-cookie';
@@ -40,23 +40,23 @@ export class AccessGuard implements CanActivate {
     this.anonymous = { name: 'anonymous', limit: config.rateLimitAnonymousPerMinute, windowSeconds: 60 };
   }
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const endpoint = Reflect.getMetadata(ENDPOINT, context.getHandler()) as EndpointOptions | undefined;
     // A route that says nothing of itself is closed: forgetting to declare it must not open it.
     if (!endpoint) throw new AppError('permission_denied', { detail: 'This route is not open.' });
     if (endpoint.exempt) return true;
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const reply = context.switchToHttp().getResponse<FastifyReply>();
-    const principal = endpoint.access === 'anyone' ? null : await this.authenticate(request);
-    // A cookie goes along with whatever page a browser shows.
-    if (principal?.kind === 'user') requireSameOrigin(request, this.config.publicAppUrl);
-    void reply.headers(rateHeaders(await this.limit(request, principal)));
-    if (endpoint.access === 'anyone') return true;
-    if (!principal) throw new AppError('unauthenticated', { detail: 'Sign in, or send a valid API key as x-api-key.' });
-    admit(endpoint.access, principal);
-    principals.set(request, principal);
-    describeContext({ organizationId: principal.organizationId });
-    return true;
+    const caller = endpoint.access === 'anyone' ? null : this.authenticate(request);
+    return once(caller, (principal) => {
+      // A cookie goes along with whatever page a browser shows.
+      if (principal?.kind === 'user') requireSameOrigin(request, this.config.publicAppUrl);
+      return once(this.limit(request, principal), (state) => {
+        void reply.headers(rateHeaders(state));
+        if (endpoint.access !== 'anyone') enter(request, endpoint.access, principal);
+        return true;
+      });
+    });
   }
 
   /** A key that is sent counts, even when a cookie comes along. */
@@ -72,4 +72,16 @@ export class AccessGuard implements CanActivate {
     const subject = principal ? `${principal.kind}:${principal.id}` : `address:${request.ip}`;
     return this.limiter.takeLeased(policy, subject) ?? this.limiter.take(policy, subject);
   }
+}
+
+function enter(request: FastifyRequest, rule: AccessRule, principal: Principal | null): void {
+  if (!principal) throw new AppError('unauthenticated', { detail: 'Sign in, or send a valid API key as x-api-key.' });
+  admit(rule, principal);
+  principals.set(request, principal);
+  describeContext({ organizationId: principal.organizationId });
+}
+
+/** Goes on at once with what is known at once: most requests have nothing to wait for here. */
+function once<A, B>(value: A | Promise<A>, next: (value: A) => B | Promise<B>): B | Promise<B> {
+  return value instanceof Promise ? value.then(next) : next(value);
 }

@@ -1,0 +1,112 @@
+import { createApiKey, putSecret, resolveSecrets } from '@muster/access';
+import { newId } from '@muster/platform';
+import {
+  FakeClock,
+  type Harness,
+  makeOrganization,
+  makeUser,
+  startHarness,
+  testMasterKey,
+  waitFor,
+} from '@muster/testing';
+import { KeyRing } from '@muster/vault';
+import { SchedulerConfig } from './scheduler.config';
+import { SchedulerModule } from './scheduler.module';
+
+describe('maintenance', () => {
+  let harness: Harness;
+  const clock = new FakeClock();
+  const youngKey = `young:${Buffer.alloc(32, 9).toString('base64')}`;
+
+  beforeAll(async () => {
+    harness = await startHarness({
+      name: 'scheduler',
+      configs: [SchedulerConfig],
+      modules: [SchedulerModule],
+      clock,
+      env: { MAINTENANCE_TICK_MS: '100', OUTBOX_SWEEP_MS: '50', MASTER_KEYS: `${youngKey},${testMasterKey}` },
+    });
+  });
+  afterAll(() => harness.close());
+
+  it('sends every queue a canary, and measures what nobody handles', async () => {
+    await waitFor('canaries', async () => {
+      const rows = await harness.db.query('system', 'SELECT DISTINCT queue FROM queue_probe');
+      return rows.length === 4;
+    });
+    await waitFor('the own queue’s answer', async () => {
+      const rows = await harness.db.query('system', `SELECT 1 FROM queue_probe WHERE handled_by = 'scheduler'`);
+      return rows.length > 0;
+    });
+    await waitFor('the backlog of an app that is not there', async () =>
+      /muster_queue_backlog\{queue="metering"\} [1-9]/.test(await harness.app.metrics.registry.metrics()),
+    );
+  });
+
+  it('drops sessions and stored answers that are over, and nothing else', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const user = await makeUser(harness.db, { organizationId });
+    const now = clock.now().getTime();
+    const day = 24 * 3_600_000;
+    const session = (expiresIn: number, seenAgo: number) =>
+      harness.db.query(
+        'system',
+        `INSERT INTO user_session (id, user_id, organization_id, secret_hash, last_seen_at, expires_at)
+         VALUES ($1, $2, $3, 'hash', $4, $5)`,
+        [newId(), user.id, organizationId, new Date(now - seenAgo), new Date(now + expiresIn)],
+      );
+    const answer = (key: string, expiresIn: number) =>
+      harness.db.query(
+        'system',
+        `INSERT INTO idempotency_key (organization_id, route, key, request_hash, status, body, expires_at)
+         VALUES ($1, 'POST /x', $2, 'hash', 201, '{}', $3)`,
+        [organizationId, key, new Date(now + expiresIn)],
+      );
+    await session(day, 0);
+    await session(-1, 0);
+    await session(day, day + 1000);
+    await answer('kept', day);
+    await answer('over', -1);
+    const count = async (table: string) =>
+      (await harness.db.query<{ n: number }>('system', `SELECT count(*)::int AS n FROM ${table}`))[0]!.n;
+    await waitFor(
+      'the purge',
+      async () => (await count('user_session')) === 1 && (await count('idempotency_key')) === 1,
+    );
+    const [kept] = await harness.db.query('system', 'SELECT key FROM idempotency_key');
+    expect(kept).toEqual({ key: 'kept' });
+  });
+
+  it('brings every secret under the active master key, after which the old one can go', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const user = await makeUser(harness.db, { organizationId, role: 'admin' });
+    const caller = {
+      kind: 'user' as const,
+      id: user.id,
+      email: user.email,
+      role: user.role,
+      sessionId: '',
+      organizationId,
+      organizationName: '',
+      homeOrganizationId: organizationId,
+    };
+    const before = KeyRing.parse(testMasterKey);
+    await harness.db.transaction({ organizationId }, (tx) => putSecret(tx, before, caller, 'PORTAL', 'hunter2'));
+    await waitFor('the re-wrapping', async () => {
+      const rows = await harness.db.query<{ master_key_id: string }>(
+        'system',
+        'SELECT master_key_id FROM vault_secret',
+      );
+      return rows.every(({ master_key_id: id }) => id === 'young');
+    });
+    const after = KeyRing.parse(youngKey);
+    expect(await resolveSecrets(harness.db, after, organizationId, ['PORTAL', 'NONE'])).toEqual({
+      values: { PORTAL: 'hunter2' },
+      missing: ['NONE'],
+    });
+    const key = await harness.db.transaction({ organizationId }, (tx) =>
+      createApiKey(tx, caller, { name: 'k', scope: 'worker' }, clock),
+    );
+    expect(key.secret).toMatch(/^msk_/);
+  });
+});

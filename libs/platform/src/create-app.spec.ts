@@ -1,0 +1,147 @@
+import { Body, Controller, Get, HttpException, Module, Post, Req, Res } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import { AppError, TextField } from '@muster/contracts';
+import { HttpClient, testConfig, waitFor } from '@muster/testing';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Writable } from 'node:stream';
+import { type App, createApp } from './create-app';
+import { rawBodyOf } from './http/http-app';
+import { OpenStreams } from './http/streams';
+import { IgnoreUnknownFields } from './http/validation';
+
+class StrictBody {
+  @TextField() name!: string;
+}
+
+@IgnoreUnknownFields()
+class CallbackBody {
+  @TextField() name!: string;
+}
+
+/** Ends the slow request that is in work, where there is one. */
+let release: (() => void) | undefined;
+
+@Controller('/api')
+class Routes {
+  constructor(private readonly streams: OpenStreams) {}
+
+  @Get('/hang')
+  hang(): Promise<never> {
+    return new Promise(() => undefined);
+  }
+
+  @Get('/slow')
+  async slow(): Promise<object> {
+    await new Promise<void>((resolve) => (release = resolve));
+    return { done: true };
+  }
+
+  @Get('/bug')
+  bug(): never {
+    throw new TypeError('the inside of things at 10.0.0.1');
+  }
+
+  @Get('/teapot')
+  teapot(): never {
+    throw new HttpException('short and stout', 418);
+  }
+
+  @Get('/known')
+  known(): never {
+    throw new AppError('agent_not_ready', {
+      detail: 'It sleeps.',
+      extra: { state: 'stopped' },
+      headers: { 'x-extra': '1' },
+    });
+  }
+
+  @Post('/strict')
+  strict(@Body() body: StrictBody): object {
+    return body;
+  }
+
+  @Post('/callback')
+  callback(@Body() body: CallbackBody): object {
+    return body;
+  }
+
+  @Post('/signed')
+  @RouteConfig({ rawBody: true })
+  signed(@Req() request: FastifyRequest): object {
+    return { raw: rawBodyOf(request).toString() };
+  }
+
+  @Get('/stream')
+  @RouteConfig({ noTimeout: true })
+  stream(@Res() reply: FastifyReply): void {
+    reply.hijack();
+    reply.raw.writeHead(200, { 'content-type': 'text/event-stream' });
+    reply.raw.write(': open\n\n');
+    const forget = this.streams.add(() => reply.raw.end());
+    reply.raw.on('close', forget);
+  }
+}
+
+@Module({ controllers: [Routes] })
+class TestModule {}
+
+describe('an app', () => {
+  let app: App;
+  let http: HttpClient;
+  const logs: string[] = [];
+
+  beforeEach(async () => {
+    logs.length = 0;
+    const config = testConfig('postgres://nobody@127.0.0.1:1/none', { REQUEST_TIMEOUT_MS: '300' });
+    const logDestination = new Writable({ write: (chunk, _encoding, done) => (logs.push(String(chunk)), done()) });
+    app = await createApp({ name: 'gateway', configs: [config], modules: [TestModule], logDestination });
+    await app.nest.listen(0, '127.0.0.1');
+    http = new HttpClient((await app.nest.getUrl()).replace('[::1]', '127.0.0.1'));
+  });
+  afterEach(() => app.close());
+
+  it('answers 503 where a handler does not, and 200 to the next', async () => {
+    const answer = await http.get('/api/hang');
+    expect([answer.status, answer.body.code]).toEqual([503, 'request_timeout']);
+    expect((await http.post('/api/strict', { name: 'a' })).status).toBe(200 + 1);
+  });
+
+  it('shows nothing of a fault’s inside, and writes it to the log', async () => {
+    const answer = await http.get('/api/bug');
+    expect([answer.status, answer.body.code]).toEqual([500, 'internal_error']);
+    expect(answer.text).not.toMatch(/inside|TypeError|create-app/);
+    expect(logs.join('')).toContain('the inside of things');
+    expect(logs.join('')).toContain(answer.body.requestId);
+  });
+
+  it('answers what a problem adds of its own', async () => {
+    const answer = await http.get('/api/known');
+    expect([answer.status, answer.body.state, answer.headers.get('x-extra')]).toEqual([409, 'stopped', '1']);
+    expect((await http.get('/api/teapot')).status).toBe(500);
+  });
+
+  it('refuses unknown fields, but not in callbacks', async () => {
+    const body = { name: 'a', newer: true };
+    expect((await http.post('/api/strict', body)).status).toBe(400);
+    const answer = await http.post('/api/callback', body);
+    expect([answer.status, answer.body]).toEqual([201, { name: 'a' }]);
+  });
+
+  it('keeps the exact bytes of a body that is signed', async () => {
+    const body = '{ "a" : 1.0,\n"b":"\\u00fc" }';
+    expect((await http.post('/api/signed', body)).body.raw).toBe(body);
+  });
+
+  it('ends its streams and closes, while a request in work still gets its answer', async () => {
+    const stream = await fetch(`${http.url}/api/stream`);
+    await waitFor('the stream to be counted', () => app.streams.count === 1);
+    const slow = http.get('/api/slow');
+    await waitFor('the request in work', () => release);
+    const closing = app.close();
+    expect(await stream.text()).toBe(': open\n\n');
+    expect(app.readiness.isDraining).toBe(true);
+    release!();
+    expect((await slow).body).toEqual({ done: true });
+    await closing;
+  });
+});
