@@ -22,7 +22,7 @@ import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { DevStackError, startDevStack, type DevStack, type DevStackOptions } from './dev-stack';
 import { preparePostgres } from './postgres';
-import { startServer, type ChildHandle, type PartSetting } from './process';
+import { startServer, type ChildHandle, type PartSetting } from './server';
 
 // Real processes throughout. Redis is fetched from the package mirror where PATH has none.
 

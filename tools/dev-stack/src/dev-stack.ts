@@ -4,7 +4,8 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { preparePostgres, versionOfPostgres } from './postgres';
-import { DevStackError, diskFull, processIdentity, run, startServer, type ChildHandle } from './process';
+import { DevStackError, diskFull, processIdentity, run } from './process';
+import { startServer, type ChildHandle } from './server';
 import { prepareRedis, versionOfRedis } from './redis';
 
 export { DevStackError };

@@ -3,7 +3,8 @@ import { chmod, chown, mkdir, readFile, readdir, rename, rm, stat, writeFile } f
 import { join } from 'node:path';
 import { programEnv, type PostgresInstall } from './postgres-install';
 import type { PostgresUser } from './postgres-user';
-import { DevStackError, endLeftovers, programFault, run, type PartSetting } from './process';
+import { DevStackError, endLeftovers, programFault, run } from './process';
+import { type PartSetting } from './server';
 
 /** Where the database's files are. */
 export interface ClusterPlace {

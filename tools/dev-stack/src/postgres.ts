@@ -4,7 +4,8 @@ import { Client, type ClientConfig } from 'pg';
 import { ensureCluster, majorOf, placeCluster } from './postgres-cluster';
 import { findPostgres, programEnv, type PostgresPlaces } from './postgres-install';
 import { postgresUser } from './postgres-user';
-import { DevStackError, diskFull, processIdentity, type PartSetting, type PreparedPart } from './process';
+import { DevStackError, diskFull, processIdentity } from './process';
+import { type PartSetting, type PreparedPart } from './server';
 
 /** Finds a Postgres, makes the database where there is none, and says how to start it. */
 export async function preparePostgres(setting: PartSetting, places?: PostgresPlaces): Promise<PreparedPart> {

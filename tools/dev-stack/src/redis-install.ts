@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DevStackError, type PartSetting } from './process';
+import { DevStackError } from './process';
+import { type PartSetting } from './server';
 import { fetchRedis } from './redis-fetch';
 import { extractedRedis, redisIn, type RedisProgram } from './redis-program';
 

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis, type RedisOptions } from 'ioredis';
-import type { PartSetting, PreparedPart } from './process';
+import type { PartSetting, PreparedPart } from './server';
 import { findRedis } from './redis-install';
 import { redisPrograms } from './redis-program';
 

@@ -1,0 +1,226 @@
+import { type ChildProcess } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { open, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { DevStackError, type Launch, programFault, endLeftovers, spawnGuarded, exitOf, stopTimeoutMs } from './process';
+
+export interface ServerSpec {
+  part: 'postgres' | 'redis';
+  /** The part's name in sentences. */
+  name: string;
+  /** Where the port and the log are kept. */
+  folder: string;
+  /** The server's working folder; with its program names it tells our leftovers from everybody else's processes. */
+  dataFolder: string;
+  programs: string[];
+  fixedPort?: number;
+  launch(port: number): Launch;
+  /** What has to be put right before each start, once no leftover runs any more. */
+  beforeStart?(): Promise<void>;
+  /** The server's version once it answers and is really the process `pid`; undefined while it is not ready. */
+  answers(port: number, pid: number): Promise<string | undefined>;
+  stopSignal: NodeJS.Signals;
+  /** Sent when this process has died without a stop. */
+  orphanSignal: NodeJS.Signals;
+}
+
+/** A running part, for tests and operators: signal it by its pid, bring it back with restart(). */
+export interface ChildHandle {
+  readonly pid: number;
+  readonly port: number;
+  readonly version: string;
+  readonly logFile: string;
+  /** Ends it if it still runs and starts it again, on the same port and data. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** What a part is given to prepare itself with. */
+export interface PartSetting {
+  dataDir: string;
+  /** The part's own folder below dataDir; it exists. */
+  folder: string;
+  password: string;
+  durable: boolean;
+  fixedPort?: number;
+  /** Where fetched programs may already be, and the first of these places that can be written to. */
+  cacheDirs: string[];
+  writableCache: () => Promise<string>;
+  env: NodeJS.ProcessEnv;
+  onProgress: (line: string) => void;
+}
+
+export interface PreparedPart {
+  source: 'path' | 'cache' | 'package';
+  spec: ServerSpec;
+  url(port: number): string;
+}
+
+const readyTimeoutMs = 120_000;
+const pollMs = 25;
+const rotateLogAtBytes = 10 * 1024 * 1024;
+
+/** Starts a server on its remembered port, or on another one where that is taken, and waits until it answers. */
+export async function startServer(
+  spec: ServerSpec,
+  onProgress: (line: string) => void,
+  keepAlive = false,
+): Promise<ChildHandle> {
+  const portFile = join(spec.folder, 'port');
+  const logFile = join(spec.folder, `${spec.part}.log`);
+  let running: Running | undefined;
+  let port = spec.fixedPort ?? (Number(await readFile(portFile, 'utf8').catch(() => '')) || (await freePort()));
+
+  const startOn = async (wanted: number): Promise<'started' | 'port taken'> => {
+    await endLeftovers(spec.dataFolder, spec.programs, spec.orphanSignal);
+    await spec.beforeStart?.();
+    if (!(await isFree(wanted))) return 'port taken';
+    await writeFile(portFile, `${wanted}\n`);
+    const outcome = await launchServer(spec, wanted, logFile, onProgress, keepAlive ? revive : () => undefined);
+    if (outcome === 'port taken') return outcome;
+    running = outcome;
+    return 'started';
+  };
+  const portTaken = () =>
+    new DevStackError(
+      `Port ${port} for ${spec.name} is used by another program; end that program, or ask for another port.`,
+    );
+
+  // One at a time: a stop() that meets a restart() waits for it, and ends what it started.
+  let turn: Promise<void> = Promise.resolve();
+  const next = (action: () => Promise<void>) => (turn = turn.catch(() => undefined).then(action));
+  let ending = false;
+  function revive(): void {
+    void next(async () => {
+      for (let attempt = 1; !ending; attempt += 1) {
+        const outcome = await startOn(port).catch((error: Error) => error.message);
+        if (outcome === 'started') return onProgress(`${spec.part} is back`);
+        if (attempt === 30) return onProgress(`${spec.part} does not come back: ${outcome}`);
+        await delay(1000);
+      }
+    });
+  }
+
+  for (let attempt = 1; (await startOn(port)) === 'port taken'; attempt += 1) {
+    if (spec.fixedPort || attempt === 10) throw portTaken();
+    port = await freePort();
+  }
+
+  const end = async () => running && endServer(running, spec.stopSignal);
+  return {
+    get pid() {
+      return running!.pid;
+    },
+    get port() {
+      return port;
+    },
+    get version() {
+      return running!.version;
+    },
+    logFile,
+    stop: () => {
+      ending = true;
+      return next(end);
+    },
+    restart: () =>
+      next(async () => {
+        await end();
+        if ((await startOn(port)) === 'port taken') throw portTaken();
+      }),
+  };
+}
+
+interface Running {
+  child: ChildProcess;
+  pid: number;
+  version: string;
+  exited: Promise<void>;
+  stopping: boolean;
+}
+
+async function launchServer(
+  spec: ServerSpec,
+  port: number,
+  logFile: string,
+  onProgress: (line: string) => void,
+  onDeath: () => void,
+): Promise<Running | 'port taken'> {
+  const size = (await stat(logFile).catch(() => null))?.size ?? 0;
+  if (size > rotateLogAtBytes) await rename(logFile, `${logFile}.1`);
+  const logStart = size > rotateLogAtBytes ? 0 : size;
+  const log = openSync(logFile, 'a', 0o600);
+  const child = spawnGuarded(spec.launch(port), log, spec.orphanSignal);
+  closeSync(log);
+  const server: Running = { child, pid: child.pid!, version: '', exited: exitOf(child), stopping: false };
+  // A server must not keep this process alive: when we end without a stop, the guard ends it.
+  child.unref();
+
+  const deadline = Date.now() + readyTimeoutMs;
+  while (child.exitCode === null && child.signalCode === null) {
+    try {
+      server.version = (await spec.answers(port, server.pid)) ?? '';
+      if (!server.version && Date.now() > deadline)
+        throw new DevStackError(`${spec.name} did not answer within ${readyTimeoutMs / 1000} s; read ${logFile}.`);
+    } catch (error) {
+      await endServer(server, 'SIGKILL');
+      throw error;
+    }
+    if (server.version) {
+      child.once('exit', (code, signal) => {
+        if (server.stopping) return;
+        onProgress(`${spec.part} ended unexpectedly (${signal ?? code}), see ${logFile}`);
+        onDeath();
+      });
+      return server;
+    }
+    await delay(pollMs);
+  }
+  const said = await readFrom(logFile, logStart);
+  if (/address already in use/i.test(said)) return 'port taken';
+  throw programFault(spec.name, said, spec.dataFolder, logFile);
+}
+
+async function endServer(server: Running, signal: NodeJS.Signals): Promise<void> {
+  if (server.child.exitCode !== null || server.child.signalCode !== null) return;
+  server.stopping = true;
+  server.child.kill(signal);
+  server.child.kill('SIGCONT'); // a test may have stopped it, and then it would not see the signal
+  const late = setTimeout(() => server.child.kill('SIGKILL'), stopTimeoutMs);
+  await server.exited;
+  clearTimeout(late);
+}
+
+// Below the range that outgoing connections take theirs from, so that a remembered port is still free next time.
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
+
+async function readFrom(file: string, start: number): Promise<string> {
+  const handle = await open(file);
+  try {
+    const { size } = await handle.stat();
+    const from = Math.max(start, size - 20_000);
+    const { buffer, bytesRead } = await handle.read(
+      Buffer.alloc(Math.max(0, size - from)),
+      0,
+      Math.max(0, size - from),
+      from,
+    );
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
