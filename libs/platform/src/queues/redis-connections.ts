@@ -1,4 +1,4 @@
-import { Inject, Injectable, Logger, type BeforeApplicationShutdown, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Redis, type RedisOptions } from 'ioredis';
 import { BaseConfig } from '../config/base-config';
 
@@ -7,7 +7,7 @@ import { BaseConfig } from '../config/base-config';
  * difference: a paused Redis answers nothing and closes nothing.
  */
 @Injectable()
-export class RedisConnections implements BeforeApplicationShutdown, OnApplicationShutdown {
+export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown {
   private readonly logger = new Logger(RedisConnections.name);
   private readonly open: Redis[] = [];
   private impatientClient?: Redis;
@@ -53,7 +53,7 @@ export class RedisConnections implements BeforeApplicationShutdown, OnApplicatio
   }
 
   /** A Redis that does not answer must not hold up the end: workers wait for it as long as they are connected. */
-  async beforeApplicationShutdown(): Promise<void> {
+  async onModuleDestroy(): Promise<void> {
     const answered = await this.impatient()
       .client.ping()
       .catch(() => null);
@@ -77,6 +77,7 @@ export class RedisConnections implements BeforeApplicationShutdown, OnApplicatio
   private connect(purpose: string, options: RedisOptions): Redis {
     const client = new Redis(this.config.redisUrl, {
       connectTimeout: 2000,
+      disconnectTimeout: 200,
       keepAlive: 10_000,
       retryStrategy: (times) => Math.min(times * 100, 2000),
       connectionName: `muster-${purpose}`,
