@@ -23,6 +23,8 @@ describe('the OpenAPI document', () => {
   it('documents the page and its parts', async () => {
     const harness = await startHarness(standalone);
     try {
+      const door = await harness.http.get('/');
+      expect([door.status, door.headers.get('location')]).toEqual([302, '/api/docs']);
       const page = await harness.http.get('/api/docs');
       expect(page.headers.get('content-type')).toMatch('text/html');
       for (const [, file] of page.text.matchAll(/(?:src|href)="([^"]+)"/g)) {

@@ -30,15 +30,23 @@ const page = `<!doctype html>
 `;
 
 /** The OpenAPI document of all apps, and a page that reads it. */
-@Controller('/api')
+@Controller()
 export class DocsController {
-  @Get('/openapi.json')
+  /** Who opens the printed address in a browser finds the reference. */
+  @Get('/')
+  @ApiExcludeEndpoint()
+  @Endpoint({ summary: 'The front door', access: anyone })
+  frontDoor(@Res() reply: FastifyReply): void {
+    void reply.redirect('/api/docs', 302);
+  }
+
+  @Get('/api/openapi.json')
   @Endpoint({ summary: 'This document', access: anyone })
   document(): object {
     return openApiDocument;
   }
 
-  @Get('/docs')
+  @Get('/api/docs')
   @ApiExcludeEndpoint()
   @Endpoint({ summary: 'This document, as a page', access: anyone })
   page(@Res() reply: FastifyReply): void {
@@ -48,7 +56,7 @@ export class DocsController {
       .send(page);
   }
 
-  @Get('/docs/:file')
+  @Get('/api/docs/:file')
   @ApiExcludeEndpoint()
   @Endpoint({ summary: 'The page’s parts', access: anyone })
   asset(@Param('file') file: string, @Res() reply: FastifyReply): void {
