@@ -32,7 +32,8 @@ function requireNode() {
 
 async function install(say) {
   const lockfile = await readFile(join(root, 'package-lock.json'));
-  const facts = `${process.platform} ${process.arch} ${process.versions.modules}\n`;
+  // What is native among them comes prebuilt for every version of Node.
+  const facts = `${process.platform} ${process.arch}\n`;
   const wanted = createHash('sha256').update(lockfile).update(facts).digest('hex');
   const stampFile = join(root, 'node_modules', '.muster-install');
   if ((await readFile(stampFile, 'utf8').catch(() => '')) === wanted) return;
@@ -61,10 +62,19 @@ async function install(say) {
 function run([command, ...args]) {
   return new Promise((done, fail) => {
     const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    // Ended in the middle, it takes along what it started: half an installation must not go on behind its back.
+    const end = (signal) => {
+      child.kill(signal);
+      child.once('close', () => process.exit(1));
+    };
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, end);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
     child.on('error', fail);
-    child.on('close', (code) => done({ code, output }));
+    child.on('close', (code) => {
+      for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, end);
+      done({ code, output });
+    });
   });
 }
 
