@@ -88,6 +88,8 @@ function answerFailure(
   },
 ): void {
   const error = thrown instanceof S3Error ? thrown : new S3Error('InternalError');
+  // What is left of a refused body is read away, or the next request on this connection waits behind it.
+  incoming.resume();
   // The path without its query: a presigned query is a key to the object.
   const path = incoming.url?.split('?')[0] ?? '';
   const cause = thrown instanceof S3Error ? '' : ` ${String(thrown)}`;

@@ -1,3 +1,4 @@
+import { assertBucketName } from './bucket-name';
 import { CHECKSUM_ALGORITHMS, checksumHeader } from './checksums';
 import { S3Error } from './errors';
 import type { Operation } from './operation';
@@ -29,6 +30,7 @@ interface Route {
 /** Whatever a route does not name it does not do: answering as if it had would be a lie, so it is NotImplemented. */
 export function findRoute(request: S3Request): Route {
   const { bucket, key } = request.target;
+  if (bucket !== undefined || key !== undefined) assertBucketName(bucket ?? '');
   const on = key !== undefined ? 'object' : bucket !== undefined ? 'bucket' : 'service';
   const route = ROUTES.find(
     (each) =>

@@ -38,7 +38,6 @@ export class Store {
   }
 
   bucket(name: string): Bucket {
-    assertBucketName(name);
     const found = this.buckets.get(name);
     if (!found) throw new S3Error('NoSuchBucket', { BucketName: name });
     return found.bucket;

@@ -1,3 +1,4 @@
+import { assertBucketName } from './bucket-name';
 import { S3Error } from './errors';
 
 export interface RequestTarget {
@@ -37,6 +38,7 @@ export function parseCopySource(source: string): { bucket: string; key: string }
       ArgumentName: 'x-amz-copy-source',
     });
   }
+  assertBucketName(bucket);
   return { bucket, key };
 }
 

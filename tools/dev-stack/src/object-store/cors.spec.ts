@@ -1,0 +1,69 @@
+import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import { BUCKET, sendRaw, startFixture, type Fixture } from './object-store.harness';
+
+const ORIGIN = 'http://localhost:4200';
+let fixture: Fixture;
+
+beforeAll(async () => {
+  fixture = await startFixture({ corsOrigins: [ORIGIN] });
+});
+
+afterAll(() => fixture.close());
+
+it('lets a page of the configured origin ask, put to a presigned URL, and read the etag', async () => {
+  const client = fixture.client({ requestChecksumCalculation: 'WHEN_REQUIRED' });
+  const url = await getSignedUrl(client, new PutObjectCommand({ Bucket: BUCKET, Key: 'from a browser' }));
+  const asked = await fetch(url, {
+    method: 'OPTIONS',
+    headers: {
+      origin: ORIGIN,
+      'access-control-request-method': 'PUT',
+      'access-control-request-headers': 'content-type',
+    },
+  });
+  expect(asked.status).toBe(200);
+  expect(asked.headers.get('access-control-allow-origin')).toBe(ORIGIN);
+  expect(asked.headers.get('access-control-allow-methods')).toContain('PUT');
+  expect(asked.headers.get('access-control-allow-headers')).toBe('content-type');
+  const put = await fetch(url, { method: 'PUT', body: 'x', headers: { origin: ORIGIN, 'content-type': 'text/plain' } });
+  expect(put.status).toBe(200);
+  expect(put.headers.get('access-control-allow-origin')).toBe(ORIGIN);
+  expect(put.headers.get('access-control-expose-headers')).toMatch(/etag.*x-amz-checksum-crc32/);
+  expect(put.headers.get('vary')).toContain('Origin');
+});
+
+it('lets that page read a refusal, which is one all the same', async () => {
+  const answer = await ask({ method: 'GET', headers: { origin: ORIGIN } });
+  expect(answer).toMatchObject({ status: 403, code: 'AccessDenied' });
+  expect(answer.headers['access-control-allow-origin']).toBe(ORIGIN);
+});
+
+it.each([
+  ['another origin', { origin: 'http://localhost:4201', 'access-control-request-method': 'PUT' }],
+  ['an origin that starts the same', { origin: `${ORIGIN}.evil.example`, 'access-control-request-method': 'PUT' }],
+  ['the null origin', { origin: 'null', 'access-control-request-method': 'PUT' }],
+  ['no origin', { 'access-control-request-method': 'PUT' }],
+  ['another method', { origin: ORIGIN, 'access-control-request-method': 'DELETE' }],
+  ['no method', { origin: ORIGIN }],
+])('refuses a preflight with %s', async (_, headers: Record<string, string>) => {
+  await expect(ask({ method: 'OPTIONS', headers })).resolves.toMatchObject({ status: 403, code: 'AccessForbidden' });
+});
+
+it('gives another origin no leave to read', async () => {
+  const answer = await ask({ method: 'GET', headers: { origin: 'http://localhost:4201' } });
+  expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+});
+
+it('knows no origins unless it is told some', async () => {
+  const other = await startFixture();
+  const headers = { origin: ORIGIN, 'access-control-request-method': 'PUT' };
+  const answer = await sendRaw({ endpoint: other.store.endpoint, method: 'OPTIONS', path: `/${BUCKET}/key`, headers });
+  expect(answer.status).toBe(403);
+  expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+  await other.close();
+});
+
+function ask({ method, headers }: { method: string; headers: Record<string, string> }) {
+  return sendRaw({ endpoint: fixture.store.endpoint, method, path: `/${BUCKET}/key`, headers });
+}

@@ -1,0 +1,256 @@
+import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { createHash, randomBytes } from 'node:crypto';
+import { cp, mkdtemp, readdir, stat, writeFile } from 'node:fs/promises';
+import { Agent, get, request, type ClientRequest, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { BUCKET, filesBelow, refusal, sendRaw, sha256, signRaw, startFixture, waitUntil } from './object-store.harness';
+import type { Fixture, RawRequest } from './object-store.harness';
+
+const MIB = 1024 ** 2;
+let fixture: Fixture;
+let s3: S3Client;
+
+beforeEach(async () => {
+  fixture = await startFixture();
+  s3 = fixture.client();
+});
+
+afterEach(() => fixture.close());
+
+it('keeps objects and their headers over a restart', async () => {
+  const headers = { ContentType: 'text/plain', Metadata: { a: 'x'.repeat(1900) }, CacheControl: 'y'.repeat(4000) };
+  await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'kept', Body: 'whole', ...headers }));
+  await fixture.store.stop();
+  const again = await startFixture({ dataDir: fixture.dataDir });
+  const got = await again.client().send(new GetObjectCommand({ Bucket: BUCKET, Key: 'kept' }));
+  expect(got).toMatchObject(headers);
+  await expect(got.Body?.transformToString()).resolves.toBe('whole');
+  const { Contents } = await again.client().send(new ListObjectsV2Command({ Bucket: BUCKET }));
+  expect(Contents).toMatchObject([{ Key: 'kept', Size: 5, LastModified: got.LastModified }]);
+  await again.close();
+});
+
+it('has the old object whole after a crash in the middle of an overwrite, and sweeps what was left', async () => {
+  await put('overwritten', 'old');
+  const upload = startUpload('overwritten', { bytes: 2 * MIB, send: MIB });
+  await waitUntil(async () => (await tempBytes()) >= MIB / 2);
+  // What is on disk now is what a crash would leave.
+  const crashed = await mkdtemp(join(tmpdir(), 'object-store-crash-'));
+  await cp(fixture.dataDir, crashed, { recursive: true });
+  upload.destroy();
+  await expect(filesBelow(join(crashed, 'temp'))).resolves.toHaveLength(1);
+
+  const again = await startFixture({ dataDir: crashed });
+  const got = await again.client().send(new GetObjectCommand({ Bucket: BUCKET, Key: 'overwritten' }));
+  await expect(got.Body?.transformToString()).resolves.toBe('old');
+  await expect(filesBelow(join(crashed, 'temp'))).resolves.toEqual([]);
+  await again.close();
+});
+
+it('drops an upload whose client goes away', async () => {
+  await put('dropped', 'old');
+  const upload = startUpload('dropped', { bytes: 2 * MIB, send: MIB });
+  await waitUntil(async () => (await tempBytes()) > 0);
+  upload.destroy();
+  await waitUntil(async () => (await tempFiles()).length === 0);
+  await expect(read('dropped')).resolves.toBe('old');
+});
+
+it.each([
+  ['without its last chunk', '3\r\nnew\r\n'],
+  ['in the middle of a chunk', '3\r\nne'],
+  ['with less than it announced', '2\r\nne\r\n0\r\nx-amz-checksum-crc32:2x5rUA==\r\n\r\n'],
+])('drops a chunked upload that ends %s, and answers', async (_, body) => {
+  await put('truncated', 'old');
+  const headers = { 'x-amz-decoded-content-length': '3', 'x-amz-trailer': 'x-amz-checksum-crc32' };
+  const signed = signRaw(
+    { endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/truncated`, headers },
+    { payloadHash: 'STREAMING-UNSIGNED-PAYLOAD-TRAILER' },
+  );
+  await expect(sendRaw({ ...signed, body })).resolves.toMatchObject({ status: 400, code: 'IncompleteBody' });
+  await expect(read('truncated')).resolves.toBe('old');
+  await expect(tempFiles()).resolves.toEqual([]);
+});
+
+it('drops a chunked upload whose trailer is wrong', async () => {
+  const headers = { 'x-amz-decoded-content-length': '3', 'x-amz-trailer': 'x-amz-checksum-crc32' };
+  const signed = signRaw(
+    { endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/trailer`, headers },
+    { payloadHash: 'STREAMING-UNSIGNED-PAYLOAD-TRAILER' },
+  );
+  const body = '3\r\nnew\r\n0\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n';
+  await expect(sendRaw({ ...signed, body })).resolves.toMatchObject({ status: 400, code: 'BadDigest' });
+  await expect(refusal(s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'trailer' })))).resolves.toMatchObject({
+    name: 'NoSuchKey',
+  });
+});
+
+it('serves on over a connection whose last upload it refused halfway', async () => {
+  const body = `${'0'.repeat(2000)}${'x'.repeat(4 * MIB)}`;
+  const headers = { 'x-amz-decoded-content-length': '3', 'content-length': `${body.length}` };
+  const refused = signRaw(
+    { endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/refused`, headers, body },
+    { payloadHash: 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD' },
+  );
+  const next = signRaw({ endpoint: fixture.store.endpoint, method: 'HEAD', path: `/${BUCKET}` });
+  // By hand: Node's client gives up a connection that was answered before it had sent everything.
+  const socket = connect(fixture.store.port, '127.0.0.1');
+  for (const each of [refused, next]) socket.write(headOf(each) + (each.body ?? ''));
+  let answers = '';
+  for await (const piece of socket.setEncoding('latin1')) {
+    answers += piece;
+    if (statuses(answers).length === 2) break;
+  }
+  expect(statuses(answers)).toEqual(['400', '200']);
+});
+
+const statuses = (answers: string) => Array.from(answers.matchAll(/HTTP\/1\.1 (\d{3})/g), ([, status]) => status);
+
+function headOf({ method, path, headers }: RawRequest): string {
+  const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`);
+  return [`${method} ${path} HTTP/1.1`, ...lines, '', ''].join('\r\n');
+}
+
+it('gives a reader one version whole while another is written over it', async () => {
+  const [old, young] = [Buffer.alloc(16 * MIB, 'o'), Buffer.alloc(16 * MIB, 'y')];
+  await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'read', Body: old }));
+  const response = await openGet('read');
+  response.pause();
+  await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'read', Body: young }));
+  await expect(hashOf(response)).resolves.toBe(sha256(old));
+  await expect(hashOf(await openGet('read'))).resolves.toBe(sha256(young));
+});
+
+it('leaves one whole version when many write the same key', async () => {
+  const bodies = Array.from({ length: 10 }, () => randomBytes(MIB / 4));
+  await Promise.all(bodies.map((Body) => s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'many', Body }))));
+  const left = await hashOf(await openGet('many'));
+  expect(bodies.map((body) => sha256(body))).toContain(left);
+  await expect(filesBelow(join(fixture.dataDir, 'buckets'))).resolves.toHaveLength(1);
+});
+
+it('leaves a damaged file out and serves the rest', async () => {
+  await put('good', 'x');
+  await put('bad', 'x');
+  await fixture.store.stop();
+  const name = createHash('sha256').update('bad').digest('hex');
+  await writeFile(join(fixture.dataDir, 'buckets', BUCKET, name), 'not an object');
+  const again = await startFixture({ dataDir: fixture.dataDir });
+  const { Contents } = await again.client().send(new ListObjectsV2Command({ Bucket: BUCKET }));
+  expect(Contents).toMatchObject([{ Key: 'good' }]);
+  expect(again.log).toEqual([expect.stringContaining('left out of the index')]);
+  await again.close();
+});
+
+it('streams 64 MiB in and out, never holding them in memory', async () => {
+  const total = 64 * MIB;
+  const piece = randomBytes(64 * 1024);
+  const expected = createHash('sha256');
+  const before = process.memoryUsage().rss;
+  let peak = before;
+  async function* pieces() {
+    for (let sent = 0; sent < total; sent += piece.length) {
+      // Half of it must be on disk before the other half exists at all.
+      if (sent === total / 2) await waitUntil(async () => (await tempBytes()) > total / 4);
+      peak = Math.max(peak, process.memoryUsage().rss);
+      expected.update(piece);
+      yield piece;
+    }
+  }
+  await s3.send(
+    new PutObjectCommand({ Bucket: BUCKET, Key: 'large', Body: Readable.from(pieces()), ContentLength: total }),
+  );
+  const actual = createHash('sha256');
+  for await (const chunk of await openGet('large')) {
+    actual.update(chunk as Buffer);
+    peak = Math.max(peak, process.memoryUsage().rss);
+  }
+  expect(actual.digest('hex')).toBe(expected.digest('hex'));
+  expect(peak - before).toBeLessThan(2 * total);
+});
+
+describe('stop', () => {
+  it('ends idle connections at once and refuses new ones', async () => {
+    const agent = new Agent({ keepAlive: true });
+    await new Promise((resolve) =>
+      get(fixture.store.endpoint, { agent }, (response) => response.resume().on('end', resolve)),
+    );
+    await Promise.all([fixture.store.stop(), fixture.store.stop()]);
+    await expect(sendRaw({ endpoint: fixture.store.endpoint, method: 'GET', path: '/' })).rejects.toMatchObject({
+      code: 'ECONNREFUSED',
+    });
+    agent.destroy();
+  });
+
+  it('lets a request under way finish', async () => {
+    const upload = startUpload('finishing', { bytes: 2 * MIB, send: MIB });
+    await waitUntil(async () => (await tempBytes()) > 0);
+    const answered = new Promise<IncomingMessage>((resolve) => upload.on('response', resolve));
+    const stopped = fixture.store.stop();
+    upload.end(Buffer.alloc(MIB));
+    expect((await answered).resume().statusCode).toBe(200);
+    await stopped;
+  });
+
+  it('cuts a request that does not end, and leaves nothing of it', async () => {
+    const upload = startUpload('endless', { bytes: 2 * MIB, send: MIB });
+    await waitUntil(async () => (await tempBytes()) > 0);
+    const silent = connect(fixture.store.port, '127.0.0.1');
+    silent.on('error', () => {});
+    await fixture.store.stop();
+    await expect(filesBelow(fixture.dataDir)).resolves.toEqual([]);
+    upload.destroy();
+    silent.destroy();
+  });
+});
+
+function put(Key: string, Body: string) {
+  return s3.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body }));
+}
+
+async function read(Key: string): Promise<string | undefined> {
+  const { Body } = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key }));
+  return Body?.transformToString();
+}
+
+/** A signed put that announces `bytes`, sends the first of them, and waits for its caller. */
+function startUpload(key: string, { bytes, send }: { bytes: number; send: number }): ClientRequest {
+  const headers = { 'content-length': `${bytes}` };
+  const signed = signRaw(
+    { endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/${key}`, headers },
+    { payloadHash: 'UNSIGNED-PAYLOAD' },
+  );
+  const { port } = fixture.store;
+  const upload = request({ port, host: '127.0.0.1', method: 'PUT', path: signed.path, headers: signed.headers });
+  upload.on('error', () => {});
+  upload.write(Buffer.alloc(send));
+  return upload;
+}
+
+function openGet(key: string): Promise<IncomingMessage> {
+  const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'GET', path: `/${BUCKET}/${key}` });
+  const { endpoint } = fixture.store;
+  return new Promise((resolve, reject) => {
+    get(`${endpoint}${signed.path}`, { headers: signed.headers, agent: false }, resolve).on('error', reject);
+  });
+}
+
+async function hashOf(response: IncomingMessage): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of response) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}
+
+function tempFiles(): Promise<string[]> {
+  return readdir(join(fixture.dataDir, 'temp'));
+}
+
+async function tempBytes(): Promise<number> {
+  const sizes = await Promise.all(
+    (await tempFiles()).map(async (name) => (await stat(join(fixture.dataDir, 'temp', name))).size),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}

@@ -1,0 +1,176 @@
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  BUCKET,
+  filesBelow,
+  OTHER_BUCKET,
+  refusal,
+  sendRaw,
+  signRaw,
+  startFixture,
+  type Fixture,
+} from './object-store.harness';
+
+const ODD_KEYS = [
+  'plain',
+  ' leading and trailing ',
+  'a+b',
+  'a%2Fb',
+  'a%b',
+  'a%00b',
+  '100%',
+  '/leading/slash',
+  '//two',
+  'a//b',
+  'folder/',
+  '/',
+  '..',
+  '.',
+  '../up',
+  '../../../../etc/passwd',
+  `../${OTHER_BUCKET}/key`,
+  'a/../b',
+  'a/./b',
+  'a\\..\\b',
+  'C:\\windows',
+  'nul\u0000byte',
+  'new\nline\r\ttab',
+  '?query=1&b#fragment',
+  '!\'()*;:@&=$,[]{}|^`<>"~',
+  'ünïcödé',
+  'u\u0308 is not ü',
+  '日本語/キー',
+  '😀',
+  '\uffee before 😀 in UTF-8, behind it in UTF-16',
+  '\ufeffbyte order mark',
+  'byte order mark',
+  '__proto__',
+  'constructor',
+  'UPPER',
+  'upper',
+  'é'.repeat(512),
+  'k'.repeat(1024),
+];
+
+let parent: string;
+let fixture: Fixture;
+let s3: S3Client;
+
+beforeEach(async () => {
+  // The data folder has a parent of its own, so that an escape out of it would be seen.
+  parent = await mkdtemp(join(tmpdir(), 'object-store-keys-'));
+  fixture = await startFixture({ dataDir: join(parent, 'data') });
+  s3 = fixture.client();
+});
+
+afterEach(async () => {
+  await fixture.close();
+  await rm(parent, { recursive: true, force: true });
+});
+
+it('keeps every odd key apart from every other, through put, list, get and delete', async () => {
+  for (const Key of ODD_KEYS) await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body: `body of ${Key}` }));
+  await expect(listedKeys()).resolves.toEqual(inUtf8Order(ODD_KEYS));
+  for (const Key of ODD_KEYS) {
+    const { Body } = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key }));
+    await expect(Body?.transformToString()).resolves.toBe(`body of ${Key}`);
+  }
+  await expect(strayFiles()).resolves.toEqual([]);
+  const [gone, ...kept] = ODD_KEYS;
+  await s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: gone }));
+  await expect(listedKeys()).resolves.toEqual(inUtf8Order(kept));
+});
+
+it('refuses a key of more than 1024 bytes', async () => {
+  for (const Key of ['k'.repeat(1025), 'é'.repeat(513)]) {
+    const answer = s3.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body: 'x' }));
+    await expect(refusal(answer)).resolves.toEqual({ name: 'KeyTooLongError', status: 400 });
+  }
+});
+
+/** Each path is one that some server, proxy or file system would have taken elsewhere. */
+it.each([
+  [`/${BUCKET}/../${OTHER_BUCKET}/key`, `../${OTHER_BUCKET}/key`],
+  [`/${BUCKET}/%2e%2e/${OTHER_BUCKET}/key`, `../${OTHER_BUCKET}/key`],
+  [`/${BUCKET}/..%2f${OTHER_BUCKET}%2Fkey`, `../${OTHER_BUCKET}/key`],
+  [`/${BUCKET}/../../../../../../tmp/escaped`, '../../../../../../tmp/escaped'],
+  [`/${BUCKET}/%2e%2e%2f%2e%2e%2fescaped`, '../../escaped'],
+  [`/${BUCKET}/..%5c..%5cescaped`, '..\\..\\escaped'],
+  [`/${BUCKET}/%252e%252e/escaped`, '%2e%2e/escaped'],
+  [`/${BUCKET}//etc/passwd`, '/etc/passwd'],
+  [`/${BUCKET}/./a`, './a'],
+  [`/${BUCKET}/a/..`, 'a/..'],
+  [`/${BUCKET}/%00`, '\u0000'],
+])('takes %s for a key and for nothing else', async (path, key) => {
+  const answer = await sendRaw(signRaw({ endpoint: fixture.store.endpoint, method: 'PUT', path, body: 'x' }));
+  expect(answer.status).toBe(200);
+  await expect(listedKeys()).resolves.toEqual([key]);
+  await expect(listedKeys(OTHER_BUCKET)).resolves.toEqual([]);
+  await expect(strayFiles()).resolves.toEqual([]);
+});
+
+it.each([
+  ['/../etc/passwd'],
+  ['/..'],
+  ['/%2e%2e/key'],
+  [`/${BUCKET}%2f..%2f${OTHER_BUCKET}/key`],
+  [`//${BUCKET}/key`],
+  ['/buckets%00/key'],
+])('refuses %s, which names no bucket', async (path) => {
+  const answer = await sendRaw(signRaw({ endpoint: fixture.store.endpoint, method: 'PUT', path, body: 'x' }));
+  expect(answer).toMatchObject({ status: 400, code: 'InvalidBucketName' });
+  await expect(filesBelow(parent)).resolves.toEqual([]);
+});
+
+it.each([['%'], ['%zz'], ['%ff'], ['%c0%ae%c0%ae/escaped'], ['%ed%a0%80']])(
+  'refuses the key %s, which is no UTF-8',
+  async (key) => {
+    const request = { endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/${key}`, body: 'x' };
+    await expect(sendRaw(request)).resolves.toMatchObject({ status: 400, code: 'InvalidURI' });
+    await expect(filesBelow(parent)).resolves.toEqual([]);
+  },
+);
+
+it.each([
+  [`PUT http://127.0.0.1/${BUCKET}/key HTTP/1.1`],
+  [`PUT ${BUCKET}/key HTTP/1.1`],
+  [`PUT /${BUCKET}/k\u00e9y HTTP/1.1`],
+  [`PUT /${BUCKET}/a#b HTTP/1.1`],
+])('refuses the raw request line %s', async (line) => {
+  const answer = await new Promise<string>((resolve, reject) => {
+    let text = '';
+    const socket = connect(fixture.store.port, '127.0.0.1', () => {
+      socket.write(`${line}\r\nhost: a\r\nconnection: close\r\ncontent-length: 1\r\n\r\nx`);
+    });
+    socket.on('data', (data) => (text += data.toString()));
+    socket.on('end', () => resolve(text));
+    socket.on('error', reject);
+  });
+  expect(answer).toMatch(/^HTTP\/1.1 400 /);
+  await expect(filesBelow(parent)).resolves.toEqual([]);
+});
+
+async function listedKeys(Bucket = BUCKET): Promise<string[]> {
+  const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket }));
+  return Contents.map(({ Key }) => Key ?? '');
+}
+
+function inUtf8Order(keys: string[]): string[] {
+  return [...keys].sort((left, right) => Buffer.compare(Buffer.from(left), Buffer.from(right)));
+}
+
+/** Whatever is not an object file of this bucket, in the data folder or beside it. */
+async function strayFiles(): Promise<string[]> {
+  const files = await filesBelow(parent);
+  expect(files.length).toBeGreaterThan(0);
+  return files.filter((path) => !new RegExp(`^data/buckets/${BUCKET}/[0-9a-f]{64}$`).test(path));
+}

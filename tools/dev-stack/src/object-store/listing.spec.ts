@@ -1,0 +1,92 @@
+import {
+  ListObjectsV2Command,
+  PutObjectCommand,
+  type ListObjectsV2CommandInput,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import { BUCKET, refusal, startFixture, type Fixture } from './object-store.harness';
+
+const KEYS = ['a', 'a/', 'a/1', 'a/2', 'a/b/3', 'a0', 'b/1', 'b/2', 'ü/1', '\uffee', '😀'];
+
+let fixture: Fixture;
+let s3: S3Client;
+
+beforeAll(async () => {
+  fixture = await startFixture();
+  s3 = fixture.client();
+  for (const Key of [...KEYS].reverse()) await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body: Key }));
+});
+
+afterAll(() => fixture.close());
+
+it('lists every key in the order of its UTF-8 bytes', async () => {
+  const answer = await list({});
+  expect(answer).toMatchObject({ keys: KEYS, prefixes: [], KeyCount: 11, IsTruncated: false });
+  expect(answer.Contents?.[0]).toMatchObject({ Size: 1, ETag: '"0cc175b9c0f1b6a831c399e269772661"' });
+});
+
+it('says the same page by page, whatever the size of the page', async () => {
+  for (const MaxKeys of [1, 2, 3, 10, 11]) await expect(allPages({ MaxKeys })).resolves.toEqual(KEYS);
+});
+
+it.each<[string, ListObjectsV2CommandInput, string[], string[]]>([
+  ['a delimiter', input({ Delimiter: '/' }), ['a', 'a0', '\uffee', '😀'], ['a/', 'b/', 'ü/']],
+  ['a prefix', input({ Prefix: 'a/' }), ['a/', 'a/1', 'a/2', 'a/b/3'], []],
+  ['both', input({ Prefix: 'a/', Delimiter: '/' }), ['a/', 'a/1', 'a/2'], ['a/b/']],
+  ['a longer delimiter', input({ Delimiter: '/b/' }), KEYS.filter((key) => key !== 'a/b/3'), ['a/b/']],
+  ['a prefix of nothing', input({ Prefix: 'zzz' }), [], []],
+  ['start-after', input({ StartAfter: 'b/1' }), ['b/2', 'ü/1', '\uffee', '😀'], []],
+  ['start-after a key that is not there', input({ StartAfter: 'a/b' }), KEYS.slice(4), []],
+  ['no keys at all', input({ MaxKeys: 0 }), [], []],
+])('narrows by %s', async (_, request, keys, prefixes) => {
+  await expect(list(request)).resolves.toMatchObject({ keys, prefixes, IsTruncated: false });
+});
+
+it('gives each common prefix once, page by page too', async () => {
+  for (const MaxKeys of [1, 2, 3, 7]) {
+    await expect(allPages({ MaxKeys, Delimiter: '/' })).resolves.toEqual(['a', 'a/', 'a0', 'b/', 'ü/', '\uffee', '😀']);
+  }
+  await expect(allPages({ MaxKeys: 1, Delimiter: '/', Prefix: 'a/' })).resolves.toEqual(['a/', 'a/1', 'a/2', 'a/b/']);
+});
+
+it('encodes what it names when asked', async () => {
+  await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'x/y z+é', Body: '' }));
+  const { keys, EncodingType } = await list({ Prefix: 'x/', EncodingType: 'url' });
+  expect({ keys, EncodingType }).toEqual({ keys: ['x/y+z%2B%C3%A9'], EncodingType: 'url' });
+});
+
+it.each([
+  ['a token that is none', { ContinuationToken: 'none' }],
+  ['a token of another shape', { ContinuationToken: Buffer.from('["key",1]').toString('base64url') }],
+  ['a negative page', { MaxKeys: -1 }],
+  ['an unknown encoding', { EncodingType: 'rot13' as 'url' }],
+])('refuses %s', async (_, request) => {
+  await expect(refusal(list(request))).resolves.toEqual({ name: 'InvalidArgument', status: 400 });
+});
+
+function input(request: Partial<ListObjectsV2CommandInput>): ListObjectsV2CommandInput {
+  return { Bucket: BUCKET, ...request };
+}
+
+async function list(request: Partial<ListObjectsV2CommandInput>) {
+  const answer = await s3.send(new ListObjectsV2Command(input(request)));
+  return {
+    ...answer,
+    keys: (answer.Contents ?? []).map(({ Key }) => Key ?? ''),
+    prefixes: (answer.CommonPrefixes ?? []).map(({ Prefix }) => Prefix ?? ''),
+  };
+}
+
+/** Keys and prefixes of all pages, each page sorted as S3 would show it. */
+async function allPages(request: Partial<ListObjectsV2CommandInput>): Promise<string[]> {
+  const seen: string[] = [];
+  let ContinuationToken: string | undefined;
+  do {
+    const page = await list({ ...request, ContinuationToken });
+    expect(page.KeyCount).toBeLessThanOrEqual(request.MaxKeys ?? 1000);
+    seen.push(...[...page.keys, ...page.prefixes].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
+    ContinuationToken = page.NextContinuationToken;
+    expect(page.IsTruncated).toBe(ContinuationToken !== undefined);
+  } while (ContinuationToken);
+  return seen;
+}

@@ -1,0 +1,468 @@
+import {
+  CopyObjectCommand,
+  CreateBucketCommand,
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  ListBucketsCommand,
+  PutBucketPolicyCommand,
+  PutObjectCommand,
+  type ChecksumAlgorithm,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import {
+  BUCKET,
+  filesBelow,
+  OTHER_BUCKET,
+  refusal,
+  sendRaw,
+  sha256,
+  signRaw,
+  startFixture,
+  type Fixture,
+} from './object-store.harness';
+
+let fixture: Fixture;
+let s3: S3Client;
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz';
+
+beforeAll(async () => {
+  fixture = await startFixture();
+  s3 = fixture.client();
+});
+
+afterAll(() => fixture.close());
+
+describe('put, get, head and delete', () => {
+  it('gives back the bytes and every header that was put', async () => {
+    const put = await s3.send(
+      new PutObjectCommand({
+        Bucket: BUCKET,
+        Key: 'whole.txt',
+        Body: ALPHABET,
+        ContentType: 'text/plain; charset=utf-8',
+        CacheControl: 'max-age=60',
+        ContentDisposition: 'attachment; filename="whole.txt"',
+        ContentEncoding: 'identity',
+        ContentLanguage: 'en',
+        Metadata: { 'run-id': '42', note: 'two  spaces' },
+      }),
+    );
+    const etag = `"${createHash('md5').update(ALPHABET).digest('hex')}"`;
+    expect(put.ETag).toBe(etag);
+    const got = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'whole.txt' }));
+    await expect(got.Body?.transformToString()).resolves.toBe(ALPHABET);
+    const expected = {
+      ETag: etag,
+      ContentLength: 26,
+      ContentType: 'text/plain; charset=utf-8',
+      CacheControl: 'max-age=60',
+      ContentDisposition: 'attachment; filename="whole.txt"',
+      ContentEncoding: 'identity',
+      ContentLanguage: 'en',
+      AcceptRanges: 'bytes',
+      Metadata: { 'run-id': '42', note: 'two  spaces' },
+    };
+    expect(got).toMatchObject(expected);
+    const head = await s3.send(new HeadObjectCommand({ Bucket: BUCKET, Key: 'whole.txt' }));
+    expect(head).toMatchObject(expected);
+    expect(head.LastModified).toEqual(got.LastModified);
+  });
+
+  it('keeps an empty object', async () => {
+    await put('empty', '');
+    const got = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'empty' }));
+    expect(got).toMatchObject({ ContentLength: 0, ContentType: 'application/octet-stream' });
+    await expect(got.Body?.transformToString()).resolves.toBe('');
+  });
+
+  it('takes a stream with a checksum trailer, and does not keep aws-chunked as its encoding', async () => {
+    const bytes = Buffer.alloc(300_000, 'stream');
+    await s3.send(
+      new PutObjectCommand({
+        Bucket: BUCKET,
+        Key: 'streamed',
+        Body: Readable.from([bytes.subarray(0, 100_000), bytes.subarray(100_000)]),
+        ContentLength: bytes.length,
+        ContentEncoding: 'gzip',
+      }),
+    );
+    const got = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'streamed' }));
+    expect(got.ContentEncoding).toBe('gzip');
+    expect(got.ChecksumCRC32).toBeDefined();
+    expect(sha256(Buffer.from((await got.Body?.transformToByteArray()) ?? []))).toBe(sha256(bytes));
+  });
+
+  it('refuses a stream in chunks that S3 would refuse', async () => {
+    const body = Readable.from([Buffer.from('too'), Buffer.from('small')]);
+    await expect(
+      refusal(s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'tiny', Body: body, ContentLength: 8 }))),
+    ).resolves.toEqual({ name: 'InvalidChunkSizeError', status: 403 });
+    await expect(exists('tiny')).resolves.toBe(false);
+  });
+
+  it('replaces an object whole, headers included', async () => {
+    await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'replaced', Body: 'old', Metadata: { a: '1' } }));
+    await put('replaced', 'newer');
+    const got = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'replaced' }));
+    expect(got.Metadata).toEqual({});
+    await expect(got.Body?.transformToString()).resolves.toBe('newer');
+  });
+
+  it('deletes, and deletes again', async () => {
+    await put('deleted', 'x');
+    for (let time = 0; time < 2; time += 1) {
+      const answer = await s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'deleted' }));
+      expect(answer.$metadata.httpStatusCode).toBe(204);
+      await expect(exists('deleted')).resolves.toBe(false);
+    }
+  });
+
+  it('deletes many at once, the missing ones and the odd ones too', async () => {
+    const keys = ['many/1', 'many/<&>"\'', 'many/\n\u0001 é😀'];
+    for (const key of keys) await put(key, 'x');
+    await put('many/kept', 'x');
+    const Objects = [...keys, 'many/never there'].map((Key) => ({ Key }));
+    const answer = await s3.send(new DeleteObjectsCommand({ Bucket: BUCKET, Delete: { Objects } }));
+    expect(answer.Deleted).toHaveLength(4);
+    expect(answer.Errors).toBeUndefined();
+    for (const key of keys) await expect(exists(key)).resolves.toBe(false);
+    await expect(exists('many/kept')).resolves.toBe(true);
+    const quiet = await s3.send(
+      new DeleteObjectsCommand({ Bucket: BUCKET, Delete: { Objects: [{ Key: 'many/kept' }], Quiet: true } }),
+    );
+    expect(quiet.Deleted).toBeUndefined();
+    await expect(exists('many/kept')).resolves.toBe(false);
+  });
+
+  it('refuses a mass deletion without a checksum of its list', async () => {
+    const body = '<Delete><Object><Key>whole.txt</Key></Object></Delete>';
+    const answer = await raw({ method: 'POST', path: `/${BUCKET}?delete`, body });
+    expect(answer).toMatchObject({ status: 400, code: 'InvalidRequest' });
+    await expect(exists('whole.txt')).resolves.toBe(true);
+  });
+
+  it('names what is missing: 404 NoSuchKey and NoSuchBucket, without a body on HEAD', async () => {
+    await expect(refusal(s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'none' })))).resolves.toEqual({
+      name: 'NoSuchKey',
+      status: 404,
+    });
+    for (const command of [
+      new GetObjectCommand({ Bucket: 'no-such-bucket', Key: 'none' }),
+      new PutObjectCommand({ Bucket: 'no-such-bucket', Key: 'none', Body: 'x' }),
+    ]) {
+      await expect(refusal(s3.send(command as GetObjectCommand))).resolves.toEqual({
+        name: 'NoSuchBucket',
+        status: 404,
+      });
+    }
+    const head = await raw({ method: 'HEAD', path: `/${BUCKET}/none` });
+    expect(head).toMatchObject({ status: 404, body: '' });
+    const get = await raw({ method: 'GET', path: `/${BUCKET}/none` });
+    expect(get.headers['content-type']).toBe('application/xml');
+    expect(get.body).toContain(`<RequestId>${String(get.headers['x-amz-request-id'])}</RequestId>`);
+  });
+});
+
+describe('checksums', () => {
+  it.each(['CRC32', 'CRC32C', 'SHA1', 'SHA256', 'CRC64NVME'] satisfies ChecksumAlgorithm[])(
+    'verifies %s, keeps it and gives it back when asked',
+    async (ChecksumAlgorithm) => {
+      const key = `checksum/${ChecksumAlgorithm}`;
+      const put = await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: key, Body: ALPHABET, ChecksumAlgorithm }));
+      const name = `Checksum${ChecksumAlgorithm}` as const;
+      expect(put[name]).toMatch(/^[\w+/]+=*$/);
+      const got = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: key, ChecksumMode: 'ENABLED' }));
+      expect(got).toMatchObject({ [name]: put[name], ChecksumType: 'FULL_OBJECT' });
+      await expect(got.Body?.transformToString()).resolves.toBe(ALPHABET);
+      const unasked = await s3.send(new HeadObjectCommand({ Bucket: BUCKET, Key: key }));
+      expect(unasked[name]).toBeUndefined();
+      const part = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: key, Range: 'bytes=0-1' }));
+      expect(part[name]).toBeUndefined();
+    },
+  );
+
+  it.each([
+    ['a wrong CRC32', { 'x-amz-checksum-crc32': 'AAAAAA==' }, 'BadDigest'],
+    ['a wrong SHA-256', { 'x-amz-checksum-sha256': sha256Base64('another') }, 'BadDigest'],
+    ['a wrong Content-MD5', { 'content-md5': 'AAAAAAAAAAAAAAAAAAAAAA==' }, 'BadDigest'],
+    ['a Content-MD5 that is none', { 'content-md5': 'AAAA' }, 'InvalidDigest'],
+    ['a checksum of an unknown kind', { 'x-amz-checksum-md4': 'AAAA' }, 'NotImplemented'],
+  ])('refuses %s and keeps the old object', async (_, headers: Record<string, string>, code) => {
+    await put('checked', 'old');
+    const answer = await raw({ method: 'PUT', path: `/${BUCKET}/checked`, headers, body: 'new' });
+    expect(answer.code).toBe(code);
+    await expect(read('checked')).resolves.toBe('old');
+    await expect(filesBelow(`${fixture.dataDir}/temp`)).resolves.toEqual([]);
+  });
+
+  it('refuses a body with another hash than the signed one', async () => {
+    const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/hashed`, body: 'new' });
+    const answer = await sendRaw({ ...signed, body: 'now' });
+    expect(answer).toMatchObject({ status: 400, code: 'XAmzContentSHA256Mismatch' });
+    await expect(exists('hashed')).resolves.toBe(false);
+  });
+
+  it('refuses a body that goes with a request that has none', async () => {
+    const answer = await raw({ method: 'DELETE', path: `/${BUCKET}/whole.txt`, body: 'surprise' });
+    expect(answer).toMatchObject({ status: 400, code: 'UnexpectedContent' });
+  });
+});
+
+describe('ranges', () => {
+  beforeAll(() => put('range', ALPHABET));
+
+  it.each([
+    ['bytes=0-0', 'a', 'bytes 0-0/26'],
+    ['bytes=3-5', 'def', 'bytes 3-5/26'],
+    ['bytes=24-', 'yz', 'bytes 24-25/26'],
+    ['bytes=24-999', 'yz', 'bytes 24-25/26'],
+    ['bytes=-3', 'xyz', 'bytes 23-25/26'],
+    ['bytes=-999', ALPHABET, 'bytes 0-25/26'],
+  ])('answers %s with exactly those bytes', async (Range, bytes, ContentRange) => {
+    const got = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'range', Range }));
+    expect(got).toMatchObject({ ContentRange, ContentLength: bytes.length, $metadata: { httpStatusCode: 206 } });
+    await expect(got.Body?.transformToString()).resolves.toBe(bytes);
+  });
+
+  it.each([['bytes=26-'], ['bytes=26-30'], ['bytes=-0']])('refuses %s, which holds no byte', async (Range) => {
+    await expect(refusal(s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'range', Range })))).resolves.toEqual({
+      name: 'InvalidRange',
+      status: 416,
+    });
+  });
+
+  it.each([['bytes=0-1,4-5'], ['bytes=5-3'], ['lines=1-2'], ['bytes=-'], ['bytes=a-b']])(
+    'answers %s with the whole, as S3 does',
+    async (range) => {
+      const answer = await raw({ method: 'GET', path: `/${BUCKET}/range`, headers: { range } });
+      expect(answer).toMatchObject({ status: 200, body: ALPHABET });
+    },
+  );
+
+  it('starts again when the object is not the one that the range was meant for', async () => {
+    const headers = { range: 'bytes=3-5', 'if-range': '"another"' };
+    await expect(raw({ method: 'GET', path: `/${BUCKET}/range`, headers })).resolves.toMatchObject({ status: 200 });
+  });
+});
+
+describe('conditions', () => {
+  const etag = `"${createHash('md5').update('x').digest('hex')}"`;
+  const [past, future] = [new Date(Date.now() - 60_000), new Date(Date.now() + 60_000)];
+  beforeEach(() => put('condition', 'x'));
+
+  it.each([
+    ['If-Match with its etag', { IfMatch: etag }, 200],
+    ['If-Match with another', { IfMatch: '"0"' }, 412],
+    ['If-None-Match with its etag', { IfNoneMatch: etag }, 304],
+    ['If-None-Match with another', { IfNoneMatch: '"0"' }, 200],
+    ['If-Modified-Since before it', { IfModifiedSince: past }, 200],
+    ['If-Modified-Since after it', { IfModifiedSince: future }, 304],
+    ['If-Unmodified-Since before it', { IfUnmodifiedSince: past }, 412],
+    ['an etag that outranks a date', { IfMatch: etag, IfUnmodifiedSince: past }, 200],
+  ])('reads under %s: %#', async (_, condition, status) => {
+    const answer = s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'condition', ...condition }));
+    const actual = status === 200 ? (await answer).$metadata.httpStatusCode : (await refusal(answer)).status;
+    expect(actual).toBe(status);
+  });
+
+  it('writes over the version that was named and over no other', async () => {
+    await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'condition', Body: 'y', IfMatch: etag }));
+    const again = s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'condition', Body: 'z', IfMatch: etag }));
+    await expect(refusal(again)).resolves.toEqual({ name: 'PreconditionFailed', status: 412 });
+    await expect(read('condition')).resolves.toBe('y');
+    const absent = s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'not there', Body: 'z', IfMatch: etag }));
+    await expect(refusal(absent)).resolves.toEqual({ name: 'NoSuchKey', status: 404 });
+  });
+
+  it('deletes the version that was named and no other', async () => {
+    const wrong = s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'condition', IfMatch: '"0"' }));
+    await expect(refusal(wrong)).resolves.toEqual({ name: 'PreconditionFailed', status: 412 });
+    await s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'condition', IfMatch: etag }));
+    await expect(exists('condition')).resolves.toBe(false);
+  });
+
+  it('lets exactly one of twenty racing writers create a key', async () => {
+    const answers = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, writer) =>
+        s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'race', Body: `writer ${writer}`, IfNoneMatch: '*' })),
+      ),
+    );
+    const winners = answers.flatMap((answer, writer) => (answer.status === 'fulfilled' ? [writer] : []));
+    expect(winners).toHaveLength(1);
+    for (const answer of answers) {
+      if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ name: 'PreconditionFailed' });
+    }
+    await expect(read('race')).resolves.toBe(`writer ${winners[0]}`);
+    await expect(filesBelow(`${fixture.dataDir}/temp`)).resolves.toEqual([]);
+  });
+});
+
+describe('copies', () => {
+  beforeAll(() =>
+    s3.send(
+      new PutObjectCommand({
+        Bucket: BUCKET,
+        Key: 'source/é +%.txt',
+        Body: ALPHABET,
+        ContentType: 'text/plain',
+        Metadata: { a: '1' },
+      }),
+    ),
+  );
+  const CopySource = `${BUCKET}/${encodeURIComponent('source/é +%.txt')}`;
+
+  it('copies bytes and headers to another bucket', async () => {
+    const copy = await s3.send(new CopyObjectCommand({ Bucket: OTHER_BUCKET, Key: 'copy', CopySource }));
+    const got = await s3.send(new GetObjectCommand({ Bucket: OTHER_BUCKET, Key: 'copy' }));
+    expect(got).toMatchObject({ ETag: copy.CopyObjectResult?.ETag, ContentType: 'text/plain', Metadata: { a: '1' } });
+    await expect(got.Body?.transformToString()).resolves.toBe(ALPHABET);
+  });
+
+  it('copies the bytes alone when the headers are to be replaced', async () => {
+    await s3.send(
+      new CopyObjectCommand({
+        Bucket: BUCKET,
+        Key: 'copy',
+        CopySource,
+        MetadataDirective: 'REPLACE',
+        Metadata: { b: '2' },
+      }),
+    );
+    const head = await s3.send(new HeadObjectCommand({ Bucket: BUCKET, Key: 'copy' }));
+    expect(head).toMatchObject({ Metadata: { b: '2' }, ContentLength: 26 });
+  });
+
+  it.each([
+    ['onto itself unchanged', { Bucket: BUCKET, Key: 'source/é +%.txt', CopySource }, 'InvalidRequest'],
+    ['from nothing', { Bucket: BUCKET, Key: 'c', CopySource: `${BUCKET}/none` }, 'NoSuchKey'],
+    ['from no bucket', { Bucket: BUCKET, Key: 'c', CopySource: 'no-such-bucket/none' }, 'NoSuchBucket'],
+    ['from outside', { Bucket: BUCKET, Key: 'c', CopySource: '../../etc/passwd' }, 'InvalidBucketName'],
+    ['of a version', { Bucket: BUCKET, Key: 'c', CopySource: `${CopySource}?versionId=1` }, 'NotImplemented'],
+    ['of another version', { Bucket: BUCKET, Key: 'c', CopySource, CopySourceIfMatch: '"0"' }, 'PreconditionFailed'],
+    ['over a key that exists', { Bucket: BUCKET, Key: 'copy', CopySource, IfNoneMatch: '*' }, 'PreconditionFailed'],
+  ])('refuses a copy %s', async (_, input, name) => {
+    await expect(refusal(s3.send(new CopyObjectCommand(input)))).resolves.toMatchObject({ name });
+    await expect(exists('c')).resolves.toBe(false);
+  });
+});
+
+describe('buckets', () => {
+  it('creates, lists and knows them', async () => {
+    await s3.send(new CreateBucketCommand({ Bucket: 'made-later' }));
+    await s3.send(new HeadBucketCommand({ Bucket: 'made-later' }));
+    const { Buckets } = await s3.send(new ListBucketsCommand({}));
+    expect(Buckets?.map(({ Name }) => Name)).toEqual([BUCKET, 'made-later', OTHER_BUCKET]);
+    await expect(refusal(s3.send(new HeadBucketCommand({ Bucket: 'never-made' })))).resolves.toMatchObject({
+      status: 404,
+    });
+  });
+
+  it.each([['ab'], ['Upper'], ['under_score'], ['a..b'], ['192.168.0.1'], ['-dash'], ['dash-'], ['xn--a'], ['%2e%2e']])(
+    'refuses the bucket name %s',
+    async (name) => {
+      const answer = await raw({ method: 'PUT', path: `/${name}` });
+      expect(answer).toMatchObject({ status: 400, code: 'InvalidBucketName' });
+    },
+  );
+
+  it('refuses a bucket in another region', async () => {
+    const body =
+      '<CreateBucketConfiguration><LocationConstraint>eu-west-1</LocationConstraint></CreateBucketConfiguration>';
+    await expect(raw({ method: 'PUT', path: '/elsewhere', body })).resolves.toMatchObject({
+      code: 'IllegalLocationConstraintException',
+    });
+  });
+});
+
+describe('what it does not do', () => {
+  it.each([
+    ['GET', `/${BUCKET}`, {}],
+    ['GET', `/${BUCKET}?acl`, {}],
+    ['GET', `/${BUCKET}?list-type=2&fetch-owner=true`, {}],
+    ['GET', `/${BUCKET}/whole.txt?versionId=1`, {}],
+    ['GET', `/${BUCKET}/whole.txt?tagging`, {}],
+    ['DELETE', `/${BUCKET}`, {}],
+    ['POST', `/${BUCKET}`, {}],
+    ['PATCH', `/${BUCKET}/whole.txt`, {}],
+    ['PUT', `/${BUCKET}/whole.txt`, { 'x-amz-acl': 'public-read' }],
+    ['PUT', `/${BUCKET}/whole.txt`, { 'x-amz-server-side-encryption': 'AES256' }],
+    ['PUT', `/${BUCKET}/whole.txt`, { 'if-none-match': '"0"' }],
+    ['PUT', `/${BUCKET}/whole.txt?partNumber=1&uploadId=1`, { 'x-amz-copy-source': `${BUCKET}/range` }],
+  ])('it says so: %s %s %o', async (method, path, headers: Record<string, string>) => {
+    await expect(raw({ method, path, headers, body: '' })).resolves.toMatchObject({
+      status: 501,
+      code: 'NotImplemented',
+    });
+  });
+
+  it('answers the SDK with NotImplemented too', async () => {
+    const answer = s3.send(new PutBucketPolicyCommand({ Bucket: BUCKET, Policy: '{}' }));
+    await expect(refusal(answer)).resolves.toEqual({ name: 'NotImplemented', status: 501 });
+  });
+});
+
+describe('limits', () => {
+  it('refuses more than 5 GiB in one put before a byte of it is sent', async () => {
+    const headers = { 'content-length': `${5 * 1024 ** 3 + 1}`, expect: '100-continue' };
+    const signed = signRaw(
+      { endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/large`, headers },
+      { payloadHash: 'UNSIGNED-PAYLOAD', unsigned: ['expect'] },
+    );
+    await expect(sendRaw(signed)).resolves.toMatchObject({ status: 400, code: 'EntityTooLarge' });
+  });
+
+  it('refuses a put without a length', async () => {
+    const signed = signRaw(
+      {
+        endpoint: fixture.store.endpoint,
+        method: 'PUT',
+        path: `/${BUCKET}/large`,
+        headers: { 'transfer-encoding': 'chunked' },
+      },
+      { payloadHash: 'UNSIGNED-PAYLOAD' },
+    );
+    await expect(sendRaw({ ...signed, body: 'x' })).resolves.toMatchObject({
+      status: 411,
+      code: 'MissingContentLength',
+    });
+  });
+
+  it('refuses more than 2 KiB of user metadata', async () => {
+    const Metadata = { a: 'x'.repeat(2048) };
+    const answer = s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'meta', Body: 'x', Metadata }));
+    await expect(refusal(answer)).resolves.toMatchObject({ name: 'MetadataTooLarge' });
+  });
+});
+
+function put(Key: string, Body: string) {
+  return s3.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body }));
+}
+
+async function read(Key: string): Promise<string | undefined> {
+  const { Body } = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key }));
+  return Body?.transformToString();
+}
+
+async function exists(Key: string): Promise<boolean> {
+  const head = s3.send(new HeadObjectCommand({ Bucket: BUCKET, Key }));
+  return head.then(
+    () => true,
+    (error: { name: string }) => {
+      if (error.name === 'NotFound') return false;
+      throw error;
+    },
+  );
+}
+
+function raw(request: { method: string; path: string; headers?: Record<string, string>; body?: string }) {
+  return sendRaw(signRaw({ endpoint: fixture.store.endpoint, ...request }));
+}
+
+function sha256Base64(text: string): string {
+  return Buffer.from(sha256(text), 'hex').toString('base64');
+}

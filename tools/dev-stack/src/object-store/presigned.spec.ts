@@ -1,0 +1,214 @@
+import { GetObjectCommand, HeadObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import {
+  BUCKET,
+  CREDENTIALS,
+  filesBelow,
+  sendRaw,
+  startFixture,
+  type Fixture,
+  type RawResponse,
+} from './object-store.harness';
+
+const KEY = 'logs/run 42+é.txt';
+const NOW = Date.now();
+let clock = NOW;
+let fixture: Fixture;
+let s3: S3Client;
+
+beforeAll(async () => {
+  fixture = await startFixture({ now: () => new Date(clock) });
+  // Otherwise the SDK signs the checksum of the empty body that it sees while presigning.
+  s3 = fixture.client({ requestChecksumCalculation: 'WHEN_REQUIRED' });
+});
+
+afterAll(() => fixture.close());
+
+beforeEach(async () => {
+  clock = Date.now();
+  await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: KEY, Body: 'old' }));
+});
+
+/** Nothing that this spec refuses may leave a trace. */
+afterEach(async () => {
+  clock = Date.now();
+  await expect(filesBelow(`${fixture.dataDir}/buckets`)).resolves.toHaveLength(1);
+  await expect(filesBelow(`${fixture.dataDir}/temp`)).resolves.toEqual([]);
+});
+
+it('lets whoever holds the URL read, for as long as it says', async () => {
+  const url = await getUrl({ expiresIn: 60 });
+  const answer = await fetch(url);
+  expect(answer.status).toBe(200);
+  await expect(answer.text()).resolves.toBe('old');
+  clock += 61_000;
+  await expect(send(url)).resolves.toMatchObject({ status: 403, code: 'AccessDenied' });
+  expect((await send(url)).body).toContain('Request has expired');
+});
+
+it('lets whoever holds the URL write, with a content type of their own', async () => {
+  const answer = await fetch(await putUrl({ expiresIn: 60 }), {
+    method: 'PUT',
+    body: 'new',
+    headers: { 'content-type': 'text/plain' },
+  });
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get('etag')).toBe('"22af645d1859cb5ca6da0c484f1f37ea"');
+  const got = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: KEY }));
+  expect(got.ContentType).toBe('text/plain');
+  await expect(got.Body?.transformToString()).resolves.toBe('new');
+});
+
+it('does not let a URL write after its time', async () => {
+  const url = await putUrl({ expiresIn: 60 });
+  clock += 61_000;
+  await expect(send(url, { method: 'PUT', body: 'new' })).resolves.toMatchObject({ status: 403, code: 'AccessDenied' });
+  await expect(read()).resolves.toBe('old');
+});
+
+it('answers with the content type and file name that were signed', async () => {
+  const answer = await fetch(
+    await getSignedUrl(
+      s3,
+      new GetObjectCommand({
+        Bucket: BUCKET,
+        Key: KEY,
+        ResponseContentType: 'text/csv',
+        ResponseContentDisposition: 'attachment; filename="a.csv"',
+      }),
+    ),
+  );
+  expect(answer.headers.get('content-type')).toBe('text/csv');
+  expect(answer.headers.get('content-disposition')).toBe('attachment; filename="a.csv"');
+});
+
+it('refuses a signed response header that would split the response', async () => {
+  const ResponseContentType = 'text/csv\r\nset-cookie: a=b';
+  const url = await getSignedUrl(s3, new GetObjectCommand({ Bucket: BUCKET, Key: KEY, ResponseContentType }));
+  await expect(send(url)).resolves.toMatchObject({ status: 400, code: 'InvalidArgument' });
+});
+
+it('keeps the metadata that the signer put in the URL', async () => {
+  const command = new PutObjectCommand({ Bucket: BUCKET, Key: KEY, Metadata: { run: '42' } });
+  const url = await getSignedUrl(s3, command);
+  expect(url).toContain('x-amz-meta-run=42');
+  await expect(send(url, { method: 'PUT', body: 'new' })).resolves.toMatchObject({ status: 200 });
+  const head = await s3.send(new HeadObjectCommand({ Bucket: BUCKET, Key: KEY }));
+  expect(head.Metadata).toEqual({ run: '42' });
+});
+
+it('demands the headers that the signer named', async () => {
+  const command = new PutObjectCommand({ Bucket: BUCKET, Key: KEY, ContentType: 'text/plain', IfNoneMatch: '*' });
+  const url = await getSignedUrl(s3, command, { signableHeaders: new Set(['content-type', 'host', 'if-none-match']) });
+  const refused = await send(url, { method: 'PUT', body: 'new', headers: { 'content-type': 'text/html' } });
+  expect(refused.code).toBe('SignatureDoesNotMatch');
+  const headers = { 'content-type': 'text/plain', 'if-none-match': '*' };
+  await expect(send(url, { method: 'PUT', body: 'new', headers })).resolves.toMatchObject({
+    code: 'PreconditionFailed',
+  });
+});
+
+it('holds a body to the checksum in its URL, as S3 does', async () => {
+  const url = await getSignedUrl(fixture.client(), new PutObjectCommand({ Bucket: BUCKET, Key: KEY, Body: 'this' }));
+  await expect(send(url, { method: 'PUT', body: 'that' })).resolves.toMatchObject({ code: 'BadDigest' });
+  await expect(read()).resolves.toBe('old');
+  await expect(send(url, { method: 'PUT', body: 'this' })).resolves.toMatchObject({ status: 200 });
+});
+
+it.each<[string, (url: string) => string, string]>([
+  ['key', (url) => url.replace('run%2042', 'run%2043'), 'SignatureDoesNotMatch'],
+  ['bucket', (url) => url.replace(`/${BUCKET}/`, '/snapshots/'), 'SignatureDoesNotMatch'],
+  ['escapes', (url) => url.replace('logs/', 'logs%2F'), 'SignatureDoesNotMatch'],
+  ['dot segments', (url) => url.replace('logs/', 'logs/./'), 'SignatureDoesNotMatch'],
+  ['expiry', (url) => url.replace('X-Amz-Expires=60', 'X-Amz-Expires=61'), 'SignatureDoesNotMatch'],
+  [
+    'date',
+    (url) => url.replace(/(X-Amz-Date=\w+)\dZ/, (_, start: string) => `${start}${spareSecond(url)}Z`),
+    'SignatureDoesNotMatch',
+  ],
+  [
+    'signature',
+    (url) => url.replace(/(X-Amz-Signature=)./, (_, name: string) => `${name}${spareDigit(url)}`),
+    'SignatureDoesNotMatch',
+  ],
+  ['access key', (url) => url.replace(CREDENTIALS.accessKeyId, 'WHO'), 'InvalidAccessKeyId'],
+  ['region', (url) => url.replace('us-east-1', 'eu-west-1'), 'AuthorizationQueryParametersError'],
+  ['service', (url) => url.replace('%2Fs3%2F', '%2Fsts%2F'), 'AuthorizationQueryParametersError'],
+  ['algorithm', (url) => url.replace('AWS4-HMAC-SHA256', 'AWS4-HMAC-SHA1'), 'AuthorizationQueryParametersError'],
+  ['signed headers', (url) => url.replace('SignedHeaders=host', 'SignedHeaders=date'), 'AccessDenied'],
+  ['query, by one parameter more', (url) => `${url}&response-content-type=text/html`, 'SignatureDoesNotMatch'],
+  ['query, by one parameter less', (url) => url.replace('&x-id=GetObject', ''), 'SignatureDoesNotMatch'],
+  ['query, by a parameter twice', (url) => `${url}&X-Amz-Expires=604800`, 'InvalidArgument'],
+  ['query, by a token', (url) => `${url}&X-Amz-Security-Token=token`, 'InvalidToken'],
+  ['query, by metadata', (url) => `${url}&x-amz-meta-a=b`, 'SignatureDoesNotMatch'],
+  ['query, by a lost signature', (url) => url.replace(/&X-Amz-Signature=\w+/, ''), 'AuthorizationQueryParametersError'],
+])('refuses a URL whose %s was changed', async (_, tamper, code) => {
+  const url = await getUrl({ expiresIn: 60 });
+  expect(tamper(url)).not.toBe(url);
+  await expect(send(tamper(url))).resolves.toMatchObject({ code });
+});
+
+it.each(['PUT', 'DELETE', 'HEAD', 'POST'])('refuses a %s with a URL for GET', async (method) => {
+  const answer = await send(await getUrl({ expiresIn: 60 }), { method });
+  expect(answer.status).toBe(403);
+  await expect(read()).resolves.toBe('old');
+});
+
+it.each([
+  ['x-amz-meta-a', 'b', 'AccessDenied'],
+  ['x-amz-acl', 'public-read', 'AccessDenied'],
+  ['x-amz-copy-source', `${BUCKET}/other`, 'AccessDenied'],
+  ['x-amz-content-sha256', '0'.repeat(64), 'InvalidArgument'],
+  ['x-amz-security-token', 'token', 'InvalidToken'],
+  ['host', 'elsewhere', 'SignatureDoesNotMatch'],
+  ['authorization', 'AWS4-HMAC-SHA256 Credential=a', 'InvalidArgument'],
+])('refuses a URL for PUT with an added header %s', async (name, value, code) => {
+  const url = await putUrl({ expiresIn: 60 });
+  const answer = await send(url, { method: 'PUT', body: 'new', headers: { [name]: value } });
+  expect(answer.code).toBe(code);
+  await expect(read()).resolves.toBe('old');
+});
+
+it.each([['0'], ['604801'], ['-1'], ['1e3'], ['']])('refuses to believe an expiry of "%s"', async (expires) => {
+  const url = (await getUrl({ expiresIn: 60 })).replace('X-Amz-Expires=60', `X-Amz-Expires=${expires}`);
+  await expect(send(url)).resolves.toMatchObject({ status: 400, code: 'AuthorizationQueryParametersError' });
+});
+
+it('believes a week, and not a date that is yet to come', async () => {
+  await expect(send(await getUrl({ expiresIn: 604_800 }))).resolves.toMatchObject({ status: 200 });
+  const url = await getUrl({ expiresIn: 60, signingDate: new Date(NOW + 3_600_000) });
+  const answer = await send(url);
+  expect(answer).toMatchObject({ status: 403, code: 'AccessDenied' });
+  expect(answer.body).toContain('Request is not yet valid');
+});
+
+function getUrl(options: { expiresIn: number; signingDate?: Date }): Promise<string> {
+  return getSignedUrl(s3, new GetObjectCommand({ Bucket: BUCKET, Key: KEY }), options);
+}
+
+function putUrl(options: { expiresIn: number }): Promise<string> {
+  return getSignedUrl(s3, new PutObjectCommand({ Bucket: BUCKET, Key: KEY }), options);
+}
+
+/** Character for character, where fetch would tidy the URL first. */
+function send(
+  url: string,
+  { method = 'GET', headers, body }: { method?: string; headers?: Record<string, string>; body?: string } = {},
+): Promise<RawResponse> {
+  const { endpoint } = fixture.store;
+  return sendRaw({ endpoint, method, path: url.slice(endpoint.length), headers, body });
+}
+
+async function read(): Promise<string | undefined> {
+  clock = Date.now();
+  const { Body } = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: KEY }));
+  return Body?.transformToString();
+}
+
+function spareDigit(url: string): string {
+  return /X-Amz-Signature=0/.test(url) ? '1' : '0';
+}
+
+function spareSecond(url: string): string {
+  return /X-Amz-Date=\w+0Z/.test(url) ? '1' : '0';
+}
