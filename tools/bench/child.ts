@@ -1,0 +1,49 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+
+/** A program in a process of its own: it says once that it is ready, and then answers one question after another. */
+export class Child {
+  private constructor(
+    private readonly process: ChildProcess,
+    /** Where it listens, if it does. */
+    readonly url: string,
+  ) {}
+
+  static async start(main: string, env: Record<string, string>): Promise<Child> {
+    const child = fork(main, {
+      env: { PATH: process.env['PATH'], ...env },
+      execArgv: childArguments(),
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    const { url = '' } = await nextMessage<{ url?: string }>(child, main);
+    return new Child(child, url);
+  }
+
+  ask<A>(question: object): Promise<A> {
+    this.process.send(question);
+    return nextMessage<A>(this.process, 'a benchmark’s process');
+  }
+
+  async stop(): Promise<void> {
+    if (this.process.exitCode !== null) return;
+    const gone = once(this.process, 'exit');
+    this.process.kill('SIGTERM');
+    await gone;
+  }
+}
+
+/** BENCH_NODE_OPTIONS='--cpu-prof --cpu-prof-dir=…' looks into the processes that are measured. */
+function childArguments(): string[] {
+  return process.env['BENCH_NODE_OPTIONS']?.split(' ') ?? [];
+}
+
+function nextMessage<M>(child: ChildProcess, name: string): Promise<M> {
+  return new Promise((resolve, reject) => {
+    const ended = (code: number | null) => reject(new Error(`${name} ended with ${code}`));
+    child.once('exit', ended);
+    child.once('message', (message) => {
+      child.off('exit', ended);
+      resolve(message as M);
+    });
+  });
+}

@@ -1,0 +1,42 @@
+import type { ProbePayload } from '@muster/contracts';
+import { Database, DatabaseModule } from '@muster/database';
+import { BaseConfig, createApp, HandlesJob, loadConfig, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { setTimeout as delay } from 'node:timers/promises';
+import { answerQuestions, handlerStarted } from './outbox-load';
+
+// Our own way, all of it: a transaction with a ring, the relay, BullMQ, a processor, the ledger.
+
+@ProcessesQueue('dispatch')
+class BenchProcessor extends QueueProcessor {
+  @HandlesJob('dispatch', 'probe')
+  async probe({ probeId }: ProbePayload): Promise<void> {
+    handlerStarted(probeId);
+  }
+}
+
+class BenchModule {}
+
+void (async () => {
+  const { nest } = await createApp({
+    name: 'dispatcher',
+    configs: [loadConfig(BaseConfig, process.env)],
+    modules: [DatabaseModule, { module: BenchModule, providers: [BenchProcessor] }],
+  });
+  await nest.init();
+  const database = nest.get(Database);
+  answerQuestions({
+    send: (id) =>
+      database.transaction('system', (tx) => tx.ring({ queue: 'dispatch', name: 'probe', payload: { probeId: id } })),
+    settled: () => settled(database),
+  });
+})();
+
+/** No sweep runs here, so a row that stays is a row that was lost. */
+async function settled(database: Database): Promise<void> {
+  for (let attempt = 0; attempt < 5000; attempt += 1) {
+    const left = await database.query('system', 'SELECT FROM outbox LIMIT 1', [], 'outbox_any');
+    if (left.length === 0) return;
+    await delay(2);
+  }
+  throw new Error('doorbells stay on the table');
+}

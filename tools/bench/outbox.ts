@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { type BenchStack, onBenchStack } from './bench-stack';
+import { Child } from './child';
+import type { Question } from './outbox-load';
+import { milliseconds, report } from './report';
+import { inTurns, percentile, type Round } from './rounds';
+
+// From a commit to the handler, against BullMQ without a database.
+
+const producers = 32;
+
+void onBenchStack(async (stack) => {
+  const [floor, subject] = [await start('outbox-floor', stack), await start('outbox-subject', stack)];
+  const together = (child: Child) => () => ask<Round>(child, { messages: 5000, producers });
+  const idle = async (child: Child) => (await ask<{ latenciesMs: number[] }>(child, { oneByOne: 500 })).latenciesMs;
+  try {
+    const compared = await inTurns(7, together(floor), together(subject));
+    const latency = [await idle(floor), await idle(subject)].map(
+      (values) => (percent: number) => milliseconds(percentile(values, percent)),
+    );
+    report({ name: 'outbox', goal: 0.5, unit: 'messages' }, compared, [
+      ['idle latency p50', latency[0]!(50), latency[1]!(50)],
+      ['idle latency p99', latency[0]!(99), latency[1]!(99)],
+    ]);
+  } finally {
+    await Promise.all([floor.stop(), subject.stop()]);
+  }
+});
+
+function start(program: string, { databaseUrl, redisUrl }: BenchStack): Promise<Child> {
+  return Child.start(join(__dirname, `${program}.js`), {
+    DATABASE_URL: databaseUrl,
+    DATABASE_POOL_SIZE: String(producers),
+    REDIS_URL: redisUrl,
+    REDIS_PREFIX: program,
+    PUBLIC_APP_URL: 'http://muster.bench',
+    MASTER_KEYS: `bench:${randomBytes(32).toString('base64')}`,
+  });
+}
+
+function ask<A>(child: Child, question: Question): Promise<A> {
+  return child.ask(question);
+}

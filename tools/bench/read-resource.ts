@@ -1,0 +1,62 @@
+import autocannon from 'autocannon';
+import { newApiKey } from '@muster/access';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { type BenchStack, onBenchStack } from './bench-stack';
+import { Child } from './child';
+import { milliseconds, report } from './report';
+import { inTurns, median, type Round } from './rounds';
+
+// An authenticated read through the real gateway, against Fastify and pg without anything around them.
+
+const path = '/api/organization/settings';
+const poolSize = '10';
+
+interface HttpRound extends Round {
+  p50: number;
+  p99: number;
+}
+
+void onBenchStack(async (stack) => {
+  const { secret } = newApiKey();
+  const gateway = await startGateway(stack, secret);
+  const floor = await Child.start(join(__dirname, 'read-resource-floor.js'), {
+    DATABASE_URL: stack.databaseUrl,
+    DATABASE_POOL_SIZE: poolSize,
+  });
+  try {
+    const compared = await inTurns(
+      7,
+      () => load(floor.url, {}),
+      () => load(gateway.url, { 'x-api-key': secret }),
+    );
+    const latency = (rounds: HttpRound[], which: 'p50' | 'p99') => milliseconds(median(rounds.map((r) => r[which])));
+    report({ name: 'read-resource', goal: 0.7, unit: 'requests' }, compared, [
+      ['latency p50', latency(compared.floor, 'p50'), latency(compared.subject, 'p50')],
+      ['latency p99', latency(compared.floor, 'p99'), latency(compared.subject, 'p99')],
+    ]);
+  } finally {
+    await Promise.all([gateway.stop(), floor.stop()]);
+  }
+});
+
+/** As in production, but for a limit that lets a benchmark through. */
+function startGateway({ databaseUrl, redisUrl }: BenchStack, apiKey: string): Promise<Child> {
+  return Child.start(join(__dirname, '../../apps/gateway/src/main.js'), {
+    DATABASE_URL: databaseUrl,
+    DATABASE_POOL_SIZE: poolSize,
+    REDIS_URL: redisUrl,
+    PUBLIC_APP_URL: 'http://muster.bench',
+    MASTER_KEYS: `bench:${randomBytes(32).toString('base64')}`,
+    PORT: '0',
+    RATE_LIMIT_PER_MINUTE: '100000000',
+    BOOTSTRAP_ORGANIZATION: 'Bench',
+    BOOTSTRAP_API_KEY: apiKey,
+  });
+}
+
+async function load(url: string, headers: Record<string, string>): Promise<HttpRound> {
+  const result = await autocannon({ url: `${url}${path}`, headers, connections: 32, duration: 5 });
+  if (result.non2xx + result.errors > 0) throw new Error(`${url} did not answer every request with 200`);
+  return { perSecond: result['2xx'] / result.duration, p50: result.latency.p50, p99: result.latency.p99 };
+}
