@@ -1,6 +1,6 @@
 export { lock, tryLock } from './advisory-lock';
 export { ownerDataSource, serviceOptions } from './data-source';
-export { Database, Transaction } from './database';
+export { Database } from './database';
 export { isDatabaseUnavailable, violatedConstraint } from './database-errors';
 export { DatabaseModule } from './database-module';
 export {
@@ -30,3 +30,4 @@ export {
 export { sweepOutbox } from './outbox/sweep-outbox';
 export { PostgresListener } from './postgres-listener';
 export type { Scope } from './scope';
+export { Transaction } from './transaction';

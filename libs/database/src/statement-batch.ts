@@ -1,6 +1,6 @@
-import { type QueryResultRow, utils } from 'pg';
+import { type ClientBase, type QueryResultRow, utils } from 'pg';
 import { RowReader } from './row-reader';
-import type { WireColumn, WireConnection, WireStatement, WireValue } from './wire-connection';
+import { submit, type WireColumn, type WireConnection, type WireStatement, type WireValue } from './wire-connection';
 
 export interface Statement {
   text: string;
@@ -13,6 +13,8 @@ export interface Statement {
 export interface Answer<T extends QueryResultRow = QueryResultRow> {
   rows: T[];
   affected: number;
+  /** What Postgres says that it did: SELECT, INSERT, COMMIT. */
+  command: string;
 }
 
 /** What a connection has prepared, by name. The shape of a prepared statement's rows cannot change any more. */
@@ -35,7 +37,7 @@ export class StatementBatch implements WireStatement {
     /** Called once. pg wraps it, to end the wait for an answer that does not come. */
     public callback: (error: Error | null, answers: Answer[]) => void,
   ) {
-    this.answers = statements.map(() => ({ rows: [], affected: 0 }));
+    this.answers = statements.map(() => ({ rows: [], affected: 0, command: '' }));
     this.readers = statements.map(() => noRows);
   }
 
@@ -80,7 +82,11 @@ export class StatementBatch implements WireStatement {
   handleCommandComplete({ text: tag }: { text: string }, connection: WireConnection): void {
     const { name, text } = this.statements[this.current]!;
     if (name) preparedIn(connection).set(name, { text, reader: this.readers[this.current]! });
-    this.answers[this.current]!.affected = affectedIn(tag);
+    const words = tag.split(' ');
+    const answer = this.answers[this.current]!;
+    answer.command = words[0]!;
+    // "UPDATE 3", "INSERT 0 3", "BEGIN"
+    answer.affected = words.length > 1 ? Number(words.at(-1)) : 0;
     this.current += 1;
   }
 
@@ -108,6 +114,13 @@ export class StatementBatch implements WireStatement {
   handleCopyData(): void {}
 }
 
+/** Sends statements on a connection that is lent to us, and waits for all their answers. */
+export function sendTogether(client: ClientBase, statements: readonly Statement[]): Promise<Answer[]> {
+  return new Promise((resolve, reject) => {
+    submit(client, new StatementBatch(statements, (error, answers) => (error ? reject(error) : resolve(answers))));
+  });
+}
+
 function preparedIn(connection: WireConnection) {
   const known = preparedOn.get(connection);
   if (known) return known;
@@ -119,9 +132,4 @@ function preparedIn(connection: WireConnection) {
 function checked({ text, name, values = [] }: Statement, knownText: string | undefined): WireValue[] {
   if (knownText !== undefined && knownText !== text) throw new Error(`two statements have the name ${name}`);
   return values.map((value) => utils.prepareValue(value));
-}
-
-/** "UPDATE 3", "INSERT 0 3", "BEGIN". */
-function affectedIn(tag: string): number {
-  return Number(tag.slice(tag.lastIndexOf(' ') + 1)) || 0;
 }

@@ -1,7 +1,8 @@
 import type { QueueName } from '@muster/contracts';
 import type { Page } from '@muster/platform';
-import type { Database, Transaction } from '../database';
+import type { Database } from '../database';
 import type { OutboxEntity } from '../entities/outbox';
+import type { Transaction } from '../transaction';
 
 /** Doorbells that were given up, newest first. */
 export async function listDeadLetters(database: Database, page: Page, queue?: QueueName): Promise<OutboxEntity[]> {

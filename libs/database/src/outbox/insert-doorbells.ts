@@ -1,24 +1,20 @@
 import type { Doorbell, OutboxMessage } from '@muster/contracts';
 import { currentContext, newId } from '@muster/platform';
+import type { Statement } from '../statement-batch';
 
 /** How long the committing process has for its own ring before the sweep takes over. */
 const graceMs = 2000;
 
 const columns = 7;
+/** One statement takes 65,535 parameters. */
+const rowsAtOnce = 5000;
+/** Most transactions ring once or a few times: their statements are prepared. */
+const preparedUpTo = 8;
 
-interface Writer {
-  execute(sql: string, parameters: unknown[]): Promise<number>;
-}
-
-/** One statement for any number of doorbells. */
-export async function insertDoorbells(
-  writer: Writer,
-  doorbells: Doorbell[],
-  organizationId: string | null,
-): Promise<OutboxMessage[]> {
-  if (doorbells.length === 0) return [];
+/** The doorbells with their ids, and whose request they are part of. */
+export function messagesOf(doorbells: Doorbell[], organizationId: string | null): OutboxMessage[] {
   const { requestId = null, traceparent = null } = currentContext() ?? {};
-  const messages = doorbells.map(({ queue, name, payload }): OutboxMessage => ({
+  return doorbells.map(({ queue, name, payload }) => ({
     id: newId(),
     queue,
     name,
@@ -27,20 +23,23 @@ export async function insertDoorbells(
     requestId,
     traceparent,
   }));
-  for (let from = 0; from < messages.length; from += 5000) await insert(writer, messages.slice(from, from + 5000));
-  return messages;
 }
 
-async function insert(writer: Writer, messages: OutboxMessage[]): Promise<void> {
-  const rows = messages.map((_, row) => {
-    const at = row * columns;
-    const values = Array.from({ length: columns }, (__, column) => `$${at + column + 1}`);
-    return `(${values.join(', ')}, now() + interval '${graceMs} milliseconds')`;
-  });
-  await writer.execute(
-    `INSERT INTO outbox (id, queue, name, payload, organization_id, request_id, traceparent, next_ring_at)
-     VALUES ${rows.join(', ')}`,
-    messages.flatMap(({ id, queue, name, payload, organizationId, requestId, traceparent }) => [
+/** The statements that write the messages' rows, with as many rows each as it takes. */
+export function insertDoorbells(messages: OutboxMessage[]): Statement[] {
+  const statements: Statement[] = [];
+  for (let from = 0; from < messages.length; from += rowsAtOnce) {
+    statements.push(insert(messages.slice(from, from + rowsAtOnce)));
+  }
+  return statements;
+}
+
+function insert(messages: OutboxMessage[]): Statement {
+  const count = messages.length;
+  return {
+    name: count <= preparedUpTo ? `outbox_insert_${count}` : undefined,
+    text: texts[count] ?? insertText(count),
+    values: messages.flatMap(({ id, queue, name, payload, organizationId, requestId, traceparent }) => [
       id,
       queue,
       name,
@@ -49,5 +48,16 @@ async function insert(writer: Writer, messages: OutboxMessage[]): Promise<void> 
       requestId,
       traceparent,
     ]),
-  );
+  };
+}
+
+const texts = Array.from({ length: preparedUpTo + 1 }, (_, count) => insertText(count));
+
+function insertText(count: number): string {
+  const rows = Array.from({ length: count }, (_, row) => {
+    const values = Array.from({ length: columns }, (__, column) => `$${row * columns + column + 1}`);
+    return `(${values.join(', ')}, now() + interval '${graceMs} milliseconds')`;
+  });
+  return `INSERT INTO outbox (id, queue, name, payload, organization_id, request_id, traceparent, next_ring_at)
+     VALUES ${rows.join(', ')}`;
 }

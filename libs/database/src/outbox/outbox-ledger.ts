@@ -19,7 +19,9 @@ export class OutboxLedger extends DoorbellLedger implements OnApplicationShutdow
   });
 
   private readonly handledIds = new Coalescer<string, void>(async (ids) => {
-    await this.run('outbox_handled', 'DELETE FROM outbox WHERE id = ANY($1)', [ids]);
+    const statement = { name: 'outbox_handled', text: 'DELETE FROM outbox WHERE id = ANY($1)', values: [ids] };
+    // A row that a crash brings back rings again, and its handler finds nothing left to do.
+    await runScoped(this.dataSource, 'system', statement, { forgettable: true });
     return () => undefined;
   });
 

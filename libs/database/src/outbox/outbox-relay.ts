@@ -71,12 +71,14 @@ export class OutboxRelay implements OnApplicationShutdown {
   private async note(): Promise<void> {
     const ids = this.published.splice(0);
     if (ids.length === 0) return;
+    // What is locked is being handled just now, and waiting for it could mean that the two wait for each other.
     const text = `
       UPDATE outbox SET next_ring_at = now() + $2 * interval '1 millisecond'
-      WHERE id = ANY($1) AND attempts = 0 AND next_ring_at IS NOT NULL`;
+      WHERE id IN (
+        SELECT id FROM outbox WHERE id = ANY($1) AND attempts = 0 AND next_ring_at IS NOT NULL FOR UPDATE SKIP LOCKED)`;
     try {
       const values = [ids, this.config.outboxReringMs];
-      await runScoped(this.dataSource, 'system', { text, values, name: 'outbox_note' });
+      await runScoped(this.dataSource, 'system', { text, values, name: 'outbox_note' }, { forgettable: true });
     } catch (error) {
       // The sweep rings them again; the queue knows their ids.
       this.logger.debug?.(`published rows not noted: ${(error as Error).message}`);

@@ -1,7 +1,8 @@
 import { type QueueName, queueNames } from '@muster/contracts';
 import { newId, type Page } from '@muster/platform';
-import type { Database, Transaction } from '../database';
+import type { Database } from '../database';
 import { QueueProbeEntity } from '../entities/outbox';
+import type { Transaction } from '../transaction';
 
 /** Sends canaries into queues: rows first, and a doorbell for each. */
 export async function requestQueueProbes(

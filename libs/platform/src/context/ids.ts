@@ -1,8 +1,17 @@
 import { v7 } from 'uuid';
+import { randomBytes } from './random-bytes';
 
-/** A time-ordered id, so that new rows land at the end of an index. */
+let lastMs = 0;
+let sequence = 0;
+
+/** A time-ordered id, so that new rows land at the end of an index; this process's own ids always ascend. */
 export function newId(): string {
-  return v7();
+  const random = randomBytes(16);
+  const now = Date.now();
+  // The sequence begins at random below its half, so that a millisecond never uses it up.
+  sequence = now > lastMs ? random.readUInt32BE(0) >>> 1 : sequence + 1;
+  lastMs = Math.max(now, lastMs);
+  return v7({ random, msecs: lastMs, seq: sequence });
 }
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

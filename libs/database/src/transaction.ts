@@ -1,0 +1,92 @@
+import type { Doorbell, OutboxMessage } from '@muster/contracts';
+import { DatabaseError, type PoolClient, type QueryResultRow } from 'pg';
+import type { DataSource, EntityManager } from 'typeorm';
+import { insertDoorbells, messagesOf } from './outbox/insert-doorbells';
+import { type Scope, setScope } from './scope';
+import { type Answer, sendTogether, type Statement } from './statement-batch';
+import { lendToTypeOrm } from './typeorm-loan';
+
+const begin: Statement = { name: 'muster_begin', text: 'BEGIN' };
+const commit: Statement = { name: 'muster_commit', text: 'COMMIT' };
+const rollback: Statement = { text: 'ROLLBACK' };
+
+/**
+ * A transaction in its scope. It begins with its first statement and its doorbells go out with its commit, so that it
+ * costs the round trips of what is done in it and one.
+ */
+export class Transaction {
+  private readonly doorbells: OutboxMessage[] = [];
+  private readonly afterCommit: (() => void)[] = [];
+  private begun = false;
+  private unanswered?: Error;
+  private lent?: EntityManager;
+
+  constructor(
+    readonly scope: Scope,
+    private readonly client: PoolClient,
+    private readonly dataSource: DataSource,
+  ) {}
+
+  get manager(): EntityManager {
+    // TypeORM speaks to the connection by itself, so the beginning goes in front. If that fails, so does the rest.
+    if (!this.begun) void this.send([]).catch(() => undefined);
+    this.lent ??= lendToTypeOrm(this.dataSource, this.client);
+    return this.lent;
+  }
+
+  /** The rows that a statement answers. A name makes Postgres keep its plan: for statements of hot paths. */
+  async query<T extends object>(sql: string, parameters: unknown[] = [], name?: string): Promise<T[]> {
+    return (await this.run({ text: sql, values: parameters, name })).rows as T[];
+  }
+
+  /** How many rows a statement touched. Zero is an answer. */
+  async execute(sql: string, parameters: unknown[] = [], name?: string): Promise<number> {
+    return (await this.run({ text: sql, values: parameters, name })).affected;
+  }
+
+  /** Promises a ring, with this transaction's fate: its row is written with the commit. */
+  ring(...doorbells: Doorbell[]): Promise<void> {
+    this.doorbells.push(...messagesOf(doorbells, this.scope === 'system' ? null : this.scope.organizationId));
+    return Promise.resolve();
+  }
+
+  /** Runs once the transaction is durable; for what other processes must not see before. */
+  onCommit(work: () => void): void {
+    this.afterCommit.push(work);
+  }
+
+  /** Makes it durable and answers what is to be rung for it. */
+  async commit(): Promise<OutboxMessage[]> {
+    if (this.begun || this.doorbells.length > 0) {
+      const answers = await this.send([...insertDoorbells(this.doorbells), commit]);
+      this.begun = false;
+      // Postgres answers the commit of a transaction that has failed with a rollback, and calls that a success.
+      if (answers.at(-1)!.command !== 'COMMIT') throw new Error('a statement had failed, so nothing was committed');
+    }
+    for (const work of this.afterCommit) work();
+    return this.doorbells;
+  }
+
+  /** Throws where the connection must not be used again, because it may still be at work on a statement. */
+  async rollback(): Promise<void> {
+    if (this.unanswered) throw this.unanswered;
+    if (this.begun) await this.send([rollback]);
+  }
+
+  private async run(statement: Statement): Promise<Answer<QueryResultRow>> {
+    return (await this.send([statement])).at(-1)!;
+  }
+
+  private async send(statements: Statement[]): Promise<Answer[]> {
+    const all = this.begun ? statements : [begin, setScope(this.scope), ...statements];
+    this.begun = true;
+    try {
+      return await sendTogether(this.client, all);
+    } catch (error) {
+      if (!(error instanceof DatabaseError)) this.unanswered = error as Error;
+      // Its stack leads to the socket, but who reads it wants to know whose statement it was.
+      if (error instanceof Error) Error.captureStackTrace(error);
+      throw error;
+    }
+  }
+}
