@@ -26,9 +26,11 @@ describe('the six apps as six processes', () => {
     await client.post('/api/admin/queue-probes', {});
     const queues = await waitFor('the canaries', async () => {
       const answer = await client.get('/api/admin/queues');
-      return answer.body.queues.every(({ lastProbe }: any) => lastProbe?.handledAt) && answer.body.queues;
+      // A doorbell goes a moment after its canary is handled.
+      const back = answer.body.queues.every(({ lastProbe, waiting }: any) => lastProbe?.handledAt && waiting === 0);
+      return back && answer.body.queues;
     });
-    for (const { app, lastProbe, waiting } of queues) expect([lastProbe.handledBy, waiting]).toEqual([app, 0]);
+    for (const { app, lastProbe } of queues) expect(lastProbe.handledBy).toBe(app);
   });
 
   it('carry the request’s id and trace from the gateway to the app behind the queue', async () => {

@@ -38,7 +38,7 @@ const probe = { payload: ProbePayload, ...quick };
  * one would swallow a second ring with the same id, and retries and dead letters live in Postgres (table `outbox`).
  */
 export const queueCatalogue = {
-  dispatch: { app: 'dispatcher', purpose: 'jobs to start, agents to wake and stop', concurrency: 20, jobs: { probe } },
+  dispatch: { app: 'dispatcher', purpose: 'jobs to start, agents to wake and stop', concurrency: 100, jobs: { probe } },
   schedule: { app: 'scheduler', purpose: 'schedules to look at before their tick', concurrency: 5, jobs: { probe } },
   metering: { app: 'metering', purpose: 'finished jobs to cost and count', concurrency: 10, jobs: { probe } },
   feedback: { app: 'feedback-sync', purpose: 'feedback to bring to the trackers', concurrency: 5, jobs: { probe } },
