@@ -1,7 +1,11 @@
+import { types } from 'pg';
 import { DataSource, type DataSourceOptions, DefaultNamingStrategy } from 'typeorm';
 import { entities } from './entities';
 import { migrations } from './migrations';
 import { appRole } from './tenant-isolation';
+
+// Counts, sequence numbers and milliseconds: all far below 2^53.
+types.setTypeParser(types.builtins.INT8, Number);
 
 /** Columns are snake_case in the database and camelCase here. */
 class SnakeCase extends DefaultNamingStrategy {
@@ -52,6 +56,7 @@ function common(url: string) {
     namingStrategy: new SnakeCase(),
     synchronize: false,
     installExtensions: false,
+    parseInt8: true,
     logging: false,
   };
 }

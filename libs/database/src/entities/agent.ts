@@ -8,6 +8,8 @@ import { OrganizationEntity } from './organization';
   "status IN ('online', 'offline', 'stopped', 'starting', 'stopping', 'rebooting', 'draining', 'terminated')",
 )
 @Index('agent_organization_idx', ['organizationId', 'id'])
+@Index('agent_name_key', ['organizationId', 'name'], { unique: true, where: "status <> 'terminated'" })
+@Index('agent_watch_idx', ['lastSeen'], { where: "status = 'online'" })
 export class AgentEntity {
   @PrimaryColumn('uuid') id!: string;
   @Column('uuid')
@@ -17,4 +19,44 @@ export class AgentEntity {
   @Column('text', { default: 'offline' }) status!: string;
   @Column('text', { default: 'external' }) provider!: string;
   @Column('timestamptz', { default: () => 'now()' }) createdAt!: Date;
+  @Column('jsonb', { default: {} })
+  providerConfig!: Record<string, unknown>;
+  @Column('text', { nullable: true })
+  providerRef!: string | null;
+  @Column('text', { array: true, default: [] })
+  labels!: string[];
+  @Column('timestamptz', { nullable: true })
+  lastSeen!: Date | null;
+  @Column('timestamptz', { nullable: true })
+  lastActivityAt!: Date | null;
+  @Column('text', { nullable: true })
+  publicTunnelUrl!: string | null;
+  @Column('text', { nullable: true })
+  tunnelUrl!: string | null;
+  @Column('text', { nullable: true })
+  tunnelHostname!: string | null;
+  @Column('text', { nullable: true })
+  vmState!: string | null;
+  @Column('text', { nullable: true })
+  vmIp!: string | null;
+  @Column('boolean', { default: false })
+  idleAutoStopExempt!: boolean;
+  @Column('text', { nullable: true })
+  workerVersion!: string | null;
+  @Column('text', { nullable: true })
+  bootId!: string | null;
+  @Column('integer', { default: 0 })
+  unhealthyChecks!: number;
+  @Column('timestamptz', { default: () => 'now()' })
+  statusSince!: Date;
+  @Column('text', { default: 'api' })
+  statusSource!: string;
+  @Column('text', { default: '' })
+  statusReason!: string;
+  @Column('text', { nullable: true })
+  drain!: string | null;
+  @Column('uuid', { nullable: true })
+  currentJobId!: string | null;
+  @Column('timestamptz', { nullable: true })
+  dispatchedAt!: Date | null;
 }

@@ -7,19 +7,40 @@ import {
   VaultSecretEntity,
 } from './access';
 import { AgentEntity } from './agent';
+import { AgentCommandEntity, AgentFunctionEntity, AgentWakeEntity } from './agent-work';
+import { AiUsageEntity, ArtifactEntity, ClaimOutcomeEntity, JobEntity, JobLogSeenEntity, JobStepEntity } from './job';
 import { OrganizationEntity, OrganizationSettingsEntity } from './organization';
 import { OutboxEntity, QueueProbeEntity } from './outbox';
+import { TimelineEntryEntity, TimelineHeadEntity } from './timeline';
+import { RunCostEntity, UsageCounterEntity, UsageEventEntity } from './usage';
+import { WorkflowEntity, WorkflowRevisionEntity } from './workflow';
 
 export const entities = [
+  AgentCommandEntity,
   AgentEntity,
+  AgentFunctionEntity,
+  AgentWakeEntity,
+  AiUsageEntity,
   ApiKeyEntity,
+  ArtifactEntity,
   AuditEntryEntity,
+  ClaimOutcomeEntity,
   IdempotencyKeyEntity,
+  JobEntity,
+  JobLogSeenEntity,
+  JobStepEntity,
   OrganizationEntity,
   OrganizationSettingsEntity,
   OutboxEntity,
   QueueProbeEntity,
+  RunCostEntity,
   SessionEntity,
+  TimelineEntryEntity,
+  TimelineHeadEntity,
+  UsageCounterEntity,
+  UsageEventEntity,
   UserEntity,
   VaultSecretEntity,
+  WorkflowEntity,
+  WorkflowRevisionEntity,
 ];

@@ -1,4 +1,5 @@
 import { AccessAndPlumbing1763690000000 } from './1763690000000-access-and-plumbing';
+import { AgentsAndJobs1763700000000 } from './1763700000000-agents-and-jobs';
 
 /** One linear history, oldest first. */
-export const migrations = [AccessAndPlumbing1763690000000];
+export const migrations = [AccessAndPlumbing1763690000000, AgentsAndJobs1763700000000];

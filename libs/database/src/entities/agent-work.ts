@@ -1,0 +1,117 @@
+import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { AgentEntity } from './agent';
+import { JobEntity } from './job';
+import { OrganizationEntity } from './organization';
+
+@Entity('agent_wake')
+@Check('agent_wake_state_check', "state IN ('open', 'ready', 'timeout', 'failed', 'cancelled')")
+@Index('agent_wake_open_key', ['agentId'], { unique: true, where: "state = 'open'" })
+@Index('agent_wake_agent_idx', ['agentId', 'requestedAt'])
+@Index('agent_wake_due_idx', ['nextTryAt'], { where: "state = 'open'" })
+export class AgentWakeEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'agent_wake_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('uuid')
+  @ForeignKey(() => AgentEntity, { name: 'agent_wake_agent_fk', onDelete: 'CASCADE' })
+  agentId!: string;
+  @Column('text', { default: 'open' })
+  state!: string;
+  @Column('text')
+  source!: string;
+  @Column('text')
+  reason!: string;
+  @Column('text', { nullable: true })
+  bootId!: string | null;
+  @Column('integer', { default: 1 })
+  attempt!: number;
+  @Column('timestamptz', { default: () => 'now()' })
+  nextTryAt!: Date;
+  @Column('text', { nullable: true })
+  error!: string | null;
+  @Column('timestamptz', { default: () => 'now()' })
+  requestedAt!: Date;
+  @Column('timestamptz')
+  deadline!: Date;
+  @Column('timestamptz', { nullable: true })
+  finishedAt!: Date | null;
+}
+
+@Entity('agent_function')
+@Index('agent_function_name_key', ['organizationId', 'name'], { unique: true })
+export class AgentFunctionEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'agent_function_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('text')
+  name!: string;
+  @Column('text', { default: '' })
+  description!: string;
+  @Column('jsonb', { default: {} })
+  parameters!: Record<string, unknown>;
+  @Column('text')
+  code!: string;
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt!: Date;
+  @Column('timestamptz', { default: () => 'now()' })
+  updatedAt!: Date;
+}
+
+@Entity('agent_command')
+@Check('agent_command_status_check', "status IN ('pending', 'success', 'failed')")
+@Index('agent_command_agent_idx', ['agentId', 'id'])
+@Index('agent_command_job_idx', ['jobId'], { where: 'job_id IS NOT NULL' })
+@Index('agent_command_open_idx', ['agentId', 'id'], { where: "status = 'pending'" })
+@Index('agent_command_push_idx', ['nextPushAt'], { where: 'next_push_at IS NOT NULL' })
+@Index('agent_command_deadline_idx', ['deadline'], { where: "status = 'pending'" })
+export class AgentCommandEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'agent_command_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('uuid')
+  @ForeignKey(() => AgentEntity, { name: 'agent_command_agent_fk', onDelete: 'CASCADE' })
+  agentId!: string;
+  @Column('uuid', { nullable: true })
+  @ForeignKey(() => JobEntity, { name: 'agent_command_job_fk', onDelete: 'CASCADE' })
+  jobId!: string | null;
+  @Column('text')
+  kind!: string;
+  @Column('jsonb')
+  payload!: Record<string, unknown>;
+  @Column('jsonb', { default: {} })
+  env!: Record<string, unknown>;
+  @Column('text', { array: true, default: [] })
+  vaultKeys!: string[];
+  @Column('timestamptz')
+  deadline!: Date;
+  @Column('timestamptz', { nullable: true, default: () => 'now()' })
+  nextPushAt!: Date | null;
+  @Column('integer', { default: 0 })
+  pushes!: number;
+  @Column('text', { nullable: true })
+  pushError!: string | null;
+  @Column('timestamptz', { nullable: true })
+  takenAt!: Date | null;
+  @Column('timestamptz', { nullable: true })
+  finishedAt!: Date | null;
+  @Column('text', { default: 'pending' })
+  status!: string;
+  @Column('text', { nullable: true })
+  output!: string | null;
+  @Column('text', { nullable: true })
+  error!: string | null;
+  @Column('text', { nullable: true })
+  errorCode!: string | null;
+  @Column('integer', { nullable: true })
+  exitCode!: number | null;
+  @Column('text', { nullable: true })
+  requestId!: string | null;
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt!: Date;
+}

@@ -1,0 +1,243 @@
+import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { AgentEntity } from './agent';
+import { OrganizationEntity } from './organization';
+import { WorkflowEntity } from './workflow';
+
+@Entity('job')
+@Check('job_status_check', "status IN ('queued', 'running', 'completed', 'failed', 'cancelled')")
+@Check('job_priority_check', 'priority BETWEEN 0 AND 10')
+@Check('job_retry_backoff_check', "retry_backoff IN ('fixed', 'exponential')")
+@Index('job_organization_idx', ['organizationId', 'id'])
+@Index('job_agent_idx', ['agentId', 'id'])
+@Index('job_workflow_idx', ['workflowId', 'id'])
+@Index('job_batch_idx', ['batchId', 'id'], { where: 'batch_id IS NOT NULL' })
+@Index('job_schedule_idx', ['scheduleId', 'id'], { where: 'schedule_id IS NOT NULL' })
+@Index('job_retry_idx', ['retryOf'], { where: 'retry_of IS NOT NULL' })
+@Index('job_queue_idx', { synchronize: false })
+@Index('job_running_key', ['agentId'], { unique: true, where: "status = 'running'" })
+@Index('job_started_idx', ['startedAt'], { where: "status = 'running'" })
+@Index('job_cancel_idx', ['cancelRequestedAt'], {
+  where: "cancel_requested_at IS NOT NULL AND status IN ('queued', 'running')",
+})
+export class JobEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'job_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('uuid')
+  @ForeignKey(() => WorkflowEntity, { name: 'job_workflow_fk', onDelete: 'CASCADE' })
+  workflowId!: string;
+  @Column('integer')
+  workflowRevision!: number;
+  @Column('uuid')
+  @ForeignKey(() => AgentEntity, { name: 'job_agent_fk', onDelete: 'CASCADE' })
+  agentId!: string;
+  @Column('uuid', { nullable: true })
+  scheduleId!: string | null;
+  @Column('uuid', { nullable: true })
+  batchId!: string | null;
+  @Column('integer', { nullable: true })
+  batchRow!: number | null;
+  @Column('uuid', { nullable: true })
+  @ForeignKey(() => JobEntity, { name: 'job_retry_fk', onDelete: 'SET NULL' })
+  retryOf!: string | null;
+  @Column('integer', { default: 1 })
+  attempt!: number;
+  @Column('text', { default: 'queued' })
+  status!: string;
+  @Column('integer', { default: 5 })
+  priority!: number;
+  @Column('jsonb', { default: {} })
+  variables!: Record<string, unknown>;
+  @Column('text', { array: true, default: [] })
+  vaultKeys!: string[];
+  @Column('integer', { default: 0 })
+  maxRetries!: number;
+  @Column('bigint', { default: 0 })
+  retryDelayMs!: number;
+  @Column('text', { default: 'fixed' })
+  retryBackoff!: string;
+  @Column('bigint', { default: 43200000 })
+  maxRuntimeMs!: number;
+  @Column('jsonb', { default: {} })
+  lineage!: Record<string, unknown>;
+  @Column('timestamptz', { default: () => 'now()' })
+  queuedAt!: Date;
+  @Column('timestamptz', { default: () => 'now()' })
+  notBefore!: Date;
+  @Column('timestamptz', { nullable: true })
+  dispatchedAt!: Date | null;
+  @Column('timestamptz', { nullable: true })
+  startedAt!: Date | null;
+  @Column('timestamptz', { nullable: true })
+  finishedAt!: Date | null;
+  @Column('timestamptz', { nullable: true })
+  lastHeartbeatAt!: Date | null;
+  @Column('timestamptz', { nullable: true })
+  lastProgressAt!: Date | null;
+  @Column('text', { nullable: true })
+  waitingReason!: string | null;
+  @Column('timestamptz', { nullable: true })
+  waitingSince!: Date | null;
+  @Column('timestamptz', { nullable: true })
+  cancelRequestedAt!: Date | null;
+  @Column('text', { nullable: true })
+  cancelReason!: string | null;
+  @Column('integer', { default: 0 })
+  cancelStep!: number;
+  @Column('uuid', { nullable: true })
+  commandId!: string | null;
+  @Column('bigint', { default: -1 })
+  webhookSeq!: number;
+  @Column('double precision', { nullable: true })
+  percent!: number | null;
+  @Column('text', { nullable: true })
+  currentStep!: string | null;
+  @Column('integer', { default: 0 })
+  claimsAttempted!: number;
+  @Column('integer', { default: 0 })
+  claimsEobUploaded!: number;
+  @Column('integer', { default: 0 })
+  claimsNoEobFound!: number;
+  @Column('integer', { default: 0 })
+  claimsFailed!: number;
+  @Column('double precision', { nullable: true })
+  totalCostUsd!: number | null;
+  @Column('text', { nullable: true })
+  error!: string | null;
+  @Column('text', { nullable: true })
+  errorCode!: string | null;
+  @Column('jsonb', { nullable: true })
+  result!: Record<string, unknown> | null;
+  @Column('text', { nullable: true })
+  screenshotKey!: string | null;
+  @Column('timestamptz', { nullable: true })
+  billedAt!: Date | null;
+  @Column('text', { nullable: true })
+  requestId!: string | null;
+  @Column('text', { nullable: true })
+  traceparent!: string | null;
+}
+
+@Entity('job_step')
+@Check('job_step_status_check', "status IN ('pending', 'running', 'passed', 'failed', 'skipped')")
+export class JobStepEntity {
+  @PrimaryColumn('uuid')
+  @ForeignKey(() => JobEntity, { name: 'job_step_job_fk', onDelete: 'CASCADE' })
+  jobId!: string;
+  @PrimaryColumn('integer')
+  stepOrder!: number;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'job_step_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('text', { nullable: true })
+  stepId!: string | null;
+  @Column('text', { nullable: true })
+  name!: string | null;
+  @Column('text')
+  status!: string;
+  @Column('bigint')
+  stateKey!: number;
+  @Column('timestamptz', { nullable: true })
+  startedAt!: Date | null;
+  @Column('timestamptz', { nullable: true })
+  finishedAt!: Date | null;
+  @Column('text', { nullable: true })
+  error!: string | null;
+  @Column('jsonb', { nullable: true })
+  metadata!: Record<string, unknown> | null;
+  @Column('bigint', { default: -1 })
+  metadataKey!: number;
+}
+
+@Entity('ai_usage')
+export class AiUsageEntity {
+  @PrimaryColumn('uuid')
+  @ForeignKey(() => JobEntity, { name: 'ai_usage_job_fk', onDelete: 'CASCADE' })
+  jobId!: string;
+  @PrimaryColumn('integer')
+  stepOrder!: number;
+  @PrimaryColumn('bigint')
+  seq!: number;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'ai_usage_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('text')
+  provider!: string;
+  @Column('text')
+  model!: string;
+  @Column('bigint', { default: 0 })
+  inputTokens!: number;
+  @Column('bigint', { default: 0 })
+  outputTokens!: number;
+  @Column('double precision', { default: 0 })
+  costUsd!: number;
+}
+
+@Entity('claim_outcome')
+@Check('claim_outcome_outcome_check', "outcome IN ('eob_uploaded', 'no_eob_found', 'failed')")
+export class ClaimOutcomeEntity {
+  @PrimaryColumn('uuid')
+  @ForeignKey(() => JobEntity, { name: 'claim_outcome_job_fk', onDelete: 'CASCADE' })
+  jobId!: string;
+  @PrimaryColumn('text')
+  claimId!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'claim_outcome_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('text', { nullable: true })
+  npi!: string | null;
+  @Column('text')
+  outcome!: string;
+  @Column('text', { nullable: true })
+  message!: string | null;
+  @Column('jsonb', { nullable: true })
+  metadata!: Record<string, unknown> | null;
+  @Column('timestamptz', { default: () => 'now()' })
+  firstAt!: Date;
+  @Column('timestamptz', { default: () => 'now()' })
+  updatedAt!: Date;
+}
+
+@Entity('job_log_seen')
+export class JobLogSeenEntity {
+  @PrimaryColumn('uuid')
+  @ForeignKey(() => JobEntity, { name: 'job_log_seen_job_fk', onDelete: 'CASCADE' })
+  jobId!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'job_log_seen_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('int8multirange', { default: () => "'{}'" })
+  seqs!: string;
+}
+
+@Entity('artifact')
+@Index('artifact_storage_key', ['storageKey'], { unique: true })
+@Index('artifact_job_idx', ['jobId', 'id'], { where: 'job_id IS NOT NULL' })
+@Index('artifact_agent_idx', ['agentId', 'id'])
+export class ArtifactEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'artifact_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('uuid')
+  @ForeignKey(() => AgentEntity, { name: 'artifact_agent_fk', onDelete: 'CASCADE' })
+  agentId!: string;
+  @Column('uuid', { nullable: true })
+  @ForeignKey(() => JobEntity, { name: 'artifact_job_fk', onDelete: 'CASCADE' })
+  jobId!: string | null;
+  @Column('text')
+  kind!: string;
+  @Column('text')
+  filename!: string;
+  @Column('text')
+  contentType!: string;
+  @Column('bigint')
+  size!: number;
+  @Column('text')
+  storageKey!: string;
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt!: Date;
+}

@@ -1,0 +1,44 @@
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { AgentEntity } from './agent';
+import { OrganizationEntity } from './organization';
+
+@Entity('timeline_head')
+export class TimelineHeadEntity {
+  @PrimaryColumn('uuid')
+  @ForeignKey(() => AgentEntity, { name: 'timeline_head_agent_fk', onDelete: 'CASCADE' })
+  agentId!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'timeline_head_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('bigint', { default: 0 })
+  lastSeq!: number;
+}
+
+@Entity('timeline_entry')
+@Index('timeline_entry_job_idx', ['jobId', 'seq'])
+export class TimelineEntryEntity {
+  @PrimaryColumn('uuid')
+  agentId!: string;
+  @PrimaryColumn('bigint')
+  seq!: number;
+  @PrimaryColumn('timestamptz', { default: () => 'now()' })
+  recordedAt!: Date;
+  @Column('uuid')
+  organizationId!: string;
+  @Column('text')
+  kind!: string;
+  @Column('text', { default: 'info' })
+  level!: string;
+  @Column('text')
+  message!: string;
+  @Column('text', { nullable: true })
+  source!: string | null;
+  @Column('uuid', { nullable: true })
+  jobId!: string | null;
+  @Column('bigint', { nullable: true })
+  logSeq!: number | null;
+  @Column('jsonb', { nullable: true })
+  data!: Record<string, unknown> | null;
+  @Column('timestamptz', { default: () => 'now()' })
+  at!: Date;
+}

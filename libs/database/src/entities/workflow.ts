@@ -1,0 +1,50 @@
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { OrganizationEntity } from './organization';
+
+@Entity('workflow')
+@Index('workflow_organization_idx', ['organizationId', 'id'])
+export class WorkflowEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'workflow_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('text')
+  name!: string;
+  @Column('text', { default: '' })
+  description!: string;
+  @Column('integer', { default: 1 })
+  revision!: number;
+  @Column('integer', { default: 1 })
+  version!: number;
+  @Column('timestamptz', { nullable: true })
+  archivedAt!: Date | null;
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt!: Date;
+  @Column('timestamptz', { default: () => 'now()' })
+  updatedAt!: Date;
+}
+
+@Entity('workflow_revision')
+export class WorkflowRevisionEntity {
+  @PrimaryColumn('uuid')
+  @ForeignKey(() => WorkflowEntity, { name: 'workflow_revision_workflow_fk', onDelete: 'CASCADE' })
+  workflowId!: string;
+  @PrimaryColumn('integer')
+  revision!: number;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'workflow_revision_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('text', { array: true, default: [] })
+  variables!: string[];
+  @Column('text', { default: '' })
+  script!: string;
+  @Column('jsonb', { default: [] })
+  steps!: unknown[];
+  @Column('integer', { nullable: true })
+  restoredFrom!: number | null;
+  @Column('text')
+  savedBy!: string;
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt!: Date;
+}
