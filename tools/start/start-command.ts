@@ -68,6 +68,8 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
         MASTER_KEYS: secrets.masterKeys,
         CRON_SECRET: secrets.cronSecret,
         SHUTDOWN_TIMEOUT_MS: '15000',
+        // Machines of this computer may be called; nothing else that is not public.
+        OUTBOUND_ALLOW: '127.0.0.0/8,::1,localhost',
         ...s3,
         ...withoutEmpty(env),
         ...first,

@@ -1,6 +1,7 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { BaseConfig } from './config/base-config';
 import { Clock, SystemClock } from './context/clock';
+import { Outbound } from './http/outbound';
 import { RateLimiter } from './http/rate-limiter';
 import { OpenStreams } from './http/streams';
 import { Metrics } from './operations/metrics';
@@ -33,9 +34,10 @@ export class HostModule {
         { provide: Readiness, useValue: readiness },
         { provide: OpenStreams, useValue: streams },
         { provide: Clock, useValue: clock ?? new SystemClock() },
+        { provide: Outbound, useFactory: () => new Outbound(configs[0].outboundAllow) },
         RateLimiter,
       ],
-      exports: [...byType.keys(), Clock, Metrics, Readiness, OpenStreams, RateLimiter],
+      exports: [...byType.keys(), Clock, Metrics, Readiness, OpenStreams, Outbound, RateLimiter],
     };
   }
 }

@@ -21,6 +21,7 @@ export { type App, type AppDefinition, createApp } from './create-app';
 export { CounterStore } from './http/counter-store';
 export { etagOf, requireMatch } from './http/etag';
 export { rawBodyOf } from './http/http-app';
+export { Outbound, type OutboundAnswer, OutboundFailed, OutboundRefused, type OutboundRequest } from './http/outbound';
 export { type Page, pageOf, paginate } from './http/pagination';
 export { type ErrorReader, registerErrorReader, toAppError } from './http/problem-filter';
 export { rateHeaders, RateLimiter, type RatePolicy, type RateState } from './http/rate-limiter';

@@ -121,4 +121,11 @@ export class BaseConfig {
     min: 1,
   })
   readonly rateLimitFailedLoginsPerMinute!: number;
+
+  @EnvList('OUTBOUND_ALLOW', {
+    description:
+      'Hosts, addresses and CIDRs that tunnels, providers and webhooks may be at beside public addresses, for example 10.20.0.0/16.',
+    default: [],
+  })
+  readonly outboundAllow!: string[];
 }

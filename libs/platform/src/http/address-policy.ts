@@ -1,0 +1,47 @@
+import ipaddr from 'ipaddr.js';
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
+
+/** Which addresses the service may call: public ones, and what the deployment names (hosts, addresses, CIDRs). */
+export class AddressPolicy {
+  private readonly hosts = new Set<string>();
+  private readonly ranges: [Address, number][] = [];
+
+  constructor(allow: readonly string[]) {
+    for (const entry of allow) {
+      if (ipaddr.isValidCIDR(entry)) this.ranges.push(ipaddr.parseCIDR(entry));
+      else if (ipaddr.isValid(entry)) this.ranges.push([ipaddr.parse(entry), entry.includes(':') ? 128 : 32]);
+      else if (entry.includes('/')) throw new Error(`OUTBOUND_ALLOW: ${entry} is neither a host nor a CIDR`);
+      else this.hosts.add(plainHost(entry));
+    }
+  }
+
+  isAddress(host: string): boolean {
+    return ipaddr.isValid(host);
+  }
+
+  /** Whether this address may be called, as itself or as one of the host's. */
+  allows(address: string, host?: string): boolean {
+    if (host !== undefined && this.hosts.has(plainHost(host))) return true;
+    if (!ipaddr.isValid(address)) return false;
+    // An IPv4 address in IPv6's clothes is the IPv4 address.
+    const plain = ipaddr.process(address);
+    return isPublic(plain) || this.ranges.some((range) => within(plain, range));
+  }
+}
+
+/** Everything that has a purpose of its own (private, loopback, link-local, mapped, tunnelled, documentation) is not. */
+function isPublic(address: Address): boolean {
+  if (address.range() !== 'unicast') return false;
+  return address.kind() === 'ipv4' || address.match(globalUnicast as [ipaddr.IPv4 & ipaddr.IPv6, number]);
+}
+
+function within(address: Address, [base, bits]: [Address, number]): boolean {
+  return address.kind() === base.kind() && address.match(base as ipaddr.IPv4 & ipaddr.IPv6, bits);
+}
+
+function plainHost(host: string): string {
+  return host.toLowerCase().replace(/\.$/, '');
+}

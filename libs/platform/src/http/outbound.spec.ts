@@ -1,0 +1,148 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Outbound, OutboundFailed, OutboundRefused } from './outbound';
+
+describe('outbound calls', () => {
+  let server: Server;
+  let port: number;
+  let requests: string[] = [];
+  const open = new Outbound(['127.0.0.0/8', '::1', 'localhost']);
+  const shut = new Outbound([]);
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      requests.push(`${request.method} ${request.url} ${request.socket.remotePort}`);
+      if (request.url === '/redirect') response.writeHead(302, { location: '/elsewhere' }).end();
+      else if (request.url === '/hang') return;
+      else if (request.url === '/large') response.end(Buffer.alloc(1024 * 1024 + 1));
+      else if (request.url === '/trickle') response.write('a');
+      else request.pipe(response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    port = (server.address() as AddressInfo).port;
+  });
+  afterAll(() => {
+    open.onApplicationShutdown();
+    server.closeAllConnections();
+    server.close();
+  });
+  beforeEach(() => (requests = []));
+
+  it('carry a body there and the answer back, on one connection for several', async () => {
+    const post = { url: `http://127.0.0.1:${port}/echo`, method: 'POST', body: '{"a":"ü"}' };
+    for (let i = 0; i < 3; i += 1) {
+      const { status, body } = await open.fetch(post);
+      expect([status, body.toString()]).toEqual([200, '{"a":"ü"}']);
+    }
+    expect(new Set(requests).size).toBe(1);
+  });
+
+  it.each([
+    ['loopback', '127.0.0.1'],
+    ['loopback as a decimal', '2130706433'],
+    ['loopback as hex', '0x7f.0.0.1'],
+    ['loopback as octal', '0177.0.0.1'],
+    ['loopback, shortened', '127.1'],
+    ['loopback in other digits', '①②⑦.0.0.1'],
+    ['nothing at all', '0.0.0.0'],
+    ['IPv6 loopback', '[::1]'],
+    ['IPv6 unspecified', '[::]'],
+    ['IPv4 mapped to IPv6', '[::ffff:127.0.0.1]'],
+    ['IPv4 mapped to IPv6, as hex', '[::ffff:7f00:1]'],
+    ['IPv4 compatible', '[::127.0.0.1]'],
+    ['IPv4 translated', '[::ffff:0:127.0.0.1]'],
+    ['NAT64', '[64:ff9b::10.0.0.1]'],
+    ['6to4', '[2002:7f00:1::]'],
+    ['teredo', '[2001:0:7f00:1::]'],
+    ['unique local', '[fd00:ec2::254]'],
+    ['link local', '[fe80::1]'],
+    ['site local', '[fec0::1]'],
+    ['documentation', '[2001:db8::1]'],
+    ['cloud metadata', '169.254.169.254'],
+    ['private', '10.0.0.1'],
+    ['private', '172.16.0.1'],
+    ['private', '192.168.1.1'],
+    ['carrier grade', '100.64.0.1'],
+    ['benchmarks', '198.18.0.1'],
+    ['multicast', '224.0.0.1'],
+    ['broadcast', '255.255.255.255'],
+    ['reserved', '240.0.0.1'],
+    ['a name that leads home', 'localhost'],
+  ])('never reach %s (%s)', async (_, host) => {
+    await expect(shut.fetch({ url: `http://${host}:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
+    await expect(shut.check(`http://${host}:${port}/`)).rejects.toBeInstanceOf(OutboundRefused);
+    expect(requests).toEqual([]);
+  });
+
+  it.each(['ftp://example.com/', 'file:///etc/passwd', 'gopher://example.com', 'http://', 'nonsense', 'javascript:1'])(
+    'refuse %s',
+    async (url) => {
+      await expect(shut.fetch({ url })).rejects.toBeInstanceOf(OutboundRefused);
+    },
+  );
+
+  it('refuse credentials in an address', async () => {
+    await expect(open.fetch({ url: `http://a:b@127.0.0.1:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
+  });
+
+  it('connect to the address that was checked, whatever the name says the next time', async () => {
+    let asked = 0;
+    const rebinding = new Outbound([], (_name, _options, answer) => {
+      asked += 1;
+      answer(null, [{ address: asked === 1 ? '93.184.216.34' : '127.0.0.1', family: 4 }]);
+    });
+    await rebinding.check('http://rebind.test/');
+    await expect(rebinding.fetch({ url: `http://rebind.test:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
+    expect(requests).toEqual([]);
+  });
+
+  it('never take a private address from among a name’s addresses', async () => {
+    const mixed = new Outbound(['192.0.2.0/24'], (_name, _options, answer) =>
+      answer(null, [
+        { address: '127.0.0.1', family: 4 },
+        { address: '192.0.2.1', family: 4 },
+      ]),
+    );
+    const call = mixed.fetch({ url: `http://mixed.test:${port}/`, timeoutMs: 300 });
+    await expect(call).rejects.toBeInstanceOf(OutboundFailed);
+    expect(requests).toEqual([]);
+  });
+
+  it('reach what the deployment opens, by host, address or range, and nothing beside it', async () => {
+    const byHost = new Outbound(['localhost']);
+    expect((await byHost.fetch({ url: `http://LOCALHOST:${port}/` })).status).toBe(200);
+    await expect(byHost.fetch({ url: `http://127.0.0.1:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
+    const byAddress = new Outbound(['127.0.0.1']);
+    expect((await byAddress.fetch({ url: `http://[::ffff:127.0.0.1]:${port}/` })).status).toBe(200);
+    await expect(byAddress.fetch({ url: `http://127.0.0.2:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
+    expect(() => new Outbound(['10.0.0.0/99'])).toThrow(/OUTBOUND_ALLOW/);
+    byHost.onApplicationShutdown();
+    byAddress.onApplicationShutdown();
+  });
+
+  it('do not follow redirects', async () => {
+    expect((await open.fetch({ url: `http://127.0.0.1:${port}/redirect` })).status).toBe(302);
+    expect(requests).toHaveLength(1);
+  });
+
+  it('end in time, whether nothing comes or a little', async () => {
+    for (const path of ['/hang', '/trickle']) {
+      const call = open.fetch({ url: `http://127.0.0.1:${port}${path}`, timeoutMs: 200 });
+      await expect(call).rejects.toThrow('no answer within 200 ms');
+    }
+  });
+
+  it('take no more than 1 MiB of an answer', async () => {
+    await expect(open.fetch({ url: `http://127.0.0.1:${port}/large` })).rejects.toThrow(/longer than/);
+  });
+
+  it('say that nobody answers, where nobody does', async () => {
+    await expect(open.fetch({ url: 'http://127.0.0.1:1/' })).rejects.toBeInstanceOf(OutboundFailed);
+  });
+
+  it('go again on a new connection when the kept one had been closed', async () => {
+    await open.fetch({ url: `http://127.0.0.1:${port}/` });
+    server.closeIdleConnections();
+    expect((await open.fetch({ url: `http://127.0.0.1:${port}/` })).status).toBe(200);
+  });
+});
