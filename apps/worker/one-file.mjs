@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+// The worker as one file, the Python module embedded: copied to any machine with Node and Python, it works.
+// `one-file.mjs [target]` writes to dist/worker/muster-worker.js unless told otherwise.
+import { readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const outfile = resolve(process.argv[2] ?? join(here, '../../dist/worker/muster-worker.js'));
+
+await build({
+  entryPoints: [join(here, 'src/main.ts')],
+  outfile,
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  format: 'cjs',
+  banner: { js: '#!/usr/bin/env node' },
+  define: { EMBEDDED_PYTHON_MODULE: JSON.stringify(await readFile(join(here, 'src/muster.py'), 'utf8')) },
+});
+process.stdout.write(`one-file: ${outfile}\n`);

@@ -1,0 +1,84 @@
+const kinds = [
+  'run',
+  'snippet',
+  'function',
+  'builder',
+  'script',
+  'imaging_images',
+  'imaging_composite',
+  'stop_job',
+  'start_recording',
+  'attach_recording',
+  'stop_recording',
+  'deploy_extension',
+  'repair',
+] as const;
+export type Kind = (typeof kinds)[number];
+
+export interface Command {
+  commandId: string;
+  kind: Kind;
+  agentId: string;
+  organizationId: string;
+  jobId: string | null;
+  /** Milliseconds since 1970. */
+  deadline: number | null;
+  env: Record<string, string>;
+  payload: Record<string, unknown>;
+}
+
+export interface Result {
+  status: 'success' | 'failed';
+  output?: unknown;
+  error?: string;
+  code?: string;
+  exitCode?: number;
+}
+
+/** Ids become file names here. */
+const id = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
+
+/** The command, or what is wrong with it. */
+export function readCommand(body: unknown, agentId: string): Command | string {
+  if (!isObject(body)) return 'a command is an object';
+  const { commandId, kind, deadline, organizationId } = body;
+  // Absent and null are the same here.
+  const [jobId, env, payload] = [body.jobId ?? null, body.env ?? {}, body.payload ?? {}];
+  if (typeof commandId !== 'string' || !id.test(commandId)) return 'commandId must be an id';
+  if (!kinds.includes(kind as Kind)) return 'kind is not one that this worker knows';
+  if (body.agentId !== agentId) return 'the command is for another agent';
+  if (jobId !== null && (typeof jobId !== 'string' || !id.test(jobId))) return 'jobId must be an id';
+  if (kind === 'run' && jobId === null) return 'a run needs its jobId';
+  if (!isObject(env)) return 'env must be an object';
+  if (!isObject(payload)) return 'payload must be an object';
+  const time = typeof deadline === 'string' ? Date.parse(deadline) : NaN;
+  return {
+    commandId,
+    kind: kind as Kind,
+    agentId,
+    organizationId: typeof organizationId === 'string' ? organizationId : '',
+    jobId,
+    deadline: Number.isNaN(time) ? null : time,
+    env: Object.fromEntries(
+      Object.entries(env)
+        .filter(
+          ([name, value]) =>
+            value !== null && value !== undefined && !name.includes('=') && !`${name}${String(value)}`.includes('\0'),
+        )
+        .map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+    ),
+    payload,
+  };
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+export function positiveOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : null;
+}

@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs, callbackBackoff, refusedKeyBackoff } from './backoff';
+import { textOf } from './command';
+import type { LocalLog } from './local-log';
+import { machineName, platformName, workerVersion } from './machine';
+import { messageOf, type Service } from './service';
+
+export interface Introduction {
+  organizationId: string;
+  signingSecret: string;
+  heartbeatMs: number;
+}
+
+export interface HandshakeOptions {
+  agentId: string;
+  bootId: string;
+  tunnel: string | null;
+  capabilities: string[];
+  log: LocalLog;
+}
+
+/** Introduces this start of the worker, for as long as it takes. */
+export async function shakeHands(
+  service: Service,
+  { agentId, bootId, tunnel, capabilities, log }: HandshakeOptions,
+  stopping: AbortSignal,
+): Promise<Introduction> {
+  const text = JSON.stringify({
+    agentId,
+    bootId,
+    hostname: machineName(),
+    ...(tunnel ? { tunnelHostname: tunnel } : {}),
+    workerVersion,
+    platform: platformName(),
+    capabilities,
+  });
+  for (let attempt = 1; ; attempt += 1) {
+    let limits = callbackBackoff;
+    let retryAfterMs = 0;
+    try {
+      const answer = await service.call({ method: 'POST', path: '/api/agents/handshake', text });
+      const { organizationId, signingSecret, heartbeatSeconds } = answer.body;
+      if (answer.status < 300 && textOf(signingSecret)) {
+        const seconds = Number(heartbeatSeconds) > 0 ? Number(heartbeatSeconds) : 15;
+        return {
+          organizationId: textOf(organizationId),
+          signingSecret: textOf(signingSecret),
+          heartbeatMs: seconds * 1000,
+        };
+      }
+      retryAfterMs = answer.retryAfterMs;
+      if ([401, 403].includes(answer.status)) {
+        limits = refusedKeyBackoff;
+        log('error', 'the service refuses SERVICE_API_KEY for this AGENT_ID', { status: answer.status, agentId });
+      } else {
+        log('error', 'the handshake was refused', { status: answer.status, code: answer.body.code });
+      }
+    } catch (error) {
+      stopping.throwIfAborted();
+      log('warn', 'the service cannot be reached', { why: messageOf(error) });
+    }
+    await sleep(backoffMs(attempt, limits, retryAfterMs), undefined, { signal: stopping });
+  }
+}

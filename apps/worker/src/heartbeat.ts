@@ -1,0 +1,105 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from './backoff';
+import type { LocalLog } from './local-log';
+import { machineIp, workerVersion, type MachineMetrics } from './machine';
+import { messageOf, verdictOf, type Service } from './service';
+
+export interface HeartbeatOptions {
+  service: Service;
+  agentId: string;
+  bootId: string;
+  tunnel: string | null;
+  everyMs: number;
+  metrics: MachineMetrics;
+  /** Jobs whose end the service has not heard, and whether anything runs. */
+  running: () => { jobIds: string[]; active: boolean };
+  onAnswered: () => void;
+  onPending: () => void;
+  onAbandon: (jobId: string) => void;
+  onSuperseded: (why: string) => void;
+  log: LocalLog;
+}
+
+const superseded = ['superseded', 'replaced', 'stale_boot', 'newer_boot'];
+
+/** Says that the worker lives and what it runs: regularly, and at once when that changes. */
+export class Heartbeat {
+  private changed = new AbortController();
+  private wasActive = false;
+
+  constructor(
+    private readonly options: HeartbeatOptions,
+    private readonly stopping: AbortSignal,
+  ) {}
+
+  soon(): void {
+    if (this.options.running().active) this.wasActive = true;
+    this.changed.abort();
+  }
+
+  async run(): Promise<void> {
+    const { everyMs, log } = this.options;
+    for (let failures = 0; !this.stopping.aborted;) {
+      this.changed = new AbortController();
+      let restMs = everyMs;
+      try {
+        await this.beat();
+        failures = 0;
+      } catch (error) {
+        if (this.stopping.aborted) return;
+        failures += 1;
+        if (failures === 1) log('warn', 'heartbeats fail', { why: messageOf(error) });
+        restMs = Math.min(everyMs, backoffMs(failures));
+      }
+      const signal = AbortSignal.any([this.stopping, this.changed.signal]);
+      await sleep(restMs, undefined, { signal }).catch(() => undefined);
+      // Several changes at once are one.
+      if (!this.stopping.aborted) await sleep(20);
+    }
+  }
+
+  private async beat(): Promise<void> {
+    const { service, agentId, bootId, tunnel, metrics, running } = this.options;
+    const { jobIds, active } = running();
+    const vmIp = machineIp();
+    const text = JSON.stringify({
+      agentId,
+      bootId,
+      ...(tunnel ? { tunnelHostname: tunnel } : {}),
+      vmState: 'running',
+      ...(vmIp ? { vmIp } : {}),
+      workerVersion,
+      healthy: true,
+      activity: active || this.wasActive,
+      runningJobIds: jobIds,
+      metrics: await metrics.read(),
+    });
+    this.wasActive = false;
+    const answer = await service.call({ method: 'POST', path: '/api/agent/heartbeat', text, timeoutMs: 10_000 });
+    const { status, pendingCommands, abandon } = answer.body;
+    if (answer.status === 409 || superseded.includes(String(status))) {
+      this.options.onSuperseded(`the service answered ${answer.status}, status ${String(status ?? 'unknown')}`);
+      return;
+    }
+    if (verdictOf(answer.status) !== 'delivered') throw new Error(`answered ${answer.status}`);
+    this.options.onAnswered();
+    for (const jobId of Array.isArray(abandon) ? abandon.map(String) : []) this.options.onAbandon(jobId);
+    if (Number(pendingCommands) > 0) this.options.onPending();
+  }
+}
+
+/** Tells when the service has not been reached for too long. By a clock that nobody sets. */
+export class Fence {
+  private last = performance.now();
+
+  constructor(private readonly limitMs: number) {}
+
+  renew(): void {
+    this.last = performance.now();
+  }
+
+  get isLost(): boolean {
+    return performance.now() - this.last > this.limitMs;
+  }
+}

@@ -1,0 +1,82 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { readCommand, type Command } from './command';
+import { verify } from './signature';
+
+const bodyBytes = 8 * 1024 * 1024;
+
+/** What became of a command that was offered. */
+export type Taking = 'taken' | 'known' | 'busy' | 'stopping';
+const statusOf: Record<Taking, number> = { taken: 202, known: 200, busy: 409, stopping: 503 };
+
+export interface ListenerOptions {
+  agentId: string;
+  /** Null until the handshake: nobody can be believed before. */
+  signingSecret: () => string | null;
+  take: (command: Command) => Taking;
+}
+
+export interface Listener {
+  address: AddressInfo;
+  close: () => void;
+}
+
+/** Hears pushed commands: POST /commands, signed by the service. */
+export async function listen(at: { host: string; port: number }, options: ListenerOptions): Promise<Listener> {
+  const server: Server = createServer((request, response) => {
+    void answer(request, response, options).catch(() => response.destroy());
+  });
+  server.requestTimeout = 30_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(at.port, at.host, resolve);
+  });
+  const close = (): void => {
+    server.close();
+    server.closeIdleConnections();
+  };
+  return { address: server.address() as AddressInfo, close };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, options: ListenerOptions): Promise<void> {
+  const say = (status: number, body: object): void => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  };
+  if (request.url?.split('?')[0] !== '/commands') return say(404, { error: 'not_found' });
+  if (request.method !== 'POST') return say(405, { error: 'method_not_allowed' });
+  const body = await readBody(request);
+  if (body === null) {
+    response.setHeader('connection', 'close');
+    return say(413, { error: 'payload_too_large' });
+  }
+  const secret = options.signingSecret();
+  if (secret === null) return say(503, { error: 'service_unavailable' });
+  const header = request.headers['x-service-signature'];
+  if (!verify(secret, Array.isArray(header) ? header.join(',') : header, body, Date.now())) {
+    return say(401, { error: 'unauthenticated' });
+  }
+  const command = readCommand(parse(body), options.agentId);
+  if (typeof command === 'string') return say(400, { error: 'invalid_payload', detail: command });
+  const taking = options.take(command);
+  say(statusOf[taking], { status: taking, commandId: command.commandId });
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+  if (Number(request.headers['content-length'] ?? 0) > bodyBytes) return null;
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    size += piece.length;
+    if (size > bodyBytes) return null;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8')) as unknown;
+  } catch {
+    return null;
+  }
+}

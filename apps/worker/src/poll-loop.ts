@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from './backoff';
+import { isObject, readCommand, type Command } from './command';
+import type { Taking } from './listener';
+import type { LocalLog } from './local-log';
+import { messageOf, verdictOf, type Service } from './service';
+
+const longPollSeconds = 25;
+const safetyNetMs = 30_000;
+const busyMs = 1_000;
+
+export interface PollOptions {
+  service: Service;
+  agentId: string;
+  /** Whether pushes reach us: then polling is only a net below them. */
+  isPushed: boolean;
+  take: (command: Command) => Taking;
+  /** A command that nobody can run here is answered, or it would be offered for ever. */
+  reject: (commandId: string, why: string) => void;
+  log: LocalLog;
+}
+
+/** Fetches commands from the service. */
+export class PollLoop {
+  private nudged = new AbortController();
+
+  constructor(
+    private readonly options: PollOptions,
+    private readonly stopping: AbortSignal,
+  ) {}
+
+  /** Commands wait: look now. */
+  nudge(): void {
+    this.nudged.abort();
+  }
+
+  async run(): Promise<void> {
+    const { isPushed, log } = this.options;
+    for (let failures = 0; !this.stopping.aborted;) {
+      this.nudged = new AbortController();
+      let restMs = isPushed ? safetyNetMs : 0;
+      try {
+        const stuck = await this.poll(isPushed ? 0 : longPollSeconds);
+        failures = 0;
+        // What was offered and couldn't be taken is offered again at once.
+        if (stuck) restMs = Math.max(restMs && busyMs, busyMs);
+      } catch (error) {
+        if (this.stopping.aborted) return;
+        failures += 1;
+        if (failures === 1) log('warn', 'polling for commands fails', { why: messageOf(error) });
+        restMs = backoffMs(failures);
+      }
+      if (restMs) await this.rest(restMs, failures > 0);
+    }
+  }
+
+  /** Answers whether something could not be taken. */
+  private async poll(wait: number): Promise<boolean> {
+    const { service, agentId, take, reject, log } = this.options;
+    const path = `/api/agents/${agentId}/commands`;
+    const timeoutMs = (wait + 15) * 1000;
+    const { status, body } = await service.call({ method: 'GET', path: `${path}?wait=${wait}`, timeoutMs });
+    if (verdictOf(status) !== 'delivered') throw new Error(`answered ${status}`);
+    let stuck = false;
+    for (const offered of Array.isArray(body.commands) ? (body.commands as unknown[]) : []) {
+      const command = readCommand(offered, agentId);
+      if (typeof command === 'string') {
+        log('error', 'a command is wrong', { why: command });
+        stuck = true;
+        const ours = isObject(offered) && offered.agentId === agentId;
+        if (ours && typeof offered.commandId === 'string') reject(offered.commandId, command);
+        continue;
+      }
+      const taking = take(command);
+      if (taking === 'busy' || taking === 'stopping') {
+        stuck = true;
+        continue;
+      }
+      const ack = await service.call({ method: 'POST', path: `${path}/${command.commandId}/ack`, text: '{}' });
+      if (verdictOf(ack.status) !== 'delivered') stuck = true;
+    }
+    return stuck;
+  }
+
+  private async rest(ms: number, deaf: boolean): Promise<void> {
+    const signal = deaf ? this.stopping : AbortSignal.any([this.stopping, this.nudged.signal]);
+    await sleep(ms, undefined, { signal }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,120 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface Process {
+  pid: number;
+  parent: number;
+  group: number;
+  session: number;
+  /** In clock ticks since the machine's start: tells a process from a later one with the same pid. */
+  startTime: string;
+}
+
+/** What a run's processes are known by, wherever they have gone. */
+export interface Marker {
+  runId: string;
+  root: { pid: number; startTime: string } | null;
+}
+
+/** One row of /proc/<pid>/stat; zombies are dead. */
+export function readProcess(pid: number): Process | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The name, in brackets, may hold anything.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (['Z', 'X', 'x'].includes(fields[0]!)) return null;
+    const [parent, group, session] = fields.slice(1, 4).map(Number);
+    return { pid, parent: parent!, group: group!, session: session!, startTime: fields[19]! };
+  } catch {
+    return null;
+  }
+}
+
+export function isAlive({ pid, startTime }: { pid: number; startTime: string }): boolean {
+  return readProcess(pid)?.startTime === startTime;
+}
+
+export function readEnvironment(pid: number): Record<string, string> {
+  try {
+    const text = readFileSync(`/proc/${pid}/environ`, 'utf8');
+    return Object.fromEntries(
+      text.split('\0').flatMap((entry) => {
+        const at = entry.indexOf('=');
+        return at > 0 ? [[entry.slice(0, at), entry.slice(at + 1)]] : [];
+      }),
+    );
+  } catch {
+    return {};
+  }
+}
+
+/** Everything of the run: by its mark in the environment, by descent, by process group and session. */
+export function findProcesses({ runId, root }: Marker): Process[] {
+  const all = allProcesses();
+  const rootLives = root !== null && all.some(({ pid, startTime }) => pid === root.pid && startTime === root.startTime);
+  const mark = `MUSTER_RUN_ID=${runId}`;
+  const found = new Map<number, Process>();
+  for (const process of all) {
+    const inGroup = rootLives && (process.group === root.pid || process.session === root.pid);
+    if (inGroup || readMarks(process.pid).includes(mark)) found.set(process.pid, process);
+  }
+  for (let grown = found.size > 0; grown;) {
+    const more = all.filter(({ pid, parent }) => found.has(parent) && !found.has(pid));
+    for (const process of more) found.set(process.pid, process);
+    grown = more.length > 0;
+  }
+  found.delete(process.pid);
+  return [...found.values()];
+}
+
+/**
+ * TERM to everything of the run, KILL after the grace, until nothing is left. Answers how many could not be killed:
+ * zero, but for processes that the kernel itself holds.
+ */
+export async function killProcesses(marker: Marker, graceMs: number): Promise<number> {
+  const termUntil = Date.now() + graceMs;
+  const giveUpAt = termUntil + 30_000;
+  const termed = new Set<number>();
+  for (;;) {
+    const left = findProcesses(marker);
+    if (!left.length) return 0;
+    const now = Date.now();
+    if (now > giveUpAt) return left.length;
+    for (const { pid } of left) {
+      if (now >= termUntil) signal(pid, 'SIGKILL');
+      else if (!termed.has(pid)) {
+        termed.add(pid);
+        signal(pid, 'SIGTERM');
+        // One that is stopped would not see it.
+        signal(pid, 'SIGCONT');
+      }
+    }
+    await sleep(Math.min(40, Math.max(5, termUntil - now)));
+  }
+}
+
+export function signalProcesses(marker: Marker, name: 'SIGSTOP' | 'SIGCONT'): void {
+  for (const { pid } of findProcesses(marker)) signal(pid, name);
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has just ended.
+  }
+}
+
+function allProcesses(): Process[] {
+  const names = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return names.map((name) => readProcess(Number(name))).filter((process) => process !== null);
+}
+
+function readMarks(pid: number): string[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/environ`, 'latin1');
+    return text.includes('MUSTER_RUN_ID=') ? text.split('\0') : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,154 @@
+const mark = '[redacted]';
+/** Shorter values are words of everyday output; hiding them would hide everything. */
+const shortestSecret = 3;
+/** Shorter ones are found only in one piece: across line breaks they would be found everywhere. */
+const shortestAcrossLines = 6;
+
+export interface Span {
+  start: number;
+  end: number;
+}
+
+export interface Findings {
+  spans: Span[];
+  /** From here on the bytes may be the beginning of a secret whose rest has not come yet. */
+  heldFrom: number;
+  /** How much of a secret that beginning would be. */
+  heldLength: number;
+}
+
+/**
+ * Finds secrets in output: as they are, in JSON, percent-encoded, in base64 at any alignment, each line of one that has
+ * several, and all of that with line breaks anywhere within. Works on bytes (latin1: one character each), so that what
+ * it says of positions holds for the file that the output is in.
+ */
+export class Redactor {
+  private readonly patterns: string[];
+  private readonly expression: RegExp | null;
+
+  constructor(secrets: Iterable<string>) {
+    this.patterns = [...new Set([...secrets].flatMap(formsOf).map(bytesOf).map(withoutBreaks))]
+      .filter((pattern) => pattern.length >= shortestSecret)
+      .sort((a, b) => b.length - a.length);
+    this.expression = this.patterns.length ? new RegExp(this.patterns.map(escape).join('|'), 'g') : null;
+  }
+
+  text(value: string): string {
+    if (!this.expression) return value;
+    const raw = bytesOf(value);
+    const { spans } = this.find(raw);
+    return spans.length ? readable(this.cover(raw, spans, 0, raw.length)) : value;
+  }
+
+  /** All strings of a JSON value, keys too. */
+  deep<T>(value: T): T {
+    if (typeof value === 'string') return this.text(value) as T;
+    if (Array.isArray(value)) return value.map((item: unknown) => this.deep(item)) as T;
+    if (typeof value !== 'object' || value === null) {
+      // A number can be a secret too, a PIN for one.
+      const text = typeof value === 'number' ? String(value) : '';
+      return text && this.text(text) !== text ? (mark as T) : value;
+    }
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [this.text(key), this.deep(item)])) as T;
+  }
+
+  find(raw: string): Findings {
+    if (!this.expression) return { spans: [], heldFrom: raw.length, heldLength: 0 };
+    const { compact, rawIndex } = compactOf(raw);
+    const spans: Span[] = [];
+    for (const match of compact.matchAll(this.expression)) {
+      const start = rawIndex(match.index);
+      const end = rawIndex(match.index + match[0].length - 1) + 1;
+      const inOnePiece = end - start === match[0].length;
+      if (inOnePiece || match[0].length >= shortestAcrossLines) spans.push({ start, end });
+    }
+    const held = this.beginningAtTheEnd(compact);
+    const heldFrom = held ? rawIndex(compact.length - held) : raw.length;
+    const cut = spans.find(({ end }) => end > heldFrom);
+    return { spans, heldFrom: cut ? Math.min(cut.start, heldFrom) : heldFrom, heldLength: held };
+  }
+
+  /** The text from `start` to `end` with the spans covered. */
+  cover(raw: string, spans: Span[], start: number, end: number): string {
+    let text = '';
+    let at = start;
+    for (const span of spans) {
+      if (span.end <= start || span.start >= end) continue;
+      text += raw.slice(at, Math.max(at, span.start)) + mark;
+      at = span.end;
+    }
+    return text + raw.slice(at, end);
+  }
+
+  private beginningAtTheEnd(compact: string): number {
+    let longest = 0;
+    for (const pattern of this.patterns) {
+      for (let length = Math.min(pattern.length - 1, compact.length); length > longest; length -= 1) {
+        if (compact.endsWith(pattern.slice(0, length))) longest = length;
+      }
+    }
+    return longest;
+  }
+}
+
+export function readable(latin1: string): string {
+  return Buffer.from(latin1, 'latin1').toString('utf8');
+}
+
+function formsOf(secret: string): string[] {
+  const lines = secret.split(/\r?\n/).map((line) => line.trim());
+  return [
+    secret,
+    secret.trim(),
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(Buffer.from(secret).toString()),
+    ...(lines.length > 1 ? lines.filter((line) => line.length >= 8) : []),
+    ...base64FormsOf(Buffer.from(secret)),
+  ];
+}
+
+/** What of a secret's base64 is the same whatever stands before and after it. */
+function base64FormsOf(secret: Buffer): string[] {
+  if (secret.length < 4) return [];
+  const forms = [0, 1, 2].map((before) => {
+    const text = Buffer.concat([Buffer.alloc(before), secret]).toString('base64');
+    return text.slice([0, 2, 3][before], Math.floor(((before + secret.length) * 8) / 6));
+  });
+  return [...forms, ...forms.map((form) => form.replaceAll('+', '-').replaceAll('/', '_'))].filter(
+    (form) => form.length >= 5,
+  );
+}
+
+function bytesOf(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1');
+}
+
+function withoutBreaks(text: string): string {
+  return text.replace(/[\r\n]/g, '');
+}
+
+/** The text without line breaks, and where each of its characters was. */
+function compactOf(raw: string): { compact: string; rawIndex: (index: number) => number } {
+  const breaks: number[] = [];
+  for (let at = 0; at < raw.length; at += 1) {
+    const code = raw.charCodeAt(at);
+    // Their positions in the compact text: never decreasing, so it can be searched by halves.
+    if (code === 10 || code === 13) breaks.push(at - breaks.length);
+  }
+  if (!breaks.length) return { compact: raw, rawIndex: (index) => index };
+  const rawIndex = (index: number): number => {
+    let low = 0;
+    let high = breaks.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (breaks[middle]! <= index) low = middle + 1;
+      else high = middle;
+    }
+    return index + low;
+  };
+  return { compact: withoutBreaks(raw), rawIndex };
+}
+
+function escape(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
+}

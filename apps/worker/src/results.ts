@@ -1,0 +1,74 @@
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Result } from './command';
+import { readJson, writeWhole } from './files';
+import type { LocalLog } from './local-log';
+import { verdictOf, type Service } from './service';
+
+/** Results of commands, one file each until the service has them. */
+export class Results {
+  private readonly folder: string;
+  private readonly sending = new Map<string, Promise<void>>();
+  private service: Service | null = null;
+
+  constructor(
+    folder: string,
+    private readonly agentId: string,
+    private readonly signal: AbortSignal,
+    private readonly log: LocalLog,
+  ) {
+    this.folder = join(folder, 'results');
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+  }
+
+  has(commandId: string): boolean {
+    return existsSync(this.pathOf(commandId));
+  }
+
+  put(commandId: string, result: Result): void {
+    writeWhole(this.pathOf(commandId), JSON.stringify(result));
+    this.send(commandId);
+  }
+
+  /** From now on results are sent, the earlier ones first. */
+  start(service: Service): void {
+    this.service = service;
+    const names = readdirSync(this.folder).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+    for (const name of names) this.send(name.slice(0, -'.json'.length));
+  }
+
+  /** Resolves when the result has arrived or was refused. */
+  async settled(commandId: string): Promise<void> {
+    await this.sending.get(commandId);
+  }
+
+  async allSettled(): Promise<void> {
+    await Promise.all(this.sending.values());
+  }
+
+  private send(commandId: string): void {
+    if (!this.service || this.sending.has(commandId)) return;
+    const done = this.deliver(this.service, commandId)
+      .catch(() => undefined)
+      .finally(() => this.sending.delete(commandId));
+    this.sending.set(commandId, done);
+  }
+
+  private async deliver(service: Service, commandId: string): Promise<void> {
+    const result = readJson<Result>(this.pathOf(commandId));
+    const call = {
+      method: 'POST' as const,
+      path: `/api/agents/${this.agentId}/commands/${commandId}/result`,
+      text: JSON.stringify(result),
+    };
+    const answer = await service.insist(() => call, this.signal);
+    if (verdictOf(answer.status) === 'refused') {
+      this.log('error', 'a result was refused and is dropped', { commandId, status: answer.status });
+    }
+    rmSync(this.pathOf(commandId), { force: true });
+  }
+
+  private pathOf(commandId: string): string {
+    return join(this.folder, `${commandId}.json`);
+  }
+}

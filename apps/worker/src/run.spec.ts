@@ -1,0 +1,112 @@
+import { FakeService } from './fake-service.harness';
+import { commandOf, runOf, WorkerHarness } from './worker-process.harness';
+
+describe('A run', () => {
+  let service: FakeService;
+  let worker: WorkerHarness;
+
+  beforeEach(async () => {
+    service = await FakeService.start();
+    worker = new WorkerHarness(service);
+    await worker.start();
+  });
+
+  afterEach(async () => {
+    await worker.remove();
+    await service.stop();
+    expect(service.faults).toEqual([]);
+  });
+
+  it('says first that it runs, reports steps, logs, claims, usage and uploads, and last its end', async () => {
+    const run = runOf(
+      `
+import muster, os, sys
+print("portal is " + os.environ["PORTAL"], flush=True)
+with muster.step("log in", metadata={"page": 1}):
+    muster.ai_usage("anthropic", "opus", 10, 20, 0.5)
+    muster.ai_usage("anthropic", "opus", 1, 2, 0.25)
+muster.ai_usage("anthropic", "haiku", 1, 1, 0.1)
+try:
+    with muster.step("read claims"):
+        raise ValueError("no such claim")
+except ValueError:
+    pass
+for number in range(130):
+    muster.claim("claim-%d" % number, "eob_uploaded", npi="123")
+muster.log("warning", "from the module")
+with open("shot.png", "wb") as file:
+    file.write(b"png")
+muster.screenshot("shot.png")
+os.remove("shot.png")
+muster.progress(50, "half")
+muster.result({"seen": muster.variables})
+muster.run_summary(batch_id="b1", claims=[{"claim_id": "c", "outcome": "failed", "processing_seconds": 3}], stop_events=[])
+print("to stderr", file=sys.stderr)
+`,
+      { variables: { PORTAL: 'x' } },
+      { PORTAL: 'x' },
+    );
+    const { jobId } = run;
+    expect(await service.push(run)).toBe(202);
+    expect(await service.push(run)).toBe(200);
+    const terminal = await service.until('the end', () => service.terminal(jobId));
+
+    expect(terminal).toMatchObject({ status: 'completed', result: { seen: { PORTAL: 'x' } } });
+    expect(service.uploads.get(terminal.screenshotKey)?.toString()).toBe('png');
+    expect(service.webhooks(jobId)[0]).toEqual({ jobId, status: 'running', seq: 1 });
+    const callbacks = service.heard.filter((h) => h.text.includes(jobId) && !h.path.includes('heartbeat'));
+    expect(callbacks[0]!.body.status).toBe('running');
+    expect(callbacks.at(-1)!.body).toEqual(terminal);
+
+    const steps = service.steps(jobId);
+    expect(steps.map(({ stepOrder, name, status }) => [stepOrder, name, status])).toEqual([
+      [1, 'log in', 'running'],
+      [1, 'log in', 'running'],
+      [1, 'log in', 'running'],
+      [1, 'log in', 'passed'],
+      [2, 'AI usage', 'passed'],
+      [3, 'read claims', 'running'],
+      [3, 'read claims', 'failed'],
+    ]);
+    expect(steps[6].error).toBe('ValueError: no such claim');
+    expect(steps.filter(({ usage }) => usage).map(({ usage }) => usage.costUsd)).toEqual([0.5, 0.25, 0.1]);
+    expect(new Set([...steps, ...service.webhooks(jobId)].map(({ seq }) => seq)).size).toBe(
+      steps.length + service.webhooks(jobId).length,
+    );
+    const claims = service.accepted(`/api/jobs/${jobId}/claim-results`).map((h) => h.body.claimResults.length);
+    expect(claims).toEqual([100, 30]);
+    const logs = service.logs(jobId);
+    expect(logs.map(({ seq }) => seq)).toEqual([1, 2, 3]);
+    expect(logs.map(({ level, message }) => `${level} ${message}`).sort()).toEqual([
+      'error to stderr',
+      'info portal is x',
+      'warn from the module',
+    ]);
+    expect(service.accepted('/api/pilot/run-summary')[0]!.body).toEqual({
+      batchSummary: { jobId, batchId: 'b1' },
+      claimResults: [{ claimId: 'c', outcome: 'failed', processingSeconds: 3 }],
+      stopEvents: [],
+    });
+  });
+
+  it('that exits with a code fails with it and the last lines of stderr', async () => {
+    const run = runOf('import sys\nfor n in range(30): print("line", n, file=sys.stderr)\nsys.exit(7)');
+    await service.push(run);
+    const { status, error } = await service.until('the end', () => service.terminal(run.jobId));
+    expect(status).toBe('failed');
+    expect(error).toBe(['exit code 7', ...Array.from({ length: 20 }, (_, n) => `line ${n + 10}`)].join('\n'));
+  });
+
+  it('is alone: a second one is refused meanwhile, a snippet is not', async () => {
+    const run = runOf('import os, time\nwhile not os.path.exists("go"): time.sleep(0.01)');
+    await service.push(run);
+    expect(await service.push(runOf('pass'))).toBe(409);
+    const snippet = commandOf('snippet', {
+      code: `print("__CW_SCOPE_START__{}__CW_SCOPE_END__")\nopen(${JSON.stringify(`${worker.folder}/runs/${run.jobId}/go`)}, "w")`,
+    });
+    expect(await service.push(snippet)).toBe(202);
+    const result = await service.until('the result', () => service.result(snippet.commandId));
+    expect(result).toEqual({ status: 'success', output: '__CW_SCOPE_START__{}__CW_SCOPE_END__\n', exitCode: 0 });
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
+  });
+});

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs, readRetryAfter } from './backoff';
+
+export interface Answer {
+  status: number;
+  body: Record<string, unknown>;
+  retryAfterMs: number;
+}
+
+export interface Call {
+  method: 'GET' | 'POST';
+  path: string;
+  /** The exact text that goes out: signatures are over it. */
+  text?: string;
+  headers?: Record<string, string>;
+  timeoutMs?: number;
+}
+
+/** delivered; refused: this will never be taken; later: again, because the next attempt may well be taken. */
+export type Verdict = 'delivered' | 'refused' | 'later';
+
+export function verdictOf(status: number): Verdict {
+  if (status >= 200 && status < 300) return 'delivered';
+  const passing = [401, 403, 408, 425, 429];
+  return status >= 400 && status < 500 && !passing.includes(status) ? 'refused' : 'later';
+}
+
+/** The service over HTTP. An answer of any status is an answer; no answer throws. */
+export class Service {
+  constructor(
+    readonly baseUrl: string,
+    private readonly apiKey: string,
+    private readonly ended: AbortSignal,
+  ) {}
+
+  async call({ method, path, text, headers, timeoutMs = 30_000 }: Call): Promise<Answer> {
+    const response = await fetch(this.baseUrl + path, {
+      method,
+      headers: {
+        'x-api-key': this.apiKey,
+        accept: 'application/json',
+        ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: text,
+      redirect: 'error',
+      signal: AbortSignal.any([this.ended, AbortSignal.timeout(timeoutMs)]),
+    });
+    const body = await response.text();
+    return {
+      status: response.status,
+      body: parseObject(body),
+      retryAfterMs: readRetryAfter(response.headers.get('retry-after'), Date.now()),
+    };
+  }
+
+  /** Asks until there is an answer that another attempt wouldn't change. Throws when `ended` or `signal` is aborted. */
+  async insist(call: () => Call, signal?: AbortSignal, onFailure?: (why: string) => void): Promise<Answer> {
+    const stop = signal ? AbortSignal.any([signal, this.ended]) : this.ended;
+    for (let attempt = 1; ; attempt += 1) {
+      stop.throwIfAborted();
+      let retryAfterMs = 0;
+      try {
+        const answer = await this.call(call());
+        if (verdictOf(answer.status) !== 'later') return answer;
+        retryAfterMs = answer.retryAfterMs;
+        onFailure?.(`answered ${answer.status}`);
+      } catch (error) {
+        stop.throwIfAborted();
+        onFailure?.(messageOf(error));
+      }
+      await sleep(backoffMs(attempt, undefined, retryAfterMs), undefined, { signal: stop });
+    }
+  }
+}
+
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // fetch hides the reason in its cause.
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

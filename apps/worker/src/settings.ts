@@ -1,0 +1,82 @@
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+export interface Settings {
+  baseUrl: string;
+  apiKey: string;
+  agentId: string;
+  folder: string;
+  /** Where pushes are heard; null: nowhere. */
+  listen: { host: string; port: number } | null;
+  /** What the service is told: a URL or host name, `auto` (the listener, when it is on loopback), or nothing. */
+  tunnel: string | 'auto' | null;
+  python: string;
+  leaseFile: string | null;
+  fenceMs: number;
+  spoolLimitBytes: number;
+  /** What of our own environment a script gets. */
+  scriptBase: Record<string, string>;
+}
+
+type Variables = Record<string, string | undefined>;
+
+// The one place that reads the environment.
+// eslint-disable-next-line no-restricted-syntax
+export function readSettings(env: Variables = process.env): Settings {
+  const faults: string[] = [];
+  const required = (name: string): string => {
+    const value = env[name]?.trim();
+    if (!value) faults.push(`${name} is missing`);
+    return value ?? '';
+  };
+  const positive = (name: string, fallback: number): number => {
+    const value = env[name]?.trim();
+    if (!value) return fallback;
+    if (!/^\d+$/.test(value) || Number(value) < 1) faults.push(`${name} must be a whole number of at least 1`);
+    return Number(value);
+  };
+
+  const baseUrl = required('SERVICE_BASE_URL').replace(/\/+$/, '');
+  if (baseUrl && !isHttpUrl(baseUrl)) faults.push('SERVICE_BASE_URL must be an http or https URL');
+  const agentId = required('AGENT_ID');
+  if (agentId && !/^[\w-]{1,100}$/.test(agentId)) faults.push('AGENT_ID must be an id');
+
+  const settings: Settings = {
+    baseUrl,
+    apiKey: required('SERVICE_API_KEY'),
+    agentId,
+    folder: resolve(env.MUSTER_WORKER_DIR?.trim() || join(homedir(), '.muster-worker')),
+    listen: readListen(env.MUSTER_WORKER_LISTEN?.trim() || '127.0.0.1:0', faults),
+    tunnel: readTunnel(env.MUSTER_TUNNEL_HOSTNAME?.trim()),
+    python: env.PYTHON?.trim() || 'python3',
+    leaseFile: env.MUSTER_LEASE_FILE?.trim() || null,
+    fenceMs: positive('MUSTER_FENCE_MS', 15 * 60_000),
+    spoolLimitBytes: positive('MUSTER_SPOOL_LIMIT_BYTES', 256 * 1024 * 1024),
+    scriptBase: pick(env, ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE']),
+  };
+  if (faults.length) throw new Error(`the worker's environment is wrong: ${faults.join('; ')}`);
+  return settings;
+}
+
+function readListen(text: string, faults: string[]): Settings['listen'] {
+  if (text === 'off') return null;
+  const match = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(text);
+  if (!match || Number(match[2]) > 65_535) {
+    faults.push('MUSTER_WORKER_LISTEN must be host:port or off');
+    return null;
+  }
+  return { host: match[1]!.replace(/^\[|\]$/g, ''), port: Number(match[2]) };
+}
+
+function readTunnel(text: string | undefined): Settings['tunnel'] {
+  if (!text) return 'auto';
+  return text === 'off' ? null : text;
+}
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
+}
+
+function pick(env: Variables, names: string[]): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+}

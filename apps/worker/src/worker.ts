@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Desk } from './desk';
+import { takeFolder } from './folder-lock';
+import { shakeHands } from './handshake';
+import { Fence, Heartbeat } from './heartbeat';
+import { Journal } from './journal';
+import { listen, type Listener } from './listener';
+import type { LocalLog } from './local-log';
+import { MachineMetrics } from './machine';
+import { PollLoop } from './poll-loop';
+import { Results } from './results';
+import type { Ending, RunContext } from './run';
+import { Runs } from './runs';
+import { Service } from './service';
+import type { Settings } from './settings';
+import { tunnelOf } from './tunnel';
+
+/** How the worker ends: with an exit code, or to begin again at once. */
+export type Outcome = { exitCode: number } | 'restart';
+
+const lastDeliveryMs = 10_000;
+const leaseMs = 60_000;
+const capabilities = ['run', 'snippet', 'function', 'builder', 'script', 'imaging', 'stop_job', 'repair'];
+const failedWith = (error: string): Ending => ({ status: 'failed', error, graceMs: 3_000 });
+
+/** One start of the worker: from the handshake to its end. */
+export class Worker {
+  private readonly bootId = randomUUID();
+  /** First: no more commands, no more heartbeats. */
+  private readonly stopping = new AbortController();
+  /** Then: no more requests at all. */
+  private readonly ended = new AbortController();
+  private readonly context: RunContext;
+  private readonly journal: Journal;
+  private readonly results: Results;
+  private readonly runs: Runs;
+  private readonly desk: Desk;
+  private readonly fence: Fence;
+  private readonly began = Date.now();
+  private heartbeat: Heartbeat | null = null;
+  private polling: PollLoop | null = null;
+  private end: { outcome: Outcome; ending: Ending | null } = { outcome: 'restart', ending: null };
+
+  constructor(
+    private readonly settings: Settings,
+    private readonly log: LocalLog,
+  ) {
+    const { folder, agentId, baseUrl, scriptBase, python, spoolLimitBytes, fenceMs } = settings;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    takeFolder(folder);
+    const apiKey = keyOf(settings);
+    const service = new Service(baseUrl, apiKey, this.ended.signal);
+    const facts = { baseUrl, apiKey, agentId, organizationId: '', signingSecret: '', scriptBase };
+    this.context = { facts, python, spoolLimitBytes, service, log };
+    this.fence = new Fence(fenceMs);
+    this.journal = new Journal(folder);
+    this.results = new Results(folder, agentId, this.ended.signal, log);
+    const onChange = (): void => this.heartbeat?.soon();
+    this.runs = new Runs(folder, this.journal, this.context, onChange);
+    this.desk = new Desk({
+      folder,
+      journal: this.journal,
+      runs: this.runs,
+      results: this.results,
+      context: { facts, python, stopping: this.stopping.signal },
+      onChange,
+      onNewKey: (commandId) => void this.restart(commandId),
+      log,
+    });
+  }
+
+  /** What must not show in the local log. */
+  secrets(): string[] {
+    const { apiKey, signingSecret } = this.context.facts;
+    return [apiKey, signingSecret];
+  }
+
+  async run(): Promise<Outcome> {
+    const guard = setInterval(() => this.guard(), Math.min(1_000, this.settings.fenceMs / 4));
+    this.runs.recover();
+    await this.desk.recover();
+    const listener = await this.openListener();
+    try {
+      await this.work(listener && tunnelOf(this.settings.tunnel, listener.address));
+    } catch (error) {
+      if (!this.stopping.signal.aborted) throw error;
+    } finally {
+      clearInterval(guard);
+      listener?.close();
+    }
+    await this.wind();
+    this.ended.abort();
+    this.journal.close();
+    return this.end.outcome;
+  }
+
+  /** The first reason counts. `ending` is what becomes of a run; without one it lives on for the next worker. */
+  stop(why: string, outcome: Outcome = { exitCode: 0 }, ending: Ending | null = failedWith('the worker was stopped')) {
+    if (this.stopping.signal.aborted) return;
+    this.log('info', 'the worker ends', { why });
+    this.end = { outcome, ending };
+    this.desk.close();
+    this.stopping.abort();
+  }
+
+  private async work(tunnel: string | null): Promise<void> {
+    const { service, facts } = this.context;
+    const { agentId } = facts;
+    const { log } = this;
+    const introduction = { agentId, bootId: this.bootId, tunnel, capabilities, log };
+    const { organizationId, signingSecret, heartbeatMs } = await shakeHands(
+      service,
+      introduction,
+      this.stopping.signal,
+    );
+    Object.assign(facts, { organizationId, signingSecret });
+    this.fence.renew();
+    log('info', 'the service knows this worker', { agentId, organizationId, bootId: this.bootId, tunnel });
+
+    this.results.start(service);
+    this.runs.startDelivering();
+    this.polling = new PollLoop(
+      {
+        service,
+        agentId,
+        isPushed: tunnel !== null,
+        take: (command) => this.desk.take(command),
+        reject: (commandId, why) => this.desk.reject(commandId, why),
+        log,
+      },
+      this.stopping.signal,
+    );
+    this.heartbeat = new Heartbeat(
+      {
+        service,
+        agentId,
+        bootId: this.bootId,
+        tunnel,
+        everyMs: heartbeatMs,
+        metrics: new MachineMetrics(this.settings.folder),
+        running: () => ({ jobIds: this.runs.jobIds(), active: this.runs.isBusy || this.desk.isWorking }),
+        onAnswered: () => this.fence.renew(),
+        onPending: () => this.polling?.nudge(),
+        onAbandon: (jobId) => void this.runs.abandon(jobId),
+        onSuperseded: (why) =>
+          this.stop(
+            `another worker runs as this agent: ${why}`,
+            { exitCode: 3 },
+            failedWith('another worker took over'),
+          ),
+        log,
+      },
+      this.stopping.signal,
+    );
+    await Promise.all([this.heartbeat.run(), this.polling.run()]);
+  }
+
+  private async openListener(): Promise<Listener | null> {
+    const { listen: at, agentId } = this.settings;
+    if (!at) return null;
+    return listen(at, {
+      agentId,
+      signingSecret: () => this.context.facts.signingSecret || null,
+      take: (command) => this.desk.take(command),
+    });
+  }
+
+  /** Looks regularly after what ends a run or the worker without anybody saying so. */
+  private guard(): void {
+    const { fenceMs, leaseFile } = this.settings;
+    if (this.runs.isBusy && this.fence.isLost) {
+      // The service may have given this job to another worker: two must not work on one claim.
+      void this.runs.stopAll(failedWith(`fenced: the service was not reached for ${fenceMs} ms`));
+    }
+    if (leaseFile && Date.now() - (modifiedAt(leaseFile) ?? this.began) > leaseMs) {
+      this.stop('the lease is over', { exitCode: 4 }, failedWith('the worker was stopped: its lease is over'));
+    }
+  }
+
+  private async wind(): Promise<void> {
+    const { ending } = this.end;
+    if (ending) await this.runs.stopAll(ending);
+    await this.desk.finished();
+    const isIntroduced = this.context.facts.signingSecret !== '';
+    if (ending && isIntroduced) {
+      const all = Promise.all([this.runs.delivered(), this.results.allSettled()]);
+      await Promise.race([all, sleep(lastDeliveryMs, undefined, { ref: false })]);
+    }
+    await this.runs.detach();
+  }
+
+  private async restart(commandId: string): Promise<void> {
+    // With the old key, if that is still good; if not, the answer goes out with the new one.
+    await Promise.race([this.results.settled(commandId), sleep(lastDeliveryMs / 2, undefined, { ref: false })]);
+    this.stop('it begins again with a new key', 'restart', null);
+  }
+}
+
+function keyOf({ folder, apiKey }: Settings): string {
+  const path = join(folder, 'service-key');
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : apiKey;
+}
+
+function modifiedAt(path: string): number | null {
+  try {
+    return statSync(path).mtimeMs;
+  } catch {
+    return null;
+  }
+}
