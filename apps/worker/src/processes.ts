@@ -80,8 +80,10 @@ export async function killProcesses(marker: Marker, graceMs: number): Promise<nu
     if (!left.length) return 0;
     const now = Date.now();
     if (now > giveUpAt) return left.length;
+    // The launcher alone has nothing more to see to: it would only wait for us.
+    const isEmpty = left.every(({ pid }) => pid === marker.root?.pid);
     for (const { pid } of left) {
-      if (now >= termUntil) signal(pid, 'SIGKILL');
+      if (now >= termUntil || isEmpty) signal(pid, 'SIGKILL');
       else if (!termed.has(pid)) {
         termed.add(pid);
         signal(pid, 'SIGTERM');

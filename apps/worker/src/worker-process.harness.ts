@@ -66,14 +66,15 @@ export class WorkerHarness {
   }
 }
 
-/** Living processes whose environment names the folder. */
-export function processesOf(mark: string): number[] {
+/** Living processes whose environment holds the mark, and whose command line holds `argument`. */
+export function processesOf(mark: string, argument = ''): number[] {
+  const has = (path: string, text: string): boolean => readFileSync(path, 'latin1').includes(text);
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .filter((pid) => {
       try {
         const isZombie = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.startsWith('Z');
-        return !isZombie && readFileSync(`/proc/${pid}/environ`, 'latin1').includes(mark);
+        return !isZombie && has(`/proc/${pid}/environ`, mark) && has(`/proc/${pid}/cmdline`, argument);
       } catch {
         return false;
       }

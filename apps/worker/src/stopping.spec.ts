@@ -1,0 +1,177 @@
+import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FakeService } from './fake-service.harness';
+import { commandOf, processesOf, runOf, WorkerHarness } from './worker-process.harness';
+
+/** Ignores TERM, forks, leaves the session, empties the environment of what it starts, and counts them. */
+const stubborn = `
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        subprocess.Popen([sys.executable, "-c", "import time, signal; signal.signal(15, signal.SIG_IGN); time.sleep(600)", "nameless-MARK"], env={}, start_new_session=True)
+        time.sleep(600)
+    os._exit(0)
+print("ready", flush=True)
+time.sleep(600)
+`;
+
+describe('What ends a run', () => {
+  let service: FakeService;
+  let worker: WorkerHarness;
+
+  beforeEach(async () => {
+    service = await FakeService.start();
+    worker = new WorkerHarness(service);
+  });
+
+  afterEach(async () => {
+    await worker.remove();
+    await service.stop();
+    expect(service.faults).toEqual([]);
+  });
+
+  const startStubborn = async (payload: object = {}) => {
+    const run = runOf(stubborn.replace('MARK', worker.folder), payload);
+    expect(await service.push(run)).toBe(202);
+    await service.until('it is ready', () => service.logs(run.jobId).length);
+    await service.until(
+      'all of it runs',
+      () => processesOf(run.commandId).length >= 3 && commandLinesOf(worker.folder).length,
+    );
+    return run;
+  };
+  const nothingLeft = (run: { commandId: string }) =>
+    processesOf(run.commandId).length === 0 && commandLinesOf(worker.folder).length === 0;
+
+  it('stop_job leaves nothing: not what ignores TERM, forks, or left session and environment', async () => {
+    await worker.start();
+    const run = await startStubborn();
+    const stop = commandOf('stop_job', { jobId: run.jobId, reason: 'no longer wanted', graceMs: 100 });
+    expect(await service.push(stop)).toBe(202);
+    const result = await service.until('the result', () => service.result(stop.commandId));
+    expect(result).toEqual({ status: 'success', output: { remaining: 0 } });
+    expect(nothingLeft(run)).toBe(true);
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+      status: 'cancelled',
+      error: 'no longer wanted',
+    });
+  });
+
+  it('stop_job of a job that is not here finds nothing of it', async () => {
+    await worker.start();
+    const stop = commandOf('stop_job', { jobId: 'elsewhere', reason: 'r', graceMs: 0 });
+    await service.push(stop);
+    expect(await service.until('the result', () => service.result(stop.commandId))).toEqual({
+      status: 'success',
+      output: { remaining: 0 },
+    });
+  });
+
+  it('its own end takes daemons along', async () => {
+    await worker.start();
+    const run = runOf(stubborn.replace('MARK', worker.folder).replace(/time\.sleep\(600\)\n$/, 'time.sleep(0.3)\n'));
+    await service.push(run);
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
+    expect(nothingLeft(run)).toBe(true);
+  });
+
+  it('its maximum runtime fails it', async () => {
+    await worker.start();
+    const run = runOf('import time\ntime.sleep(600)', { maxRuntimeMs: 300 });
+    await service.push(run);
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+      status: 'failed',
+      error: 'the run exceeded its maximum runtime of 300 ms',
+    });
+    expect(nothingLeft(run)).toBe(true);
+  });
+
+  it('a service that abandons the job hears nothing more of it', async () => {
+    await worker.start();
+    const run = await startStubborn();
+    service.abandon.push(run.jobId);
+    await service.until('nothing is left', () => nothingLeft(run));
+    await service.until(
+      'it is forgotten',
+      () => service.accepted('/api/agent/heartbeat').at(-1)!.body.runningJobIds.length === 0,
+    );
+    expect(service.terminal(run.jobId)).toBeUndefined();
+    const next = runOf('pass');
+    await service.until('it is free', () => !existsSync(join(worker.folder, 'spool', run.commandId)));
+    expect(await service.push(next)).toBe(202);
+    expect(await service.until('the end', () => service.terminal(next.jobId))).toMatchObject({ status: 'completed' });
+  });
+
+  it('an answer that the job is over ends it', async () => {
+    await worker.start();
+    service.interfere = ({ path, body }) =>
+      path === '/api/job-logs' && body.logs[0].message === 'ready'
+        ? { status: 200, body: { accepted: false, reason: 'job_over' } }
+        : undefined;
+    const run = runOf(stubborn.replace('MARK', worker.folder));
+    await service.push(run);
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'cancelled' });
+    expect(nothingLeft(run)).toBe(true);
+  });
+
+  it('a worker that cannot reach the service fences itself, and reports that when it can', async () => {
+    await worker.start({ MUSTER_FENCE_MS: '700' });
+    const run = await startStubborn();
+    service.interfere = () => 'hang up';
+    await service.until('nothing is left', () => nothingLeft(run));
+    service.interfere = () => undefined;
+    const { status, error } = await service.until('the end', () => service.terminal(run.jobId));
+    expect([status, error]).toEqual(['failed', 'fenced: the service was not reached for 700 ms']);
+  });
+
+  it('SIGTERM fails it, delivers that, and ends the worker in peace', async () => {
+    await worker.start();
+    const run = await startStubborn();
+    expect(await worker.kill('SIGTERM')).toBe(0);
+    expect(service.terminal(run.jobId)).toMatchObject({ status: 'failed', error: 'the worker was stopped' });
+    expect(nothingLeft(run)).toBe(true);
+  });
+
+  it('a newer boot of the agent ends the worker and its run', async () => {
+    await worker.start();
+    const run = await startStubborn();
+    service.interfere = ({ path }) => (path === '/api/agent/heartbeat' ? { status: 409 } : undefined);
+    await service.until('its end', () => worker.child!.exitCode !== null);
+    expect(worker.child!.exitCode).toBe(3);
+    expect(worker.stderr).toContain('another worker runs as this agent');
+    expect(nothingLeft(run)).toBe(true);
+  });
+
+  it('a lease that nobody renews ends the worker and its run', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'muster-lease-'));
+    const lease = join(folder, 'lease');
+    writeFileSync(lease, '');
+    await worker.start({ MUSTER_LEASE_FILE: lease });
+    const run = await startStubborn();
+    utimesSync(lease, new Date(Date.now() - 61_000), new Date(Date.now() - 61_000));
+    await service.until('its end', () => worker.child!.exitCode !== null);
+    expect(nothingLeft(run)).toBe(true);
+    expect(service.terminal(run.jobId)).toMatchObject({ status: 'failed' });
+    rmSync(folder, { recursive: true });
+  });
+
+  it('a snippet past its timeout fails with its code, and leaves nothing', async () => {
+    await worker.start();
+    const snippet = commandOf('snippet', { code: `print("begun", flush=True)\n${stubborn}`, timeoutMs: 500 });
+    await service.push(snippet);
+    expect(await service.until('the result', () => service.result(snippet.commandId))).toMatchObject({
+      status: 'failed',
+      code: 'execution_timeout',
+      output: 'begun\nready\n',
+    });
+    expect(processesOf(snippet.commandId)).toEqual([]);
+  });
+});
+
+/** Processes that carry the mark in their command line: those that gave up their environment. */
+function commandLinesOf(mark: string): number[] {
+  return processesOf('', `nameless-${mark}`);
+}

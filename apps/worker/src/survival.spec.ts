@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FakeService } from './fake-service.harness';
+import { commandOf, processesOf, runOf, WorkerHarness } from './worker-process.harness';
+
+describe('A worker that is killed', () => {
+  let service: FakeService;
+  let worker: WorkerHarness;
+
+  beforeEach(async () => {
+    service = await FakeService.start();
+    worker = new WorkerHarness(service);
+    await worker.start();
+  });
+
+  afterEach(async () => {
+    await worker.remove();
+    await service.stop();
+    expect(service.faults).toEqual([]);
+  });
+
+  // Counts until the file `go` appears; says how far it came.
+  const counting = `
+import muster, os, sys
+n = 0
+with muster.step("count"):
+    while not os.path.exists("go"):
+        n += 1
+        print("line %d" % n, flush=True)
+        if n % 50 == 0:
+            muster.log("debug", "event %d" % (n // 50))
+        os.system("sleep 0.002")
+muster.result(n)
+`;
+
+  it('finds its run again, and goes on without a gap and without a double', async () => {
+    const run = runOf(counting);
+    await service.push(run);
+    for (let kills = 1; kills <= 3; kills += 1) {
+      const seen = service.logs(run.jobId).length;
+      await service.until('more logs', () => service.logs(run.jobId).length > seen + 50);
+      await worker.kill('SIGKILL');
+      await worker.start();
+    }
+    writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
+    const { status, result } = await service.until('the end', () => service.terminal(run.jobId));
+
+    expect(status).toBe('completed');
+    const logs = service.logs(run.jobId);
+    expect(logs.map(({ seq }) => seq)).toEqual(logs.map((_, index) => index + 1));
+    const lines = logs.filter(({ level }) => level === 'info').map(({ message }) => message);
+    expect(lines).toEqual(Array.from({ length: result }, (_, index) => `line ${index + 1}`));
+    const events = logs.filter(({ level }) => level === 'debug').map(({ message }) => message);
+    expect(events).toEqual(Array.from({ length: Math.floor(result / 50) }, (_, index) => `event ${index + 1}`));
+    // What was sent twice was the same both times.
+    const sent = new Map<number, string>();
+    for (const log of service.accepted('/api/job-logs').flatMap(({ body }) => body.logs)) {
+      expect(sent.get(log.seq) ?? log.message).toBe(log.message);
+      sent.set(log.seq, log.message);
+    }
+    expect(
+      new Set(service.steps(run.jobId).map(({ stepOrder, status, seq }) => `${stepOrder} ${status} ${seq}`)).size,
+    ).toBe(2);
+    await service.until('nothing left', () => processesOf(run.commandId).length === 0);
+  });
+
+  it('reports the real end of a run that ended meanwhile, its secrets still redacted', async () => {
+    const code = `
+import os, sys, time
+print("the password is " + os.environ["PASSWORD"], flush=True)
+while not os.path.exists("go"): time.sleep(0.01)
+print("again " + os.environ["PASSWORD"])
+sys.exit(3)`;
+    const run = runOf(code, { secretNames: ['PASSWORD'] }, { PASSWORD: 'correct-horse' });
+    await service.push(run);
+    await service.until('a log', () => service.logs(run.jobId).length);
+    await worker.kill('SIGKILL');
+    writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
+    await service.until('its end', () => existsSync(join(worker.folder, 'runs', run.jobId, 'exit-code')));
+    await worker.start();
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+      status: 'failed',
+      error: 'exit code 3',
+    });
+    expect(service.logs(run.jobId).map(({ message }) => message)).toEqual([
+      'the password is [redacted]',
+      'again [redacted]',
+    ]);
+    expect(worker.allText()).not.toContain('correct-horse');
+  });
+
+  it('reports a run that died with it as failed, and starts it no second time', async () => {
+    const run = runOf('import time\nprint("up", flush=True)\ntime.sleep(600)');
+    await service.push(run);
+    await service.until('a log', () => service.logs(run.jobId).length);
+    await worker.kill('SIGKILL');
+    for (const pid of processesOf(run.commandId)) process.kill(pid, 'SIGKILL');
+    await worker.start();
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+      status: 'failed',
+      error: 'the worker was restarted while this ran',
+    });
+    expect(await service.push(run)).toBe(200);
+    expect(processesOf(run.commandId)).toEqual([]);
+  });
+
+  it('fails a snippet that it was killed in, ends it, and starts it no second time', async () => {
+    const touched = join(worker.folder, 'touched');
+    const snippet = commandOf('snippet', {
+      code: `import time\nopen(${JSON.stringify(touched)}, "a").write("x")\ntime.sleep(600)`,
+    });
+    await service.push(snippet);
+    await service.until('its start', () => existsSync(touched));
+    await worker.kill('SIGKILL');
+    await worker.start();
+    expect(await service.until('the result', () => service.result(snippet.commandId))).toMatchObject({
+      status: 'failed',
+      error: 'the worker was restarted while this ran',
+    });
+    expect(await service.push(snippet)).toBe(200);
+    expect(processesOf(snippet.commandId)).toEqual([]);
+  });
+
+  it('keeps what the service did not take, and sends it after the start with the same numbers', async () => {
+    const run = runOf('import muster\nfor n in range(2500): print("line", n)\nwith muster.step("s"): pass');
+    service.interfere = ({ path }) => (/job-|step-status/.test(path) ? { status: 503 } : undefined);
+    await service.push(run);
+    await service.until('its end', () => existsSync(join(worker.folder, 'runs', run.jobId, 'exit-code')));
+    await service.until('the spool', () => worker.allText().includes('"terminal"'));
+    await worker.kill('SIGKILL');
+    service.interfere = () => undefined;
+    await worker.start();
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
+    expect(service.logs(run.jobId).map(({ seq, message }) => [seq, message])).toEqual(
+      Array.from({ length: 2500 }, (_, n) => [n + 1, `line ${n}`]),
+    );
+    await service.until('an empty spool', () => readdirSync(join(worker.folder, 'spool')).length === 0);
+  });
+
+  it('is not joined by another one on the same folder', async () => {
+    const [code] = await new Promise<unknown[]>((resolve) => {
+      const other = new WorkerHarness(service);
+      const child = other.spawn({ MUSTER_WORKER_DIR: worker.folder });
+      child.once('exit', (...args) => void other.remove().then(() => resolve(args)));
+    });
+    expect(code).toBe(2);
+  });
+
+  it('takes a command that arrives twice, by push and by poll, once', async () => {
+    const marks = join(worker.folder, 'marks');
+    const snippet = commandOf('snippet', {
+      code: `open(${JSON.stringify(marks)}, "a").write("x")\nprint(open(${JSON.stringify(marks)}).read())`,
+    });
+    service.pending.push(snippet);
+    const statuses = await Promise.all(Array.from({ length: 5 }, () => service.push(snippet)));
+    expect(statuses.filter((status) => status === 202).length).toBeLessThanOrEqual(1);
+    await service.until('the ack', () => service.pending.length === 0);
+    expect((await service.until('the result', () => service.result(snippet.commandId))).output).toBe('x\n');
+    expect(await service.push({ ...snippet, payload: { code: `print("other")` } })).toBe(200);
+    expect(await service.push({ ...snippet, commandId: randomUUID() })).toBe(202);
+  });
+});
