@@ -70,10 +70,7 @@ export class FakeService {
     for (;;) {
       const found = condition();
       if (found) return found;
-      if (Date.now() > until)
-        throw new Error(
-          `never came: ${what}\n${this.heard.map((h) => `${h.method} ${h.path} ${h.status} ${h.text.slice(0, 200)}`).join('\n')}`,
-        );
+      if (Date.now() > until) throw new Error(`never came: ${what}\n${this.lastHeard()}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 100);
         this.waiting.push(() => {
@@ -82,6 +79,11 @@ export class FakeService {
         });
       });
     }
+  }
+
+  private lastHeard(): string {
+    const news = this.heard.filter(({ path }) => path !== '/api/agent/heartbeat').slice(-20);
+    return news.map(({ method, path, status, text }) => `${method} ${path} ${status} ${text.slice(0, 200)}`).join('\n');
   }
 
   accepted(path: string | RegExp): Heard[] {

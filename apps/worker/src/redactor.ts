@@ -30,7 +30,9 @@ export class Redactor {
     this.patterns = [...new Set([...secrets].flatMap(formsOf).map(bytesOf).map(withoutBreaks))]
       .filter((pattern) => pattern.length >= shortestSecret)
       .sort((a, b) => b.length - a.length);
-    this.expression = this.patterns.length ? new RegExp(this.patterns.map(escape).join('|'), 'g') : null;
+    // Within a lookahead: of secrets that overlap, each is found.
+    const expression = `(?=(${this.patterns.map(escape).join('|')}))`;
+    this.expression = this.patterns.length ? new RegExp(expression, 'g') : null;
   }
 
   text(value: string): string {
@@ -57,10 +59,13 @@ export class Redactor {
     const { compact, rawIndex } = compactOf(raw);
     const spans: Span[] = [];
     for (const match of compact.matchAll(this.expression)) {
+      const { length } = match[1]!;
       const start = rawIndex(match.index);
-      const end = rawIndex(match.index + match[0].length - 1) + 1;
-      const inOnePiece = end - start === match[0].length;
-      if (inOnePiece || match[0].length >= shortestAcrossLines) spans.push({ start, end });
+      const end = rawIndex(match.index + length - 1) + 1;
+      if (end - start !== length && length < shortestAcrossLines) continue;
+      const last = spans.at(-1);
+      if (last && start < last.end) last.end = Math.max(last.end, end);
+      else spans.push({ start, end });
     }
     const held = this.beginningAtTheEnd(compact);
     const heldFrom = held ? rawIndex(compact.length - held) : raw.length;

@@ -79,9 +79,13 @@ export class Spool {
     return spool;
   }
 
-  /** How much of the disk it takes. */
+  /** How much waits to be delivered. */
   get bytes(): number {
-    return [...this.sizes.values()].reduce((sum, size) => sum + size, 0);
+    const positions = lanes.map((lane) => this.cursor.positions[lane]);
+    const first = Math.min(...positions.map(({ segment }) => segment));
+    const done = Math.min(...positions.filter(({ segment }) => segment === first).map(({ offset }) => offset));
+    const waiting = [...this.sizes].filter(([segment]) => segment >= first).map(([, size]) => size);
+    return waiting.reduce((sum, size) => sum + size, -done);
   }
 
   get screenshotKey(): string | undefined {

@@ -1,0 +1,100 @@
+import fc from 'fast-check';
+import { takeLines } from './output-lines';
+import { Redactor } from './redactor';
+
+/** Reads an output as it grows to each of the sizes, as a run's output is read. */
+function readGrowing(output: Buffer, sizes: number[], redactor: Redactor): string[] {
+  const lines: string[] = [];
+  let [offset, skipping] = [0, false];
+  for (const size of [...sizes.sort((a, b) => a - b), output.length]) {
+    const final = size === output.length;
+    const taken = takeLines({ bytes: output.subarray(offset, size), skipping, final, quiet: false }, redactor);
+    lines.push(...taken.lines);
+    offset += taken.consumed;
+    skipping = taken.skipping;
+  }
+  return lines;
+}
+
+describe('Redaction', () => {
+  it('finds a secret wherever the output is cut, and cuts change nothing of the lines', () => {
+    const secrets = ['correct-horse', 'horse-battery', 'über-geheim', 'aab', 'line one of a key\nline two of a key'];
+    const words = fc.constantFrom(...secrets, 'a', 'corr', 'plain', '\n', '\r\n', ' ', 'ü', '…', 'aaab', 'line one of');
+    fc.assert(
+      fc.property(fc.array(words, { maxLength: 40 }), fc.array(fc.nat(), { maxLength: 6 }), (parts, cuts) => {
+        const output = Buffer.from(parts.join(''));
+        const redactor = new Redactor(secrets);
+        const lines = readGrowing(
+          output,
+          cuts.map((cut) => cut % (output.length + 1)),
+          redactor,
+        );
+        expect(lines).toEqual(readGrowing(output, [], redactor));
+        const text = lines.join('');
+        for (const secret of secrets) expect(text).not.toContain(secret.replaceAll('\n', ''));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('finds a secret that is broken over lines', () => {
+    const lines = readGrowing(
+      Buffer.from('it is corr\nect-\r\nhorse, truly\nnext\n'),
+      [12, 17, 20],
+      new Redactor(['correct-horse']),
+    );
+    expect(lines).toEqual(['it is [redacted], truly', 'next']);
+  });
+
+  it('finds base64 of a secret, whatever stands around it, wrapped or not', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 9 }), fc.string({ maxLength: 9 }), fc.nat(20), (before, after, at) => {
+        const secret = 'a rather long secret, for base64?>~';
+        const whole = Buffer.from(before + secret + after).toString('base64');
+        for (const encoded of [
+          whole,
+          whole.replaceAll('+', '-').replaceAll('/', '_'),
+          `${whole.slice(0, at)}\n${whole.slice(at)}`,
+        ]) {
+          const text = new Redactor([secret]).text(encoded);
+          expect(text).toContain('[redacted]');
+          // What stays are characters that the neighbours have a part in.
+          expect(text.replace('[redacted]', '').replaceAll('\n', '').length).toBeLessThanOrEqual(whole.length - 46 + 4);
+        }
+      }),
+    );
+  });
+
+  it('finds a secret in JSON and in an address, in keys and in numbers', () => {
+    const redactor = new Redactor(['p"w\\d&1', '4711']);
+    expect(redactor.text(`login?password=${encodeURIComponent('p"w\\d&1')}`)).toBe('login?password=[redacted]');
+    expect(redactor.text(JSON.stringify({ password: 'p"w\\d&1' }))).toBe('{"password":"[redacted]"}');
+    expect(redactor.deep({ 'p"w\\d&1': [4711, 'pin 4711', 47, null, true] })).toEqual({
+      '[redacted]': ['[redacted]', 'pin [redacted]', 47, null, true],
+    });
+  });
+
+  it('lets an unfinished line wait, and a whole one not for the sake of a single letter', () => {
+    const redactor = new Redactor(['secret-word']);
+    const take = (text: string, quiet: boolean) =>
+      takeLines({ bytes: Buffer.from(text), skipping: false, final: false, quiet }, redactor);
+    expect(take('begun', true)).toEqual({ lines: [], consumed: 0, skipping: false });
+    expect(take('it ends with s\n', false).lines).toEqual([]);
+    expect(take('it ends with s\n', true).lines).toEqual(['it ends with s']);
+    expect(take('it ends with secret-\n', true).lines).toEqual([]);
+  });
+
+  it('cuts a message at 16 KiB with a note, and skips the rest of a line without an end', () => {
+    const redactor = new Redactor(['secret-word']);
+    const long = Buffer.from(`${'é'.repeat(100_000)}\nnext\n`);
+    const lines = readGrowing(long, [1_000, 90_000, 150_000], redactor);
+    expect(lines).toHaveLength(2);
+    expect(Buffer.byteLength(lines[0]!)).toBeLessThanOrEqual(16 * 1024);
+    expect(lines[0]).toMatch(/^é+ … \[cut: \d+ bytes\]$/);
+    expect(lines[1]).toBe('next');
+  });
+
+  it('of nothing finds nothing', () => {
+    expect(new Redactor(['', 'x']).text('x marks the spot')).toBe('x marks the spot');
+  });
+});
