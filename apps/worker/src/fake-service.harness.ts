@@ -28,6 +28,8 @@ export class FakeService {
   readonly faults: string[] = [];
   readonly pending: Record<string, unknown>[] = [];
   readonly uploads = new Map<string, Buffer>();
+  /** Served as they are. */
+  readonly files = new Map<string, Buffer>();
   signingSecret = 'signing-secret-of-the-organization';
   apiKeys = ['msk_testworker_0123456789abcdef'];
   heartbeatSeconds = 0.2;
@@ -41,6 +43,8 @@ export class FakeService {
     this.server = createServer((request, response) => {
       void this.answer(request).then((reply) => {
         if (reply === 'hang up' || !reply) return response.destroy();
+        const file = this.files.get(request.url!);
+        if (file) return response.end(file);
         response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
         response.end(JSON.stringify(reply.body ?? {}));
       });

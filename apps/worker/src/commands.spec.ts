@@ -1,0 +1,222 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FakeService, type Json } from './fake-service.harness';
+import { sign } from './signature';
+import { commandOf, runOf, WorkerHarness } from './worker-process.harness';
+import { zipOf } from './zip.harness';
+
+describe('Commands', () => {
+  let service: FakeService;
+  let worker: WorkerHarness;
+
+  beforeEach(async () => {
+    service = await FakeService.start();
+    worker = new WorkerHarness(service);
+  });
+
+  afterEach(async () => {
+    await worker.remove();
+    await service.stop();
+    expect(service.faults).toEqual([]);
+  });
+
+  const answer = async (command: { commandId: string }): Promise<Json> => {
+    expect(await service.push(command)).toBe(202);
+    return service.until('the result', () => service.result(command.commandId));
+  };
+
+  it('without a right signature are refused, and nothing happens', async () => {
+    await worker.start();
+    const touched = join(worker.folder, 'touched');
+    const command = commandOf('snippet', { code: `open(${JSON.stringify(touched)}, "w")` });
+    const text = JSON.stringify(command);
+    const now = Date.now();
+    const secret = service.signingSecret;
+    const right = sign(secret, text, now);
+    const bad: Record<string, string>[] = [
+      {},
+      { 'x-service-signature': '' },
+      { 'x-service-signature': sign('another secret', text, now) },
+      { 'x-service-signature': sign(secret, `${text} `, now) },
+      { 'x-service-signature': sign(secret, text, now - 310_000) },
+      { 'x-service-signature': sign(secret, text, now + 310_000) },
+      { 'x-service-signature': right.replace(/^t=/, 't=1,t=') },
+      { 'x-service-signature': right.replace(/v1=.*/, 'v1=') },
+      { 'x-api-key': service.apiKeys[0]! },
+    ];
+    for (const headers of bad) expect(await service.push(command, headers)).toBe(401);
+    expect(existsSync(touched)).toBe(false);
+    const [t, v1] = right.split(',');
+    const rotated = { 'x-service-signature': `${t},v1=${'0'.repeat(64)},${v1}` };
+    expect(await service.push(command, rotated)).toBe(202);
+    await service.until('it ran', () => existsSync(touched));
+  });
+
+  it('for another agent, of an unknown kind, or with a path for an id are refused', async () => {
+    await worker.start();
+    const right = commandOf('snippet', { code: 'pass' });
+    for (const wrong of [
+      { agentId: randomUUID() },
+      { kind: 'format_disk' },
+      { commandId: '../../etc/passwd' },
+      { kind: 'run', jobId: '../up' },
+      { kind: 'run' },
+      { payload: 'text' },
+    ]) {
+      expect(await service.push({ ...right, ...wrong })).toBe(400);
+    }
+    expect(await service.push({ ...right, payload: { code: 'x'.repeat(8 * 1024 * 1024) } }).catch(() => 413)).toBe(413);
+    expect(readFileSync(join(worker.folder, 'journal.jsonl'), 'utf8')).toBe('');
+  });
+
+  it('come by long poll to a worker without a tunnel', async () => {
+    worker.spawn({ MUSTER_WORKER_LISTEN: 'off' });
+    const { body } = await service.until('a handshake', () => service.handshake());
+    expect(body.tunnelHostname).toBeUndefined();
+    service.interfere = ({ path, method }) =>
+      method === 'GET' && path.endsWith('/commands') && service.pending.length === 0 ? { status: 503 } : undefined;
+    const commands = [commandOf('snippet', { code: 'print(1)' }), runOf('pass'), commandOf('format_disk', {})];
+    service.pending.push(...commands);
+    for (const { commandId } of [commands[0], commands[2]]) {
+      await service.until('the result', () => service.result(commandId));
+    }
+    expect(service.result(commands[0].commandId)).toMatchObject({ status: 'success', output: '1\n' });
+    expect(service.result(commands[2].commandId)).toMatchObject({ status: 'failed' });
+    await service.until('the end', () => service.terminal(commands[1].jobId));
+  });
+
+  it('that wait are fetched when a heartbeat says so', async () => {
+    await worker.start();
+    await service.until('the first poll', () => service.heard.find(({ method }) => method === 'GET'));
+    const snippet = commandOf('snippet', { code: 'print(2)' });
+    service.pending.push(snippet);
+    await service.until('the result', () => service.result(snippet.commandId));
+  });
+
+  it('of code answer with its output, its error and its exit code', async () => {
+    await worker.start();
+    const failed = await answer(commandOf('snippet', { code: 'print("so far")\nraise SystemExit(4)' }));
+    expect(failed).toEqual({ status: 'failed', output: 'so far\n', exitCode: 4, error: 'exit code 4' });
+
+    const named = commandOf('function', {
+      name: 'add',
+      code: 'def add(a, b):\n  return {"sum": a + b}',
+      args: { a: 1, b: 2 },
+    });
+    expect(JSON.parse((await answer(named)).output)).toEqual({ sum: 3 });
+    const bare = commandOf('function', { name: 'f', code: 'result = sorted(args)', args: [2, 1] });
+    expect(JSON.parse((await answer(bare)).output)).toEqual([1, 2]);
+
+    const imaging = commandOf('imaging_composite', {
+      code: 'import muster\nprint(muster.variables, __import__("json").load(open("inputs.json"))["teeth"])',
+      teeth: [3],
+    });
+    expect((await answer(imaging)).output).toBe('{} [3]\n');
+
+    const secret = commandOf('snippet', {
+      code: 'import os\nprint(os.environ["PASSWORD"], os.environ["AGENT_ID"])',
+      secretNames: ['PASSWORD'],
+    });
+    expect((await answer({ ...secret, env: { PASSWORD: 'hunter2222' } })).output).toBe(
+      `[redacted] ${secret.agentId}\n`,
+    );
+
+    const large = await answer(commandOf('snippet', { code: 'print("x" * (4 * 1024 * 1024 - 1))' }));
+    expect(large.output).toHaveLength(4 * 1024 * 1024);
+    const tooLarge = await answer(commandOf('snippet', { code: 'print("x" * (9 * 1024 * 1024))' }));
+    expect(tooLarge.output).toMatch(/^x{4194304}\n… \[cut: the output has 9437185 bytes\]$/);
+    expect(readdirSync(join(worker.folder, 'commands'))).toEqual([]);
+  });
+
+  it('of the builder leave their sources in a session folder', async () => {
+    await worker.start();
+    const code = 'import os\nprint(os.environ["MUSTER_RUN_ROOT"] == os.getcwd(), os.environ["WORKFLOW_PACK_ID"])';
+    const builder = commandOf('builder', { phase: 'explore', portal: 'practice', code, sessionId: 's1' });
+    expect((await answer({ ...builder, env: { WORKFLOW_PACK_ID: 'p1' } })).output).toBe('True p1\n');
+    const root = join(worker.folder, 'sessions', 's1', builder.commandId);
+    const { files } = JSON.parse(readFileSync(join(root, 'manifest.json'), 'utf8')) as Json;
+    expect(files['script.py']).toEqual({ sha256: createHash('sha256').update(code).digest('hex'), size: code.length });
+  });
+
+  it('keep a pushed script, and never outside its folder', async () => {
+    await worker.start();
+    const kept = await answer(commandOf('script', { action: 'push', filename: 'portals/a.py', script: 'pass' }));
+    expect(kept.status).toBe('success');
+    expect(readFileSync(join(worker.folder, 'scripts/portals/a.py'), 'utf8')).toBe('pass');
+    for (const filename of ['../a.py', '/a.py', 'a/../../b.py', 'a\\..\\b', '.hidden', 'a//b', '']) {
+      expect(await answer(commandOf('script', { action: 'push', filename, script: 'x' }))).toMatchObject({
+        status: 'failed',
+      });
+    }
+  });
+
+  it('for what this machine has not are answered so', async () => {
+    await worker.start();
+    expect(await answer(commandOf('start_recording', {}))).toEqual({
+      status: 'failed',
+      error: 'recording is not available on this machine',
+    });
+  });
+
+  it('that repair the key begin the worker again with it, its run untouched', async () => {
+    await worker.start();
+    const run = runOf('import os, time\nprint("up", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.01)');
+    await service.push(run);
+    await service.until('it is up', () => service.logs(run.jobId).length);
+    const { bootId } = service.handshake()!.body;
+    service.apiKeys.push('msk_repaired_0123456789abcdef');
+    const repair = commandOf('repair', { apiKey: 'msk_repaired_0123456789abcdef' });
+    expect((await answer(repair)).status).toBe('success');
+    const again = await service.until('the second handshake', () => service.handshake(2));
+    expect(again.headers['x-api-key']).toBe('msk_repaired_0123456789abcdef');
+    expect(again.body.bootId).not.toBe(bootId);
+    expect(statSync(join(worker.folder, 'service-key')).mode & 0o777).toBe(0o600);
+    expect(worker.child!.exitCode).toBeNull();
+    writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
+    expect(service.logs(run.jobId)).toHaveLength(1);
+  });
+
+  it('to run a bundle unpack exactly what its digest says', async () => {
+    await worker.start();
+    const bundle = zipOf([{ name: 'pack/__init__.py', content: 'name = "packed"' }]);
+    const digest = createHash('sha256').update(bundle).digest('hex');
+    service.files.set('/bundle.zip', bundle);
+    const url = `${service.url}/bundle.zip`;
+    const right = runOf('import pack, muster\nmuster.result(pack.name)', { bundle: { digest, url } });
+    await service.push(right);
+    expect(await service.until('the end', () => service.terminal(right.jobId))).toMatchObject({ result: 'packed' });
+    const wrong = runOf('pass', { bundle: { digest: '0'.repeat(64), url } });
+    await service.push(wrong);
+    expect(await service.until('the end', () => service.terminal(wrong.jobId))).toMatchObject({
+      status: 'failed',
+      error: 'the bundle is not what its digest says',
+    });
+  });
+
+  it('find an environment of their own, not the worker’s', async () => {
+    await worker.start({ NOT_FOR_SCRIPTS: 'x', LANG: 'C.UTF-8' });
+    const run = runOf(
+      'import muster, os\nmuster.result([dict(os.environ), os.getcwd()])',
+      { variables: { A: 'b' } },
+      { A: 'b' },
+    );
+    await service.push(run);
+    const [env, cwd] = (await service.until('the end', () => service.terminal(run.jobId))).result;
+    const root = join(worker.folder, 'runs', run.jobId);
+    expect(env).toMatchObject({
+      A: 'b',
+      LANG: 'C.UTF-8',
+      MUSTER_JOB_ID: run.jobId,
+      MUSTER_RUN_ROOT: root,
+      SERVICE_BASE_URL: service.url,
+      SERVICE_API_KEY: '[redacted]',
+      SERVICE_SIGNING_SECRET: '[redacted]',
+      PYTHONUNBUFFERED: '1',
+    });
+    expect(env.NOT_FOR_SCRIPTS ?? env.MUSTER_WORKER_DIR).toBeUndefined();
+    expect(cwd).toBe(root);
+    expect(statSync(root).mode & 0o777).toBe(0o700);
+  });
+});

@@ -1,0 +1,126 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { backoffMs, readRetryAfter } from './backoff';
+import { FakeService } from './fake-service.harness';
+import { Journal } from './journal';
+import { verdictOf } from './service';
+import { readSettings } from './settings';
+import { tunnelOf } from './tunnel';
+import { runOf, WorkerHarness } from './worker-process.harness';
+
+describe('The one-file worker', () => {
+  it('needs nothing beside it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'muster-one-file-'));
+    const file = join(folder, 'muster-worker.js');
+    execFileSync(process.execPath, [resolve(__dirname, '../one-file.mjs'), file]);
+    expect(readFileSync(file, 'utf8')).not.toMatch(/require\("(?!node:)/);
+    const service = await FakeService.start();
+    const worker = new WorkerHarness(service, {}, file);
+    try {
+      await worker.start();
+      const run = runOf('import muster\nwith muster.step("one"): muster.result(1)');
+      await service.push(run);
+      const terminal = await service.until('the end', () => service.terminal(run.jobId));
+      expect(terminal).toMatchObject({ status: 'completed', result: 1 });
+    } finally {
+      await worker.remove();
+      await service.stop();
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describe('The start', () => {
+  it('names every fault of the environment at once', () => {
+    const env = { SERVICE_BASE_URL: 'ftp://x', MUSTER_WORKER_LISTEN: 'nowhere', MUSTER_FENCE_MS: '-1' };
+    expect(() => readSettings(env)).toThrow(
+      "the worker's environment is wrong: SERVICE_BASE_URL must be an http or https URL; AGENT_ID is missing; " +
+        'SERVICE_API_KEY is missing; MUSTER_WORKER_LISTEN must be host:port or off; ' +
+        'MUSTER_FENCE_MS must be a whole number of at least 1',
+    );
+  });
+
+  it('tells the service of a listener on loopback, and of no other unless told to', () => {
+    const at = { address: '127.0.0.1', port: 9, family: 'IPv4' };
+    expect(tunnelOf('auto', at)).toBe('http://127.0.0.1:9');
+    expect(tunnelOf('auto', { ...at, address: '0.0.0.0' })).toBeNull();
+    expect(tunnelOf('agent-1.tunnels.example', at)).toBe('agent-1.tunnels.example');
+    expect(tunnelOf(null, at)).toBeNull();
+  });
+
+  it('goes on until the service is there, and says that a key is refused', async () => {
+    const service = await FakeService.start();
+    const worker = new WorkerHarness(service);
+    try {
+      service.interfere = ({ path, count }) => {
+        if (path !== '/api/agents/handshake') return undefined;
+        return count === 1 ? 'hang up' : count === 2 ? { status: 503 } : undefined;
+      };
+      await worker.start();
+      await worker.kill();
+      service.interfere = () => undefined;
+      const child = worker.spawn({ SERVICE_API_KEY: 'msk_wrong_key_0123456789' });
+      await service.until('its word', () => worker.stderr.includes('the service refuses SERVICE_API_KEY'));
+      expect(child.exitCode).toBeNull();
+      expect(worker.stderr).not.toContain('msk_wrong_key_0123456789');
+    } finally {
+      await worker.remove();
+      await service.stop();
+    }
+  });
+});
+
+describe('The journal', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'muster-journal-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('knows an id for seven days, and the newest for ever', () => {
+    const journal = new Journal(folder, 3);
+    const old = Date.now() - 8 * 24 * 3600_000;
+    for (let n = 0; n < 10; n += 1) {
+      journal.start(`old-${n}`, 'snippet', null, old);
+      if (n !== 1) journal.finish(`old-${n}`);
+    }
+    journal.close();
+    const again = new Journal(folder, 3);
+    expect([0, 2, 6].map((n) => again.knows(`old-${n}`))).toEqual([false, false, false]);
+    expect([7, 8, 9].map((n) => again.knows(`old-${n}`))).toEqual([true, true, true]);
+    // What nobody has seen the end of is never forgotten.
+    expect(again.unfinished().map(({ id }) => id)).toEqual(['old-1']);
+    for (let n = 0; n < 20; n += 1) again.start(`new-${n}`, 'snippet', null, Date.now());
+    expect(new Journal(folder, 3).knows('new-0')).toBe(true);
+  });
+
+  it('survives half a last line', () => {
+    const journal = new Journal(folder);
+    journal.start('one', 'run', 'job', Date.now());
+    const path = join(folder, 'journal.jsonl');
+    writeFileSync(path, `${readFileSync(path, 'utf8')}{"start":"tw`);
+    const again = new Journal(folder);
+    expect([again.knows('one'), again.knows('tw')]).toEqual([true, false]);
+    expect(again.unfinished()).toHaveLength(1);
+  });
+});
+
+describe('Repeating', () => {
+  it('grows to half a minute, is spread, and waits at least as long as it is asked to', () => {
+    const at = (attempt: number, random: number) => backoffMs(attempt, undefined, 0, () => random);
+    expect([1, 2, 3, 20].map((attempt) => at(attempt, 1))).toEqual([250, 500, 1000, 30_000]);
+    expect(at(20, 0)).toBe(15_000);
+    expect(backoffMs(1, undefined, 7_000)).toBe(7_000);
+    expect(readRetryAfter('3', 0)).toBe(3_000);
+    expect(readRetryAfter('Thu, 01 Jan 1970 00:00:09 GMT', 4_000)).toBe(5_000);
+    expect(readRetryAfter('soon', 0)).toBe(0);
+  });
+
+  it('ends with what another attempt would not change', () => {
+    expect([200, 201, 204].map(verdictOf)).toEqual(['delivered', 'delivered', 'delivered']);
+    expect([400, 404, 409, 413, 422].map(verdictOf)).toEqual(Array(5).fill('refused'));
+    expect([401, 403, 408, 429, 500, 503].map(verdictOf)).toEqual(Array(6).fill('later'));
+  });
+});
