@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 
 /** A program in a process of its own: it says once that it is ready, and then answers one question after another. */
 export class Child {
@@ -17,6 +18,12 @@ export class Child {
     });
     const { url = '' } = await nextMessage<{ url?: string }>(child, main);
     return new Child(child, url);
+  }
+
+  /** What it holds in memory, shared libraries and all. */
+  async residentBytes(): Promise<number> {
+    const status = await readFile(`/proc/${this.process.pid}/status`, 'utf8');
+    return Number(/VmRSS:\s+(\d+) kB/.exec(status)![1]) * 1024;
   }
 
   ask<A>(question: object): Promise<A> {

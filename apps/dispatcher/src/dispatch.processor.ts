@@ -1,16 +1,48 @@
 import { Inject } from '@nestjs/common';
-import type { ProbePayload } from '@muster/contracts';
+import { CommandDelivery, MachineControl } from '@muster/agents';
+import type { AgentPayload, CommandPayload, ProbePayload, WakePayload } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
+import { confirmStop, Dispatch } from '@muster/jobs';
 import { HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
 
 @ProcessesQueue('dispatch')
 export class DispatchProcessor extends QueueProcessor {
-  constructor(@Inject(Database) private readonly database: Database) {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Dispatch) private readonly starts: Dispatch,
+    @Inject(CommandDelivery) private readonly delivery: CommandDelivery,
+    @Inject(MachineControl) private readonly machines: MachineControl,
+  ) {
     super();
   }
 
   @HandlesJob('dispatch', 'probe')
   async probe({ probeId }: ProbePayload): Promise<void> {
     await answerQueueProbe(this.database, probeId, 'dispatcher');
+  }
+
+  @HandlesJob('dispatch', 'dispatch-agent')
+  async dispatchAgent({ agentId }: AgentPayload): Promise<void> {
+    await this.starts.startNext(agentId);
+  }
+
+  @HandlesJob('dispatch', 'deliver-command')
+  async deliverCommand({ commandId }: CommandPayload): Promise<void> {
+    await this.delivery.deliver(commandId);
+  }
+
+  @HandlesJob('dispatch', 'command-finished')
+  async commandFinished({ commandId }: CommandPayload): Promise<void> {
+    await confirmStop(this.database, commandId);
+  }
+
+  @HandlesJob('dispatch', 'wake-agent')
+  async wakeAgent({ wakeId }: WakePayload): Promise<void> {
+    await this.machines.wake(wakeId);
+  }
+
+  @HandlesJob('dispatch', 'control-agent')
+  async controlAgent({ agentId }: AgentPayload): Promise<void> {
+    await this.machines.control(agentId);
   }
 }

@@ -1,1 +1,2 @@
+export { dispatcherConfigs } from './dispatcher.config';
 export { DispatcherModule } from './dispatcher.module';

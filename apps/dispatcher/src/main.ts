@@ -1,4 +1,5 @@
-import { BaseConfig, runApp } from '@muster/platform';
+import { runApp } from '@muster/platform';
+import { dispatcherConfigs } from './dispatcher.config';
 import { DispatcherModule } from './dispatcher.module';
 
-void runApp({ name: 'dispatcher', configs: [BaseConfig], modules: [DispatcherModule] });
+void runApp({ name: 'dispatcher', configs: dispatcherConfigs, modules: [DispatcherModule] });

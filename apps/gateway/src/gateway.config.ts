@@ -1,4 +1,4 @@
-import { EnvText } from '@muster/platform';
+import { EnvInt, EnvText } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
 
 /** What the first start makes, where the database has no organization yet. Afterwards these are not read. */
@@ -27,4 +27,32 @@ export class GatewayConfig extends StorageConfig {
 
   @EnvText('BOOTSTRAP_WORKER_KEY', { description: 'A key of scope worker, likewise.', optional: true, secret: true })
   readonly bootstrapWorkerKey?: string;
+
+  @EnvInt('EVENT_STREAMS_MAX', {
+    description: 'Event streams of one process; one more gets 503.',
+    default: 10_000,
+    min: 1,
+  })
+  readonly eventStreamsMax!: number;
+
+  @EnvInt('EVENT_STREAMS_MAX_PER_ORGANIZATION', {
+    description: 'Event streams of one organization at one process; one more gets 429.',
+    default: 1000,
+    min: 1,
+  })
+  readonly eventStreamsMaxPerOrganization!: number;
+
+  @EnvInt('EVENT_STREAMS_HEARTBEAT_MS', {
+    description: 'How often a stream gets a comment; at every second one its access is checked again.',
+    default: 15_000,
+    min: 15,
+  })
+  readonly eventStreamsHeartbeatMs!: number;
+
+  @EnvInt('EVENT_STREAMS_LOOK_MS', {
+    description: 'How often the followed timelines are looked at, whatever Redis tells.',
+    default: 1000,
+    min: 20,
+  })
+  readonly eventStreamsLookMs!: number;
 }

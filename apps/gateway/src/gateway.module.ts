@@ -5,6 +5,16 @@ import { StorageModule } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { OrganizationsController } from './admin/organizations.controller';
 import { QueuesController } from './admin/queues.controller';
+import { AgentCommandsController } from './agents/agent-commands.controller';
+import { AgentScriptController } from './agents/agent-script.controller';
+import { AgentsController } from './agents/agents.controller';
+import { FunctionsController } from './agents/functions.controller';
+import { timelineHub } from './agents/timeline-hub.provider';
+import { TimelineController } from './agents/timeline.controller';
+import { AgentRunsController } from './jobs/agent-runs.controller';
+import { JobsController } from './jobs/jobs.controller';
+import { UsageController } from './usage/usage.controller';
+import { WorkflowsController } from './workflows/workflows.controller';
 import { AuthController } from './auth/auth.controller';
 import { Bootstrap } from './bootstrap';
 import { DocsController } from './docs/docs.controller';
@@ -27,8 +37,17 @@ import { VaultController } from './organization/vault.controller';
     AuditController,
     OrganizationsController,
     QueuesController,
+    AgentsController,
+    AgentCommandsController,
+    AgentScriptController,
+    FunctionsController,
+    TimelineController,
+    JobsController,
+    AgentRunsController,
+    UsageController,
+    WorkflowsController,
     DocsController,
   ],
-  providers: [Bootstrap],
+  providers: [Bootstrap, timelineHub],
 })
 export class GatewayModule {}

@@ -1,2 +1,3 @@
+export { gatewayConfigs } from './gateway-configs';
 export { GatewayConfig } from './gateway.config';
 export { GatewayModule } from './gateway.module';

@@ -1,5 +1,5 @@
 import { runApp } from '@muster/platform';
-import { GatewayConfig } from './gateway.config';
+import { gatewayConfigs } from './gateway-configs';
 import { GatewayModule } from './gateway.module';
 
-void runApp({ name: 'gateway', configs: [GatewayConfig], modules: [GatewayModule] });
+void runApp({ name: 'gateway', configs: gatewayConfigs, modules: [GatewayModule] });

@@ -1,1 +1,2 @@
+export { ingestConfigs } from './ingest-configs';
 export { IngestModule } from './ingest.module';

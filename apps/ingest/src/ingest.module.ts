@@ -1,6 +1,17 @@
 import { Module } from '@nestjs/common';
 import { AccessModule } from '@muster/access';
+import { CommandPolls } from '@muster/agents';
 import { DatabaseModule } from '@muster/database';
+import { StorageModule } from '@muster/storage';
+import { VaultModule } from '@muster/vault';
+import { CommandsController } from './agents/commands.controller';
+import { MachinesController } from './agents/machines.controller';
+import { UploadsController } from './agents/uploads.controller';
+import { JobCallbacksController } from './jobs/job-callbacks.controller';
 
-@Module({ imports: [DatabaseModule, AccessModule] })
+@Module({
+  imports: [DatabaseModule, AccessModule, VaultModule, StorageModule],
+  controllers: [MachinesController, CommandsController, UploadsController, JobCallbacksController],
+  providers: [CommandPolls],
+})
 export class IngestModule {}

@@ -1,4 +1,5 @@
-import { BaseConfig, runApp } from '@muster/platform';
+import { runApp } from '@muster/platform';
+import { ingestConfigs } from './ingest-configs';
 import { IngestModule } from './ingest.module';
 
-void runApp({ name: 'ingest', configs: [BaseConfig], modules: [IngestModule] });
+void runApp({ name: 'ingest', configs: ingestConfigs, modules: [IngestModule] });

@@ -1,7 +1,8 @@
 import { Inject } from '@nestjs/common';
-import type { ProbePayload } from '@muster/contracts';
+import type { JobPayloadIds, ProbePayload } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
 import { HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { settleRunCost } from '@muster/pricing';
 
 @ProcessesQueue('metering')
 export class MeteringProcessor extends QueueProcessor {
@@ -12,5 +13,10 @@ export class MeteringProcessor extends QueueProcessor {
   @HandlesJob('metering', 'probe')
   async probe({ probeId }: ProbePayload): Promise<void> {
     await answerQueueProbe(this.database, probeId, 'metering');
+  }
+
+  @HandlesJob('metering', 'job-finished')
+  async jobFinished({ jobId }: JobPayloadIds): Promise<void> {
+    await this.database.transaction('system', (tx) => settleRunCost(tx, jobId));
   }
 }

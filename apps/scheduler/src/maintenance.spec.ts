@@ -10,6 +10,7 @@ import {
   waitFor,
 } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
+import { Client } from 'pg';
 import { SchedulerConfig } from './scheduler.config';
 import { SchedulerModule } from './scheduler.module';
 
@@ -108,5 +109,21 @@ describe('maintenance', () => {
       createApiKey(tx, caller, { name: 'k', scope: 'worker' }, clock),
     );
     expect(key.secret).toMatch(/^msk_/);
+  });
+
+  it('drops the timeline’s months that are over for longer than is kept', async () => {
+    const client = new Client({ connectionString: harness.databaseUrl });
+    await client.connect();
+    await client.query(
+      `CREATE TABLE timeline_entry_202401 PARTITION OF timeline_entry FOR VALUES FROM ('2024-01-01Z') TO ('2024-02-01Z')`,
+    );
+    await client.end();
+    const partitions = () =>
+      harness.db.query<{ name: string }>(
+        'system',
+        `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'timeline_entry'::regclass`,
+      );
+    await waitFor('the drop', async () => !(await partitions()).some(({ name }) => name.endsWith('202401')));
+    expect((await partitions()).length).toBeGreaterThanOrEqual(4);
   });
 });

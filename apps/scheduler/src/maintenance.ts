@@ -1,5 +1,6 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { purgeExpired, rewrapSecrets } from '@muster/access';
+import { keepTimelinePartitions } from '@muster/agents';
 import { Database, purgeQueueProbes, readBacklog, requestQueueProbes, sweepOutbox } from '@muster/database';
 import { Clock, DoorbellPublisher, Metrics, Periodic } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
@@ -48,6 +49,11 @@ export class Maintenance implements OnApplicationBootstrap, OnApplicationShutdow
         name: 'rewrap secrets',
         intervalMs: config.maintenanceTickMs,
         runOnce: () => rewrapSecrets(database, ring),
+      }),
+      new Periodic({
+        name: 'keep timeline partitions',
+        intervalMs: config.maintenanceTickMs,
+        runOnce: () => keepTimelinePartitions(database, { retentionDays: config.timelineRetentionDays }),
       }),
       new Periodic({
         name: 'send canaries',

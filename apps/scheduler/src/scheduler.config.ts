@@ -7,4 +7,11 @@ export class SchedulerConfig extends BaseConfig {
     min: 100,
   })
   readonly maintenanceTickMs!: number;
+
+  @EnvInt('TIMELINE_RETENTION_DAYS', {
+    description: 'Timeline entries are dropped by the month, once all of it is older; 0 keeps them for ever.',
+    default: 400,
+    max: 36_500,
+  })
+  readonly timelineRetentionDays!: number;
 }

@@ -1,7 +1,7 @@
-import { DispatcherModule } from '@muster/dispatcher';
+import { dispatcherConfigs, DispatcherModule } from '@muster/dispatcher';
 import { FeedbackSyncModule } from '@muster/feedback-sync';
-import { GatewayConfig, GatewayModule } from '@muster/gateway';
-import { IngestModule } from '@muster/ingest';
+import { gatewayConfigs, GatewayModule } from '@muster/gateway';
+import { ingestConfigs, IngestModule } from '@muster/ingest';
 import { MeteringModule } from '@muster/metering';
 import { type RunOptions } from '@muster/platform';
 import { SchedulerConfig, SchedulerModule } from '@muster/scheduler';
@@ -9,6 +9,6 @@ import { SchedulerConfig, SchedulerModule } from '@muster/scheduler';
 /** All six apps in one process. */
 export const standalone: Pick<RunOptions, 'name' | 'configs' | 'modules'> = {
   name: 'standalone',
-  configs: [GatewayConfig, SchedulerConfig],
+  configs: [...gatewayConfigs, ...ingestConfigs, SchedulerConfig, ...dispatcherConfigs],
   modules: [GatewayModule, IngestModule, DispatcherModule, SchedulerModule, MeteringModule, FeedbackSyncModule],
 };

@@ -12,6 +12,11 @@ export interface Operation {
   /** The schema's name of the body, where there is one. */
   body: string | null;
   required: string[];
+  /** Workers' reports: fields that are not known are passed over. */
+  ignoresUnknown: boolean;
+  bodyLimit: number;
+  /** What must be in its query, with an example each. */
+  query: Record<string, string>;
 }
 
 interface Schema {
@@ -33,6 +38,15 @@ interface Document {
 interface RawOperation {
   'x-access'?: Access | 'anyone';
   responses: Record<string, unknown>;
+  'x-unknown-fields'?: string;
+  'x-body-limit'?: number;
+  parameters?: {
+    name: string;
+    in: string;
+    required?: boolean;
+    schema: Schema & { example?: unknown };
+    example?: unknown;
+  }[];
   requestBody?: { content: Record<string, { schema: Schema }> };
 }
 
@@ -48,10 +62,18 @@ export function operations(document: object): Operation[] {
         access: raw['x-access'],
         statuses: Object.keys(raw.responses),
         body,
+        ignoresUnknown: raw['x-unknown-fields'] === 'ignored',
+        bodyLimit: raw['x-body-limit'] ?? 1024 * 1024,
+        query: requiredQuery(raw),
         required: body ? (components.schemas[body]?.required ?? []) : [],
       };
     }),
   );
+}
+
+function requiredQuery({ parameters = [] }: RawOperation): Record<string, string> {
+  const needed = parameters.filter((each) => each.in === 'query' && each.required);
+  return Object.fromEntries(needed.map(({ name, schema, example }) => [name, String(example ?? schema.example)]));
 }
 
 /** A body that the operation takes, made of the document's own examples; undefined where it takes none. */

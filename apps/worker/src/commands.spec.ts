@@ -125,16 +125,17 @@ describe('Commands', () => {
     const large = await answer(commandOf('snippet', { code: 'print("x" * (4 * 1024 * 1024 - 1))' }));
     expect(large.output).toHaveLength(4 * 1024 * 1024);
     const tooLarge = await answer(commandOf('snippet', { code: 'print("x" * (9 * 1024 * 1024))' }));
-    expect(tooLarge.output).toMatch(/^x{4194304}\n… \[cut: the output has 9437185 bytes\]$/);
+    expect(tooLarge.output).toMatch(/^x+\n… \[cut: the output has 9437185 bytes\]$/);
+    expect(Buffer.byteLength(tooLarge.output)).toBe(4 * 1024 * 1024);
     expect(readdirSync(join(worker.folder, 'commands'))).toEqual([]);
   });
 
   it('of the builder leave their sources in a session folder', async () => {
     await worker.start();
     const code = 'import os\nprint(os.environ["MUSTER_RUN_ROOT"] == os.getcwd(), os.environ["WORKFLOW_PACK_ID"])';
-    const builder = commandOf('builder', { phase: 'explore', portal: 'practice', code, sessionId: 's1' });
+    const builder = commandOf('builder', { phase: 'explore', portal: 'practice', code, runRoot: 'builder/s1' });
     expect((await answer({ ...builder, env: { WORKFLOW_PACK_ID: 'p1' } })).output).toBe('True p1\n');
-    const root = join(worker.folder, 'sessions', 's1', builder.commandId);
+    const root = join(worker.folder, 'builder', 's1');
     const { files } = JSON.parse(readFileSync(join(root, 'manifest.json'), 'utf8')) as Json;
     expect(files['script.py']).toEqual({ sha256: createHash('sha256').update(code).digest('hex'), size: code.length });
   });
@@ -157,6 +158,29 @@ describe('Commands', () => {
       status: 'failed',
       error: 'recording is not available on this machine',
     });
+  });
+
+  it('record the screen where there are ffmpeg and a screen', async () => {
+    const ffmpeg =
+      '#!/bin/sh\nfor file; do :; done\nprintf film > "$file"\ntrap "exit 0" INT\nwhile :; do sleep 0.01; done\n';
+    writeFileSync(join(worker.folder, 'ffmpeg'), ffmpeg, { mode: 0o755 });
+    await worker.start({ DISPLAY: ':0', PATH: `${worker.folder}:/usr/bin:/bin` });
+    const started = await answer(commandOf('start_recording', { name: 'demo' }));
+    const { recordingId } = started.output;
+    await service.until('the film', () => existsSync(join(worker.folder, 'recordings', `${recordingId}.mkv`)));
+    expect((await answer(commandOf('attach_recording', { recordingId }))).status).toBe('success');
+    const stopped = await answer(commandOf('stop_recording', { recordingId }));
+    expect(service.uploads.get(stopped.output.key)?.toString()).toBe('film');
+    expect((await answer(commandOf('stop_recording', { recordingId }))).status).toBe('failed');
+  });
+
+  it('whose output is refused still get their end', async () => {
+    await worker.start();
+    service.interfere = ({ path, body }) =>
+      path.endsWith('/result') && body.output.length > 200_000 ? { status: 400 } : undefined;
+    const result = await answer(commandOf('snippet', { code: 'print("x" * 300000)' }));
+    expect(result).toMatchObject({ status: 'success', exitCode: 0 });
+    expect(result.output).toMatch(/^x{100000}\n… \[cut: the output was refused\]$/);
   });
 
   it('that repair the key begin the worker again with it, its run untouched', async () => {

@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { FakeService } from './fake-service.harness';
 import { runOf, WorkerHarness } from './worker-process.harness';
 
@@ -158,10 +159,13 @@ raise RuntimeError("failed with " + secret)
     await worker.start({ MUSTER_SPOOL_LIMIT_BYTES: '400000' });
     service.interfere = ({ path }) => (path === '/api/job-logs' ? { status: 503 } : undefined);
     const run = runOf(`
-import sys, time
-for n in range(60000):
-    sys.stdout.write("line %05d\\n" % n)
+import muster, os, sys, time
+n = 0
+while n % 1000 or not os.path.exists("go"):
+    sys.stdout.write("line %d\\n" % n)
+    n += 1
     if n % 1000 == 0: time.sleep(0.01)
+muster.result(n)
 `);
     await service.push(run);
     const states = () =>
@@ -174,10 +178,11 @@ for n in range(60000):
         }
       });
     await service.until('it is stopped', () => states().length >= 2);
+    writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
     service.interfere = () => undefined;
-    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
-    expect(service.logs(run.jobId).map(({ message }) => message)).toEqual(
-      Array.from({ length: 60000 }, (_, n) => `line ${String(n).padStart(5, '0')}`),
-    );
+    const { status, result } = await service.until('the end', () => service.terminal(run.jobId));
+    expect(status).toBe('completed');
+    const lines = service.logs(run.jobId).map(({ message }) => message);
+    expect(lines).toEqual(Array.from({ length: result }, (_, n) => `line ${n}`));
   });
 });

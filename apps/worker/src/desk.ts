@@ -6,9 +6,10 @@ import type { Journal } from './journal';
 import type { Taking } from './listener';
 import type { LocalLog } from './local-log';
 import { killProcesses } from './processes';
+import type { Recorder } from './recorder';
 import type { Results } from './results';
 import { restarted } from './run';
-import { sha256 } from './run-files';
+import { removeOldRoots, sha256 } from './run-files';
 import type { Runs } from './runs';
 import { messageOf } from './service';
 import { runCode, type SnippetContext } from './snippet';
@@ -18,6 +19,7 @@ export interface DeskOptions {
   journal: Journal;
   runs: Runs;
   results: Results;
+  recorder: Recorder;
   context: SnippetContext;
   onChange: () => void;
   /** Reads the key of the worker anew, and begins again with it. */
@@ -110,7 +112,7 @@ export class Desk {
       case 'imaging_composite':
         return runCode(command, join(folder, 'commands', commandId), false, this.options.context);
       case 'builder':
-        return runCode(command, sessionRoot(folder, command), true, this.options.context);
+        return this.runSession(command);
       case 'stop_job':
         return this.stopJob(command);
       case 'script':
@@ -120,12 +122,19 @@ export class Desk {
       case 'start_recording':
       case 'attach_recording':
       case 'stop_recording':
-        return { status: 'failed', error: 'recording is not available on this machine' };
+        return this.options.recorder.perform(command);
       case 'deploy_extension':
         return { status: 'failed', error: 'there is no browser on this machine to deploy an extension to' };
       case 'run':
         throw new Error('a run has no result');
     }
+  }
+
+  private async runSession(command: Command): Promise<Result> {
+    const { folder, context } = this.options;
+    const result = await runCode(command, sessionRoot(folder, command), true, context);
+    removeOldRoots(join(folder, 'builder'), (name) => this.working.has(name), Date.now());
+    return result;
   }
 
   private async stopJob({ jobId, payload }: Command): Promise<Result> {
@@ -140,8 +149,8 @@ export class Desk {
 
 /** A folder for each session of the builder, kept: its sources tell what ran. */
 function sessionRoot(folder: string, { commandId, payload }: Command): string {
-  const asked = textOf(payload.sessionId);
-  return join(folder, 'sessions', /^[A-Za-z0-9][\w-]{0,99}$/.test(asked) ? asked : '', commandId);
+  const asked = textOf(payload.runRoot);
+  return join(folder, /^builder\/[A-Za-z0-9][\w-]{0,99}$/.test(asked) ? asked : `builder/${commandId}`);
 }
 
 function keepScript(folder: string, { action, filename, script }: Record<string, unknown>): Result {

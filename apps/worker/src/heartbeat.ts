@@ -21,6 +21,7 @@ export interface HeartbeatOptions {
   log: LocalLog;
 }
 
+const mostJobIds = 100;
 const superseded = ['superseded', 'replaced', 'stale_boot', 'newer_boot'];
 
 /** Says that the worker lives and what it runs: regularly, and at once when that changes. */
@@ -72,7 +73,7 @@ export class Heartbeat {
       workerVersion,
       healthy: true,
       activity: active || this.wasActive,
-      runningJobIds: jobIds,
+      runningJobIds: jobIds.slice(0, mostJobIds),
       metrics: await metrics.read(),
     });
     this.wasActive = false;

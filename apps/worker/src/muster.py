@@ -31,9 +31,20 @@ def _variables():
 variables = _variables() if _root else {}
 
 
+def _plain(value):
+    """What JSON can say of a value: NaN is no number to it, and a key is a text."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
 def _report(kind, **fields):
-    fields = {name: value for name, value in fields.items() if value is not None}
-    line = json.dumps({"type": kind, "at": time.time(), **fields}, default=str)
+    fields = {name: _plain(value) for name, value in fields.items() if value is not None}
+    line = json.dumps({"type": kind, "at": time.time(), **fields})
     data = line.encode("ascii") + b"\n"
     if len(data) > _limit:
         raise ValueError("muster.%s: more than %d bytes" % (kind, _limit))
@@ -117,8 +128,8 @@ def _upload(path, is_screenshot):
 
 def result(value):
     """The run's result: any JSON value. The last one counts."""
-    text = json.dumps(value)
-    if len(text.encode("utf-8")) > 256 * 1024:
+    text = json.dumps(_plain(value), ensure_ascii=False)
+    if len(text.encode("utf-8", "replace")) > 256 * 1024:
         raise ValueError("muster.result: more than 256 KiB of JSON")
     _report("result", value={"of": value})
 

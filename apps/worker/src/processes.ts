@@ -67,19 +67,26 @@ export function findProcesses({ runId, root }: Marker): Process[] {
   return [...found.values()];
 }
 
+/** Until when TERM is all that is done. It may be shortened meanwhile. */
+export interface Grace {
+  until?: number;
+}
+
+const giveUpMs = 30_000;
+
 /**
  * TERM to everything of the run, KILL after the grace, until nothing is left. Answers how many could not be killed:
  * zero, but for processes that the kernel itself holds.
  */
-export async function killProcesses(marker: Marker, graceMs: number): Promise<number> {
-  const termUntil = Date.now() + graceMs;
-  const giveUpAt = termUntil + 30_000;
+export async function killProcesses(marker: Marker, graceMs: number, grace: Grace = {}): Promise<number> {
+  grace.until = Math.min(grace.until ?? Infinity, Date.now() + graceMs);
   const termed = new Set<number>();
   for (;;) {
     const left = findProcesses(marker);
     if (!left.length) return 0;
     const now = Date.now();
-    if (now > giveUpAt) return left.length;
+    const termUntil = grace.until;
+    if (now > termUntil + giveUpMs) return left.length;
     // The launcher alone has nothing more to see to: it would only wait for us.
     const isEmpty = left.every(({ pid }) => pid === marker.root?.pid);
     for (const { pid } of left) {

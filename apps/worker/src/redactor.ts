@@ -44,7 +44,8 @@ export class Redactor {
 
   /** All strings of a JSON value, keys too. */
   deep<T>(value: T): T {
-    if (typeof value === 'string') return this.text(value) as T;
+    // Half a surrogate pair can't be stored by anybody: through bytes it becomes a replacement character.
+    if (typeof value === 'string') return this.text(Buffer.from(value).toString()) as T;
     if (Array.isArray(value)) return value.map((item: unknown) => this.deep(item)) as T;
     if (typeof value !== 'object' || value === null) {
       // A number can be a secret too, a PIN for one.

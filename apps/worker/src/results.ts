@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import type { Result } from './command';
 import { readJson, writeWhole } from './files';
 import type { LocalLog } from './local-log';
-import { verdictOf, type Service } from './service';
+import { verdictOf, type Answer, type Service } from './service';
+
+const shortOutput = 100_000;
 
 /** Results of commands, one file each until the service has them. */
 export class Results {
@@ -56,12 +58,18 @@ export class Results {
 
   private async deliver(service: Service, commandId: string): Promise<void> {
     const result = readJson<Result>(this.pathOf(commandId));
-    const call = {
-      method: 'POST' as const,
-      path: `/api/agents/${this.agentId}/commands/${commandId}/result`,
-      text: JSON.stringify(result),
+    const path = `/api/agents/${this.agentId}/commands/${commandId}/result`;
+    const send = (body: unknown): Promise<Answer> => {
+      const call = { method: 'POST' as const, path, text: JSON.stringify(body) };
+      return service.insist(() => call, this.signal);
     };
-    const answer = await service.insist(() => call, this.signal);
+    let answer = await send(result);
+    if ([400, 413, 422].includes(answer.status) && typeof result?.output === 'string') {
+      // An end without its output is better than no end, for whoever waits for it.
+      this.log('error', 'an output was refused and is left out', { commandId, status: answer.status });
+      const output = `${result.output.slice(0, shortOutput)}\n… [cut: the output was refused]`;
+      answer = await send({ ...result, output });
+    }
     if (verdictOf(answer.status) === 'refused') {
       this.log('error', 'a result was refused and is dropped', { commandId, status: answer.status });
     }

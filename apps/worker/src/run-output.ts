@@ -140,7 +140,7 @@ export class RunOutput {
 
   private parse(line: string): unknown {
     try {
-      return this.redactor.deep(JSON.parse(line) as unknown);
+      return this.redactor.deep(JSON.parse(line.replaceAll('\\u0000', '\\ufffd')) as unknown);
     } catch {
       return null;
     }

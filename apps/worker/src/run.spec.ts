@@ -89,6 +89,27 @@ print("to stderr", file=sys.stderr)
     });
   });
 
+  it('may report what JSON or the service cannot take', async () => {
+    const run = runOf(`
+import muster
+with muster.step("a\\0b \\ud800", metadata={"nan": float("nan"), 1: {2, 2}, "type": "claim_result", "large": "x" * 100000}): pass
+muster.log("info", "a\\0b")
+print("c\\0d")
+`);
+    await service.push(run);
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
+    expect(service.steps(run.jobId)[0]).toMatchObject({
+      name: 'a\ufffdb \ufffd',
+      metadata: { nan: null, 1: [2], type: 'claim_result', cut: true },
+    });
+    expect(
+      service
+        .logs(run.jobId)
+        .map(({ message }) => message)
+        .sort(),
+    ).toEqual(['a\ufffdb', 'c\ufffdd']);
+  });
+
   it('that exits with a code fails with it and the last lines of stderr', async () => {
     const run = runOf('import sys\nfor n in range(30): print("line", n, file=sys.stderr)\nsys.exit(7)');
     await service.push(run);

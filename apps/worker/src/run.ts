@@ -7,7 +7,7 @@ import { readJson, writeWhole } from './files';
 import { launch } from './launcher';
 import type { LocalLog } from './local-log';
 import { findProcesses, isAlive, killProcesses, readEnvironment, readProcess, signalProcesses } from './processes';
-import type { Marker } from './processes';
+import type { Grace, Marker } from './processes';
 import { Redactor } from './redactor';
 import { fetchBundle, inputsOf, makeRunRoot } from './run-files';
 import { readResult, RunOutput } from './run-output';
@@ -44,6 +44,7 @@ interface RunRecord {
 const tickMs = 100;
 const heartbeatMs = 30_000;
 const leftoverGraceMs = 2_000;
+const largestResultBytes = 256 * 1024;
 const defaultMaxRuntimeMs = 12 * 3600_000;
 export const restarted = 'the worker was restarted while this ran';
 
@@ -52,6 +53,8 @@ export class Run {
   /** Resolves with how many processes could not be killed, when the run's end is in the spool. */
   readonly concluded: Promise<number>;
   private ending: Ending | undefined;
+  /** A later stop may leave less time than the first. */
+  private readonly grace: Grace = {};
   private detached = false;
   private isUnreadable = false;
   private stopped = false;
@@ -112,6 +115,7 @@ export class Run {
 
   /** Ends the run: the first reason is the one. Resolves when nothing of it lives. */
   stop(ending: Ending): Promise<number> {
+    this.grace.until = Math.min(this.grace.until ?? Infinity, Date.now() + ending.graceMs);
     if (!this.ending) {
       this.ending = ending;
       this.save();
@@ -231,7 +235,7 @@ export class Run {
   }
 
   private async conclude(output: RunOutput): Promise<number> {
-    const remaining = await killProcesses(this.marker, this.ending?.graceMs ?? leftoverGraceMs);
+    const remaining = await killProcesses(this.marker, this.ending?.graceMs ?? leftoverGraceMs, this.grace);
     if (!this.isSilent) {
       while (!this.isUnreadable) {
         if (this.spool.bytes > this.context.spoolLimitBytes) await sleep(tickMs);
@@ -255,7 +259,7 @@ export class Run {
   private lastWord(output: RunOutput): Record<string, unknown> & { status: string } {
     const code = this.exitCode();
     const result = readResult(this.spool.folder);
-    const given = result === undefined ? {} : { result };
+    const given = result === undefined || !this.fits(result) ? {} : { result };
     if (this.ending) return { status: this.ending.status, error: this.redactor.text(this.ending.error), ...given };
     if (code === 0) return { status: 'completed', ...given };
     const why = code === null ? (this.record.root ? 'the process was killed' : restarted) : `exit code ${code}`;
@@ -264,6 +268,12 @@ export class Run {
       error: [why, this.isUnreadable ? '' : output.lastErrors()].filter(Boolean).join('\n'),
       ...given,
     };
+  }
+
+  private fits(result: unknown): boolean {
+    const isSmall = Buffer.byteLength(JSON.stringify(result)) <= largestResultBytes;
+    if (!isSmall) this.context.log('error', 'the result is too large and is left out', { jobId: this.jobId });
+    return isSmall;
   }
 
   private exitCode(): number | null {

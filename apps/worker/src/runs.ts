@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from './command';
 import { Delivery } from './delivery';
@@ -8,7 +8,7 @@ import { removeOldRoots } from './run-files';
 import { firstState } from './run-state';
 import { Spool } from './spool';
 
-const jobOver: Ending = { status: 'cancelled', error: 'the service says that the job is over', graceMs: 5_000 };
+const jobOver: Ending = { status: 'cancelled', error: 'the service says that the job is over', graceMs: 2_000 };
 
 /** The run of this moment, and all runs of which something is still to be delivered. */
 export class Runs {
@@ -144,7 +144,6 @@ export class Runs {
       return;
     }
     spool.remove();
-    if (existsSync(spool.folder)) return;
     this.deliveries.delete(id);
     this.onChange();
   }

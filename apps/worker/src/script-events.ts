@@ -103,7 +103,7 @@ function hearEvent(heard: Heard, event: Record<string, unknown>, now: number): v
 function hearProgress({ state }: Heard, { percent, currentStep }: Record<string, unknown>): boolean {
   state.progress = {
     ...(typeof percent === 'number' ? { percent: Math.min(100, Math.max(0, percent)) } : {}),
-    ...(typeof currentStep === 'string' ? { currentStep } : {}),
+    ...(typeof currentStep === 'string' ? { currentStep: currentStep.slice(0, 500) } : {}),
   };
   return true;
 }
@@ -116,6 +116,13 @@ function newStep(state: RunState, name: string, at: number, stepId?: string): Op
   state.stepOrder += 1;
   const startedAt = new Date(at).toISOString();
   return { order: state.stepOrder, name: name.slice(0, 500), startedAt, ...(stepId ? { stepId } : {}) };
+}
+
+/** The service refuses larger metadata, and the step with it: of those the short entries stay. */
+function smallEnough(metadata: Record<string, unknown>): Record<string, unknown> {
+  if (Buffer.byteLength(JSON.stringify(metadata)) <= 60_000 && Object.keys(metadata).length <= 200) return metadata;
+  const short = Object.entries(metadata).filter(([key, value]) => `${key}${JSON.stringify(value)}`.length <= 500);
+  return { ...Object.fromEntries(short.slice(0, 50)), cut: true };
 }
 
 interface StepNews {
@@ -140,8 +147,8 @@ function stepItem(state: RunState, step: OpenStep, news: StepNews): Item {
       seq: state.callbackSeq,
       startedAt,
       ...(finishedAt === undefined ? {} : { finishedAt: new Date(finishedAt).toISOString() }),
-      ...(error ? { error } : {}),
-      ...(isObject(metadata) ? { metadata } : {}),
+      ...(error ? { error: cutMessage(error) } : {}),
+      ...(isObject(metadata) ? { metadata: smallEnough(metadata) } : {}),
       ...(usage === undefined ? {} : { usage }),
     },
   };

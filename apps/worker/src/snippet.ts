@@ -150,5 +150,6 @@ function collect(stream: NodeJS.ReadableStream): Collected {
 function cutOutput(redactor: Redactor, stdout: Collected): string {
   const bytes = Buffer.from(redactor.text(stdout.text()).replaceAll('\0', '\u{FFFD}'));
   if (bytes.length <= outputBytes && stdout.total() <= outputBytes + 64 * 1024) return bytes.toString('utf8');
-  return `${cutBytes(bytes, outputBytes)}\n… [cut: the output has ${stdout.total()} bytes]`;
+  const note = `\n… [cut: the output has ${stdout.total()} bytes]`;
+  return cutBytes(bytes, outputBytes - Buffer.byteLength(note)) + note;
 }

@@ -60,6 +60,21 @@ describe('What ends a run', () => {
     });
   });
 
+  it('a second stop_job may leave less time than the first', async () => {
+    await worker.start();
+    const run = await startStubborn();
+    const patient = commandOf('stop_job', { jobId: run.jobId, reason: 'first', graceMs: 3_600_000 });
+    const hasty = commandOf('stop_job', { jobId: run.jobId, reason: 'second', graceMs: 0 });
+    await service.push(patient);
+    await service.push(hasty);
+    for (const { commandId } of [patient, hasty]) {
+      const result = await service.until('the result', () => service.result(commandId));
+      expect(result.output).toEqual({ remaining: 0 });
+    }
+    const { error } = await service.until('the end', () => service.terminal(run.jobId));
+    expect(error).toBe('first');
+  });
+
   it('stop_job of a job that is not here finds nothing of it', async () => {
     await worker.start();
     const stop = commandOf('stop_job', { jobId: 'elsewhere', reason: 'r', graceMs: 0 });

@@ -7,7 +7,7 @@ import { verdictOf, type Service, type Verdict } from './service';
 export interface Upload {
   path: string;
   filename: string;
-  jobId: string;
+  jobId?: string;
   agentId: string;
 }
 
@@ -22,6 +22,7 @@ const types: Record<string, string> = {
   '.txt': 'text/plain',
   '.html': 'text/html',
   '.zip': 'application/zip',
+  '.mkv': 'video/x-matroska',
 };
 
 /** One attempt: asks where to, and sends the file there. */

@@ -62,7 +62,15 @@ export class WorkerHarness {
   /** All that stands in the worker's folder, but for what the script itself was given. */
   allText(): string {
     const files = readdirSync(this.folder, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
-    return files.map((file) => readFileSync(join(file.parentPath, file.name), 'latin1')).join('\n');
+    const read = (path: string): string => {
+      try {
+        return readFileSync(path, 'latin1');
+      } catch {
+        // It has just been delivered.
+        return '';
+      }
+    };
+    return files.map((file) => read(join(file.parentPath, file.name))).join('\n');
   }
 }
 

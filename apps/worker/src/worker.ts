@@ -11,6 +11,7 @@ import { listen, type Listener } from './listener';
 import type { LocalLog } from './local-log';
 import { MachineMetrics } from './machine';
 import { PollLoop } from './poll-loop';
+import { Recorder } from './recorder';
 import { Results } from './results';
 import type { Ending, RunContext } from './run';
 import { Runs } from './runs';
@@ -36,6 +37,7 @@ export class Worker {
   private readonly context: RunContext;
   private readonly journal: Journal;
   private readonly results: Results;
+  private readonly recorder: Recorder;
   private readonly runs: Runs;
   private readonly desk: Desk;
   private readonly fence: Fence;
@@ -58,6 +60,7 @@ export class Worker {
     this.fence = new Fence(fenceMs);
     this.journal = new Journal(folder);
     this.results = new Results(folder, agentId, this.ended.signal, log);
+    this.recorder = new Recorder({ folder, agentId, base: scriptBase, service });
     const onChange = (): void => this.heartbeat?.soon();
     this.runs = new Runs(folder, this.journal, this.context, onChange);
     this.desk = new Desk({
@@ -65,6 +68,7 @@ export class Worker {
       journal: this.journal,
       runs: this.runs,
       results: this.results,
+      recorder: this.recorder,
       context: { facts, python, stopping: this.stopping.signal },
       onChange,
       onNewKey: (commandId) => void this.restart(commandId),
@@ -184,6 +188,7 @@ export class Worker {
     const { ending } = this.end;
     if (ending) await this.runs.stopAll(ending);
     await this.desk.finished();
+    this.recorder.close();
     const isIntroduced = this.context.facts.signingSecret !== '';
     if (ending && isIntroduced) {
       const all = Promise.all([this.runs.delivered(), this.results.allSettled()]);

@@ -3,11 +3,12 @@ import { APP_GUARD } from '@nestjs/core';
 import { Authenticator } from './authentication/authenticator';
 import { AccessGuard } from './requests/access-guard';
 import { Mutations } from './requests/mutations';
+import { StandingAccess } from './requests/standing-access';
 
 /** Puts the guard in front of every route of the process. */
 @Global()
 @Module({
-  providers: [Authenticator, Mutations, { provide: APP_GUARD, useClass: AccessGuard }],
-  exports: [Authenticator, Mutations],
+  providers: [Authenticator, Mutations, StandingAccess, { provide: APP_GUARD, useClass: AccessGuard }],
+  exports: [Authenticator, Mutations, StandingAccess],
 })
 export class AccessModule {}

@@ -1,5 +1,5 @@
 export { AccessModule } from './access-module';
-export { createApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-keys/api-keys';
+export { createApiKey, insertApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-keys/api-keys';
 export { type Actor, audit, type AuditRecord, changesBetween } from './audit/audit';
 export { listAudit } from './audit/list-audit';
 export { announceAccessChange } from './authentication/access-news';
@@ -22,6 +22,7 @@ export { type AccessRule, anyone, sessionsAndKeysOf, sessionsOf, workers } from 
 export { Endpoint, type EndpointOptions } from './requests/endpoint';
 export { type MutationOptions, type MutationResult, Mutations } from './requests/mutations';
 export { requireSameOrigin } from './requests/same-origin';
+export { StandingAccess } from './requests/standing-access';
 export { clearSessionCookie, setSessionCookie } from './requests/session-cookie';
 export { sign, signatureHeader, type Verdict, verify } from './signing/signature';
 export { signingSecretsOf } from './signing/signing-secrets';

@@ -2,24 +2,28 @@ export { errorTable, type ErrorCode } from './errors/error-table';
 export { AppError, type AppErrorOptions, type FieldError } from './errors/app-error';
 export { type AppName, type ServiceApp, serviceApps } from './http/apps';
 export {
+  AnyJsonField,
   BooleanField,
   DateTimeField,
   EmailField,
   EnumField,
   IntField,
   JsonField,
+  JsonListField,
   ListField,
   NumberField,
   ObjectField,
   QueryIntField,
   TextField,
   TextListField,
+  TextMapField,
   UrlField,
   UuidField,
 } from './http/fields';
 export { openApiDocument } from './http/openapi-document';
 export { PageQuery } from './http/pages';
 export { ownerOf, type PathOwner, pathOwners, patternOf } from './http/path-owners';
+export { IgnoreUnknownFields, ignoresUnknownFields } from './http/unknown-fields';
 export { Problem, ProblemFieldError } from './http/problem';
 export { hasRole, organizationRoles, type Role, roles } from './http/roles';
 export {
@@ -58,6 +62,40 @@ export {
 export { OrganizationSettings, SigningSecret, UpdateOrganizationSettingsBody } from './http/access/settings';
 export { CreateUserBody, UpdateUserBody, User, UserList } from './http/access/users';
 export { PutSecretBody, refusedVariableName, Secret, SecretList, variableNamePattern } from './http/access/vault';
+export {
+  Agent,
+  AgentList,
+  AgentQuery,
+  CreateAgentBody,
+  CreatedAgent,
+  TerminateAgentQuery,
+  UpdateAgentBody,
+} from './http/agents/agents';
+export {
+  HandshakeAnswer,
+  HandshakeBody,
+  HeartbeatAnswer,
+  HeartbeatBody,
+  SetupStatusBody,
+} from './http/agents/machines';
+export {
+  AgentCommand,
+  AgentCommandList,
+  AgentScript,
+  AgentScriptBody,
+  BuilderStarted,
+  CommandPollQuery,
+  CommandReceipt,
+  CommandResultBody,
+  CommandStarted,
+  CommandStatus,
+  CommandStatusQuery,
+  RunBuilderBody,
+  RunFunctionBody,
+  RunSnippetBody,
+} from './http/agents/commands';
+export { AgentFunction, AgentFunctionList, CreateFunctionBody, UpdateFunctionBody } from './http/agents/functions';
+export { UploadBody, UploadTicket } from './http/agents/uploads';
 export { DeepHealth, Health, HealthCheck, HealthChecks } from './http/operations/health';
 export {
   DeadLetter,
@@ -82,4 +120,94 @@ export {
   type RetryPolicy,
 } from './queues/catalogue';
 export type { Doorbell, DoorbellData, OutboxMessage } from './queues/doorbell';
-export { ProbePayload } from './queues/payloads';
+export { AgentPayload, CommandPayload, JobPayloadIds, ProbePayload, WakePayload } from './queues/payloads';
+export {
+  type AgentProvider,
+  agentProviders,
+  type AgentStatus,
+  agentStatuses,
+  type CommandKind,
+  commandKinds,
+  type LifecycleEvent,
+  lifecycleEvents,
+  type LifecycleSource,
+  lifecycleSources,
+  type TimelineKind,
+  timelineKinds,
+} from './http/agents/agent-words';
+export {
+  type ClaimOutcome,
+  claimOutcomes,
+  isTerminal,
+  type JobStatus,
+  jobStatuses,
+  type LogLevel,
+  logLevels,
+  openJobStatuses,
+  type StepStatus,
+  stepStatuses,
+  type TerminalJobStatus,
+  terminalJobStatuses,
+  type WaitingReason,
+  waitingReasons,
+} from './http/jobs/job-status';
+export {
+  CreateWorkflowBody,
+  SaveWorkflowBody,
+  UpdateWorkflowBody,
+  Workflow,
+  WorkflowList,
+  WorkflowQuery,
+  WorkflowRevision,
+  WorkflowRevisionList,
+  WorkflowSummary,
+} from './http/workflows/workflows';
+export {
+  CancelJobBody,
+  CancelJobsBody,
+  CancelJobsFilter,
+  CancelledJobs,
+  Job,
+  JobClaims,
+  JobFilter,
+  JobList,
+  JobLogsQuery,
+  JobProgress,
+  JobStatusAnswer,
+  JobStatusQuery,
+  JobStep,
+  JobStepList,
+  JobWaiting,
+  LaunchJobBody,
+  LaunchedJob,
+  RunList,
+  RunListItem,
+  RunOnAgentBody,
+  RunOptions,
+  StepQuery,
+} from './http/jobs/jobs';
+export {
+  CallbackAnswer,
+  ClaimResult,
+  ClaimResultsAnswer,
+  ClaimResultsBody,
+  JobLogEntry,
+  JobLogsAnswer,
+  JobLogsBody,
+  JobWebhookAnswer,
+  JobWebhookBody,
+  StepStatusBody,
+  StepUsage,
+} from './http/jobs/callbacks';
+export { Usage, UsageLimits, UsageQuery } from './http/usage/usage';
+export {
+  AgentEventsQuery,
+  AgentJobEvent,
+  AgentLifecycleEvent,
+  AgentLogEntry,
+  AgentLogEvent,
+  AgentLogList,
+  AgentLogsQuery,
+  AgentResyncEvent,
+  AgentStatusEvent,
+} from './http/agents/timeline';

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
+import { News } from '@muster/platform';
 import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import { isRetryable } from './database-errors';
@@ -14,6 +15,7 @@ export class Database {
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
     @Inject(OutboxRelay) private readonly relay: OutboxRelay,
+    @Inject(News) private readonly news: News,
   ) {}
 
   /** One statement in one round trip. A name makes Postgres keep its plan: for statements of hot paths. */
@@ -38,6 +40,7 @@ export class Database {
     try {
       const result = await work(tx);
       this.relay.ring(await tx.commit());
+      for (const [topic, ids] of tx.told) this.news.tell(topic, ids);
       return result;
     } catch (error) {
       await tx.rollback().catch((failure: Error) => (unusable = failure));

@@ -12,6 +12,8 @@ export {
   VaultSecretEntity,
 } from './entities/access';
 export { AgentEntity } from './entities/agent';
+export { JobEntity } from './entities/job';
+export { WorkflowEntity, WorkflowRevisionEntity } from './entities/workflow';
 export { entities } from './entities';
 export { OrganizationEntity, OrganizationSettingsEntity } from './entities/organization';
 export { OutboxEntity, QueueProbeEntity } from './entities/outbox';

@@ -1,4 +1,5 @@
 import type { Doorbell, OutboxMessage } from '@muster/contracts';
+import type { Topic } from '@muster/platform';
 import { DatabaseError, type PoolClient, type QueryResultRow } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { insertDoorbells, messagesOf } from './outbox/insert-doorbells';
@@ -17,6 +18,7 @@ const rollback: Statement = { text: 'ROLLBACK' };
 export class Transaction {
   private readonly doorbells: OutboxMessage[] = [];
   private readonly afterCommit: (() => void)[] = [];
+  private readonly news = new Map<Topic, Set<string>>();
   private begun = false;
   private unanswered?: Error;
   private lent?: EntityManager;
@@ -53,6 +55,16 @@ export class Transaction {
   /** Runs once the transaction is durable; for what other processes must not see before. */
   onCommit(work: () => void): void {
     this.afterCommit.push(work);
+  }
+
+  /** Says to every process, once the transaction is durable, that there is more to read of the thing. */
+  tell(topic: Topic, id: string): void {
+    this.news.set(topic, (this.news.get(topic) ?? new Set()).add(id));
+  }
+
+  /** What is to be told once it is durable. */
+  get told(): ReadonlyMap<Topic, Set<string>> {
+    return this.news;
   }
 
   /** Makes it durable and answers what is to be rung for it. */

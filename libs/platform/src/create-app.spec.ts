@@ -7,7 +7,7 @@ import { Writable } from 'node:stream';
 import { type App, createApp } from './create-app';
 import { rawBodyOf } from './http/http-app';
 import { OpenStreams } from './http/streams';
-import { IgnoreUnknownFields } from './http/validation';
+import { IgnoreUnknownFields } from '@muster/contracts';
 
 class StrictBody {
   @TextField() name!: string;

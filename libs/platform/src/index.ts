@@ -10,6 +10,7 @@ export {
   EnvUrl,
   loadConfig,
   loadConfigs,
+  processEnvironment,
   type Variable,
   variablesOf,
 } from './config/env';
@@ -26,12 +27,12 @@ export { type Page, pageOf, paginate } from './http/pagination';
 export { type ErrorReader, registerErrorReader, toAppError } from './http/problem-filter';
 export { rateHeaders, RateLimiter, type RatePolicy, type RateState } from './http/rate-limiter';
 export { OpenStreams } from './http/streams';
-export { IgnoreUnknownFields } from './http/validation';
 export { createLogger, hideCredentials, NestLogger } from './operations/logger';
 export { Metrics } from './operations/metrics';
 export { Periodic, type PeriodicOptions } from './operations/periodic';
 export { type CheckResult, Readiness } from './operations/readiness';
 export { DoorbellLedger, DoorbellPublisher } from './queues/doorbell-ledger';
+export { News, type Topic } from './queues/news';
 export { HandlesJob, ProcessesQueue, QueueProcessor } from './queues/queue-processor';
 export { catalogueFaults } from './queues/queue-module';
 export { RedisConnections } from './queues/redis-connections';

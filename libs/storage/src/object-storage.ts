@@ -46,6 +46,27 @@ export class ObjectStorage implements OnApplicationShutdown {
     return getSignedUrl(client, command, { expiresIn: expiresInSeconds });
   }
 
+  /** A URL that takes one object of this size and type for a while, and what must be sent along. */
+  async presignPut(
+    key: string,
+    { contentType, size, expiresInSeconds }: { contentType: string; size: number; expiresInSeconds: number },
+  ): Promise<{ url: string; headers: Record<string, string> }> {
+    const { sdk, public: client } = await this.connect();
+    const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
+    const command = new sdk.PutObjectCommand({
+      Bucket: this.config.s3Bucket,
+      Key: key,
+      ContentType: contentType,
+      ContentLength: size,
+    });
+    const url = await getSignedUrl(client, command, {
+      expiresIn: expiresInSeconds,
+      // Signed as headers, so that the store holds the sender to them.
+      signableHeaders: new Set(['content-type', 'content-length', 'host']),
+    });
+    return { url, headers: { 'content-type': contentType } };
+  }
+
   async check(): Promise<void> {
     const { sdk, client } = await this.connect();
     await client.send(new sdk.HeadBucketCommand({ Bucket: this.config.s3Bucket }));
@@ -66,6 +87,8 @@ export class ObjectStorage implements OnApplicationShutdown {
           endpoint,
           forcePathStyle: endpoint !== undefined,
           maxAttempts: 2,
+          // A presigned upload's checksum would have to be known before its bytes are.
+          requestChecksumCalculation: 'WHEN_REQUIRED',
           requestHandler: { connectionTimeout: 2000, requestTimeout: 30_000 },
           ...(s3AccessKeyId
             ? { credentials: { accessKeyId: s3AccessKeyId, secretAccessKey: s3SecretAccessKey ?? '' } }

@@ -4,9 +4,12 @@ import {
   AgentEntity,
   ApiKeyEntity,
   type Database,
+  JobEntity,
   OrganizationEntity,
   OrganizationSettingsEntity,
   UserEntity,
+  WorkflowEntity,
+  WorkflowRevisionEntity,
 } from '@muster/database';
 import { newId } from '@muster/platform';
 import { createHash } from 'node:crypto';
@@ -65,10 +68,54 @@ export async function makeApiKey(
   return { id, secret };
 }
 
-export async function makeAgent(db: Database, input: { organizationId: string; name?: string }): Promise<AgentEntity> {
+export async function makeAgent(
+  db: Database,
+  input: Partial<AgentEntity> & { organizationId: string },
+): Promise<AgentEntity> {
   const id = newId();
   return db.transaction('system', async (tx) => {
-    await tx.manager.insert(AgentEntity, { id, name: 'Front desk', ...input });
+    await tx.manager.insert(AgentEntity, { id, name: 'Front desk', ...input } as never);
     return tx.manager.findOneByOrFail(AgentEntity, { id });
   });
+}
+
+export interface TestWorkflow {
+  id: string;
+  organizationId: string;
+}
+
+export async function makeWorkflow(
+  db: Database,
+  input: { organizationId: string; name?: string; script?: string; variables?: string[] },
+): Promise<TestWorkflow> {
+  const { organizationId, name = 'Download EOBs', script = "print('hello')\n", variables = [] } = input;
+  const id = newId();
+  await db.transaction('system', async (tx) => {
+    await tx.manager.insert(WorkflowEntity, { id, organizationId, name });
+    await tx.manager.insert(WorkflowRevisionEntity, {
+      workflowId: id,
+      revision: 1,
+      organizationId,
+      script,
+      variables,
+      savedBy: 'test',
+    });
+  });
+  return { id, organizationId };
+}
+
+/** A job with a workflow and an agent of its own, unless they are given. */
+export async function makeJob(
+  db: Database,
+  input: Partial<JobEntity> & { organizationId: string },
+): Promise<{ id: string; agentId: string; workflowId: string }> {
+  const { organizationId } = input;
+  const workflowId = input.workflowId ?? (await makeWorkflow(db, { organizationId })).id;
+  const agentId = input.agentId ?? (await makeAgent(db, { organizationId, name: `Agent of ${newId()}` })).id;
+  const id = newId();
+  await db.transaction('system', async (tx) => {
+    await tx.manager.insert(JobEntity, { id, workflowRevision: 1, ...input, workflowId, agentId } as never);
+    await tx.execute('INSERT INTO job_log_seen (job_id, organization_id) VALUES ($1, $2)', [id, organizationId]);
+  });
+  return { id, agentId, workflowId };
 }

@@ -1,7 +1,18 @@
+export { appendEntries, followAgent, logLine } from './agent-timeline';
 export { type Harness, type HarnessOptions, startHarness, type Tenant } from './app-harness';
 export { type ClonedDatabase, cloneDatabase, emptyDatabase } from './cloned-database';
-export { makeAgent, makeApiKey, makeOrganization, makeUser } from './factories';
+export {
+  makeAgent,
+  makeApiKey,
+  makeJob,
+  makeOrganization,
+  makeUser,
+  makeWorkflow,
+  type TestWorkflow,
+} from './factories';
+export { EventStream, type ReceivedEvent } from './event-stream';
 export { FakeClock } from './fake-clock';
+export { FakeWorker } from './fake-worker';
 export { type Answer, HttpClient } from './http-client';
 export { testConfig, testEnvironment, testMasterKey, type TestStack, testStack } from './stack';
 export { testPassword } from './test-password';

@@ -1,6 +1,8 @@
 import { BaseConfig, type Environment, loadConfig } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
 import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 /** What the test run started for all its files; tools/test/global-setup.cjs writes it. */
 export interface TestStack {
@@ -32,6 +34,7 @@ export function testEnvironment(databaseUrl: string, overrides: Environment = {}
     INTERNAL_PORT: '0',
     LOG_LEVEL: 'debug',
     DATABASE_POOL_SIZE: '5',
+    LOCAL_AGENTS_DIR: join(tmpdir(), `muster-agents-${randomBytes(6).toString('hex')}`),
     S3_ENDPOINT: s3.endpoint,
     S3_REGION: s3.region,
     S3_BUCKET: s3.bucket,

@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/
 import { Database, PostgresListener } from '@muster/database';
 import { Clock } from '@muster/platform';
 import type { KeyPrincipal, Principal, UserPrincipal } from '../principal';
+import type { Credential } from '../requests/credential-of';
 import { accessChanged, accessChannel } from './access-news';
 import { apiKeyIdOf, sameText, sessionIdOf, sha256 } from './credentials';
 import { type Loaded, loadApiKey, loadSession, noteUse } from './load-principal';
@@ -46,12 +47,17 @@ export class Authenticator implements OnApplicationShutdown {
     accessChanged.off('changed', this.forget);
   }
 
-  byApiKey(key: string): Answer<KeyPrincipal> {
+  byCredential(credential: Credential | null): Answer<Principal> {
+    if (!credential) return null;
+    return 'key' in credential ? this.byApiKey(credential.key) : this.bySession(credential.session);
+  }
+
+  private byApiKey(key: string): Answer<KeyPrincipal> {
     const id = apiKeyIdOf(key);
     return id ? this.resolve(`key:${id}`, key, () => loadApiKey(this.database, id)) : null;
   }
 
-  bySession(token: string): Answer<UserPrincipal> {
+  private bySession(token: string): Answer<UserPrincipal> {
     const id = sessionIdOf(token);
     return id ? this.resolve(`session:${id}`, token, () => loadSession(this.database, id)) : null;
   }

@@ -11,10 +11,10 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Authenticator } from '../authentication/authenticator';
 import type { Principal } from '../principal';
+import { credentialOf } from './credential-of';
 import { type AccessRule, admit } from './access-rule';
 import { ENDPOINT, type EndpointOptions } from './endpoint';
 import { requireSameOrigin } from './same-origin';
-import { readSessionCookie } from './session-cookie';
 
 const principals = new WeakMap<FastifyRequest, Principal>();
 
@@ -47,7 +47,10 @@ export class AccessGuard implements CanActivate {
     if (endpoint.exempt) return true;
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const reply = context.switchToHttp().getResponse<FastifyReply>();
-    const caller = endpoint.access === 'anyone' ? null : this.authenticate(request);
+    const caller =
+      endpoint.access === 'anyone'
+        ? null
+        : this.authenticator.byCredential(credentialOf(request, this.config.publicAppUrl));
     return once(caller, (principal) => {
       // A cookie goes along with whatever page a browser shows.
       if (principal?.kind === 'user') requireSameOrigin(request, this.config.publicAppUrl);
@@ -57,14 +60,6 @@ export class AccessGuard implements CanActivate {
         return true;
       });
     });
-  }
-
-  /** A key that is sent counts, even when a cookie comes along. */
-  private authenticate(request: FastifyRequest): Principal | null | Promise<Principal | null> {
-    const key = request.headers['x-api-key'];
-    if (key !== undefined) return typeof key === 'string' ? this.authenticator.byApiKey(key) : null;
-    const token = readSessionCookie(request, this.config.publicAppUrl);
-    return token ? this.authenticator.bySession(token) : null;
   }
 
   private limit(request: FastifyRequest, principal: Principal | null): RateState | Promise<RateState> {

@@ -2,13 +2,14 @@ import { applyDecorators, HttpCode, SetMetadata } from '@nestjs/common';
 import {
   ApiBody,
   ApiExtension,
+  ApiExtraModels,
   ApiHeader,
   ApiOperation,
   ApiResponse,
   ApiSecurity,
   getSchemaPath,
 } from '@nestjs/swagger';
-import { type ErrorCode, errorTable, Problem } from '@muster/contracts';
+import { type ErrorCode, errorTable, Problem, ignoresUnknownFields } from '@muster/contracts';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { AccessRule } from './access-rule';
 
@@ -32,24 +33,48 @@ export interface EndpointOptions {
   exempt?: boolean;
   /** Keeps the exact bytes of the body for a signature. */
   rawBody?: boolean;
+  /** How many bytes a body may have; 1 MiB unless said. */
+  bodyLimit?: number;
+  /** Waits for something to tell before it answers, and so has no timeout. */
+  waits?: boolean;
+  /** Answers server-sent events without an end, and so without a timeout: the classes of their data. */
+  stream?: (new () => object)[];
 }
 
 export const ENDPOINT = 'muster:endpoint';
 
 /** Says once what a route is: who may call it, what it answers, and how it can fail, for the guard and the document. */
 export function Endpoint(options: EndpointOptions): MethodDecorator {
-  const { summary, description, access, answer, status = 200, body, idempotent, etag, exempt, rawBody } = options;
+  const {
+    summary,
+    description,
+    access,
+    answer,
+    status = 200,
+    body,
+    idempotent,
+    etag,
+    exempt,
+    rawBody,
+    stream,
+    bodyLimit,
+    waits,
+  } = options;
   return applyDecorators(
     SetMetadata(ENDPOINT, options),
     HttpCode(status),
     ApiOperation({ summary, description }),
     ApiExtension('x-access', access),
+    ...(bodyLimit ? [ApiExtension('x-body-limit', bodyLimit)] : []),
     ...(access === 'anyone' ? [] : securityOf(access)),
     ...(body ? [ApiBody({ type: body, required: true })] : []),
+    ...(body && ignoresUnknownFields(body) ? [ApiExtension('x-unknown-fields', 'ignored')] : []),
+    ...(stream ? [ApiExtraModels(...stream)] : []),
     ApiResponse({
       status,
       description: statusText[status],
       ...(answer ? { type: answer } : {}),
+      ...(stream ? { content: { 'text/event-stream': { schema: eachOf(stream) } } } : {}),
       headers: {
         'X-Request-Id': { description: "The request's id, given or made.", schema: { type: 'string' } },
         ...(etag ? { ETag: { description: "The resource's revision.", schema: { type: 'string' } } } : {}),
@@ -79,8 +104,17 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
           }),
         ]
       : []),
-    RouteConfig({ noTimeout: exempt ?? false, rawBody: rawBody ?? false }),
+    RouteConfig({
+      noTimeout: exempt === true || waits === true || stream !== undefined,
+      rawBody: rawBody ?? false,
+      bodyLimit,
+    }),
   );
+}
+
+/** OpenAPI 3.1 has no words for a stream: its schema is that of the data of one event. */
+function eachOf(types: (new () => object)[]) {
+  return { description: 'The data of each event.', oneOf: types.map((type) => ({ $ref: getSchemaPath(type) })) };
 }
 
 const statusText = { 200: 'Done', 201: 'Created', 202: 'Accepted', 204: 'Done, nothing to say' };

@@ -21,6 +21,7 @@ import {
   MaxLength,
   Min,
   MinLength,
+  ValidateBy,
   ValidateIf,
   ValidateNested,
 } from 'class-validator';
@@ -113,9 +114,59 @@ export function ObjectField(type: () => new () => object, options: Common = {}) 
   return applyDecorators(Type(type), field(options, { type: lazy(type) }, IsObject(), ValidateNested()));
 }
 
+/** Names to texts, such as a run's variables. What the names may be is the use case's to say. */
+export function TextMapField(options: Common & { maxKeys?: number; max?: number } = {}) {
+  const { maxKeys = 200, max = 65_536 } = options;
+  return field(
+    options,
+    { type: Object, additionalProperties: { type: 'string', maxLength: max } },
+    IsObject(),
+    ValidateBy({
+      name: 'isTextMap',
+      validator: {
+        validate: (value: unknown) =>
+          typeof value === 'object' &&
+          value !== null &&
+          Object.keys(value).length <= maxKeys &&
+          Object.values(value).every((text) => typeof text === 'string' && text.length <= max),
+        defaultMessage: () =>
+          `$property must have at most ${maxKeys} names, each with a text of at most ${max} characters`,
+      },
+    }),
+  );
+}
+
+/** A value of any JSON type, up to a size. */
+export function AnyJsonField(options: Common & { maxBytes?: number } = {}) {
+  const { maxBytes = 262_144 } = options;
+  return field(
+    options,
+    { description: options.description ?? 'Any JSON value.' },
+    ValidateBy({
+      name: 'isJson',
+      validator: {
+        validate: (value: unknown) => value !== undefined && Buffer.byteLength(JSON.stringify(value)) <= maxBytes,
+        defaultMessage: () => `$property must be a JSON value of at most ${maxBytes} bytes`,
+      },
+    }),
+  );
+}
+
 /** A free-form JSON object, such as audited changes. */
 export function JsonField(options: Common = {}) {
   return field(options, { type: Object, additionalProperties: true }, IsObject());
+}
+
+/** A list of free-form JSON objects. */
+export function JsonListField(options: Common & { maxItems?: number } = {}) {
+  const { maxItems = 1000 } = options;
+  return field(
+    options,
+    { type: 'array', items: { type: 'object', additionalProperties: true }, maxItems },
+    IsArray(),
+    ArrayMaxSize(maxItems),
+    IsObject({ each: true }),
+  );
 }
 
 export function ListField(

@@ -1,5 +1,5 @@
 import type { ServiceApp } from '../http/apps';
-import { ProbePayload } from './payloads';
+import { AgentPayload, CommandPayload, JobPayloadIds, ProbePayload, WakePayload } from './payloads';
 
 /** How often a doorbell whose handler failed rings again, before it becomes a dead letter. */
 export interface RetryPolicy {
@@ -38,9 +38,31 @@ const probe = { payload: ProbePayload, ...quick };
  * one would swallow a second ring with the same id, and retries and dead letters live in Postgres (table `outbox`).
  */
 export const queueCatalogue = {
-  dispatch: { app: 'dispatcher', purpose: 'jobs to start, agents to wake and stop', concurrency: 100, jobs: { probe } },
+  dispatch: {
+    app: 'dispatcher',
+    purpose: 'jobs to start, agents to wake and stop',
+    concurrency: 100,
+    jobs: {
+      probe,
+      /** An agent may be able to start a job. */
+      'dispatch-agent': { payload: AgentPayload, ...quick },
+      /** A command waits for its agent. */
+      'deliver-command': { payload: CommandPayload, ...quick },
+      /** A command that a job waits for has its result. */
+      'command-finished': { payload: CommandPayload, ...quick },
+      /** A machine is to be started. */
+      'wake-agent': { payload: WakePayload, ...quick },
+      /** A machine is to be stopped, rebooted or terminated, as its status says. */
+      'control-agent': { payload: AgentPayload, ...quick, timeoutMs: 120_000 },
+    },
+  },
   schedule: { app: 'scheduler', purpose: 'schedules to look at before their tick', concurrency: 5, jobs: { probe } },
-  metering: { app: 'metering', purpose: 'finished jobs to cost and count', concurrency: 10, jobs: { probe } },
+  metering: {
+    app: 'metering',
+    purpose: 'finished jobs to cost and count',
+    concurrency: 10,
+    jobs: { probe, 'job-finished': { payload: JobPayloadIds, ...quick } },
+  },
   feedback: { app: 'feedback-sync', purpose: 'feedback to bring to the trackers', concurrency: 5, jobs: { probe } },
 } as const satisfies Record<string, QueueDefinition>;
 

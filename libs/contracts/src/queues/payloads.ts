@@ -3,3 +3,19 @@ import { UuidField } from '../http/fields';
 export class ProbePayload {
   @UuidField() probeId!: string;
 }
+
+export class AgentPayload {
+  @UuidField() agentId!: string;
+}
+
+export class CommandPayload {
+  @UuidField() commandId!: string;
+}
+
+export class WakePayload {
+  @UuidField() wakeId!: string;
+}
+
+export class JobPayloadIds {
+  @UuidField() jobId!: string;
+}

@@ -39,6 +39,29 @@ export class AgentWakeEntity {
   finishedAt!: Date | null;
 }
 
+@Entity('agent_control')
+@Index('agent_control_due_idx', ['nextTryAt'])
+export class AgentControlEntity {
+  @PrimaryColumn('uuid')
+  @ForeignKey(() => AgentEntity, { name: 'agent_control_agent_fk', onDelete: 'CASCADE' })
+  agentId!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'agent_control_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('text')
+  status!: string;
+  @Column('timestamptz')
+  statusSince!: Date;
+  @Column('integer', { default: 0 })
+  attempt!: number;
+  @Column('timestamptz', { default: () => 'now()' })
+  nextTryAt!: Date;
+  @Column('timestamptz', { nullable: true })
+  issuedAt!: Date | null;
+  @Column('text', { nullable: true })
+  error!: string | null;
+}
+
 @Entity('agent_function')
 @Index('agent_function_name_key', ['organizationId', 'name'], { unique: true })
 export class AgentFunctionEntity {

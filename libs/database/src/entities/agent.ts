@@ -10,6 +10,7 @@ import { OrganizationEntity } from './organization';
 @Index('agent_organization_idx', ['organizationId', 'id'])
 @Index('agent_name_key', ['organizationId', 'name'], { unique: true, where: "status <> 'terminated'" })
 @Index('agent_watch_idx', ['lastSeen'], { where: "status = 'online'" })
+@Index('agent_transit_idx', ['statusSince'], { where: "status IN ('starting', 'stopping', 'rebooting')" })
 export class AgentEntity {
   @PrimaryColumn('uuid') id!: string;
   @Column('uuid')

@@ -7,7 +7,7 @@ import {
   VaultSecretEntity,
 } from './access';
 import { AgentEntity } from './agent';
-import { AgentCommandEntity, AgentFunctionEntity, AgentWakeEntity } from './agent-work';
+import { AgentCommandEntity, AgentControlEntity, AgentFunctionEntity, AgentWakeEntity } from './agent-work';
 import { AiUsageEntity, ArtifactEntity, ClaimOutcomeEntity, JobEntity, JobLogSeenEntity, JobStepEntity } from './job';
 import { OrganizationEntity, OrganizationSettingsEntity } from './organization';
 import { OutboxEntity, QueueProbeEntity } from './outbox';
@@ -17,6 +17,7 @@ import { WorkflowEntity, WorkflowRevisionEntity } from './workflow';
 
 export const entities = [
   AgentCommandEntity,
+  AgentControlEntity,
   AgentEntity,
   AgentFunctionEntity,
   AgentWakeEntity,

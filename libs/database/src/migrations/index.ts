@@ -1,5 +1,6 @@
 import { AccessAndPlumbing1763690000000 } from './1763690000000-access-and-plumbing';
 import { AgentsAndJobs1763700000000 } from './1763700000000-agents-and-jobs';
+import { AgentControl1763710000000 } from './1763710000000-agent-control';
 
 /** One linear history, oldest first. */
-export const migrations = [AccessAndPlumbing1763690000000, AgentsAndJobs1763700000000];
+export const migrations = [AccessAndPlumbing1763690000000, AgentsAndJobs1763700000000, AgentControl1763710000000];

@@ -21,6 +21,8 @@ declare module 'fastify' {
     noTimeout?: boolean;
     /** Keeps the exact bytes for a signature. */
     rawBody?: boolean;
+    /** How many bytes a body may have, where that is not what all may have. */
+    bodyLimit?: number;
   }
 }
 
@@ -82,6 +84,10 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
   // A line that its level keeps back is not worth putting together for every request.
   const tellsAnswers = ['trace', 'debug'].includes(config.logLevel);
 
+  fastify.addHook('onRoute', (route) => {
+    const limit = route.config?.bodyLimit;
+    if (limit !== undefined) route.bodyLimit = limit;
+  });
   fastify.addHook('onRequest', (request, reply, done) => {
     request.startedAt = performance.now();
     identify(request, reply);

@@ -8,12 +8,13 @@ export interface Page {
 }
 
 /** What a list is sorted by, so that a cursor which we did not write never reaches a statement. */
-export type SortKind = 'id' | 'time' | 'text';
+export type SortKind = 'id' | 'time' | 'text' | 'number';
 
 const fits: Record<SortKind, (value: string) => boolean> = {
   id: isUuid,
   time: (value) => !Number.isNaN(Date.parse(value)),
   text: (value) => !value.includes('\0'),
+  number: (value) => /^\d{1,15}$/.test(value),
 };
 
 /** The page that a query asks for. A cursor is opaque to clients: the sort values of the last row they saw. */

@@ -4,19 +4,23 @@ import { Injectable } from '@nestjs/common';
 @Injectable()
 export class OpenStreams {
   private readonly ends = new Set<() => void>();
+  private ended = false;
 
   get count(): number {
     return this.ends.size;
   }
 
-  /** Answers the function that takes the stream off the list. */
+  /** Answers the function that takes the stream off the list. One that comes after the end is ended at once. */
   add(end: () => void): () => void {
     this.ends.add(end);
+    if (this.ended) this.endAll();
     return () => this.ends.delete(end);
   }
 
   endAll(): void {
-    for (const end of this.ends) end();
+    this.ended = true;
+    const ends = [...this.ends];
     this.ends.clear();
+    for (const end of ends) end();
   }
 }

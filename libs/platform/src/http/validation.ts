@@ -1,16 +1,7 @@
 import { type ArgumentMetadata, Injectable, ValidationPipe } from '@nestjs/common';
-import { AppError, type FieldError } from '@muster/contracts';
+import { AppError, type FieldError, ignoresUnknownFields } from '@muster/contracts';
 import type { ValidationError } from 'class-validator';
 import { isUuid } from '../context/ids';
-
-/** Classes whose unknown fields are ignored: callbacks of workers that are older or newer than the service. */
-const lenient = new WeakSet<object>();
-
-export function IgnoreUnknownFields(): ClassDecorator {
-  return (target) => {
-    lenient.add(target);
-  };
-}
 
 const strictBody = pipe({ whitelist: true, forbidNonWhitelisted: true });
 const lenientBody = pipe({ whitelist: true });
@@ -26,7 +17,7 @@ export class InputPipe {
     if (metadata.metatype && (typeof value !== 'object' || value === null || Array.isArray(value))) {
       throw new AppError('invalid_payload', { detail: 'The body must be a JSON object.' });
     }
-    const bodyPipe = metadata.metatype && lenient.has(metadata.metatype) ? lenientBody : strictBody;
+    const bodyPipe = metadata.metatype && ignoresUnknownFields(metadata.metatype) ? lenientBody : strictBody;
     return bodyPipe.transform(value, metadata);
   }
 }

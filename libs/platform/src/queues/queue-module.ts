@@ -7,14 +7,15 @@ import { Readiness } from '../operations/readiness';
 import { BullPublisher } from './bull-publisher';
 import { DoorbellPublisher } from './doorbell-ledger';
 import { handlersIn, QUEUE_OF_PROCESSOR, workerConfig } from './queue-processor';
+import { News } from './news';
 import { RedisConnections } from './redis-connections';
 
 const APP_NAME = Symbol('app name');
 
 @Global()
 @Module({
-  providers: [RedisConnections, { provide: CounterStore, useClass: RedisCounterStore }],
-  exports: [RedisConnections, CounterStore],
+  providers: [RedisConnections, News, { provide: CounterStore, useClass: RedisCounterStore }],
+  exports: [RedisConnections, News, CounterStore],
 })
 class RedisModule {}
 

@@ -3,7 +3,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { BaseConfig } from '../config/base-config';
 
 /**
- * The three ways in which a process talks to Redis. They differ in how long they wait, because the waiting is the
+ * The ways in which a process talks to Redis. They differ in how long they wait, because the waiting is the
  * difference: a paused Redis answers nothing and closes nothing.
  */
 @Injectable()
@@ -30,6 +30,11 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
       return copy;
     };
     return client;
+  }
+
+  /** For news: it subscribes again by itself after every loss. */
+  subscriber(): Redis {
+    return this.connect('news', { maxRetriesPerRequest: null, autoResubscribe: true });
   }
 
   /** For publishing: only a command timeout unhangs an add while Redis is paused. The add may have happened all the same. */

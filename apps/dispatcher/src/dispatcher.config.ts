@@ -1,0 +1,10 @@
+import { AgentsConfig } from '@muster/agents';
+import { DispatchConfig } from '@muster/jobs';
+import type { BaseConfig } from '@muster/platform';
+import { VmConfig } from '@muster/vm';
+
+export const dispatcherConfigs: [new () => BaseConfig, ...(new () => BaseConfig)[]] = [
+  DispatchConfig,
+  AgentsConfig,
+  VmConfig,
+];

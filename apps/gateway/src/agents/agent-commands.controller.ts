@@ -1,0 +1,183 @@
+import { Body, Controller, Get, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { audit, Endpoint, Mutations, principalOf, sessionsAndKeysOf } from '@muster/access';
+import {
+  composeBuilderCommand,
+  explainingBlocked,
+  findFunction,
+  loadAgent,
+  readCommandStatus,
+  startCommand,
+} from '@muster/agents';
+import {
+  AppError,
+  BuilderStarted,
+  type CommandKind,
+  CommandStarted,
+  CommandStatus,
+  CommandStatusQuery,
+  type ErrorCode,
+  RunBuilderBody,
+  RunFunctionBody,
+  RunSnippetBody,
+} from '@muster/contracts';
+import { Database, type Transaction } from '@muster/database';
+import { Clock, Outbound, OutboundRefused } from '@muster/platform';
+import { VmConfig } from '@muster/vm';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+const defaultTimeoutMs = 600_000;
+const statusKinds: readonly CommandKind[] = ['snippet', 'function', 'builder', 'script'];
+const errors: ErrorCode[] = ['agent_not_found', 'agent_not_ready'];
+
+interface Wanted {
+  kind: CommandKind;
+  payload: Record<string, unknown>;
+  env?: Record<string, string>;
+  timeoutMs?: number;
+  /** What the answer has beside the command's id. */
+  answer?: object;
+}
+
+/** Code that a person or a program wants run on an agent. Each answers at once; the status call tells the rest. */
+@ApiTags('Commands')
+@Controller('/api/agents/:id')
+export class AgentCommandsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(Outbound) private readonly outbound: Outbound,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(VmConfig) private readonly vm: VmConfig,
+  ) {}
+
+  @Post('/run-snippet')
+  @Endpoint({
+    summary: 'Run a Python snippet',
+    description: 'A stopped agent is woken for it, where the organization allows that.',
+    access: sessionsAndKeysOf('member'),
+    body: RunSnippetBody,
+    answer: CommandStarted,
+    status: 202,
+    errors,
+    idempotent: true,
+  })
+  runSnippet(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') agentId: string,
+    @Body() { code, timeoutMs }: RunSnippetBody,
+  ): Promise<unknown> {
+    return this.start(request, reply, agentId, () => ({ kind: 'snippet', payload: { code, timeoutMs }, timeoutMs }));
+  }
+
+  @Get('/run-snippet/status')
+  @Endpoint({
+    summary: 'How a snippet, function or builder phase stands',
+    access: sessionsAndKeysOf('viewer'),
+    answer: CommandStatus,
+    errors: ['invalid_payload', 'agent_not_found', 'not_found'],
+  })
+  status(
+    @Req() request: FastifyRequest,
+    @Param('id') agentId: string,
+    @Query() { commandId }: CommandStatusQuery,
+  ): Promise<CommandStatus> {
+    const { organizationId } = principalOf(request);
+    return readCommandStatus(this.database, { organizationId, agentId, commandId }, statusKinds);
+  }
+
+  @Post('/run-function')
+  @Endpoint({
+    summary: 'Run a kept function',
+    access: sessionsAndKeysOf('member'),
+    body: RunFunctionBody,
+    answer: CommandStarted,
+    status: 202,
+    errors: [...errors, 'not_found'],
+    idempotent: true,
+  })
+  runFunction(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') agentId: string,
+    @Body() { functionId, name, args = {} }: RunFunctionBody,
+  ): Promise<unknown> {
+    return this.start(request, reply, agentId, async (tx, organizationId) => {
+      if ((functionId === undefined) === (name === undefined)) {
+        throw new AppError('invalid_payload', {
+          detail: 'Say which function: functionId or name.',
+          errors: [{ field: 'functionId', message: 'give either functionId or name' }],
+        });
+      }
+      const found = await findFunction(tx, organizationId, { id: functionId, name });
+      return { kind: 'function', payload: { functionId: found.id, name: found.name, code: found.code, args } };
+    });
+  }
+
+  @Post('/builder/run')
+  @Endpoint({
+    summary: 'Run a builder phase',
+    access: sessionsAndKeysOf('member'),
+    body: RunBuilderBody,
+    answer: BuilderStarted,
+    status: 202,
+    errors,
+    idempotent: true,
+  })
+  async runBuilder(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') agentId: string,
+    @Body() body: RunBuilderBody,
+  ): Promise<unknown> {
+    if (body.serviceBaseUrl) await this.requireCallable(body.serviceBaseUrl);
+    return this.start(request, reply, agentId, async (tx, organizationId) => {
+      const { sessionId, runRoot, payload, env } = await composeBuilderCommand(tx, organizationId, body);
+      return { kind: 'builder', payload, env, answer: { sessionId, runRoot } };
+    });
+  }
+
+  private start(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    agentId: string,
+    compose: (tx: Transaction, organizationId: string) => Wanted | Promise<Wanted>,
+  ): Promise<unknown> {
+    const work = this.mutations.run(request, reply, async (tx, caller) => {
+      const { organizationId } = caller;
+      // First of all: what else is wrong with a request is nobody's business whose agent it is not.
+      await loadAgent(tx, organizationId, agentId);
+      const { kind, payload, env, timeoutMs = defaultTimeoutMs, answer } = await compose(tx, organizationId);
+      const commandId = await startCommand(tx, {
+        organizationId,
+        agentId,
+        kind,
+        payload,
+        env,
+        timeoutMs,
+        wakeTimeoutMs: this.vm.wakeTimeoutMs,
+        now: this.clock.now(),
+      });
+      const target = { type: 'agent', id: agentId };
+      await audit(tx, caller, { action: `agent.run_${kind}`, target, changes: { commandId } });
+      return {
+        body: { commandId, ...answer },
+        location: `/api/agents/${agentId}/run-snippet/status?commandId=${commandId}`,
+      };
+    });
+    return explainingBlocked(this.database, work);
+  }
+
+  private async requireCallable(serviceBaseUrl: string): Promise<void> {
+    try {
+      await this.outbound.check(serviceBaseUrl);
+    } catch (error) {
+      if (!(error instanceof OutboundRefused)) throw error;
+      throw new AppError('invalid_payload', {
+        detail: `serviceBaseUrl is refused: ${error.message}.`,
+        errors: [{ field: 'serviceBaseUrl', message: `serviceBaseUrl: ${error.message}` }],
+      });
+    }
+  }
+}

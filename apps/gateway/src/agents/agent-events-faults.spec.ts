@@ -1,0 +1,128 @@
+import {
+  appendEntries,
+  logLine,
+  followAgent,
+  type ClonedDatabase,
+  cloneDatabase,
+  type Harness,
+  makeAgent,
+  startHarness,
+  testStack,
+  waitFor,
+} from '@muster/testing';
+import { Client } from 'pg';
+import { gateway } from '../gateway.harness';
+
+const never = String(3_600_000);
+
+describe('event streams', () => {
+  let database: ClonedDatabase;
+  const harnesses: Harness[] = [];
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+  });
+  afterEach(async () => {
+    for (const harness of harnesses.splice(0)) await harness.close();
+  });
+  afterAll(() => database.drop());
+
+  const start = async (env: Record<string, string> = {}) => {
+    const harness = await startHarness({ ...gateway, database, env });
+    harnesses.push(harness);
+    return harness;
+  };
+  const anAgent = async (harness: Harness) => {
+    const { organizationId } = await harness.makeTenant();
+    const agent = await makeAgent(harness.db, { organizationId });
+    return { organizationId, agentId: agent.id };
+  };
+
+  it('hear of another process’s entries through Redis', async () => {
+    const reader = await start({ EVENT_STREAMS_LOOK_MS: never });
+    const writer = await start({ REDIS_PREFIX: reader.env['REDIS_PREFIX']! });
+    const of = await anAgent(reader);
+    const stream = await followAgent(reader, of);
+    // The subscription may be younger than the first news.
+    await waitFor('an event', async () => {
+      await appendEntries(writer.db, of, logLine('news'));
+      return stream.events.length > 0;
+    });
+    stream.close();
+  });
+
+  it('get every entry of another process while there is no Redis', async () => {
+    const reader = await start({ REDIS_URL: 'redis://127.0.0.1:1', EVENT_STREAMS_LOOK_MS: '50' });
+    const writer = await start();
+    const of = await anAgent(reader);
+    const streams = [await followAgent(reader, of), await followAgent(reader, of, 0)];
+    for (let n = 1; n <= 30; n += 1) await appendEntries(writer.db, of, logLine(`${n}`), logLine(`${n}`));
+    for (const stream of streams) {
+      await stream.until(60);
+      expect(stream.ids).toEqual(Array.from({ length: 60 }, (_, at) => at + 1));
+      stream.close();
+    }
+  });
+
+  it('stay open while Postgres is away, and go on where they were', async () => {
+    const harness = await start({ EVENT_STREAMS_LOOK_MS: '50', EVENT_STREAMS_HEARTBEAT_MS: '150' });
+    const of = await anAgent(harness);
+    const stream = await followAgent(harness, of);
+    await appendEntries(harness.db, of, logLine('before'));
+    await stream.until(1);
+    await asAdmin(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS false`);
+    await asAdmin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database.name}'`);
+    await waitFor('the loss', async () => (await harness.http.get('/api/health/deep')).status === 503);
+    const beats = stream.comments.length;
+    await waitFor('comments all the while', () => stream.comments.length > beats + 4);
+    await asAdmin(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS true`);
+    await waitFor('the return', () =>
+      appendEntries(harness.db, of, logLine('after')).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await stream.until(2);
+    expect([stream.ended, stream.ids]).toEqual([false, [1, 2]]);
+    stream.close();
+  });
+
+  it('end when the process does', async () => {
+    const harness = await start();
+    const of = await anAgent(harness);
+    const streams = await Promise.all([1, 2, 3].map(() => followAgent(harness, of)));
+    await harness.close();
+    harnesses.pop();
+    await waitFor('the ends', () => streams.every(({ ended }) => ended));
+    expect(streams.map(({ response }) => response.complete)).toEqual([true, true, true]);
+  });
+
+  it('have a limit for each organization and for the process', async () => {
+    const harness = await start({ EVENT_STREAMS_MAX_PER_ORGANIZATION: '2', EVENT_STREAMS_MAX: '3' });
+    const [one, other] = [await anAgent(harness), await anAgent(harness)];
+    const open = (of: typeof one) => followAgent(harness, of);
+    const streams = [await open(one), await open(one)];
+    const third = await open(one);
+    expect([third.response.statusCode, third.response.headers['retry-after']]).toEqual([429, '10']);
+    streams.push(await open(other));
+    expect((await open(other)).response.statusCode).toBe(503);
+    streams[0]!.close();
+    await waitFor('room', async () => {
+      const stream = await open(other);
+      streams.push(stream);
+      return stream.response.statusCode === 200;
+    });
+    for (const stream of streams) stream.close();
+    await waitFor('nobody', () => harness.app.streams.count === 0);
+  });
+
+  async function asAdmin(sql: string): Promise<void> {
+    const client = new Client({ connectionString: testStack().databaseUrl });
+    await client.connect();
+    try {
+      await client.query(sql);
+    } finally {
+      await client.end();
+    }
+  }
+});

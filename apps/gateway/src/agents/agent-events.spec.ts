@@ -1,0 +1,330 @@
+import {
+  appendEntries,
+  logLine,
+  followAgent,
+  EventStream,
+  type Harness,
+  makeAgent,
+  makeApiKey,
+  startHarness,
+  type Tenant,
+  waitFor,
+} from '@muster/testing';
+import { newId } from '@muster/platform';
+import fc from 'fast-check';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { gateway } from '../gateway.harness';
+
+describe('an agent’s event stream', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  let of: { organizationId: string; agentId: string };
+
+  beforeAll(async () => {
+    harness = await startHarness({ ...gateway, env: { EVENT_STREAMS_HEARTBEAT_MS: '150' } });
+    tenant = await harness.makeTenant();
+  });
+  afterAll(() => harness.close());
+  beforeEach(async () => {
+    const { organizationId } = tenant;
+    const agent = await makeAgent(harness.db, { organizationId, name: `agent ${newId()}` });
+    of = { organizationId, agentId: agent.id };
+  });
+
+  const open = (lastEventId?: number | string) => followAgent(harness, of, lastEventId);
+  const write = (...messages: string[]) =>
+    appendEntries(harness.db, of, ...messages.map((message) => logLine(message)));
+  const from = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  const path = () => `/api/agents/${of.agentId}/events`;
+
+  it('begins now, with a comment, the time to come back after, and an id to come back with', async () => {
+    await write('before');
+    const stream = await open();
+    expect(stream.response.statusCode).toBe(200);
+    expect(stream.response.headers).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      'x-request-id': expect.any(String),
+    });
+    await waitFor('the beginning', () => stream.retry);
+    expect([stream.comments.length, stream.retry, stream.lastEventId]).toEqual([1, 2000, '1']);
+    await write('after');
+    expect(await stream.until(1)).toEqual([
+      { id: '2', event: 'log', data: expect.objectContaining({ message: 'after' }) },
+    ]);
+    stream.close();
+  });
+
+  it('shows each kind of entry as the contract says', async () => {
+    const stream = await open(0);
+    const jobId = newId();
+    const at = new Date('2026-03-02T09:00:00.500Z');
+    const timestamp = at.toISOString();
+    await appendEntries(
+      harness.db,
+      of,
+      {
+        kind: 'lifecycle',
+        source: 'idle_monitor',
+        message: 'idle for 30 minutes',
+        at,
+        data: {
+          eventType: 'idle_stop_success',
+          reason: 'idle for 30 minutes',
+          previousStatus: 'online',
+          currentStatus: 'stopped',
+        },
+      },
+      {
+        kind: 'status',
+        message: 'stopped',
+        at,
+        data: { status: 'stopped', previousStatus: 'stopping', lastSeen: timestamp, vmState: 'off' },
+      },
+      {
+        kind: 'job',
+        message: 'running',
+        jobId,
+        at,
+        data: { status: 'running', previousStatus: 'queued', progress: { percent: 5 } },
+      },
+      { kind: 'execution', message: 'line\nof "text"', jobId, level: 'warn', at },
+      { kind: 'provisioning', message: 'tunnel is up', at },
+    );
+    const events = await stream.until(5);
+    expect(events.map(({ event }) => event)).toEqual(['lifecycle', 'status', 'job', 'log', 'log']);
+    const seconds = Math.floor(at.getTime() / 1000);
+    expect(events.map(({ data }) => data)).toEqual([
+      {
+        type: 'lifecycle',
+        eventType: 'idle_stop_success',
+        source: 'idle_monitor',
+        reason: 'idle for 30 minutes',
+        previousStatus: 'online',
+        currentStatus: 'stopped',
+        timestamp,
+      },
+      { type: 'status', status: 'stopped', previousStatus: 'stopping', lastSeen: timestamp, vmState: 'off', timestamp },
+      { type: 'job', jobId, status: 'running', previousStatus: 'queued', progress: { percent: 5 }, timestamp },
+      { type: 'log', jobId, level: 'warn', message: 'line\nof "text"', timestamp: seconds },
+      { type: 'log', jobId: null, level: 'info', message: 'tunnel is up', timestamp: seconds },
+    ]);
+    stream.close();
+  });
+
+  it('resumes at every point, while others write, without a gap or a repeat', async () => {
+    const scenario = fc.record({
+      written: fc.integer({ min: 0, max: 8 }),
+      writers: fc.array(fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 6 }), {
+        minLength: 1,
+        maxLength: 4,
+      }),
+      waitsMs: fc.array(fc.integer({ min: 0, max: 15 }), { minLength: 9, maxLength: 9 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(scenario, async ({ written, writers, waitsMs }) => {
+        const agent = await makeAgent(harness.db, { organizationId: of.organizationId, name: `agent ${newId()}` });
+        const here = { organizationId: of.organizationId, agentId: agent.id };
+        const some = (count: number) =>
+          appendEntries(harness.db, here, ...from(1, count).map((n) => logLine(`line ${n}`)));
+        if (written) await some(written);
+        const writing = writers.map(async (sizes) => {
+          for (const size of sizes) await some(size);
+        });
+        const opening = from(0, written).map(async (seen) => {
+          await delay(waitsMs[seen]!);
+          const stream = await followAgent(harness, here, seen);
+          return { seen, stream };
+        });
+        const streams = await Promise.all(opening);
+        await Promise.all(writing);
+        const last = written + writers.flat().reduce((sum, size) => sum + size, 0);
+        for (const { seen, stream } of streams) {
+          await stream.until(last - seen);
+          expect(stream.ids).toEqual(from(seen + 1, last));
+          stream.close();
+        }
+      }),
+      { numRuns: 12, seed: 20_260_302 },
+    );
+  });
+
+  it('hands on from one connection to the next without a gap, however often it breaks', async () => {
+    const total = 120;
+    const writing = (async () => {
+      for (let n = 0; n < total; n += 3) await write('a', 'b', 'c');
+    })();
+    const seen: number[] = [];
+    let last = '0';
+    for (let connections = 0; seen.length < total; connections += 1) {
+      const stream = await open(last);
+      await stream.until(Math.min(1 + connections, total - seen.length));
+      stream.close();
+      seen.push(...stream.ids);
+      last = stream.lastEventId!;
+    }
+    await writing;
+    expect(seen).toEqual(from(1, total));
+  });
+
+  it('catches up over many pages, of many entries and of large ones', async () => {
+    await appendEntries(harness.db, of, ...from(1, 900).map((n) => logLine(`line ${n}`)));
+    const large = 'x'.repeat(100_000);
+    await appendEntries(harness.db, of, ...from(1, 20).map(() => logLine(large)));
+    const stream = await open(0);
+    await stream.until(920);
+    await write('live');
+    await stream.until(921);
+    expect(stream.ids).toEqual(from(1, 921));
+    stream.close();
+  });
+
+  it('takes what was deleted between for no gap', async () => {
+    const jobId = newId();
+    await appendEntries(
+      harness.db,
+      of,
+      logLine('1'),
+      logLine('2', jobId),
+      logLine('3', jobId),
+      logLine('4'),
+      logLine('5', jobId),
+    );
+    await harness.db.query('system', 'DELETE FROM timeline_entry WHERE job_id = $1', [jobId]);
+    const streams = [await open(1), await open(3), await open(4), await open(5)];
+    await write('6');
+    for (const [at, ids] of [[4, 6], [4, 6], [6], [6]].entries()) {
+      await streams[at]!.until(ids.length);
+      expect(streams[at]!.ids).toEqual(ids);
+      streams[at]!.close();
+    }
+  });
+
+  it.each([
+    ['is older than all that is kept', '3', '10'],
+    ['lies in the future', '99999999999999999999', '10'],
+    ['lies one ahead', '13', '10'],
+  ])('says resync where the id %s, and goes on from now', async (_, lastEventId, oldest) => {
+    await write(...from(1, 12).map(String));
+    await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [of.agentId]);
+    const stream = await open(lastEventId);
+    await write('new');
+    const [resync, next] = await stream.until(2);
+    expect(resync).toEqual({ id: '12', event: 'resync', data: { type: 'resync', lastEventId, oldest, latest: '12' } });
+    expect([next!.id, next!.data.message]).toEqual(['13', 'new']);
+    const again = await open(stream.lastEventId);
+    await write('newer');
+    expect((await again.until(1))[0]).toMatchObject({ id: '14', event: 'log' });
+    for (const each of [stream, again]) each.close();
+  });
+
+  it('begins right before the oldest entry without a resync', async () => {
+    await write(...from(1, 12).map(String));
+    await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [of.agentId]);
+    const stream = await open(9);
+    expect((await stream.until(3)).map(({ event, id }) => `${event} ${id}`)).toEqual(['log 10', 'log 11', 'log 12']);
+    stream.close();
+  });
+
+  it('takes lastEventId from the query too; the header goes before it', async () => {
+    await write('1', '2', '3');
+    const { secret } = await makeApiKey(harness.db, of);
+    const asked = (headers: Record<string, string>) =>
+      EventStream.open(`${harness.url}${path()}?lastEventId=1`, { 'x-api-key': secret, ...headers });
+    const [byQuery, byHeader] = [await asked({}), await asked({ 'last-event-id': '2' })];
+    await byQuery.until(2);
+    await byHeader.until(1);
+    expect([byQuery.ids, byHeader.ids]).toEqual([[2, 3], [3]]);
+    for (const stream of [byQuery, byHeader]) stream.close();
+  });
+
+  it('refuses an id that is none, and an agent that is not there or not ours', async () => {
+    for (const id of ['abc', '-1', '1.5', '1 2', '123456789012345678901']) {
+      const answer = await tenant.api.with({ 'last-event-id': id }).get(path());
+      expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
+      const query = await tenant.api.get(`${path()}?lastEventId=${encodeURIComponent(id)}`);
+      expect([query.status, query.body.code]).toEqual([400, 'invalid_payload']);
+    }
+    const other = await harness.makeTenant();
+    for (const url of [path(), `/api/agents/${newId()}/events`]) {
+      const answer = await other.api.get(url);
+      expect([answer.status, answer.body.code]).toEqual([404, 'agent_not_found']);
+    }
+  });
+
+  it('shows a reader nothing of another agent', async () => {
+    const stream = await open();
+    const neighbour = await makeAgent(harness.db, { organizationId: of.organizationId, name: 'neighbour' });
+    await appendEntries(harness.db, { ...of, agentId: neighbour.id }, logLine('not yours'));
+    await write('yours');
+    await stream.until(1);
+    expect(stream.events.map(({ data }) => data.message)).toEqual(['yours']);
+    stream.close();
+  });
+
+  it('sends a comment from time to time', async () => {
+    const stream = await open();
+    await waitFor('three comments', () => stream.comments.length >= 4);
+    expect(stream.events).toEqual([]);
+    stream.close();
+  });
+
+  it('answers HEAD without a stream', async () => {
+    const answer = await tenant.api.send('HEAD', path());
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
+  });
+
+  it('lets go of a reader that does not read, while the others get everything', async () => {
+    const { secret } = await makeApiKey(harness.db, of);
+    const before = harness.app.streams.count;
+    const slow = connect(Number(new URL(harness.url).port), '127.0.0.1');
+    slow.on('error', () => undefined);
+    slow.write(`GET ${path()} HTTP/1.1\r\nhost: muster.test\r\nx-api-key: ${secret}\r\n\r\n`);
+    slow.pause();
+    await waitFor('the slow reader', () => harness.app.streams.count === before + 1);
+    const reader = await open();
+    const line = 'x'.repeat(60_000);
+    let written = 0;
+    await waitFor('the slow reader to be let go', async () => {
+      await write(...from(1, 20).map(() => line));
+      written += 20;
+      await reader.until(written);
+      return harness.app.streams.count === before + 1;
+    });
+    expect(reader.ids).toEqual(from(1, written));
+    reader.close();
+    slow.destroy();
+    await waitFor('nobody', () => harness.app.streams.count === before);
+  });
+
+  it('ends when its key is revoked, and no other does', async () => {
+    const { id, secret } = await makeApiKey(harness.db, of);
+    const revoked = await EventStream.open(`${harness.url}${path()}`, { 'x-api-key': secret });
+    const stays = await open();
+    expect((await tenant.as.admin.delete(`/api/api-keys/${id}`)).status).toBe(204);
+    await waitFor('the end', () => revoked.ended);
+    await write('still here');
+    await stays.until(1);
+    expect([stays.ended, revoked.events]).toEqual([false, []]);
+    stays.close();
+  });
+
+  it('ends with its session', async () => {
+    const { email, password } = await someone();
+    const login = await harness.http.post('/api/auth/login', { email, password });
+    const cookie = login.headers.get('set-cookie')!.split(';')[0]!;
+    const stream = await EventStream.open(`${harness.url}${path()}`, { cookie });
+    expect(stream.response.statusCode).toBe(200);
+    await harness.http.with({ cookie }).post('/api/auth/logout');
+    await waitFor('the end', () => stream.ended);
+  });
+
+  async function someone() {
+    const password = 'a password of some length';
+    const email = `reader-${newId()}@example.com`;
+    await tenant.as.admin.post('/api/users', { email, password, role: 'viewer' });
+    return { email, password };
+  }
+});

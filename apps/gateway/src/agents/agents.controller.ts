@@ -1,0 +1,118 @@
+import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, Mutations, principalOf, sessionsAndKeysOf, sessionsOf } from '@muster/access';
+import { createAgent, findAgent, listAgents, terminateAgent, updateAgent } from '@muster/agents';
+import {
+  Agent,
+  AgentList,
+  AgentQuery,
+  CreateAgentBody,
+  CreatedAgent,
+  TerminateAgentQuery,
+  UpdateAgentBody,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Clock, pageOf, paginate } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+import { VmConfig } from '@muster/vm';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { presentAgent } from './present-agent';
+
+@ApiTags('Agents')
+@Controller('/api/agents')
+export class AgentsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(KeyRing) private readonly ring: KeyRing,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(VmConfig) private readonly vm: VmConfig,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List agents',
+    access: sessionsAndKeysOf('viewer'),
+    answer: AgentList,
+    errors: ['invalid_payload'],
+  })
+  async list(@Req() request: FastifyRequest, @Query() query: AgentQuery): Promise<AgentList> {
+    const page = pageOf(query, 'id');
+    const rows = await listAgents(this.database, principalOf(request).organizationId, query, page);
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { agents: items.map((row) => presentAgent(row, this.clock.now())), nextCursor };
+  }
+
+  @Post()
+  @Endpoint({
+    summary: 'Make an agent',
+    description: 'The worker key is in this answer and never shown again. A local agent starts at once.',
+    access: sessionsOf('admin'),
+    body: CreateAgentBody,
+    answer: CreatedAgent,
+    status: 201,
+    errors: ['conflict'],
+  })
+  create(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() body: CreateAgentBody,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      const { agent, workerKey } = await createAgent(tx, this.ring, caller, body, this.vm.wakeTimeoutMs);
+      const answer: CreatedAgent = { agent: presentAgent(agent, this.clock.now()), workerKey };
+      return { body: answer, location: `/api/agents/${agent.id}` };
+    });
+  }
+
+  @Get('/:id')
+  @Endpoint({
+    summary: 'Read an agent',
+    access: sessionsAndKeysOf('viewer'),
+    answer: Agent,
+    errors: ['invalid_payload', 'agent_not_found'],
+  })
+  async read(@Req() request: FastifyRequest, @Param('id') id: string): Promise<Agent> {
+    const agent = await findAgent(this.database, principalOf(request).organizationId, id);
+    return presentAgent(agent, this.clock.now());
+  }
+
+  @Patch('/:id')
+  @Endpoint({
+    summary: 'Rename or relabel an agent',
+    access: sessionsOf('admin'),
+    body: UpdateAgentBody,
+    answer: Agent,
+    errors: ['agent_not_found', 'conflict'],
+  })
+  update(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+    @Body() body: UpdateAgentBody,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => ({
+      body: presentAgent(await updateAgent(tx, caller, id, body), this.clock.now()),
+    }));
+  }
+
+  @Delete('/:id')
+  @Endpoint({
+    summary: 'Terminate an agent and its machine',
+    description: 'Its keys are revoked once the machine is gone. While a job runs on it, only with force.',
+    access: sessionsOf('admin'),
+    status: 204,
+    errors: ['invalid_payload', 'agent_not_found', 'agent_not_ready'],
+  })
+  terminate(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+    @Query() { force }: TerminateAgentQuery,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      await terminateAgent(tx, caller, id, { force: force === 'true' });
+      return { body: undefined };
+    });
+  }
+}

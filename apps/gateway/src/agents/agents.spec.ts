@@ -1,0 +1,157 @@
+import { newId } from '@muster/platform';
+import { type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+describe('agents at the gateway', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  const external = (name: string = newId()) => ({ name, provider: 'external' });
+  const make = async (body: object = external()) => (await tenant.as.admin.post('/api/agents', body)).body;
+  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    tenant = await harness.makeTenant();
+  });
+  afterAll(() => harness.close());
+
+  it('are made by an admin, with a key that is shown once and speaks for them alone', async () => {
+    const made = await tenant.as.admin.post('/api/agents', { ...external('Front desk'), labels: ['north'] });
+    expect(made.status).toBe(201);
+    const { agent, workerKey } = made.body;
+    expect(made.headers.get('location')).toBe(`/api/agents/${agent.id}`);
+    expect(agent).toMatchObject({
+      name: 'Front desk',
+      status: 'offline',
+      provider: 'external',
+      providerRef: null,
+      labels: ['north'],
+      lastSeen: null,
+      currentJobId: null,
+      stopAt: null,
+    });
+    expect(agent.why).toMatch(/^Offline since .*: made/);
+    expect(workerKey).toMatch(/^msk_[a-z0-9]{12}_/);
+    const [key] = await sql('SELECT scope, agent_id, secret_hash FROM api_key WHERE agent_id = $1', [agent.id]);
+    expect(key).toMatchObject({ scope: 'worker', agent_id: agent.id });
+    expect((await tenant.api.get(`/api/agents/${agent.id}`)).body).toEqual(agent);
+    expect((await harness.http.withKey(workerKey).get('/api/agents')).status).toBe(403);
+    const trail = (await tenant.as.admin.get(`/api/audit?targetId=${agent.id}`)).body.entries;
+    expect(trail.map(({ action }: { action: string }) => action)).toEqual(['agent.create']);
+    for (const client of [tenant.as.member, tenant.api]) {
+      expect((await client.post('/api/agents', external())).status).toBe(403);
+    }
+  });
+
+  it.each([
+    ['http', { baseUrl: 'https://control.example.com', ref: 'vm-7' }, 'vm-7'],
+    ['ec2', { instanceId: 'i-0abc1234def567890', region: 'us-east-1' }, 'i-0abc1234def567890'],
+    ['docker', { container: 'worker-1', host: 'unix:///var/run/docker.sock' }, 'worker-1'],
+  ])('of %s are stopped until their control plane says otherwise', async (provider, providerConfig, ref) => {
+    const { agent } = await make({ name: newId(), provider, providerConfig });
+    expect(agent).toMatchObject({ status: 'stopped', providerRef: ref });
+    expect(agent).not.toHaveProperty('providerConfig');
+  });
+
+  it.each([
+    ['external', { anything: 1 }],
+    ['http', {}],
+    ['http', { baseUrl: 'https://user:secret@control.example.com', ref: 'a' }],
+    ['http', { baseUrl: 'ftp://control.example.com', ref: 'a' }],
+    ['http', { baseUrl: 'https://control.example.com', ref: '../a' }],
+    ['ec2', { instanceId: 'x', region: 'us-east-1' }],
+    ['docker', { container: 'a', host: 'ssh://elsewhere' }],
+  ])('of %s are refused with %j', async (provider, providerConfig) => {
+    const answer = await tenant.as.admin.post('/api/agents', { name: newId(), provider, providerConfig });
+    expect([answer.status, answer.body.errors?.[0].field]).toEqual([
+      400,
+      expect.stringMatching(/^providerConfig\.\w+$/),
+    ]);
+    expect(answer.text).not.toContain('secret');
+  });
+
+  it('have a name of their own among the living', async () => {
+    const { agent } = await make(external('Only one'));
+    const second = await tenant.as.admin.post('/api/agents', external('Only one'));
+    expect([second.status, second.body.errors]).toEqual([409, [{ field: 'name', message: 'name is taken' }]]);
+    const { agent: other } = await make();
+    expect((await tenant.as.admin.patch(`/api/agents/${other.id}`, { name: 'Only one' })).status).toBe(409);
+    expect((await tenant.as.admin.delete(`/api/agents/${agent.id}`)).status).toBe(204);
+    expect((await tenant.as.admin.post('/api/agents', external('Only one'))).status).toBe(201);
+    const elsewhere = await harness.makeTenant();
+    expect((await elsewhere.as.admin.post('/api/agents', external('Only one'))).status).toBe(201);
+  });
+
+  it('are listed by status, label and name, a page at a time, and terminated only when asked for', async () => {
+    const own = await harness.makeTenant();
+    const add = async (name: string, status: string, labels: string[] = []) => {
+      const { id } = await makeAgent(harness.db, { organizationId: own.organizationId, name });
+      await sql('UPDATE agent SET status = $2, labels = $3 WHERE id = $1', [id, status, labels]);
+      return name;
+    };
+    await add('North 1', 'online', ['north']);
+    await add('North 2', 'stopped', ['north']);
+    await add('South_1', 'online', ['south']);
+    await add('Gone', 'terminated', ['north']);
+    const names = async (query: string) =>
+      (await own.as.viewer.get(`/api/agents?${query}`)).body.agents.map(({ name }: { name: string }) => name);
+    expect(await names('')).toEqual(['North 1', 'North 2', 'South_1']);
+    expect(await names('status=online')).toEqual(['North 1', 'South_1']);
+    expect(await names('status=terminated')).toEqual(['Gone']);
+    expect(await names('label=north')).toEqual(['North 1', 'North 2']);
+    expect(await names('q=nORTH')).toEqual(['North 1', 'North 2']);
+    expect(await names('q=_')).toEqual(['South_1']);
+    expect(await names('q=%25')).toEqual([]);
+    const first = (await own.api.get('/api/agents?limit=2')).body;
+    expect(first.agents).toHaveLength(2);
+    expect(await names(`limit=2&cursor=${first.nextCursor}`)).toEqual(['South_1']);
+    expect((await own.api.get('/api/agents?status=asleep')).status).toBe(400);
+  });
+
+  it('are renamed and relabelled', async () => {
+    const { agent } = await make();
+    const changed = await tenant.as.admin.patch(`/api/agents/${agent.id}`, { name: 'Renamed', labels: ['a', 'b'] });
+    expect(changed.body).toMatchObject({ id: agent.id, name: 'Renamed', labels: ['a', 'b'] });
+    expect((await tenant.as.admin.patch(`/api/agents/${agent.id}`, { labels: [] })).body).toMatchObject({
+      name: 'Renamed',
+      labels: [],
+    });
+    expect((await tenant.as.admin.patch(`/api/agents/${agent.id}`, { status: 'online' })).status).toBe(400);
+  });
+
+  describe('terminated', () => {
+    it('are gone from the list and keep their story; the rest is the dispatcher’s', async () => {
+      const { agent } = await make();
+      expect((await tenant.as.admin.delete(`/api/agents/${agent.id}`)).status).toBe(204);
+      const after = (await tenant.as.viewer.get(`/api/agents/${agent.id}`)).body;
+      expect([after.status, after.why]).toEqual(['terminated', expect.stringContaining('terminated by')]);
+      const rung = await sql(`SELECT name FROM outbox WHERE payload->>'agentId' = $1`, [agent.id]);
+      expect(rung.map(({ name }) => name)).toContain('control-agent');
+      const again = await tenant.as.admin.delete(`/api/agents/${agent.id}`);
+      expect([again.status, again.body.code, again.body.agentStatus]).toEqual([409, 'agent_not_ready', 'terminated']);
+    });
+
+    it('are not, while a job runs on them, unless forced', async () => {
+      const { agent } = await make();
+      await sql('UPDATE agent SET current_job_id = $2 WHERE id = $1', [agent.id, newId()]);
+      const refused = await tenant.as.admin.delete(`/api/agents/${agent.id}`);
+      expect([refused.status, refused.body.code]).toEqual([409, 'agent_not_ready']);
+      expect((await tenant.as.viewer.get(`/api/agents/${agent.id}`)).body.status).toBe('offline');
+      expect((await tenant.as.admin.delete(`/api/agents/${agent.id}?force=true`)).status).toBe(204);
+    });
+  });
+
+  it('say when idle stop comes, and what keeps them on', async () => {
+    const { agent } = await make();
+    const at = new Date('2026-03-02T09:00:00.000Z');
+    await sql(`UPDATE agent SET status = 'online', last_activity_at = $2 WHERE id = $1`, [agent.id, at]);
+    const read = async () => (await tenant.as.viewer.get(`/api/agents/${agent.id}`)).body;
+    expect((await read()).stopAt).toBe('2026-03-02T09:30:00.000Z');
+    await sql('UPDATE agent SET idle_auto_stop_exempt = true WHERE id = $1', [agent.id]);
+    expect(await read()).toMatchObject({ stopAt: null, why: expect.stringContaining('it is pinned') });
+    await sql('UPDATE agent SET idle_auto_stop_exempt = false, current_job_id = $2 WHERE id = $1', [agent.id, newId()]);
+    expect(await read()).toMatchObject({ stopAt: null, why: expect.stringContaining('it has work') });
+    await sql(`UPDATE agent SET current_job_id = NULL, status = 'stopped' WHERE id = $1`, [agent.id]);
+    expect((await read()).stopAt).toBeNull();
+  });
+});

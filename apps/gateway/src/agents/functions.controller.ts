@@ -1,0 +1,122 @@
+import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, Mutations, principalOf, sessionsAndKeysOf } from '@muster/access';
+import {
+  createFunction,
+  deleteFunction,
+  findFunction,
+  type FunctionRow,
+  listFunctions,
+  updateFunction,
+} from '@muster/agents';
+import { AgentFunction, AgentFunctionList, CreateFunctionBody, PageQuery, UpdateFunctionBody } from '@muster/contracts';
+import { Database, type Transaction } from '@muster/database';
+import { pageOf, paginate } from '@muster/platform';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+@ApiTags('Functions')
+@Controller('/api/functions')
+export class FunctionsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List kept functions',
+    access: sessionsAndKeysOf('viewer'),
+    answer: AgentFunctionList,
+    errors: ['invalid_payload'],
+  })
+  async list(@Req() request: FastifyRequest, @Query() query: PageQuery): Promise<AgentFunctionList> {
+    const page = pageOf(query, 'text');
+    const rows = await listFunctions(this.database, principalOf(request).organizationId, page);
+    const { items, nextCursor } = paginate(rows, page, ({ name }) => [name]);
+    return { functions: items.map(presentFunction), nextCursor };
+  }
+
+  @Post()
+  @Endpoint({
+    summary: 'Keep a function',
+    access: sessionsAndKeysOf('member'),
+    body: CreateFunctionBody,
+    answer: AgentFunction,
+    status: 201,
+    errors: ['conflict'],
+    idempotent: true,
+  })
+  create(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() body: CreateFunctionBody,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      const made = await createFunction(tx, caller, body);
+      return { body: presentFunction(made), location: `/api/functions/${made.id}` };
+    });
+  }
+
+  @Get('/:id')
+  @Endpoint({
+    summary: 'Read a function',
+    access: sessionsAndKeysOf('viewer'),
+    answer: AgentFunction,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  async read(@Req() request: FastifyRequest, @Param('id') id: string): Promise<AgentFunction> {
+    const { organizationId } = principalOf(request);
+    const find = (tx: Transaction) => findFunction(tx, organizationId, { id });
+    return presentFunction(await this.database.transaction({ organizationId }, find));
+  }
+
+  @Patch('/:id')
+  @Endpoint({
+    summary: 'Change a function',
+    access: sessionsAndKeysOf('member'),
+    body: UpdateFunctionBody,
+    answer: AgentFunction,
+    errors: ['not_found', 'conflict'],
+  })
+  update(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+    @Body() body: UpdateFunctionBody,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => ({
+      body: presentFunction(await updateFunction(tx, caller, id, body)),
+    }));
+  }
+
+  @Delete('/:id')
+  @Endpoint({
+    summary: 'Delete a function',
+    access: sessionsAndKeysOf('member'),
+    status: 204,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  remove(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      await deleteFunction(tx, caller, id);
+      return { body: undefined };
+    });
+  }
+}
+
+function presentFunction({ createdAt, updatedAt, ...row }: FunctionRow): AgentFunction {
+  const { id, name, description, parameters, code } = row;
+  return {
+    id,
+    name,
+    description,
+    parameters,
+    code,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+  };
+}

@@ -1,0 +1,103 @@
+import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Endpoint, principalOf, sessionsAndKeysOf, StandingAccess } from '@muster/access';
+import { findTimeline, listTimeline, resyncFrame, TimelineHub, TimelineStream, whereToBegin } from '@muster/agents';
+import {
+  AgentEventsQuery,
+  AgentJobEvent,
+  AgentLifecycleEvent,
+  AgentLogEvent,
+  AgentLogList,
+  AgentLogsQuery,
+  AgentResyncEvent,
+  AgentStatusEvent,
+  AppError,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { pageOf, paginate } from '@muster/platform';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { presentEntry } from './present-entry';
+
+const readers = sessionsAndKeysOf('viewer');
+
+@ApiTags('Agents')
+@Controller('/api/agents/:id')
+export class TimelineController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(TimelineHub) private readonly hub: TimelineHub,
+    @Inject(StandingAccess) private readonly standing: StandingAccess,
+  ) {}
+
+  @Get('events')
+  @ApiHeader({
+    name: 'Last-Event-ID',
+    required: false,
+    description: 'The last id that was seen: the stream goes on after it. Without one it begins now.',
+    schema: { type: 'string', pattern: '^\\d{1,20}$' },
+  })
+  @Endpoint({
+    summary: 'Follow an agent: lifecycle, status, log and job events',
+    description:
+      'Server-sent events, each with its number in the agent’s timeline as id. A comment comes every 15 s. Where the ' +
+      'number asked for is gone, or was never given, a resync event says so and the stream goes on from now: read ' +
+      'the rest from the logs. A reader that falls far behind is disconnected, and resumes with its last id.',
+    access: readers,
+    stream: [AgentLifecycleEvent, AgentStatusEvent, AgentLogEvent, AgentJobEvent, AgentResyncEvent],
+    errors: ['invalid_payload', 'agent_not_found'],
+  })
+  async events(
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+    @Param('id') agentId: string,
+    @Query() query: AgentEventsQuery,
+  ): Promise<void> {
+    const { organizationId } = principalOf(request);
+    const lastEventId = lastEventIdOf(request) ?? query.lastEventId;
+    this.hub.requireRoom(organizationId);
+    const kept = await findTimeline(this.database, organizationId, agentId);
+    this.hub.requireRoom(organizationId);
+    const { seq, resync } = whereToBegin(lastEventId, kept);
+    const mayStay = this.standing.of(request, readers);
+
+    reply.hijack();
+    const connection = reply.raw;
+    connection.writeHead(200, {
+      ...(reply.getHeaders() as Record<string, string>),
+      'content-type': 'text/event-stream; charset=utf-8',
+      'x-accel-buffering': 'no',
+    });
+    if (request.method === 'HEAD') return void connection.end();
+    // An id of its own lets a reader resume that lost its connection before the first event.
+    const beginning = lastEventId === undefined ? `id: ${seq}\n` : '';
+    connection.write(`: the timeline of ${agentId}\nretry: 2000\n${beginning}\n${resync ? resyncFrame(resync) : ''}`);
+    if (connection.destroyed) return;
+    this.hub.add(new TimelineStream({ agentId, organizationId, seq, connection, mayStay }), kept.latest);
+  }
+
+  @Get('logs')
+  @Endpoint({
+    summary: 'Read an agent’s timeline: lifecycle, status and job entries, provisioning and execution logs',
+    access: readers,
+    answer: AgentLogList,
+    errors: ['invalid_payload', 'agent_not_found'],
+  })
+  async logs(
+    @Req() request: FastifyRequest,
+    @Param('id') agentId: string,
+    @Query() query: AgentLogsQuery,
+  ): Promise<AgentLogList> {
+    const { organizationId } = principalOf(request);
+    const page = pageOf(query, 'number');
+    const rows = await listTimeline(this.database, { organizationId, agentId }, query, page);
+    const { items, nextCursor } = paginate(rows, page, ({ seq }) => [String(seq)]);
+    return { entries: items.map(presentEntry), nextCursor };
+  }
+}
+
+function lastEventIdOf(request: FastifyRequest): string | undefined {
+  const given = request.headers['last-event-id'];
+  if (given === undefined || given === '') return undefined;
+  if (typeof given === 'string' && /^\d{1,20}$/.test(given)) return given;
+  throw new AppError('invalid_payload', { detail: 'Last-Event-ID must be the id of an event of this stream.' });
+}

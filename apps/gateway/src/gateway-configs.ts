@@ -1,0 +1,6 @@
+import type { BaseConfig } from '@muster/platform';
+import { VmConfig } from '@muster/vm';
+import { GatewayConfig } from './gateway.config';
+
+/** All that this process reads of its environment. */
+export const gatewayConfigs: [typeof GatewayConfig, ...(new () => BaseConfig)[]] = [GatewayConfig, VmConfig];

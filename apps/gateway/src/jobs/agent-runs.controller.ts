@@ -1,0 +1,60 @@
+import { Body, Controller, Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, Mutations, principalOf, sessionsAndKeysOf } from '@muster/access';
+import { AppError, LaunchedJob, RunList, RunOnAgentBody } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { launchJob, listAgentRuns } from '@muster/jobs';
+import { Clock } from '@muster/platform';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { presentRun } from './present-job';
+
+@ApiTags('Agents')
+@Controller('/api/agents/:id')
+export class AgentRunsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Post('run')
+  @Endpoint({
+    summary: 'Run a saved workflow on this agent',
+    access: sessionsAndKeysOf('member'),
+    body: RunOnAgentBody,
+    answer: LaunchedJob,
+    status: 202,
+    errors: ['not_found', 'agent_not_found', 'billing_gate_closed'],
+    idempotent: true,
+  })
+  run(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') agentId: string,
+    @Body() { scriptId, workflowId = scriptId, ...options }: RunOnAgentBody,
+  ): Promise<unknown> {
+    if (!workflowId || (scriptId && scriptId !== workflowId)) {
+      const message = workflowId ? 'workflowId and scriptId name two workflows' : 'workflowId must be given';
+      throw new AppError('invalid_payload', {
+        detail: `${message}.`,
+        errors: [{ field: 'workflowId', message }],
+      });
+    }
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      const launched = await launchJob(tx, caller, { ...options, workflowId, agentId }, this.clock.now());
+      return { body: launched, location: `/api/jobs/${launched.jobId}` };
+    });
+  }
+
+  @Get('runs')
+  @Endpoint({
+    summary: 'The agent’s 20 most recent runs, with what their AI calls cost',
+    access: sessionsAndKeysOf('viewer'),
+    answer: RunList,
+    errors: ['invalid_payload', 'agent_not_found'],
+  })
+  async runs(@Req() request: FastifyRequest, @Param('id') agentId: string): Promise<RunList> {
+    const { organizationId } = principalOf(request);
+    return { runs: (await listAgentRuns(this.database, organizationId, agentId)).map(presentRun) };
+  }
+}

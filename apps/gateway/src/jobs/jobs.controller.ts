@@ -1,0 +1,226 @@
+import { Body, Controller, Delete, Get, Inject, Logger, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { readJobLogs } from '@muster/agents';
+import { Endpoint, Mutations, principalOf, sessionsAndKeysOf, sessionsOf } from '@muster/access';
+import {
+  AgentLogList,
+  CancelJobBody,
+  CancelJobsBody,
+  CancelledJobs,
+  Job,
+  JobFilter,
+  JobList,
+  JobLogsQuery,
+  JobStatusAnswer,
+  JobStatusQuery,
+  JobStepList,
+  LaunchedJob,
+  LaunchJobBody,
+  StepQuery,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { cancelJob, cancelJobs, deleteJob, findJob, launchJob, listJobs, listSteps, replayJob } from '@muster/jobs';
+import { Clock, pageOf, paginate } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { presentEntry } from '../agents/present-entry';
+import { presentJob, presentJobStatus, presentStep } from './present-job';
+
+@ApiTags('Jobs')
+@Controller()
+export class JobsController {
+  private readonly logger = new Logger(JobsController.name);
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(ObjectStorage) private readonly storage: ObjectStorage,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Get('/api/jobs')
+  @Endpoint({
+    summary: 'List jobs, newest first',
+    access: sessionsAndKeysOf('viewer'),
+    answer: JobList,
+    errors: ['invalid_payload'],
+  })
+  async list(@Req() request: FastifyRequest, @Query() query: JobFilter): Promise<JobList> {
+    const page = pageOf(query, 'id');
+    const rows = await listJobs(this.database, principalOf(request).organizationId, { page, filter: query });
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { jobs: await Promise.all(items.map((row) => presentJob(row, this.storage))), nextCursor };
+  }
+
+  @Post('/api/jobs/launch')
+  @Endpoint({
+    summary: 'Queue a run of a workflow on an agent',
+    description: 'The revision that the workflow has now is what runs. It starts when the agent can take it.',
+    access: sessionsAndKeysOf('member'),
+    body: LaunchJobBody,
+    answer: LaunchedJob,
+    status: 202,
+    errors: ['not_found', 'agent_not_found', 'billing_gate_closed'],
+    idempotent: true,
+  })
+  launch(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() body: LaunchJobBody,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      const launched = await launchJob(tx, caller, body, this.clock.now());
+      return { body: launched, location: `/api/jobs/${launched.jobId}` };
+    });
+  }
+
+  @Post('/api/jobs/cancel')
+  @Endpoint({
+    summary: 'Cancel many jobs',
+    description: 'By ids, or by what they have in common; at most 1,000 at once, oldest first.',
+    access: sessionsAndKeysOf('member'),
+    body: CancelJobsBody,
+    answer: CancelledJobs,
+  })
+  cancelMany(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() body: CancelJobsBody,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => ({
+      body: await cancelJobs(tx, caller, body, this.clock.now()),
+    }));
+  }
+
+  @Get('/api/job-status')
+  @Endpoint({
+    summary: 'Status and result of a job',
+    access: sessionsAndKeysOf('viewer'),
+    answer: JobStatusAnswer,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  async status(@Req() request: FastifyRequest, @Query() { jobId }: JobStatusQuery): Promise<JobStatusAnswer> {
+    const row = await findJob(this.database, principalOf(request).organizationId, jobId);
+    return presentJobStatus(row, this.storage);
+  }
+
+  @Get('/api/jobs/:id')
+  @Endpoint({
+    summary: 'Read a job: status, progress, what it waits for',
+    access: sessionsAndKeysOf('viewer'),
+    answer: Job,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  async read(@Req() request: FastifyRequest, @Param('id') id: string): Promise<Job> {
+    return presentJob(await findJob(this.database, principalOf(request).organizationId, id), this.storage);
+  }
+
+  @Delete('/api/jobs/:id')
+  @Endpoint({
+    summary: 'Delete an ended job and what was kept of it',
+    description: 'What was billed stays billed. Schedules and batches that point at it forget it.',
+    access: sessionsOf('member'),
+    status: 204,
+    errors: ['invalid_payload', 'not_found', 'conflict'],
+  })
+  delete(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      const { storageKeys } = await deleteJob(tx, caller, id);
+      tx.onCommit(() => void this.forget(storageKeys));
+      return { body: undefined };
+    });
+  }
+
+  @Post('/api/jobs/:id/cancel')
+  @Endpoint({
+    summary: 'Cancel a job',
+    description:
+      'A queued job is over at once. A started one shows cancelling until its agent has said that nothing of it runs.',
+    access: sessionsAndKeysOf('member'),
+    body: CancelJobBody,
+    answer: Job,
+    status: 202,
+    errors: ['not_found', 'conflict'],
+  })
+  async cancel(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+    @Body() { reason }: CancelJobBody,
+  ): Promise<Job> {
+    await this.mutations.run(request, reply, async (tx, caller) => {
+      await cancelJob(tx, caller, id, { reason, now: this.clock.now() });
+      return { body: undefined, location: `/api/jobs/${id}` };
+    });
+    return this.read(request, id);
+  }
+
+  @Post('/api/jobs/:id/replay')
+  @Endpoint({
+    summary: 'Run an ended job again as it was',
+    access: sessionsAndKeysOf('member'),
+    answer: LaunchedJob,
+    status: 202,
+    errors: ['invalid_payload', 'not_found', 'conflict', 'agent_not_ready', 'billing_gate_closed'],
+    idempotent: true,
+  })
+  replay(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      const launched = await replayJob(tx, caller, id, this.clock.now());
+      return { body: launched, location: `/api/jobs/${launched.jobId}` };
+    });
+  }
+
+  @Get('/api/jobs/:id/steps')
+  @Endpoint({
+    summary: 'List a job’s steps in their order',
+    access: sessionsAndKeysOf('viewer'),
+    answer: JobStepList,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  async steps(
+    @Req() request: FastifyRequest,
+    @Param('id') jobId: string,
+    @Query() query: StepQuery,
+  ): Promise<JobStepList> {
+    const page = pageOf(query, 'number');
+    const rows = await listSteps(this.database, principalOf(request).organizationId, { jobId, page });
+    const { items, nextCursor } = paginate(rows, page, ({ stepOrder }) => [String(stepOrder)]);
+    return { steps: items.map(presentStep), nextCursor };
+  }
+
+  @Get('/api/jobs/:id/logs')
+  @Endpoint({
+    summary: 'Read what a job wrote, in order',
+    access: sessionsAndKeysOf('viewer'),
+    answer: AgentLogList,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  async logs(
+    @Req() request: FastifyRequest,
+    @Param('id') jobId: string,
+    @Query() query: JobLogsQuery,
+  ): Promise<AgentLogList> {
+    const { organizationId } = principalOf(request);
+    const page = pageOf(query, 'number');
+    const rows = await readJobLogs(this.database, organizationId, jobId, page, query);
+    if (rows.length === 0) await findJob(this.database, organizationId, jobId);
+    const { items, nextCursor } = paginate(rows, page, ({ seq }) => [String(seq)]);
+    return { entries: items.map(presentEntry), nextCursor };
+  }
+
+  /** What is left behind is unreachable and costs a few bytes; the deletion stands. */
+  private async forget(keys: string[]): Promise<void> {
+    for (const key of keys) {
+      await this.storage.delete(key).catch((error: Error) => this.logger.warn(`${key} stays: ${error.message}`));
+    }
+  }
+}

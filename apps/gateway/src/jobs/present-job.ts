@@ -1,0 +1,98 @@
+import type { Job, JobProgress, JobStatusAnswer, JobStep, RunListItem } from '@muster/contracts';
+import { isTerminal, type JobStatus } from '@muster/contracts';
+import type { JobRow, RunRow, StepRow } from '@muster/jobs';
+import type { ObjectStorage } from '@muster/storage';
+
+const screenshotSeconds = 3600;
+
+export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<Job> {
+  const { waitingReason, waitingSince, startedAt, finishedAt } = row;
+  return {
+    id: row.id,
+    status: row.status,
+    cancelling: row.cancelRequestedAt !== null && !isTerminal(row.status),
+    workflowId: row.workflowId,
+    workflowRevision: row.workflowRevision,
+    agentId: row.agentId,
+    scheduleId: row.scheduleId,
+    batchId: row.batchId,
+    retryOf: row.retryOf,
+    attempt: row.attempt,
+    priority: row.priority,
+    variables: row.variables,
+    maxRetries: row.maxRetries,
+    retryDelayMs: row.retryDelayMs,
+    maxRuntimeMs: row.maxRuntimeMs,
+    queuedAt: row.queuedAt.toISOString(),
+    startedAt: timeOf(startedAt),
+    finishedAt: timeOf(finishedAt),
+    durationMs: startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : null,
+    progress: progressOf(row),
+    waiting: waitingReason && waitingSince ? { reason: waitingReason, since: waitingSince.toISOString() } : null,
+    claims: {
+      attempted: row.claimsAttempted,
+      eobUploaded: row.claimsEobUploaded,
+      noEobFound: row.claimsNoEobFound,
+      failed: row.claimsFailed,
+    },
+    totalCostUsd: row.totalCostUsd,
+    error: row.error,
+    result: row.result ?? null,
+    screenshotUrl: await screenshotUrlOf(row, storage),
+  };
+}
+
+export async function presentJobStatus(row: JobRow, storage: ObjectStorage): Promise<JobStatusAnswer> {
+  const { id, status, result, error, totalCostUsd, finishedAt } = row;
+  const screenshotUrl = await screenshotUrlOf(row, storage);
+  return {
+    jobId: id,
+    status,
+    result: result ?? null,
+    error,
+    totalCostUsd,
+    screenshotUrl,
+    finishedAt: timeOf(finishedAt),
+  };
+}
+
+export function presentStep(row: StepRow): JobStep {
+  return { ...row, startedAt: timeOf(row.startedAt), finishedAt: timeOf(row.finishedAt) };
+}
+
+export function presentRun(row: RunRow): RunListItem {
+  return {
+    id: row.id,
+    status: row.status as JobStatus,
+    startedAt: timeOf(row.startedAt),
+    duration: row.durationSeconds,
+    totalCost: row.aiCostUsd,
+    totalSteps: row.stepsTotal,
+    passedSteps: row.stepsPassed,
+    failedSteps: row.stepsFailed,
+    error: row.error,
+  };
+}
+
+/** What the worker says, or else the share of its steps that are over. A completed job is done, whatever it said. */
+function progressOf(row: JobRow): JobProgress {
+  const { status, percent, stepsTotal, stepsPassed, stepsFailed } = row;
+  const over = stepsTotal === 0 ? 0 : (100 * (stepsPassed + stepsFailed)) / stepsTotal;
+  return {
+    percent: status === 'completed' ? 100 : (percent ?? Math.round(over * 10) / 10),
+    stepsTotal,
+    stepsPassed,
+    stepsFailed,
+    currentStep: status === 'running' ? (row.stepRunning ?? row.currentStep) : null,
+  };
+}
+
+/** Interface, section 2: null where it cannot be signed. */
+async function screenshotUrlOf({ screenshotKey }: JobRow, storage: ObjectStorage): Promise<string | null> {
+  if (!screenshotKey) return null;
+  return storage.presignGet(screenshotKey, screenshotSeconds).catch(() => null);
+}
+
+function timeOf(date: Date | null): string | null {
+  return date?.toISOString() ?? null;
+}

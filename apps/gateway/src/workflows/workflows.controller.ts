@@ -1,0 +1,216 @@
+import { Body, Controller, Delete, Get, Headers, Inject, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, Mutations, principalOf, sessionsAndKeysOf } from '@muster/access';
+import {
+  AppError,
+  CreateWorkflowBody,
+  PageQuery,
+  SaveWorkflowBody,
+  UpdateWorkflowBody,
+  Workflow,
+  WorkflowList,
+  WorkflowQuery,
+  WorkflowRevisionList,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { etagOf, pageOf, paginate } from '@muster/platform';
+import {
+  archiveWorkflow,
+  createWorkflow,
+  findWorkflow,
+  listRevisions,
+  listWorkflows,
+  restoreRevision,
+  saveWorkflow,
+  updateWorkflow,
+  type WorkflowRow,
+} from '@muster/workflows';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+@ApiTags('Workflows')
+@Controller('/api/workflows')
+export class WorkflowsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List workflows',
+    access: sessionsAndKeysOf('viewer'),
+    answer: WorkflowList,
+    errors: ['invalid_payload'],
+  })
+  async list(@Req() request: FastifyRequest, @Query() query: WorkflowQuery): Promise<WorkflowList> {
+    const page = pageOf(query, 'id');
+    const rows = await listWorkflows(this.database, principalOf(request).organizationId, { page, q: query.q });
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { workflows: items.map(presentSummary), nextCursor };
+  }
+
+  @Post()
+  @Endpoint({
+    summary: 'Make a workflow',
+    access: sessionsAndKeysOf('member'),
+    body: CreateWorkflowBody,
+    answer: Workflow,
+    status: 201,
+    etag: 'read',
+  })
+  create(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() body: CreateWorkflowBody,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      const row = await createWorkflow(tx, caller, body);
+      return { ...presented(row), location: `/api/workflows/${row.id}` };
+    });
+  }
+
+  @Get('/:id')
+  @Endpoint({
+    summary: 'Read a workflow with its script and steps',
+    access: sessionsAndKeysOf('viewer'),
+    answer: Workflow,
+    errors: ['invalid_payload', 'not_found'],
+    etag: 'read',
+  })
+  async read(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+  ): Promise<Workflow> {
+    const row = await findWorkflow(this.database, principalOf(request).organizationId, id);
+    void reply.header('etag', etagOf(row.version));
+    return presentWorkflow(row);
+  }
+
+  @Post('/:id/save')
+  @Endpoint({
+    summary: 'Save script, steps or variables as a new revision',
+    access: sessionsAndKeysOf('member'),
+    body: SaveWorkflowBody,
+    answer: Workflow,
+    errors: ['not_found'],
+    etag: 'change',
+  })
+  save(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+    @Body() body: SaveWorkflowBody,
+    @Headers('if-match') ifMatch?: string,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) =>
+      presented(await saveWorkflow(tx, caller, id, body, { ifMatch })),
+    );
+  }
+
+  @Patch('/:id')
+  @Endpoint({
+    summary: 'Change name or description',
+    access: sessionsAndKeysOf('member'),
+    body: UpdateWorkflowBody,
+    answer: Workflow,
+    errors: ['not_found'],
+    etag: 'change',
+  })
+  update(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+    @Body() change: UpdateWorkflowBody,
+    @Headers('if-match') ifMatch?: string,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) =>
+      presented(await updateWorkflow(tx, caller, id, { change, ifMatch })),
+    );
+  }
+
+  @Delete('/:id')
+  @Endpoint({
+    summary: 'Archive a workflow',
+    description: 'It can no longer be launched; its runs stay.',
+    access: sessionsAndKeysOf('member'),
+    status: 204,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  archive(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      await archiveWorkflow(tx, caller, id);
+      return { body: undefined };
+    });
+  }
+
+  @Get('/:id/revisions')
+  @Endpoint({
+    summary: 'List a workflow’s revisions, newest first',
+    access: sessionsAndKeysOf('viewer'),
+    answer: WorkflowRevisionList,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  async revisions(
+    @Req() request: FastifyRequest,
+    @Param('id') id: string,
+    @Query() query: PageQuery,
+  ): Promise<WorkflowRevisionList> {
+    const page = pageOf(query, 'number');
+    const rows = await listRevisions(this.database, principalOf(request).organizationId, { id, page });
+    const { items, nextCursor } = paginate(rows, page, ({ revision }) => [String(revision)]);
+    return { revisions: items.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() })), nextCursor };
+  }
+
+  @Post('/:id/revisions/:revision/restore')
+  @Endpoint({
+    summary: 'Save an old revision again as the newest',
+    access: sessionsAndKeysOf('member'),
+    answer: Workflow,
+    errors: ['invalid_payload', 'not_found'],
+    etag: 'change',
+  })
+  restore(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+    @Param('revision') revision: string,
+    @Headers('if-match') ifMatch?: string,
+  ): Promise<unknown> {
+    if (!/^[1-9]\d{0,8}$/.test(revision)) {
+      throw new AppError('invalid_payload', {
+        detail: "The path's revision must be a number.",
+        errors: [{ field: 'revision', message: 'revision must be a positive integer' }],
+      });
+    }
+    return this.mutations.run(request, reply, async (tx, caller) =>
+      presented(await restoreRevision(tx, caller, id, { revision: Number(revision), ifMatch })),
+    );
+  }
+}
+
+function presented(row: WorkflowRow) {
+  return { body: presentWorkflow(row), etag: etagOf(row.version) };
+}
+
+function presentWorkflow(row: WorkflowRow): Workflow {
+  const { script, steps } = row;
+  return { ...presentSummary(row), script, steps };
+}
+
+function presentSummary(row: Omit<WorkflowRow, 'script' | 'steps'>) {
+  const { id, name, description, variables, revision, createdAt, updatedAt } = row;
+  return {
+    id,
+    name,
+    description,
+    variables,
+    revision,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+  };
+}

@@ -1,0 +1,85 @@
+import { Body, Controller, Inject, Post, Req } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, principalOf, signingSecretsOf, workers } from '@muster/access';
+import { AgentsConfig, requireOwnAgent, takeHandshake, takeHeartbeat, takeSetupStatus } from '@muster/agents';
+import {
+  HandshakeAnswer,
+  HandshakeBody,
+  HeartbeatAnswer,
+  HeartbeatBody,
+  SetupStatusBody,
+  SuccessAnswer,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Clock } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+import type { FastifyRequest } from 'fastify';
+
+/** What machines say of themselves. */
+@ApiTags('Machines')
+@Controller()
+export class MachinesController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(KeyRing) private readonly ring: KeyRing,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(AgentsConfig) private readonly config: AgentsConfig,
+  ) {}
+
+  @Post('/api/agent/heartbeat')
+  @Endpoint({
+    summary: 'A machine is alive',
+    description:
+      'End what runs of the jobs in abandon. 409: this boot has not shaken hands, or the agent is terminated.',
+    access: workers,
+    body: HeartbeatBody,
+    answer: HeartbeatAnswer,
+    errors: ['agent_not_found', 'conflict'],
+  })
+  heartbeat(@Req() request: FastifyRequest, @Body() body: HeartbeatBody): Promise<HeartbeatAnswer> {
+    const caller = principalOf(request);
+    requireOwnAgent(caller, body.agentId);
+    return takeHeartbeat(this.database, caller.organizationId, body, this.clock.now());
+  }
+
+  @Post('/api/agents/handshake')
+  @Endpoint({
+    summary: 'A machine has booted and reports for work',
+    description: '409: the agent is stopping or terminated.',
+    access: workers,
+    body: HandshakeBody,
+    answer: HandshakeAnswer,
+    errors: ['agent_not_found', 'conflict'],
+  })
+  async handshake(@Req() request: FastifyRequest, @Body() body: HandshakeBody): Promise<HandshakeAnswer> {
+    const caller = principalOf(request);
+    const { organizationId } = caller;
+    requireOwnAgent(caller, body.agentId);
+    const { status } = await this.database.transaction({ organizationId }, (tx) =>
+      takeHandshake(tx, organizationId, body),
+    );
+    return {
+      agentId: body.agentId,
+      organizationId,
+      status,
+      heartbeatSeconds: this.config.heartbeatSeconds,
+      signingSecret: signingSecretsOf(this.ring, organizationId)[0]!,
+    };
+  }
+
+  @Post('/api/agent/setup-status')
+  @Endpoint({
+    summary: 'How far a machine’s installation is',
+    access: workers,
+    body: SetupStatusBody,
+    answer: SuccessAnswer,
+    errors: ['agent_not_found', 'conflict'],
+  })
+  async setupStatus(@Req() request: FastifyRequest, @Body() body: SetupStatusBody): Promise<SuccessAnswer> {
+    const caller = principalOf(request);
+    const { organizationId } = caller;
+    requireOwnAgent(caller, body.agentId);
+    await this.database.transaction({ organizationId }, (tx) => takeSetupStatus(tx, organizationId, body));
+    return { success: true };
+  }
+}

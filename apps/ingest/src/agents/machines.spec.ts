@@ -1,0 +1,344 @@
+import { newId } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import { type Harness, HttpClient, makeAgent, makeApiKey, startHarness } from '@muster/testing';
+import { ingest } from '../ingest.harness';
+
+describe('what machines say', () => {
+  let harness: Harness;
+  let organizationId: string;
+  let worker: HttpClient;
+  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+  const agentOf = async (id: string) => (await sql('SELECT * FROM agent WHERE id = $1', [id]))[0];
+  const timelineOf = (id: string) =>
+    sql('SELECT kind, message, source, data FROM timeline_entry WHERE agent_id = $1 ORDER BY seq', [id]);
+
+  const makeMachine = async (columns: Record<string, unknown> = {}) => {
+    const { id } = await makeAgent(harness.db, { organizationId, name: newId() });
+    for (const [column, value] of Object.entries({ status: 'online', boot_id: 'boot-1', ...columns })) {
+      await sql(`UPDATE agent SET ${column} = $2 WHERE id = $1`, [id, value]);
+    }
+    return id;
+  };
+  const beat = (agentId: string, body: object = {}, client = worker) =>
+    client.post('/api/agent/heartbeat', { agentId, bootId: 'boot-1', ...body });
+  const shake = (agentId: string, body: object = {}, client = worker) =>
+    client.post('/api/agents/handshake', { agentId, bootId: 'boot-2', workerVersion: '1.4.0', ...body });
+  const makeJob = async (agentId: string, status: string) => {
+    const [workflowId, jobId] = [newId(), newId()];
+    await sql(`INSERT INTO workflow (id, organization_id, name) VALUES ($1, $2, 'w')`, [workflowId, organizationId]);
+    await sql(
+      `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status)
+       VALUES ($1, $2, $3, 1, $4, $5)`,
+      [jobId, organizationId, workflowId, agentId, status],
+    );
+    return jobId;
+  };
+  const makeOrganization = async () => {
+    const id = newId();
+    await sql(`INSERT INTO organization (id, name) VALUES ($1, 'o')`, [id]);
+    await sql('INSERT INTO organization_settings (organization_id) VALUES ($1)', [id]);
+    const key = await makeApiKey(harness.db, { organizationId: id, scope: 'worker' });
+    return { id, worker: harness.http.withKey(key.secret) };
+  };
+
+  beforeAll(async () => {
+    harness = await startHarness({ ...ingest, env: { HEARTBEAT_SECONDS: '7' } });
+    ({ id: organizationId, worker } = await makeOrganization());
+  });
+  afterAll(() => harness.close());
+
+  describe('a heartbeat', () => {
+    it('marks when the machine was seen, and activity only when there was some', async () => {
+      const id = await makeMachine();
+      const answer = await beat(id, {
+        vmState: 'running',
+        vmIp: '10.0.0.9',
+        workerVersion: '2.0',
+        tunnelHostname: 't.example.com',
+      });
+      expect([answer.status, answer.body]).toEqual([
+        200,
+        { status: 'online', serverTime: expect.stringMatching(/Z$/), pendingCommands: 0, abandon: [] },
+      ]);
+      const quiet = await agentOf(id);
+      expect(quiet).toMatchObject({
+        vm_state: 'running',
+        vm_ip: '10.0.0.9',
+        worker_version: '2.0',
+        tunnel_url: 'https://t.example.com',
+        public_tunnel_url: 'https://t.example.com',
+        tunnel_hostname: 't.example.com',
+        last_activity_at: null,
+      });
+      expect(Date.now() - quiet.last_seen.getTime()).toBeLessThan(5000);
+      await beat(id, { activity: true });
+      const active = await agentOf(id);
+      expect(active.last_activity_at).toBeInstanceOf(Date);
+      expect(active.tunnel_url).toBe('https://t.example.com');
+    });
+
+    it('with running jobs is activity, and learns which of them are over or another’s', async () => {
+      const id = await makeMachine();
+      const other = await makeMachine();
+      const [running, over, foreign, unknown] = [
+        await makeJob(id, 'running'),
+        await makeJob(id, 'cancelled'),
+        await makeJob(other, 'queued'),
+        newId(),
+      ];
+      const { body } = await beat(id, { runningJobIds: [running, over, foreign, unknown, 'no-id'] });
+      expect(body.abandon.sort()).toEqual([over, foreign, unknown, 'no-id'].sort());
+      expect((await agentOf(id)).last_activity_at).toBeInstanceOf(Date);
+    });
+
+    it('says how many commands wait', async () => {
+      const id = await makeMachine();
+      const add = (columns: string) =>
+        sql(
+          `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, deadline, taken_at, status)
+           VALUES ($1, $2, $3, 'snippet', '{}', ${columns})`,
+          [newId(), organizationId, id],
+        );
+      await add(`now() + interval '1 minute', NULL, 'pending'`);
+      await add(`now() + interval '1 minute', now(), 'pending'`);
+      await add(`now() + interval '1 minute', NULL, 'success'`);
+      await add(`now() - interval '1 minute', NULL, 'pending'`);
+      expect((await beat(id)).body.pendingCommands).toBe(1);
+    });
+
+    it('that is unhealthy three times in a row makes the agent offline, and a healthy one brings it back', async () => {
+      const id = await makeMachine();
+      const statuses = [];
+      for (const healthy of [false, false, true, false, false, false, false]) {
+        statuses.push((await beat(id, { healthy })).body.status);
+      }
+      expect(statuses).toEqual(['online', 'online', 'online', 'online', 'online', 'offline', 'offline']);
+      expect((await beat(id, { healthy: true })).body.status).toBe('online');
+      const entries = await timelineOf(id);
+      expect(entries.map(({ kind, message }) => [kind, message])).toEqual([
+        ['status', 'online → offline: unhealthy 3 times in a row'],
+        ['status', 'offline → online: healthy again after 4 unhealthy checks'],
+        ['provisioning', expect.stringContaining('Auto-recovery')],
+      ]);
+      const rung = await sql(`SELECT name FROM outbox WHERE payload->>'agentId' = $1`, [id]);
+      expect(rung.map(({ name }) => name)).toEqual(['dispatch-agent']);
+    });
+
+    it('brings back an agent that had fallen silent, to draining where it was to drain', async () => {
+      const id = await makeMachine({ status: 'offline' });
+      expect((await beat(id)).body.status).toBe('online');
+      const draining = await makeMachine({ status: 'offline', drain: 'finish' });
+      expect((await beat(draining)).body.status).toBe('draining');
+    });
+
+    it('recovers an agent once, however many come at the same moment', async () => {
+      const id = await makeMachine({ status: 'offline' });
+      await Promise.all(Array.from({ length: 10 }, () => beat(id)));
+      expect((await timelineOf(id)).filter(({ kind }) => kind === 'status')).toHaveLength(1);
+    });
+
+    it.each(['stopping', 'rebooting', 'starting', 'stopped'])(
+      'does not make an agent that is %s online',
+      async (status) => {
+        const id = await makeMachine({ status });
+        expect((await beat(id)).body.status).toBe(status);
+        expect((await agentOf(id)).status).toBe(status);
+      },
+    );
+
+    it('of another boot, or of a terminated agent, is refused and changes nothing', async () => {
+      for (const columns of [{ boot_id: 'boot-0' }, { boot_id: null }, { status: 'terminated' }]) {
+        const id = await makeMachine(columns);
+        const answer = await beat(id, { activity: true });
+        expect([answer.status, answer.body.code]).toEqual([409, 'conflict']);
+        expect((await agentOf(id)).last_seen).toBeNull();
+      }
+    });
+
+    it('may come with fields that we do not know, and not with ones that make no sense', async () => {
+      const id = await makeMachine();
+      expect((await beat(id, { fromTheFuture: 1, metrics: { cpu: 0.5 }, vmIp: null })).status).toBe(200);
+      for (const bad of [{ bootId: 7 }, { tunnelHostname: 'a b' }, { tunnelHostname: 'ftp://a' }, { healthy: 'yes' }]) {
+        expect((await beat(id, bad)).status).toBe(400);
+      }
+    });
+
+    it('is for the agent of its key, of its organization', async () => {
+      const [own, sibling] = [await makeMachine(), await makeMachine()];
+      const bound = harness.http.withKey(
+        (await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: own })).secret,
+      );
+      expect((await beat(own, {}, bound)).status).toBe(200);
+      expect((await beat(sibling, {}, bound)).status).toBe(403);
+      const stranger = await makeOrganization();
+      expect((await beat(own, {}, stranger.worker)).body.code).toBe('agent_not_found');
+      const api = harness.http.withKey((await makeApiKey(harness.db, { organizationId, scope: 'api' })).secret);
+      expect((await beat(own, {}, api)).status).toBe(403);
+    });
+  });
+
+  describe('a handshake', () => {
+    it('brings the agent online, says how often to report, and gives what signatures need', async () => {
+      const id = await makeMachine({ status: 'offline', boot_id: null, unhealthy_checks: 5 });
+      const answer = await shake(id, { tunnelHostname: 'https://t.example.com/a1/', hostname: 'pc-1' });
+      expect([answer.status, answer.body]).toEqual([
+        200,
+        {
+          agentId: id,
+          organizationId,
+          status: 'online',
+          heartbeatSeconds: 7,
+          signingSecret: expect.stringMatching(/^mss_/),
+        },
+      ]);
+      expect(await agentOf(id)).toMatchObject({
+        status: 'online',
+        status_source: 'handshake',
+        boot_id: 'boot-2',
+        worker_version: '1.4.0',
+        unhealthy_checks: 0,
+        tunnel_url: 'https://t.example.com/a1',
+        public_tunnel_url: 'https://t.example.com/a1',
+        tunnel_hostname: 'https://t.example.com/a1/',
+        last_seen: expect.any(Date),
+        last_activity_at: expect.any(Date),
+      });
+      expect((await timelineOf(id)).map(({ kind }) => kind)).toEqual(['provisioning', 'status']);
+      const rung = await sql(`SELECT name FROM outbox WHERE payload->>'agentId' = $1`, [id]);
+      expect(rung.map(({ name }) => name)).toContain('dispatch-agent');
+      expect((await beat(id, { bootId: 'boot-2' })).status).toBe(200);
+      expect((await beat(id, { bootId: 'boot-1' })).status).toBe(409);
+    });
+
+    it.each(['stopping', 'terminated'])('with an agent that is %s is refused', async (status) => {
+      const id = await makeMachine({ status });
+      const answer = await shake(id);
+      expect([answer.status, answer.body.agentStatus]).toEqual([409, status]);
+      expect((await agentOf(id)).boot_id).toBe('boot-1');
+    });
+
+    it('of the boot that is to go does not end a reboot; another one does', async () => {
+      const id = await makeMachine({ status: 'rebooting' });
+      expect((await shake(id, { bootId: 'boot-1' })).body.status).toBe('rebooting');
+      expect((await shake(id, { bootId: 'boot-2' })).body.status).toBe('online');
+    });
+
+    it('repeated by the same boot changes no status, and is no news', async () => {
+      const id = await makeMachine({ status: 'offline' });
+      await shake(id);
+      const { status_since: since } = await agentOf(id);
+      await shake(id);
+      expect((await agentOf(id)).status_since).toEqual(since);
+      expect((await timelineOf(id)).filter(({ kind }) => kind === 'status')).toHaveLength(1);
+    });
+
+    it('keeps a draining agent draining', async () => {
+      const id = await makeMachine({ status: 'offline', drain: 'finish' });
+      expect((await shake(id)).body.status).toBe('draining');
+    });
+
+    it('leaves the tunnel that is known when it says nothing of one', async () => {
+      const id = await makeMachine({
+        tunnel_url: 'https://old.example.com',
+        public_tunnel_url: 'https://old.example.com',
+      });
+      await shake(id);
+      expect((await agentOf(id)).public_tunnel_url).toBe('https://old.example.com');
+    });
+
+    it('of an unknown or foreign agent is answered alike', async () => {
+      const stranger = await makeOrganization();
+      const id = await makeMachine();
+      for (const answer of [await shake(newId()), await shake(id, {}, stranger.worker)]) {
+        expect([answer.status, answer.body.code]).toEqual([404, 'agent_not_found']);
+      }
+    });
+  });
+
+  describe('a setup status', () => {
+    it('is kept as provisioning, and its tunnel becomes the agent’s', async () => {
+      const id = await makeMachine({ status: 'starting', boot_id: null });
+      const say = (body: object) => worker.post('/api/agent/setup-status', { agentId: id, phase: 'install', ...body });
+      expect((await say({ status: 'done', message: 'v1', tunnelUrl: 'https://t2.example.com' })).body).toEqual({
+        success: true,
+      });
+      await say({ status: 'failed' });
+      expect(await agentOf(id)).toMatchObject({
+        status: 'starting',
+        tunnel_url: 'https://t2.example.com',
+        public_tunnel_url: 'https://t2.example.com',
+      });
+      expect((await timelineOf(id)).map(({ kind, message }) => [kind, message])).toEqual([
+        ['provisioning', 'install: done: v1'],
+        ['provisioning', 'install: failed'],
+      ]);
+    });
+  });
+
+  describe('a result', () => {
+    const makeCommand = async (agentId: string, jobId: string | null) => {
+      const id = newId();
+      await sql(
+        `INSERT INTO agent_command (id, organization_id, agent_id, job_id, kind, payload, deadline)
+         VALUES ($1, $2, $3, $4, 'stop_job', '{}', now() + interval '1 minute')`,
+        [id, organizationId, agentId, jobId],
+      );
+      return id;
+    };
+
+    it('is the machine’s activity, and tells the job that waits for it, once', async () => {
+      const id = await makeMachine();
+      const commandId = await makeCommand(id, await makeJob(id, 'running'));
+      const path = `/api/agents/${id}/commands/${commandId}/result`;
+      const body = { status: 'success', output: { remaining: 0 } };
+      expect((await worker.post(path, body)).body).toEqual({ accepted: true });
+      expect((await agentOf(id)).last_activity_at).toBeInstanceOf(Date);
+      expect((await worker.post(path, body)).body).toEqual({ accepted: false, reason: 'already finished' });
+      const rung = await sql(`SELECT name FROM outbox WHERE payload->>'commandId' = $1`, [commandId]);
+      expect(rung).toEqual([{ name: 'command-finished' }]);
+    });
+
+    it('of a command that no job waits for tells nobody', async () => {
+      const id = await makeMachine();
+      const commandId = await makeCommand(id, null);
+      await worker.post(`/api/agents/${id}/commands/${commandId}/result`, { status: 'failed', error: 'no' });
+      expect(await sql(`SELECT name FROM outbox WHERE payload->>'commandId' = $1`, [commandId])).toEqual([]);
+    });
+  });
+
+  describe('an upload', () => {
+    const ask = (agentId: string, body: object = {}, client = worker) =>
+      client.post(`/api/agents/${agentId}/uploads`, {
+        filename: 'EOB März/../x.pdf',
+        contentType: 'application/pdf',
+        size: 5,
+        ...body,
+      });
+
+    it('goes straight to the storage, as the ticket says, and is written down', async () => {
+      const id = await makeMachine();
+      const jobId = await makeJob(id, 'running');
+      const { status, body } = await ask(id, { jobId });
+      expect(status).toBe(201);
+      expect(body.key).toMatch(new RegExp(`^artifacts/${organizationId}/${jobId}/[0-9a-f-]{36}-EOB_Ma_rz_.._x.pdf$`));
+      const put = (headers: Record<string, string>, bytes: string) =>
+        fetch(body.uploadUrl, { method: body.method, headers: { ...body.headers, ...headers }, body: bytes });
+      expect((await put({}, 'hello and more')).status).toBe(403);
+      expect((await put({ 'content-type': 'text/html' }, 'hello')).status).toBe(403);
+      expect((await put({}, 'hello')).status).toBe(200);
+      const storage = harness.app.nest.get(ObjectStorage);
+      expect((await storage.get(body.key))?.toString()).toBe('hello');
+      const [row] = await sql('SELECT * FROM artifact WHERE storage_key = $1', [body.key]);
+      expect(row).toMatchObject({ agent_id: id, job_id: jobId, filename: 'EOB März/../x.pdf', size: 5 });
+    });
+
+    it('of more than 100 MiB, or of another agent’s job, is refused', async () => {
+      const [id, other] = [await makeMachine(), await makeMachine()];
+      expect((await ask(id, { size: 100 * 1024 * 1024 + 1 })).status).toBe(413);
+      expect((await ask(id, { jobId: await makeJob(other, 'running') })).body.code).toBe('not_found');
+      expect((await ask(newId())).body.code).toBe('agent_not_found');
+      const stranger = await makeOrganization();
+      expect((await ask(id, {}, stranger.worker)).body.code).toBe('agent_not_found');
+    });
+  });
+});

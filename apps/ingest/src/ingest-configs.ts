@@ -1,0 +1,6 @@
+import { AgentsConfig } from '@muster/agents';
+import type { BaseConfig } from '@muster/platform';
+import { StorageConfig } from '@muster/storage';
+
+/** All that this process reads of its environment. */
+export const ingestConfigs: [new () => BaseConfig, ...(new () => BaseConfig)[]] = [StorageConfig, AgentsConfig];

@@ -1,0 +1,116 @@
+import { Body, Controller, Headers, Inject, Param, Post, Req } from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Endpoint, principalOf, signatureHeader, signingSecretsOf, verify, workers } from '@muster/access';
+import {
+  AppError,
+  CallbackAnswer,
+  ClaimResultsAnswer,
+  ClaimResultsBody,
+  JobLogsAnswer,
+  JobLogsBody,
+  JobWebhookAnswer,
+  JobWebhookBody,
+  StepStatusBody,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { appendJobLogs, applyClaimResults, applyJobReport, applyStepStatus, type Reporter } from '@muster/jobs';
+import { Clock, rawBodyOf } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+import type { FastifyRequest } from 'fastify';
+
+/** What workers say of their jobs. At least once and in any order; what changes nothing is answered, never an error. */
+@ApiTags('Callbacks')
+@Controller()
+export class JobCallbacksController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(KeyRing) private readonly ring: KeyRing,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Post('/api/job-webhook')
+  @Endpoint({
+    summary: 'A job’s sign of life, or its end',
+    description: 'The first end wins. accepted false with job_over tells the worker to end its copy.',
+    access: workers,
+    body: JobWebhookBody,
+    answer: JobWebhookAnswer,
+    errors: ['not_found'],
+  })
+  webhook(@Req() request: FastifyRequest, @Body() body: JobWebhookBody): Promise<JobWebhookAnswer> {
+    return applyJobReport(this.database, reporterOf(request), body);
+  }
+
+  @Post('/api/agents/:id/step-status')
+  @Endpoint({
+    summary: 'A step’s progress',
+    description:
+      'A step only moves forward; of two reports the one with the end, or else the greater seq, is the later.',
+    access: workers,
+    body: StepStatusBody,
+    answer: CallbackAnswer,
+    errors: ['not_found'],
+  })
+  step(
+    @Req() request: FastifyRequest,
+    @Param('id') agentId: string,
+    @Body() body: StepStatusBody,
+  ): Promise<CallbackAnswer> {
+    const { organizationId, agentId: own } = reporterOf(request);
+    if (own && own !== agentId) throw new AppError('permission_denied', { detail: 'This key is another agent’s.' });
+    return applyStepStatus(this.database, { organizationId, agentId }, body);
+  }
+
+  @Post('/api/job-logs')
+  @Endpoint({
+    summary: 'A batch of log entries',
+    description: 'Up to 1,000. A batch that touches a job that is not the caller’s is refused whole.',
+    access: workers,
+    body: JobLogsBody,
+    answer: JobLogsAnswer,
+    errors: ['not_found'],
+  })
+  logs(@Req() request: FastifyRequest, @Body() { logs }: JobLogsBody): Promise<JobLogsAnswer> {
+    return appendJobLogs(this.database, reporterOf(request), logs);
+  }
+
+  @Post('/api/jobs/:id/claim-results')
+  @ApiHeader({
+    name: signatureHeader,
+    required: true,
+    description: 't=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<jobId>.<raw body>">',
+    schema: { type: 'string' },
+  })
+  @Endpoint({
+    summary: 'Outcomes of claims',
+    description: 'Up to 100. A claim counts once for its job; a newer outcome replaces the older.',
+    access: workers,
+    body: ClaimResultsBody,
+    answer: ClaimResultsAnswer,
+    errors: ['not_found'],
+    rawBody: true,
+  })
+  claims(
+    @Req() request: FastifyRequest,
+    @Param('id') jobId: string,
+    @Body() { claimResults: claims }: ClaimResultsBody,
+    @Headers(signatureHeader) signature?: string,
+  ): Promise<ClaimResultsAnswer> {
+    const reporter = reporterOf(request);
+    const signed = Buffer.concat([Buffer.from(`${jobId}.`), rawBodyOf(request)]);
+    const secrets = signingSecretsOf(this.ring, reporter.organizationId);
+    const verdict = verify(secrets, signature, signed, this.clock.now());
+    if (verdict !== 'valid') {
+      throw new AppError('unauthenticated', { detail: `The signature in ${signatureHeader} is ${verdict}.` });
+    }
+    return applyClaimResults(this.database, reporter, { jobId, claims });
+  }
+}
+
+function reporterOf(request: FastifyRequest): Reporter {
+  const principal = principalOf(request);
+  return {
+    organizationId: principal.organizationId,
+    agentId: principal.kind === 'api_key' ? principal.agentId : null,
+  };
+}

@@ -1,0 +1,238 @@
+import { failSilentAgents } from '@muster/agents';
+import { newId } from '@muster/platform';
+import { type HttpClient, type Tenant, waitFor } from '@muster/testing';
+import { CommandsHarness } from './commands.harness';
+
+describe('requests for commands', () => {
+  let harness: CommandsHarness;
+  let tenant: Tenant;
+  const sql = (text: string, values?: unknown[]) => harness.sql(text, values);
+  const online = (options?: { tunnel?: boolean }) => harness.online(options);
+  const snippet = (id: string, code?: string, more?: object, client?: HttpClient) =>
+    harness.snippet(id, code, more, client);
+  const statusOf = (id: string, commandId: string) => harness.statusOf(id, commandId);
+  const rowOf = (commandId: string) => harness.rowOf(commandId);
+
+  beforeAll(async () => {
+    harness = await CommandsHarness.start();
+    tenant = harness.tenant;
+  });
+  afterAll(() => harness.close());
+
+  describe('for an agent that is not on', () => {
+    const setAutoWake = (vmAutoWakeOnJob: boolean) =>
+      tenant.as.admin.patch('/api/organization/settings', { vmAutoWakeOnJob });
+    const stopped = async (provider = 'http', status = 'stopped') => {
+      const providerConfig = provider === 'http' ? { baseUrl: 'http://127.0.0.1:9', ref: 'a' } : {};
+      const { agent } = (await tenant.as.admin.post('/api/agents', { name: newId(), provider, providerConfig })).body;
+      await sql('UPDATE agent SET status = $2 WHERE id = $1', [agent.id, status]);
+      return agent.id as string;
+    };
+
+    it('wake it, where that is on', async () => {
+      const id = await stopped();
+      const started = await snippet(id);
+      expect(started.status).toBe(202);
+      const wakes = await sql('SELECT source FROM agent_wake WHERE agent_id = $1', [id]);
+      expect(wakes).toEqual([{ source: 'api' }]);
+      expect(await statusOf(id, started.body.commandId)).toEqual({ status: 'pending' });
+    });
+
+    it('are refused where it is off, and the timeline says so', async () => {
+      await setAutoWake(false);
+      const id = await stopped();
+      const refused = await snippet(id);
+      expect([refused.status, refused.body.code, refused.body.agentStatus]).toEqual([
+        409,
+        'agent_not_ready',
+        'stopped',
+      ]);
+      const [entry] = await sql(
+        `SELECT data FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle' ORDER BY seq DESC LIMIT 1`,
+        [id],
+      );
+      expect(entry.data.eventType).toBe('wake_blocked');
+      expect(await sql('SELECT id FROM agent_command WHERE agent_id = $1', [id])).toEqual([]);
+      await setAutoWake(true);
+    });
+
+    it('are refused for machines that nobody here can start, and for terminated ones', async () => {
+      for (const id of [await stopped('external', 'offline'), await stopped('external', 'terminated')]) {
+        expect((await snippet(id)).body.code).toBe('agent_not_ready');
+      }
+    });
+
+    it('wait for the machine that starts, and reach it the moment that it shakes hands', async () => {
+      const { id, client, worker } = await online();
+      await sql(`UPDATE agent SET status = 'starting' WHERE id = $1`, [id]);
+      const { commandId } = (await snippet(id)).body;
+      await waitFor('the first try', async () => (await rowOf(commandId)).push_error);
+      expect(worker.received).toHaveLength(0);
+      const began = Date.now();
+      await client.post('/api/agents/handshake', { agentId: id, bootId: newId(), workerVersion: '1' });
+      await waitFor('the push', () => worker.received.length === 1);
+      expect(Date.now() - began).toBeLessThan(2000);
+    });
+  });
+
+  it('are made once for one Idempotency-Key', async () => {
+    const { id, worker } = await online();
+    const client = tenant.api.with({ 'idempotency-key': newId() });
+    const answers = [await snippet(id, 'a', {}, client), await snippet(id, 'a', {}, client)];
+    expect(answers.map(({ status }) => status)).toEqual([202, 202]);
+    expect(answers[1]!.body).toEqual(answers[0]!.body);
+    expect((await snippet(id, 'b', {}, client)).status).toBe(422);
+    await waitFor('the push', () => worker.received.length === 1);
+  });
+
+  describe('of kept functions', () => {
+    it('carry the code that was kept when they were asked for', async () => {
+      const { id, worker } = await online();
+      const made = await tenant.as.member.post('/api/functions', {
+        name: 'read ledger',
+        code: 'v1',
+        parameters: { a: 'x' },
+      });
+      expect([made.status, made.headers.get('location')]).toEqual([201, `/api/functions/${made.body.id}`]);
+      const run = (body: object) => tenant.api.post(`/api/agents/${id}/run-function`, body);
+      expect((await run({ name: 'read ledger', args: { a: 1 } })).status).toBe(202);
+      expect((await run({ functionId: made.body.id })).status).toBe(202);
+      await waitFor('the pushes', () => worker.received.length === 2);
+      expect(worker.received.map(({ payload }) => payload['code'])).toEqual(['v1', 'v1']);
+      expect(worker.received.find(({ payload }) => 'a' in (payload['args'] as object))?.kind).toBe('function');
+      expect((await run({ name: 'unknown' })).status).toBe(404);
+      expect((await run({})).status).toBe(400);
+      expect((await run({ name: 'read ledger', functionId: made.body.id })).status).toBe(400);
+    });
+
+    it('are one organization’s, with names of their own', async () => {
+      const other = await harness.app.makeTenant();
+      const body = { name: 'shared name', code: 'x' };
+      const mine = (await tenant.api.post('/api/functions', body)).body;
+      expect((await tenant.api.post('/api/functions', body)).status).toBe(409);
+      expect((await other.api.post('/api/functions', body)).status).toBe(201);
+      expect((await other.api.get(`/api/functions/${mine.id}`)).status).toBe(404);
+      expect((await other.api.patch(`/api/functions/${mine.id}`, { code: 'y' })).status).toBe(404);
+      expect((await other.api.delete(`/api/functions/${mine.id}`)).status).toBe(404);
+      const changed = await tenant.api.patch(`/api/functions/${mine.id}`, { code: 'y', description: 'd' });
+      expect(changed.body).toMatchObject({ name: 'shared name', code: 'y', description: 'd' });
+      expect((await tenant.as.viewer.patch(`/api/functions/${mine.id}`, { code: 'z' })).status).toBe(403);
+      expect((await tenant.api.delete(`/api/functions/${mine.id}`)).status).toBe(204);
+      expect((await tenant.api.get(`/api/functions/${mine.id}`)).status).toBe(404);
+    });
+  });
+
+  describe('of the builder', () => {
+    const build = (id: string, body: object) => tenant.api.post(`/api/agents/${id}/builder/run`, body);
+
+    it('carry the release context and a folder of their own', async () => {
+      const { id, worker } = await online();
+      const lineage = {
+        workflowPackId: 'pack',
+        workflowPackVersionId: 'version',
+        workflowPackInstallationId: 'installation',
+        runtimeBundleId: 'bundle',
+        runtimeBundleManifestKey: 'manifest/key',
+      };
+      const started = await build(id, {
+        phase: 'discover',
+        code: 'print()',
+        serviceBaseUrl: 'http://127.0.0.1:4000/',
+        ...lineage,
+      });
+      expect([started.status, started.body]).toEqual([
+        202,
+        { commandId: expect.any(String), sessionId: expect.any(String), runRoot: `builder/${started.body.sessionId}` },
+      ]);
+      await waitFor('the push', () => worker.received.length === 1);
+      expect(worker.received[0]).toMatchObject({
+        kind: 'builder',
+        payload: { phase: 'discover', portal: 'practice', code: 'print()', runRoot: started.body.runRoot },
+        env: {
+          SERVICE_BASE_URL: 'http://127.0.0.1:4000',
+          SERVICE_WORKFLOW_PACK_ID: 'pack',
+          SERVICE_WORKFLOW_PACK_VERSION_ID: 'version',
+          SERVICE_WORKFLOW_PACK_INSTALLATION_ID: 'installation',
+          SERVICE_RUNTIME_BUNDLE_ID: 'bundle',
+          SERVICE_RUNTIME_BUNDLE_MANIFEST_KEY: 'manifest/key',
+        },
+      });
+    });
+
+    it('take the kept snippet of their phase, and need one', async () => {
+      const { id, worker } = await online();
+      await tenant.api.post('/api/functions', { name: 'builder:aetna:login', code: 'kept' });
+      expect((await build(id, { phase: 'login', portal: 'aetna' })).status).toBe(202);
+      await waitFor('the push', () => worker.received.length === 1);
+      expect(worker.received[0]!.payload['code']).toBe('kept');
+      const without = await build(id, { phase: 'login' });
+      expect([without.status, without.body.errors[0].field]).toEqual([400, 'phase']);
+    });
+
+    it('never send a worker’s credentials to an address inside', async () => {
+      const { id } = await online();
+      for (const serviceBaseUrl of [
+        'http://169.254.169.254/',
+        'http://10.0.0.1',
+        'http://[::ffff:10.0.0.1]/',
+        'ftp://a.b',
+      ]) {
+        const refused = await build(id, { phase: 'p', code: 'x', serviceBaseUrl });
+        expect([refused.status, refused.body.errors[0].field]).toEqual([400, 'serviceBaseUrl']);
+      }
+    });
+  });
+
+  describe('of scripts', () => {
+    const script = (id: string, body: object, client: HttpClient = tenant.api) =>
+      client.post(`/api/agents/${id}/script`, body);
+
+    it('carry a text or a workflow’s script, which the machine may fetch again', async () => {
+      const { id, client, worker } = await online();
+      const workflow = (await tenant.as.member.post('/api/workflows', { name: 'w', description: '', variables: [] }))
+        .body;
+      await tenant.as.member.post(`/api/workflows/${workflow.id}/save`, { script: 'print("kept")', steps: [] });
+      const pushed = await script(id, { action: 'push', workflowId: workflow.id });
+      expect(pushed.status).toBe(202);
+      await script(id, { action: 'push', script: 'print("own")', filename: 'own.py' });
+      await waitFor('the pushes', () => worker.received.length === 2);
+      const own = worker.received.find(({ payload }) => payload['filename'] === 'own.py');
+      expect(own).toMatchObject({ kind: 'script', payload: { action: 'push', script: 'print("own")' } });
+      const fetched = await script(id, { action: 'fetch', commandId: pushed.body.commandId }, client);
+      expect([fetched.status, fetched.body]).toMatchObject([
+        200,
+        { ...pushed.body, kind: 'script', payload: { workflowId: workflow.id, script: 'print("kept")' } },
+      ]);
+      expect(fetched.text).not.toContain('SERVICE_');
+    });
+
+    it('are pushed by people and fetched by the machine itself', async () => {
+      const [own, sibling] = [await online(), await online()];
+      const { commandId } = (await script(own.id, { action: 'push', script: 'x' })).body;
+      expect((await script(own.id, { action: 'fetch', commandId })).status).toBe(403);
+      expect((await script(own.id, { action: 'push', script: 'x' }, own.client)).status).toBe(403);
+      expect((await script(own.id, { action: 'fetch', commandId }, sibling.client)).status).toBe(403);
+      expect((await script(sibling.id, { action: 'fetch', commandId }, sibling.client)).status).toBe(404);
+      expect((await script(own.id, { action: 'fetch' }, own.client)).status).toBe(400);
+      expect((await script(own.id, { action: 'push', script: 'x', workflowId: newId() })).status).toBe(400);
+      expect((await script(own.id, { action: 'push', workflowId: newId() })).status).toBe(404);
+    });
+  });
+
+  it('do not go to machines that fell silent: those are offline, once, and the status says so', async () => {
+    const { id } = await online();
+    const fresh = await online();
+    await sql(
+      `UPDATE agent SET last_seen = now() - interval '2 minutes', status_since = now() - interval '2 minutes' WHERE id = $1`,
+      [id],
+    );
+    await Promise.all([1, 2, 3].map(() => failSilentAgents(harness.app.db, { offlineAfterMs: 60_000 })));
+    expect((await tenant.api.get(`/api/agents/${id}`)).body).toMatchObject({ status: 'offline' });
+    expect((await tenant.api.get(`/api/agents/${fresh.id}`)).body.status).toBe('online');
+    const moves = await sql(
+      `SELECT source, data FROM timeline_entry WHERE agent_id = $1 AND kind = 'status' AND data->>'status' = 'offline'`,
+      [id],
+    );
+    expect(moves).toMatchObject([{ source: 'watchdog' }]);
+  });
+});

@@ -1,0 +1,274 @@
+import { failOverdueCommands } from '@muster/agents';
+import { newId } from '@muster/platform';
+import { type HttpClient, type Tenant, waitFor } from '@muster/testing';
+import { CommandsHarness } from './commands.harness';
+
+describe('commands', () => {
+  let harness: CommandsHarness;
+  let tenant: Tenant;
+  const sql = (text: string, values?: unknown[]) => harness.sql(text, values);
+  const online = (options?: { tunnel?: boolean }) => harness.online(options);
+  const snippet = (id: string, code?: string, more?: object, client?: HttpClient) =>
+    harness.snippet(id, code, more, client);
+  const statusOf = (id: string, commandId: string) => harness.statusOf(id, commandId);
+  const rowOf = (commandId: string) => harness.rowOf(commandId);
+  const result = (client: HttpClient, id: string, commandId: string, body: object) =>
+    client.post(`/api/agents/${id}/commands/${commandId}/result`, body);
+
+  beforeAll(async () => {
+    harness = await CommandsHarness.start();
+    tenant = harness.tenant;
+  });
+  afterAll(() => harness.close());
+
+  it('are pushed to the tunnel at once, signed, with all that the worker needs, and end with their result', async () => {
+    const { id, client, worker, workerKey } = await online();
+    const began = Date.now();
+    const started = await snippet(id, 'print(6 * 7)', { timeoutMs: 60_000 });
+    expect(started.status).toBe(202);
+    const { commandId } = started.body;
+    expect(started.headers.get('location')).toBe(`/api/agents/${id}/run-snippet/status?commandId=${commandId}`);
+    const [command] = await waitFor('the push', () => worker.received.length > 0 && worker.received);
+    expect(Date.now() - began).toBeLessThan(2000);
+    expect(command).toEqual({
+      commandId,
+      kind: 'snippet',
+      agentId: id,
+      organizationId: tenant.organizationId,
+      deadline: expect.stringMatching(/Z$/),
+      env: {
+        SERVICE_BASE_URL: 'http://muster.test',
+        SERVICE_API_KEY: workerKey,
+        AGENT_ID: id,
+        ORGANIZATION_ID: tenant.organizationId,
+        SERVICE_SIGNING_SECRET: harness.secret,
+      },
+      payload: { code: 'print(6 * 7)', timeoutMs: 60_000, secretNames: [] },
+    });
+    const taken = await waitFor('it is taken', async () => (await rowOf(commandId)).taken_at);
+    expect(taken).toBeInstanceOf(Date);
+    expect(await statusOf(id, commandId)).toEqual({ status: 'pending' });
+    const ended = await result(client, id, commandId, {
+      status: 'success',
+      output: '42\n',
+      exitCode: 0,
+      newer: 'field',
+    });
+    expect([ended.status, ended.body]).toEqual([200, { accepted: true }]);
+    expect(await statusOf(id, commandId)).toEqual({ status: 'success', output: '42\n' });
+    expect(worker.refused).toBe(0);
+    const kept =
+      JSON.stringify([await rowOf(commandId), await sql('SELECT * FROM outbox')]) + harness.app.logs.join('');
+    for (const hidden of [workerKey, harness.secret]) expect(kept).not.toContain(hidden);
+  });
+
+  it('have the first of their results, also when two come at once', async () => {
+    const { id, client } = await online();
+    const { commandId } = (await snippet(id)).body;
+    const answers = await Promise.all(
+      ['a', 'b', 'c', 'd'].map((output) => result(client, id, commandId, { status: 'success', output })),
+    );
+    const accepted = answers.filter(({ body }) => body.accepted);
+    expect(accepted).toHaveLength(1);
+    for (const { status, body } of answers) {
+      expect(status).toBe(200);
+      if (!body.accepted) expect(body.reason).toBe('already finished');
+    }
+    const first = await statusOf(id, commandId);
+    await result(client, id, commandId, { status: 'failed', error: 'late' });
+    expect(await statusOf(id, commandId)).toEqual(first);
+    expect((await client.post(`/api/agents/${id}/commands/${commandId}/ack`)).body.accepted).toBe(false);
+  });
+
+  it('that failed say why', async () => {
+    const { id, client } = await online();
+    const { commandId } = (await snippet(id)).body;
+    await result(client, id, commandId, { status: 'failed', error: 'NameError', exitCode: 1, output: 'so far' });
+    expect(await statusOf(id, commandId)).toEqual({ status: 'failed', output: 'so far', error: 'NameError' });
+  });
+
+  it('keep an output of 4 MiB whole, and an object as JSON; what is larger is refused', async () => {
+    const { id, client } = await online();
+    const large = 'ü'.repeat(2 * 1024 * 1024);
+    const one = (await snippet(id)).body.commandId;
+    expect((await result(client, id, one, { status: 'success', output: `${large}x` })).status).toBe(413);
+    expect((await result(client, id, one, { status: 'success', output: large })).body).toEqual({ accepted: true });
+    expect((await statusOf(id, one)).output).toBe(large);
+    const two = (await snippet(id)).body.commandId;
+    expect((await result(client, id, two, { status: 'success', output: ['a'] })).status).toBe(400);
+    expect((await result(client, id, two, { status: 'success', output: { remaining: 0 } })).body.accepted).toBe(true);
+    expect((await statusOf(id, two)).output).toBe('{"remaining":0}');
+    expect((await result(client, id, two, { status: 'success', output: 'x'.repeat(5_300_000) })).status).toBe(413);
+  });
+
+  describe('by push', () => {
+    it('are pushed again with the same id, until the worker has them', async () => {
+      const { id, worker } = await online();
+      const answers = [500, 409, 202];
+      worker.answer = () => answers.shift() ?? 200;
+      const { commandId } = (await snippet(id)).body;
+      await waitFor('the third push', () => worker.received.length === 3);
+      await waitFor('it is taken', async () => (await rowOf(commandId)).taken_at);
+      expect(new Set(worker.received.map((command) => command.commandId))).toEqual(new Set([commandId]));
+      expect(await rowOf(commandId)).toMatchObject({ pushes: 3, push_error: null, next_push_at: null });
+    });
+
+    it('say what was wrong with the last push', async () => {
+      const { id, worker } = await online();
+      worker.answer = () => 503;
+      const { commandId } = (await snippet(id)).body;
+      await waitFor('the error', async () => (await rowOf(commandId)).push_error === 'the worker answered 503');
+      expect((await rowOf(commandId)).taken_at).toBeNull();
+    });
+
+    it('go out once, however many processes deliver them', async () => {
+      const { id, worker } = await online();
+      worker.answer = () => new Promise((resolve) => setTimeout(() => resolve(202), 300));
+      const { commandId } = (await snippet(id)).body;
+      const outcomes = await Promise.all(Array.from({ length: 20 }, () => harness.delivery.deliver(commandId)));
+      expect(outcomes.filter((outcome) => outcome === 'taken').length).toBeLessThanOrEqual(1);
+      await waitFor('it is taken', async () => (await rowOf(commandId)).taken_at);
+      expect(worker.received).toHaveLength(1);
+      expect(await harness.delivery.deliver(commandId)).toBe('over');
+    });
+
+    it('count as known to a worker that has them already', async () => {
+      const { id, worker } = await online();
+      worker.answer = () => 200;
+      const { commandId } = (await snippet(id)).body;
+      await waitFor('it is known', async () => (await rowOf(commandId)).taken_at);
+    });
+
+    it('never go to an address inside, whatever the worker says its tunnel is', async () => {
+      const { id, client, bootId } = await online();
+      for (const tunnelHostname of ['http://169.254.169.254', 'http://10.0.0.1:9', 'http://[::1]:9']) {
+        await client.post('/api/agent/heartbeat', { agentId: id, bootId, tunnelHostname });
+        const { commandId } = (await snippet(id)).body;
+        const refusal = await waitFor('the refusal', async () => (await rowOf(commandId)).push_error);
+        expect(refusal).toContain('is not a public address');
+      }
+    });
+  });
+
+  describe('by poll', () => {
+    it('are given again until the worker says that it has them, oldest first', async () => {
+      const { id, client, workerKey } = await online({ tunnel: false });
+      const ids = [];
+      for (let i = 0; i < 3; i += 1) ids.push((await snippet(id, `print(${i})`)).body.commandId);
+      const poll = async () => (await client.get(`/api/agents/${id}/commands`)).body.commands;
+      const commands = await poll();
+      expect(commands.map(({ commandId }: { commandId: string }) => commandId)).toEqual(ids);
+      expect(commands[0].env.SERVICE_API_KEY).toBe(workerKey);
+      expect(await poll()).toHaveLength(3);
+      const ack = await client.post(`/api/agents/${id}/commands/${ids[0]}/ack`);
+      expect([ack.status, ack.body]).toEqual([200, { accepted: true }]);
+      await result(client, id, ids[1], { status: 'success' });
+      expect((await poll()).map(({ commandId }: { commandId: string }) => commandId)).toEqual([ids[2]]);
+    });
+
+    it('come the moment that they are made, to a worker that waits', async () => {
+      const { id, client } = await online({ tunnel: false });
+      const waiting = client.get(`/api/agents/${id}/commands?wait=20`);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const began = Date.now();
+      const { commandId } = (await snippet(id)).body;
+      const { body } = await waiting;
+      expect(body.commands.map((command: any) => command.commandId)).toEqual([commandId]);
+      expect(Date.now() - began).toBeLessThan(1500);
+    });
+
+    it('come also when no news of them does', async () => {
+      const { id, client } = await online({ tunnel: false });
+      const waiting = client.get(`/api/agents/${id}/commands?wait=10`);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      await sql(
+        `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, deadline, next_push_at)
+         VALUES ($1, $2, $3, 'snippet', '{}', now() + interval '1 minute', NULL)`,
+        [newId(), tenant.organizationId, id],
+      );
+      expect((await waiting).body.commands).toHaveLength(1);
+    });
+
+    it('do not come when the time is over', async () => {
+      const { id, client } = await online({ tunnel: false });
+      const began = Date.now();
+      expect((await client.get(`/api/agents/${id}/commands?wait=1`)).body).toEqual({ commands: [] });
+      expect(Date.now() - began).toBeGreaterThan(950);
+      for (const wait of [-1, 26, 'x']) {
+        expect((await client.get(`/api/agents/${id}/commands?wait=${wait}`)).status).toBe(400);
+      }
+    });
+  });
+
+  it('are one agent’s own: no other key takes, acknowledges or ends them', async () => {
+    const [own, sibling] = [await online({ tunnel: false }), await online({ tunnel: false })];
+    const stranger = await harness.app.makeTenant();
+    const { commandId } = (await snippet(own.id)).body;
+    for (const [client, status] of [
+      [sibling.client, 403],
+      [stranger.worker, 404],
+      [tenant.api, 403],
+      [tenant.as.admin, 403],
+    ] as const) {
+      expect((await client.get(`/api/agents/${own.id}/commands`)).status).toBe(status);
+      expect((await client.post(`/api/agents/${own.id}/commands/${commandId}/ack`)).status).toBe(status);
+      expect((await result(client, own.id, commandId, { status: 'success' })).status).toBe(status);
+    }
+    expect((await result(sibling.client, sibling.id, commandId, { status: 'success' })).status).toBe(404);
+    expect((await stranger.api.get(`/api/agents/${own.id}/run-snippet/status?commandId=${commandId}`)).status).toBe(
+      404,
+    );
+    const path = `/api/agents/${sibling.id}/run-snippet/status?commandId=${commandId}`;
+    expect((await tenant.api.get(path)).body.code).toBe('not_found');
+    expect(await rowOf(commandId)).toMatchObject({ status: 'pending', taken_at: null });
+    expect((await result(tenant.worker, own.id, commandId, { status: 'success' })).body.accepted).toBe(true);
+  });
+
+  it('past their deadline have failed, taken or not, and a late result changes nothing; a run stays its job’s', async () => {
+    const { id, client } = await online({ tunnel: false });
+    const [untaken, taken] = [(await snippet(id)).body.commandId, (await snippet(id)).body.commandId];
+    await client.post(`/api/agents/${id}/commands/${taken}/ack`);
+    const run = newId();
+    await sql(
+      `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, deadline)
+       VALUES ($1, $2, $3, 'run', '{}', now() - interval '1 s')`,
+      [run, tenant.organizationId, id],
+    );
+    await sql(`UPDATE agent_command SET deadline = now() - interval '1 s' WHERE id = ANY($1)`, [[untaken, taken]]);
+    for (const commandId of [untaken, taken]) {
+      await waitFor('its failure', async () => (await statusOf(id, commandId)).status === 'failed');
+      expect((await statusOf(id, commandId)).code).toBe('execution_timeout');
+      expect((await result(client, id, commandId, { status: 'success' })).body.accepted).toBe(false);
+    }
+    await waitFor('the end of its pushes', async () => (await rowOf(run)).next_push_at === null);
+    expect((await rowOf(run)).status).toBe('pending');
+    expect(await failOverdueCommands(harness.app.db)).toBe(0);
+  });
+
+  it('get their secrets at delivery, and fail where the vault has none of that name', async () => {
+    const { id, worker } = await online();
+    await tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: 'hunter2-of-the-vault' });
+    const insert = (commandId: string, kind: string, keys: string[]) =>
+      sql(
+        `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, vault_keys, deadline)
+         VALUES ($1, $2, $3, $4, '{}', $5, now() + interval '1 minute')`,
+        [commandId, tenant.organizationId, id, kind, keys],
+      );
+    const [whole, lacking, run] = [newId(), newId(), newId()];
+    await insert(whole, 'snippet', ['PORTAL_PASSWORD']);
+    await insert(lacking, 'snippet', ['PORTAL_PASSWORD', 'NO_SUCH']);
+    await insert(run, 'run', ['NO_SUCH']);
+    await waitFor('the push', () => worker.received.length === 1);
+    expect(worker.received[0]).toMatchObject({
+      commandId: whole,
+      env: { PORTAL_PASSWORD: 'hunter2-of-the-vault' },
+      payload: { secretNames: ['PORTAL_PASSWORD'] },
+    });
+    await waitFor('the failure', async () => (await rowOf(lacking)).status === 'failed');
+    expect(await rowOf(lacking)).toMatchObject({ error_code: 'secret_missing', error: 'The vault has no NO_SUCH.' });
+    await waitFor('the reason', async () => (await rowOf(run)).push_error === 'The vault has no NO_SUCH.');
+    expect((await rowOf(run)).status).toBe('pending');
+    const kept = JSON.stringify(await sql('SELECT * FROM agent_command')) + harness.app.logs.join('');
+    expect(kept).not.toContain('hunter2-of-the-vault');
+  });
+});

@@ -1,0 +1,71 @@
+import { hash } from 'node:crypto';
+import { type Actor, announceAccessChange, audit, insertApiKey, newApiKey, type Principal } from '@muster/access';
+import type { Database, Transaction } from '@muster/database';
+import type { KeyRing } from '@muster/vault';
+
+interface AgentOf {
+  organizationId: string;
+  agentId: string;
+}
+
+/**
+ * Makes a worker key that is bound to the agent. Its secret is derived from the master key ring and the key's id, so
+ * that the service can hand it to the machine again without keeping it.
+ */
+export async function issueAgentKey(
+  tx: Transaction,
+  ring: KeyRing,
+  actor: Actor | Principal,
+  agent: AgentOf & { name: string },
+): Promise<string> {
+  const { organizationId, agentId } = agent;
+  const given = derivedKeys(ring, newApiKey().id)[0]!;
+  await insertApiKey(tx, actor, {
+    organizationId,
+    name: `agent ${agent.name}`,
+    scope: 'worker',
+    agentId,
+    expiresAt: null,
+    given,
+  });
+  return given;
+}
+
+/** The newest key of the agent that still holds, derived again; null where there is none that we can derive. */
+export async function agentKeyOf(database: Database, ring: KeyRing, agent: AgentOf): Promise<string | null> {
+  const rows = await database.query<{ id: string; secret_hash: string }>(
+    { organizationId: agent.organizationId },
+    `SELECT id, secret_hash FROM api_key
+     WHERE agent_id = $1 AND organization_id = $2 AND scope = 'worker' AND (expires_at IS NULL OR expires_at > now())
+     ORDER BY created_at DESC LIMIT 10`,
+    [agent.agentId, agent.organizationId],
+    'agent_keys',
+  );
+  for (const { id, secret_hash: secretHash } of rows) {
+    const key = derivedKeys(ring, id).find((candidate) => hash('sha256', candidate) === secretHash);
+    if (key) return key;
+  }
+  return null;
+}
+
+/** Once the machine is gone, nothing speaks for it any more. */
+export async function revokeAgentKeys(tx: Transaction, actor: Actor | Principal, agent: AgentOf): Promise<number> {
+  const revoked = await tx.execute('DELETE FROM api_key WHERE agent_id = $1 AND organization_id = $2', [
+    agent.agentId,
+    agent.organizationId,
+  ]);
+  if (revoked === 0) return 0;
+  await announceAccessChange(tx);
+  await audit(tx, actor, {
+    action: 'agent.revoke_keys',
+    target: { type: 'agent', id: agent.agentId },
+    changes: { revoked },
+    organizationId: agent.organizationId,
+  });
+  return revoked;
+}
+
+/** The key as each master key makes it, the active one's first. */
+function derivedKeys(ring: KeyRing, id: string): string[] {
+  return ring.derive('agent-key', id).map((secret) => `msk_${id}_${secret.toString('base64url')}`);
+}

@@ -1,0 +1,33 @@
+import { BaseConfig, EnvInt } from '@muster/platform';
+
+/** What machines are asked for, and how long they are believed. */
+export class AgentsConfig extends BaseConfig {
+  @EnvInt('HEARTBEAT_SECONDS', {
+    description: 'How often a machine is asked to report.',
+    default: 30,
+    min: 1,
+    max: 3600,
+  })
+  readonly heartbeatSeconds!: number;
+
+  @EnvInt('AGENT_OFFLINE_AFTER_MS', {
+    description: 'An online machine that was not heard of for so long is offline.',
+    default: 90_000,
+    min: 100,
+  })
+  readonly agentOfflineAfterMs!: number;
+
+  @EnvInt('COMMAND_SWEEP_MS', {
+    description: 'How often commands are looked for that are to be pushed again, or past their deadline.',
+    default: 1000,
+    min: 20,
+  })
+  readonly commandSweepMs!: number;
+
+  @EnvInt('COMMAND_POLLS_MAX', {
+    description: 'Machines that wait for commands at one process; one more is answered at once.',
+    default: 5000,
+    min: 1,
+  })
+  readonly commandPollsMax!: number;
+}

@@ -1,0 +1,61 @@
+import { type AgentProvider, AppError, type FieldError } from '@muster/contracts';
+
+/** What a provider has to know of a machine: which fields, which of them is the machine's name there. */
+const shapes: Record<AgentProvider, { fields: Record<string, Check>; ref?: string }> = {
+  local: { fields: {} },
+  external: { fields: {} },
+  http: { fields: { baseUrl: needed(httpUrl), ref: needed(word) }, ref: 'ref' },
+  ec2: {
+    fields: { instanceId: needed(like(/^i-[0-9a-f]{8,17}$/)), region: needed(like(/^[a-z]{2}(-[a-z]+)+-\d$/)) },
+    ref: 'instanceId',
+  },
+  docker: {
+    fields: { container: needed(like(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/)), host: dockerHost },
+    ref: 'container',
+  },
+};
+
+type Check = (value: unknown) => string | null;
+
+/** The configuration and the machine's name at its provider; throws with every fault at once. */
+export function readProviderConfig(
+  provider: AgentProvider,
+  given: Record<string, unknown> = {},
+): { config: Record<string, unknown>; ref: string | null } {
+  const { fields, ref } = shapes[provider];
+  const names = new Set([...Object.keys(fields), ...Object.keys(given)]);
+  const errors = [...names].flatMap((name): FieldError[] => {
+    const fault = fields[name] ? fields[name](given[name]) : `is not a field of ${provider}`;
+    return fault ? [{ field: `providerConfig.${name}`, message: `providerConfig.${name} ${fault}` }] : [];
+  });
+  if (errors.length) throw new AppError('invalid_payload', { detail: errors[0]!.message, errors });
+  return { config: given, ref: ref ? String(given[ref]) : null };
+}
+
+function needed(check: (text: string) => string | null): Check {
+  return (value) => (typeof value === 'string' && value.length > 0 ? check(value) : 'must be a text');
+}
+
+function word(text: string): string | null {
+  return /^[\w.:-]{1,200}$/.test(text) ? null : 'must be of letters, digits and . _ : -';
+}
+
+function like(pattern: RegExp): (text: string) => string | null {
+  return (text) => (pattern.test(text) ? null : `must match ${pattern.source}`);
+}
+
+/** Whether it may be called is the outbound guard's to say, at each call. */
+function httpUrl(text: string): string | null {
+  if (text.length > 2048 || !URL.canParse(text)) return 'must be a URL';
+  const { protocol, username, password, search, hash } = new URL(text);
+  if (protocol !== 'http:' && protocol !== 'https:') return 'must start with http:// or https://';
+  if (username || password) return 'must have no credentials in it';
+  return search || hash ? 'must have no query and no fragment' : null;
+}
+
+function dockerHost(value: unknown): string | null {
+  if (value === undefined) return null;
+  return typeof value === 'string' && /^(unix:\/\/\/[\w./-]+|tcp:\/\/[\w.:[\]-]+)$/.test(value) && value.length <= 255
+    ? null
+    : 'must be unix:///path or tcp://host:port';
+}

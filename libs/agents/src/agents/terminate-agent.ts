@@ -1,0 +1,55 @@
+import { audit, type Principal } from '@muster/access';
+import { agentStatuses, AppError } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { moveAgent } from '../lifecycle/move-agent';
+import { loadAgent } from './agent-row';
+
+const living = agentStatuses.filter((status) => status !== 'terminated');
+
+/** Ends a machine for good: it is gone from the lists at once, and from its provider as soon as that is done. */
+export async function terminateAgent(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { force = false }: { force?: boolean } = {},
+): Promise<void> {
+  const { organizationId } = caller;
+  const agent = await loadAgent(tx, organizationId, id, 'lock');
+  if (agent.status === 'terminated') throw notReady('The agent is terminated already.', agent.status);
+  if (!force && (agent.currentJobId || (await isRunning(tx, id)))) {
+    throw notReady('A job runs on the agent; wait for it, cancel it, or repeat this with force=true.', agent.status);
+  }
+  await moveAgent(tx, {
+    organizationId,
+    agentId: id,
+    from: living,
+    to: 'terminated',
+    source: 'api',
+    reason: `terminated by ${caller.kind === 'user' ? caller.email : `key ${caller.id}`}`,
+  });
+  await tx.execute(
+    `UPDATE agent_command
+     SET status = 'failed', error_code = 'agent_not_ready', error = 'The agent was terminated.', finished_at = now(),
+         next_push_at = NULL
+     WHERE agent_id = $1 AND organization_id = $2 AND status = 'pending' AND kind <> 'run'`,
+    [id, organizationId],
+  );
+  await tx.ring(
+    { queue: 'dispatch', name: 'control-agent', payload: { agentId: id } },
+    { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } },
+  );
+  await audit(tx, caller, {
+    action: 'agent.terminate',
+    target: { type: 'agent', id },
+    changes: { status: [agent.status, 'terminated'], ...(force ? { force } : {}) },
+  });
+}
+
+async function isRunning(tx: Transaction, agentId: string): Promise<boolean> {
+  const rows = await tx.query(`SELECT FROM job WHERE agent_id = $1 AND status = 'running'`, [agentId]);
+  return rows.length > 0;
+}
+
+function notReady(detail: string, agentStatus: string): AppError {
+  return new AppError('agent_not_ready', { detail, extra: { agentStatus } });
+}

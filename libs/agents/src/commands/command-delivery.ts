@@ -1,0 +1,181 @@
+import { sign, signatureHeader, signingSecretsOf } from '@muster/access';
+import type { AgentCommand, AgentStatus } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { BaseConfig, Clock, News, Outbound, OutboundFailed, OutboundRefused } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { commandColumns, type CommandRow } from './command-row';
+import { composeDeliveries, missingSecretsText } from './compose-delivery';
+import { failCommand } from './fail-commands';
+
+export type DeliveryOutcome =
+  | 'taken'
+  | 'known'
+  | 'busy'
+  | 'left to the poll'
+  | 'unreachable'
+  | 'over'
+  | 'secret_missing'
+  /** Somebody else pushes it at this moment, or its next push is not due yet. */
+  | 'not due';
+
+interface Claimed extends CommandRow {
+  pushes: number;
+  isDue: boolean;
+  agentStatus: AgentStatus;
+  tunnelUrl: string | null;
+}
+
+const reachable: readonly AgentStatus[] = ['online', 'draining'];
+const pushTimeoutMs = 10_000;
+const firstBackoffMs = 500;
+const maxBackoffMs = 5000;
+
+/** Brings a command to its agent. */
+@Injectable()
+export class CommandDelivery {
+  private readonly logger = new Logger(CommandDelivery.name);
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(KeyRing) private readonly ring: KeyRing,
+    @Inject(Outbound) private readonly outbound: Outbound,
+    @Inject(News) private readonly news: News,
+    @Inject(BaseConfig) private readonly config: BaseConfig,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  async deliver(commandId: string): Promise<DeliveryOutcome> {
+    const [claimed] = await this.claim('c.id = $2', [commandId]);
+    if (claimed) return this.push(claimed);
+    const [waiting] = await this.database.query(
+      'system',
+      `SELECT id FROM agent_command WHERE id = $1 AND status = 'pending' AND taken_at IS NULL`,
+      [commandId],
+    );
+    return waiting ? 'not due' : 'over';
+  }
+
+  /** Pushes what is due, each once at a time over all processes. */
+  async deliverDue(limit = 100): Promise<{ pushed: number }> {
+    const claimed = await this.claim('true', [], limit);
+    await Promise.all(
+      claimed.map((command) =>
+        this.push(command).catch((error: Error) => this.logger.warn(`${command.id}: ${error.message}`)),
+      ),
+    );
+    return { pushed: claimed.length };
+  }
+
+  /** Takes commands for as long as a push may last, by moving their next one away. */
+  private claim(condition: string, values: unknown[], limit = 1): Promise<Claimed[]> {
+    return this.database.query<Claimed>(
+      'system',
+      `UPDATE agent_command c SET next_push_at = now() + interval '15 seconds', pushes = c.pushes + 1
+       FROM agent a
+       WHERE a.id = c.agent_id AND c.id IN (
+         SELECT c.id FROM agent_command c
+         WHERE c.next_push_at <= now() AND c.status = 'pending' AND c.taken_at IS NULL AND ${condition}
+         ORDER BY c.next_push_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+       RETURNING ${commandColumns}, c.pushes, c.deadline > now() AS "isDue", a.status AS "agentStatus",
+         COALESCE(a.public_tunnel_url, a.tunnel_url) AS "tunnelUrl"`,
+      [limit, ...values],
+      condition === 'true' ? 'claim_due_commands' : 'claim_command',
+    );
+  }
+
+  private async push(command: Claimed): Promise<DeliveryOutcome> {
+    if (!command.isDue) return this.giveUp(command);
+    if (!reachable.includes(command.agentStatus)) {
+      return this.postpone(command, 'unreachable', maxBackoffMs, `the agent is ${command.agentStatus}`);
+    }
+    if (!command.tunnelUrl) {
+      this.news.tell('command', [command.agentId]);
+      return this.postpone(command, 'left to the poll', maxBackoffMs, null);
+    }
+    const [composed] = await composeDeliveries(
+      { database: this.database, ring: this.ring, publicAppUrl: this.config.publicAppUrl },
+      [command],
+    );
+    if (!('command' in composed!)) return this.withoutSecrets(command, composed!.missing);
+    return this.send(command, composed.command);
+  }
+
+  private async send(command: Claimed, wire: AgentCommand): Promise<DeliveryOutcome> {
+    const body = JSON.stringify(wire);
+    const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
+    try {
+      const { status } = await this.outbound.fetch({
+        url: `${command.tunnelUrl}/commands`,
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          [signatureHeader]: sign(signingSecretsOf(this.ring, command.organizationId), body, this.clock.now()),
+        },
+        body,
+        timeoutMs: pushTimeoutMs,
+      });
+      if (status === 202 || status === 200) return await this.settle(command, status === 202 ? 'taken' : 'known');
+      if (status === 409) return await this.postpone(command, 'busy', backoffMs, 'the worker is busy');
+      return await this.postpone(command, 'unreachable', backoffMs, `the worker answered ${status}`);
+    } catch (error) {
+      if (!(error instanceof OutboundFailed || error instanceof OutboundRefused)) throw error;
+      // It may still poll.
+      this.news.tell('command', [command.agentId]);
+      return this.postpone(command, 'unreachable', backoffMs, error.message);
+    }
+  }
+
+  private async settle(command: Claimed, outcome: 'taken' | 'known'): Promise<DeliveryOutcome> {
+    await this.database.query(
+      { organizationId: command.organizationId },
+      `UPDATE agent_command SET taken_at = COALESCE(taken_at, now()), next_push_at = NULL, push_error = NULL
+       WHERE id = $1`,
+      [command.id],
+      'command_taken',
+    );
+    return outcome;
+  }
+
+  /** A result or an acknowledgement that came meanwhile stays as it is. */
+  private async postpone(
+    command: Claimed,
+    outcome: DeliveryOutcome,
+    delayMs: number,
+    pushError: string | null,
+  ): Promise<DeliveryOutcome> {
+    await this.database.query(
+      { organizationId: command.organizationId },
+      `UPDATE agent_command SET next_push_at = now() + $2 * interval '1 millisecond', push_error = $3,
+         pushes = CASE WHEN $4 THEN pushes ELSE 0 END
+       WHERE id = $1 AND status = 'pending' AND taken_at IS NULL`,
+      [command.id, delayMs, pushError, reachable.includes(command.agentStatus)],
+      'command_postponed',
+    );
+    return outcome;
+  }
+
+  private async withoutSecrets(command: Claimed, missing: string[]): Promise<DeliveryOutcome> {
+    if (command.kind === 'run') {
+      return this.postpone(command, 'secret_missing', maxBackoffMs, missingSecretsText(missing));
+    }
+    await failCommand(this.database, command, { code: 'secret_missing', error: missingSecretsText(missing) });
+    return 'secret_missing';
+  }
+
+  /** Past its deadline: a run's job decides what becomes of it, anything else has failed. */
+  private async giveUp(command: Claimed): Promise<DeliveryOutcome> {
+    if (command.kind !== 'run') {
+      const error = 'The agent did not take it in time.';
+      await failCommand(this.database, command, { code: 'execution_timeout', error });
+      return 'over';
+    }
+    await this.database.query(
+      { organizationId: command.organizationId },
+      'UPDATE agent_command SET next_push_at = NULL WHERE id = $1',
+      [command.id],
+      'command_given_up',
+    );
+    return 'over';
+  }
+}

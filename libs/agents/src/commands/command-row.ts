@@ -1,0 +1,18 @@
+import type { CommandKind } from '@muster/contracts';
+
+/** A command as it is delivered. */
+export interface CommandRow {
+  id: string;
+  organizationId: string;
+  agentId: string;
+  jobId: string | null;
+  kind: CommandKind;
+  payload: Record<string, unknown>;
+  env: Record<string, string>;
+  vaultKeys: string[];
+  deadline: Date;
+}
+
+export const commandColumns = `
+  c.id, c.organization_id AS "organizationId", c.agent_id AS "agentId", c.job_id AS "jobId", c.kind, c.payload, c.env,
+  c.vault_keys AS "vaultKeys", c.deadline`;

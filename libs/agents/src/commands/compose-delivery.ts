@@ -1,0 +1,58 @@
+import { resolveSecrets, signingSecretsOf } from '@muster/access';
+import type { AgentCommand } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import type { KeyRing } from '@muster/vault';
+import { agentKeyOf } from '../agent-keys';
+import type { CommandRow } from './command-row';
+
+export interface DeliveryParts {
+  database: Database;
+  ring: KeyRing;
+  publicAppUrl: string;
+}
+
+export type Composed = { command: AgentCommand } | { id: string; kind: string; missing: string[] };
+
+/**
+ * One agent's commands as they travel, or which secrets are missing. Made just before each delivery and kept nowhere:
+ * the environment holds secrets and credentials.
+ */
+export async function composeDeliveries(parts: DeliveryParts, commands: CommandRow[]): Promise<Composed[]> {
+  const [first] = commands;
+  if (!first) return [];
+  const { database, ring, publicAppUrl } = parts;
+  const { organizationId, agentId } = first;
+  const keys = [...new Set(commands.flatMap(({ vaultKeys }) => vaultKeys))];
+  const [{ values }, apiKey] = await Promise.all([
+    keys.length ? resolveSecrets(database, ring, organizationId, keys) : { values: {} as Record<string, string> },
+    agentKeyOf(database, ring, { organizationId, agentId }),
+  ]);
+  const own = {
+    ...(apiKey ? { SERVICE_API_KEY: apiKey } : {}),
+    AGENT_ID: agentId,
+    ORGANIZATION_ID: organizationId,
+    SERVICE_SIGNING_SECRET: signingSecretsOf(ring, organizationId)[0]!,
+  };
+  return commands.map((command) => {
+    const { id, kind, jobId, deadline, env, payload, vaultKeys } = command;
+    const missing = vaultKeys.filter((key) => !(key in values));
+    if (missing.length) return { id, kind, missing };
+    const secrets = Object.fromEntries(vaultKeys.map((key) => [key, values[key]!]));
+    return {
+      command: {
+        commandId: id,
+        kind,
+        agentId,
+        organizationId,
+        ...(jobId ? { jobId } : {}),
+        deadline: deadline.toISOString(),
+        env: { SERVICE_BASE_URL: publicAppUrl, ...env, ...secrets, ...own },
+        payload: { ...payload, secretNames: vaultKeys },
+      },
+    };
+  });
+}
+
+export function missingSecretsText(missing: string[]): string {
+  return `The vault has no ${missing.join(', ')}.`;
+}

@@ -1,0 +1,61 @@
+import type { ErrorCode } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+
+interface Ended {
+  id: string;
+  job_id: string | null;
+}
+
+/** Ends a command that its agent will not end any more; false where it had ended already. */
+export async function failCommand(
+  database: Database,
+  command: { id: string; organizationId: string },
+  { code, error }: { code: ErrorCode | 'secret_missing'; error: string },
+): Promise<boolean> {
+  const { id, organizationId } = command;
+  return database.transaction({ organizationId }, async (tx) => {
+    const ended = await tx.query<Ended>(
+      `UPDATE agent_command
+       SET status = 'failed', error_code = $3, error = $4, finished_at = now(), next_push_at = NULL
+       WHERE id = $1 AND organization_id = $2 AND status = 'pending'
+       RETURNING id, job_id`,
+      [id, organizationId, code, error],
+      'fail_command',
+    );
+    await ringFinished(tx, ended);
+    return ended.length > 0;
+  });
+}
+
+/** Fails what is past its deadline. Not runs: a run ends with its job. */
+export async function failOverdueCommands(database: Database, limit = 200): Promise<number> {
+  return database.transaction('system', async (tx) => {
+    const ended = await tx.query<Ended>(
+      `UPDATE agent_command
+       SET status = 'failed', error_code = 'execution_timeout', finished_at = now(), next_push_at = NULL,
+           error = CASE WHEN taken_at IS NULL THEN 'The agent did not take it in time.'
+                        ELSE 'The agent did not finish it in time.' END
+       WHERE id IN (
+         SELECT id FROM agent_command
+         WHERE status = 'pending' AND deadline <= now() AND kind <> 'run'
+         ORDER BY deadline LIMIT $1 FOR UPDATE SKIP LOCKED)
+       RETURNING id, job_id`,
+      [limit],
+      'fail_overdue_commands',
+    );
+    await ringFinished(tx, ended);
+    return ended.length;
+  });
+}
+
+/** A job that waits for a command learns that it is over. */
+export async function ringFinished(tx: Transaction, ended: Ended[]): Promise<void> {
+  const awaited = ended.filter((command) => command.job_id !== null);
+  await tx.ring(
+    ...awaited.map(({ id }) => ({
+      queue: 'dispatch' as const,
+      name: 'command-finished' as const,
+      payload: { commandId: id },
+    })),
+  );
+}

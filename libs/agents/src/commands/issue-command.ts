@@ -1,0 +1,47 @@
+import type { CommandKind } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { currentContext, newId } from '@muster/platform';
+
+export interface NewCommand {
+  organizationId: string;
+  agentId: string;
+  kind: CommandKind;
+  payload: Record<string, unknown>;
+  /** What its environment has beside the service's own names; never a secret. */
+  env?: Record<string, string>;
+  /** Secrets that are put into its environment just before each delivery. */
+  vaultKeys?: string[];
+  jobId?: string;
+  deadline: Date;
+  /** The caller delivers it itself right after its commit, so nobody is to ring for it. */
+  deliveredByCaller?: boolean;
+}
+
+/** Writes a command down for its agent. Who is awake delivers it; what is not delivered is tried again by the sweep. */
+export async function issueCommand(tx: Transaction, command: NewCommand): Promise<string> {
+  const { organizationId, agentId, kind, payload, env = {}, vaultKeys = [], jobId, deadline } = command;
+  const id = newId();
+  await tx.execute(
+    `INSERT INTO agent_command
+       (id, organization_id, agent_id, kind, payload, env, vault_keys, job_id, deadline, request_id)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [
+      id,
+      organizationId,
+      agentId,
+      kind,
+      JSON.stringify(payload),
+      JSON.stringify(env),
+      vaultKeys,
+      jobId ?? null,
+      deadline,
+      currentContext()?.requestId ?? null,
+    ],
+    'issue_command',
+  );
+  if (!command.deliveredByCaller) {
+    await tx.ring({ queue: 'dispatch', name: 'deliver-command', payload: { commandId: id } });
+  }
+  tx.tell('command', agentId);
+  return id;
+}

@@ -1,0 +1,115 @@
+import type { AgentCommand } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { BaseConfig, News } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { AgentsConfig } from '../agents-config';
+import { noSuchAgent } from '../agents/agent-row';
+import { refusedMachine } from '../machines/machine-caller';
+import { commandColumns, type CommandRow } from './command-row';
+import { composeDeliveries, missingSecretsText } from './compose-delivery';
+import { failCommand } from './fail-commands';
+
+const lookEveryMs = 2000;
+const atOnce = 20;
+
+/** Gives machines without a tunnel their commands, and lets them wait for the next one. */
+@Injectable()
+export class CommandPolls implements OnApplicationShutdown {
+  private readonly waiting = new Map<string, Set<() => void>>();
+  private count = 0;
+  private stopListening?: () => void;
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(KeyRing) private readonly ring: KeyRing,
+    @Inject(News) private readonly news: News,
+    @Inject(BaseConfig) private readonly config: BaseConfig,
+    @Inject(AgentsConfig) private readonly agents: AgentsConfig,
+  ) {}
+
+  /** What the agent has not taken yet, oldest first; waits for it until the time is over or `ended` says so. */
+  async take(organizationId: string, agentId: string, waitMs: number, ended: AbortSignal): Promise<AgentCommand[]> {
+    await this.requireAgent(organizationId, agentId);
+    const until = performance.now() + (this.count < this.agents.commandPollsMax ? waitMs : 0);
+    this.count += 1;
+    try {
+      for (;;) {
+        // Begun before looking, so that what comes while we look is heard.
+        const news = this.listenFor(agentId);
+        try {
+          const commands = await this.look(organizationId, agentId);
+          const leftMs = until - performance.now();
+          if (commands.length > 0 || leftMs <= 0 || ended.aborted) return commands;
+          await news.heard(Math.min(leftMs, lookEveryMs), ended);
+        } finally {
+          news.end();
+        }
+      }
+    } finally {
+      this.count -= 1;
+    }
+  }
+
+  onApplicationShutdown(): void {
+    this.stopListening?.();
+  }
+
+  private async requireAgent(organizationId: string, agentId: string): Promise<void> {
+    const [agent] = await this.database.query<{ status: string }>(
+      { organizationId },
+      'SELECT status FROM agent WHERE id = $1 AND organization_id = $2',
+      [agentId, organizationId],
+      'agent_status',
+    );
+    if (!agent) throw noSuchAgent();
+    if (agent.status === 'terminated') throw refusedMachine('The agent is terminated.', agent.status);
+  }
+
+  private async look(organizationId: string, agentId: string): Promise<AgentCommand[]> {
+    const rows = await this.database.query<CommandRow>(
+      { organizationId },
+      `SELECT ${commandColumns} FROM agent_command c
+       WHERE c.agent_id = $1 AND c.organization_id = $2 AND c.status = 'pending' AND c.taken_at IS NULL
+         AND c.deadline > now()
+       ORDER BY c.id LIMIT ${atOnce}`,
+      [agentId, organizationId],
+      'poll_commands',
+    );
+    if (rows.length === 0) return [];
+    const parts = { database: this.database, ring: this.ring, publicAppUrl: this.config.publicAppUrl };
+    const commands: AgentCommand[] = [];
+    for (const composed of await composeDeliveries(parts, rows)) {
+      if ('command' in composed) commands.push(composed.command);
+      // A run waits for its secret; its job says so.
+      else if (composed.kind !== 'run') {
+        const error = missingSecretsText(composed.missing);
+        await failCommand(this.database, { id: composed.id, organizationId }, { code: 'secret_missing', error });
+      }
+    }
+    return commands;
+  }
+
+  private listenFor(agentId: string) {
+    this.stopListening ??= this.news.listen('command', (id) => {
+      for (const wake of this.waiting.get(id) ?? []) wake();
+    });
+    let wake!: () => void;
+    const news = new Promise<void>((resolve) => (wake = resolve));
+    const wakers = this.waiting.get(agentId) ?? new Set();
+    this.waiting.set(agentId, wakers.add(wake));
+    return {
+      heard: async (timeoutMs: number, ended: AbortSignal) => {
+        const timer = setTimeout(wake, timeoutMs);
+        ended.addEventListener('abort', wake);
+        await news;
+        clearTimeout(timer);
+        ended.removeEventListener('abort', wake);
+      },
+      end: () => {
+        wakers.delete(wake);
+        if (wakers.size === 0 && this.waiting.get(agentId) === wakers) this.waiting.delete(agentId);
+      },
+    };
+  }
+}

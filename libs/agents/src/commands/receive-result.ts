@@ -1,0 +1,91 @@
+import { AppError, type CommandReceipt, type CommandResultBody } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import { ringFinished } from './fail-commands';
+
+interface CommandOf {
+  organizationId: string;
+  agentId: string;
+  commandId: string;
+}
+
+const maxOutputBytes = 4 * 1024 * 1024;
+const finished: CommandReceipt = { accepted: false, reason: 'already finished' };
+
+/** The agent has it, and will not be given it again. */
+export async function acknowledgeCommand(database: Database, of: CommandOf): Promise<CommandReceipt> {
+  const { organizationId, agentId, commandId } = of;
+  const [row] = await database.query<{ taken: boolean }>(
+    { organizationId },
+    `WITH ack AS (
+       UPDATE agent_command SET taken_at = COALESCE(taken_at, now()), next_push_at = NULL, push_error = NULL
+       WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND status = 'pending'
+       RETURNING id)
+     SELECT EXISTS (SELECT FROM ack) AS taken
+     FROM agent_command WHERE id = $1 AND agent_id = $2 AND organization_id = $3`,
+    [commandId, agentId, organizationId],
+    'acknowledge_command',
+  );
+  if (!row) throw noSuchCommand();
+  return row.taken ? { accepted: true } : finished;
+}
+
+/** The first result counts. */
+export async function receiveResult(
+  database: Database,
+  of: CommandOf,
+  { status, output, error, code, exitCode }: CommandResultBody,
+): Promise<CommandReceipt> {
+  const { organizationId, agentId, commandId } = of;
+  const text = textOf(output);
+  return database.transaction({ organizationId }, async (tx) => {
+    const ended = await tx.query<{ id: string; job_id: string | null }>(
+      `WITH active AS (
+         UPDATE agent SET last_activity_at = now() WHERE id = $2 AND organization_id = $3
+           AND EXISTS (SELECT FROM agent_command WHERE id = $1 AND agent_id = $2 AND status = 'pending'))
+       UPDATE agent_command
+       SET status = $4, output = $5, error = $6, error_code = $7, exit_code = $8, finished_at = now(),
+           taken_at = COALESCE(taken_at, now()), next_push_at = NULL
+       WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND status = 'pending'
+       RETURNING id, job_id`,
+      [
+        commandId,
+        agentId,
+        organizationId,
+        status,
+        text,
+        error ?? null,
+        status === 'failed' ? code || null : null,
+        exitCode ?? null,
+      ],
+      'receive_result',
+    );
+    if (ended.length === 0) {
+      const known = await tx.query(
+        'SELECT FROM agent_command WHERE id = $1 AND agent_id = $2 AND organization_id = $3',
+        [commandId, agentId, organizationId],
+      );
+      if (known.length === 0) throw noSuchCommand();
+      return finished;
+    }
+    await ringFinished(tx, ended);
+    tx.tell('command', agentId);
+    return { accepted: true };
+  });
+}
+
+function textOf(output: unknown): string | null {
+  if (output === undefined || output === null) return null;
+  if (typeof output !== 'string' && (typeof output !== 'object' || Array.isArray(output))) {
+    const message = 'output must be a text or a JSON object';
+    throw new AppError('invalid_payload', { detail: message, errors: [{ field: 'output', message }] });
+  }
+  const text = typeof output === 'string' ? output : JSON.stringify(output);
+  if (Buffer.byteLength(text) > maxOutputBytes) {
+    throw new AppError('payload_too_large', { detail: 'The output is larger than 4 MiB.' });
+  }
+  return text;
+}
+
+export function noSuchCommand(): AppError {
+  return new AppError('not_found', { detail: 'There is no such command.' });
+}

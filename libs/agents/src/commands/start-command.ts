@@ -1,0 +1,106 @@
+import type { AgentProvider, AgentStatus, CommandKind } from '@muster/contracts';
+import { AppError } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+import { noSuchAgent } from '../agents/agent-row';
+import { recordWakeBlocked, requestWake } from '../lifecycle/wakes';
+import { issueCommand } from './issue-command';
+
+export interface CommandRequest {
+  organizationId: string;
+  agentId: string;
+  kind: CommandKind;
+  payload: Record<string, unknown>;
+  env?: Record<string, string>;
+  /** How long it may take, from the moment that the agent is on. */
+  timeoutMs: number;
+  wakeTimeoutMs: number;
+  now: Date;
+}
+
+export type CommandReadiness = { action: 'issue' | 'wake' } | { action: 'blocked' | 'refuse'; reason: string };
+
+/** Whether a command may go to the agent as it is: at once, after a wake, or not at all. */
+export function decideCommand(agent: {
+  status: AgentStatus;
+  provider: AgentProvider;
+  autoWake: boolean;
+}): CommandReadiness {
+  const { status, provider, autoWake } = agent;
+  switch (status) {
+    case 'online':
+    case 'draining':
+    case 'starting':
+    case 'rebooting':
+      return { action: 'issue' };
+    case 'terminated':
+      return { action: 'refuse', reason: 'The agent is terminated.' };
+    case 'stopped':
+    case 'stopping':
+    case 'offline':
+      if (provider === 'external') {
+        return { action: 'refuse', reason: `The agent is ${status}, and only its owner can start it.` };
+      }
+      if (autoWake) return { action: 'wake' };
+      return { action: 'blocked', reason: `The agent is ${status} and auto-wake is off; start it manually.` };
+  }
+}
+
+/** The agent sleeps and may not be woken. Remembered on its timeline by `explainingBlocked`. */
+export class WakeBlocked extends AppError {
+  constructor(
+    readonly of: { organizationId: string; agentId: string },
+    reason: string,
+    agentStatus: AgentStatus,
+  ) {
+    super('agent_not_ready', { detail: reason, extra: { agentStatus } });
+  }
+}
+
+/** Writes a command down for an agent, and wakes the agent for it where that is allowed. */
+export async function startCommand(tx: Transaction, request: CommandRequest): Promise<string> {
+  const { organizationId, agentId, kind, payload, env, timeoutMs, wakeTimeoutMs, now } = request;
+  const of = { organizationId, agentId };
+  const { status, ...rest } = await lockForCommand(tx, of);
+  const decision = decideCommand({ status, ...rest });
+  if (decision.action === 'refuse') {
+    throw new AppError('agent_not_ready', { detail: decision.reason, extra: { agentStatus: status } });
+  }
+  if (decision.action === 'blocked') throw new WakeBlocked(of, decision.reason, status);
+  const asleep = status !== 'online' && status !== 'draining';
+  if (decision.action === 'wake') {
+    await requestWake(tx, { ...of, source: 'api', reason: `a ${kind} command waits`, timeoutMs: wakeTimeoutMs });
+  }
+  const deadline = new Date(now.getTime() + timeoutMs + (asleep ? wakeTimeoutMs : 0));
+  return issueCommand(tx, { ...of, kind, payload, ...(env ? { env } : {}), deadline });
+}
+
+/** Keeps on the timeline that a wake was blocked, although the request's own transaction leaves nothing behind. */
+export async function explainingBlocked<T>(database: Database, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof WakeBlocked) {
+      const { of, message } = error;
+      await database.transaction({ organizationId: of.organizationId }, (tx) =>
+        recordWakeBlocked(tx, { ...of, source: 'api', reason: message }),
+      );
+    }
+    throw error;
+  }
+}
+
+async function lockForCommand(
+  tx: Transaction,
+  { organizationId, agentId }: { organizationId: string; agentId: string },
+) {
+  const [agent] = await tx.query<{ status: AgentStatus; provider: AgentProvider; autoWake: boolean }>(
+    `SELECT a.status, a.provider, s.vm_auto_wake_on_job AS "autoWake"
+     FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id
+     WHERE a.id = $1 AND a.organization_id = $2
+     FOR UPDATE OF a`,
+    [agentId, organizationId],
+    'lock_agent_for_command',
+  );
+  if (!agent) throw noSuchAgent();
+  return agent;
+}

@@ -1,0 +1,118 @@
+import { audit, type Principal } from '@muster/access';
+import { AppError, type CreateFunctionBody, type UpdateFunctionBody } from '@muster/contracts';
+import { type Database, type Transaction, violatedConstraint } from '@muster/database';
+import { newId, type Page } from '@muster/platform';
+
+export interface FunctionRow {
+  id: string;
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>;
+  code: string;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+const columns = `id, name, description, parameters, code, created_at AS "createdAt", updated_at AS "updatedAt"`;
+
+export function listFunctions(database: Database, organizationId: string, page: Page): Promise<FunctionRow[]> {
+  return database.query<FunctionRow & Record<string, unknown>>(
+    { organizationId },
+    `SELECT ${columns} FROM agent_function
+     WHERE organization_id = $1 AND ($2::text IS NULL OR name > $2) ORDER BY name LIMIT $3`,
+    [organizationId, page.after?.[0] ?? null, page.limit + 1],
+    'list_functions',
+  );
+}
+
+/** By its id or its name. */
+export async function findFunction(
+  tx: Transaction,
+  organizationId: string,
+  { id, name }: { id?: string; name?: string },
+): Promise<FunctionRow> {
+  const [row] = await tx.query<FunctionRow>(
+    `SELECT ${columns} FROM agent_function
+     WHERE organization_id = $1 AND ($2::uuid IS NULL OR id = $2) AND ($3::text IS NULL OR name = $3)
+       AND NOT ($2::uuid IS NULL AND $3::text IS NULL)`,
+    [organizationId, id ?? null, name ?? null],
+    'find_function',
+  );
+  if (!row) throw noSuchFunction();
+  return row;
+}
+
+export async function createFunction(
+  tx: Transaction,
+  caller: Principal,
+  { name, description = '', parameters = {}, code }: CreateFunctionBody,
+): Promise<FunctionRow> {
+  const id = newId();
+  const [row] = await refuseTakenName(() =>
+    tx.query<FunctionRow>(
+      `INSERT INTO agent_function (id, organization_id, name, description, parameters, code)
+       VALUES ($1, $2, $3, $4, $5, $6) RETURNING ${columns}`,
+      [id, caller.organizationId, name, description, JSON.stringify(parameters), code],
+    ),
+  );
+  await audit(tx, caller, { action: 'function.create', target: { type: 'function', id }, changes: { name } });
+  return row!;
+}
+
+export async function updateFunction(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { name, description, parameters, code }: UpdateFunctionBody,
+): Promise<FunctionRow> {
+  const [row] = await refuseTakenName(() =>
+    tx.query<FunctionRow>(
+      `UPDATE agent_function
+       SET name = COALESCE($3, name), description = COALESCE($4, description),
+           parameters = COALESCE($5, parameters), code = COALESCE($6, code), updated_at = now()
+       WHERE id = $1 AND organization_id = $2 RETURNING ${columns}`,
+      [
+        id,
+        caller.organizationId,
+        name ?? null,
+        description ?? null,
+        parameters === undefined ? null : JSON.stringify(parameters),
+        code ?? null,
+      ],
+    ),
+  );
+  if (!row) throw noSuchFunction();
+  const changed = Object.entries({ name, description, parameters, code }).filter(([, value]) => value !== undefined);
+  await audit(tx, caller, {
+    action: 'function.update',
+    target: { type: 'function', id },
+    changes: { fields: changed.map(([field]) => field) },
+  });
+  return row;
+}
+
+/** Commands that were given it before have its code with them. */
+export async function deleteFunction(tx: Transaction, caller: Principal, id: string): Promise<void> {
+  const touched = await tx.execute('DELETE FROM agent_function WHERE id = $1 AND organization_id = $2', [
+    id,
+    caller.organizationId,
+  ]);
+  if (touched === 0) throw noSuchFunction();
+  await audit(tx, caller, { action: 'function.delete', target: { type: 'function', id } });
+}
+
+function noSuchFunction(): AppError {
+  return new AppError('not_found', { detail: 'There is no such function.' });
+}
+
+async function refuseTakenName<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (violatedConstraint(error) !== 'agent_function_name_key') throw error;
+    throw new AppError('conflict', {
+      detail: 'There is a function with this name already.',
+      errors: [{ field: 'name', message: 'name is taken' }],
+    });
+  }
+}

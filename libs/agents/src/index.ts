@@ -1,0 +1,59 @@
+export { agentKeyOf, issueAgentKey, revokeAgentKeys } from './agent-keys';
+export { AgentsConfig } from './agents-config';
+export { type AgentRow, findAgent, loadAgent } from './agents/agent-row';
+export { createAgent } from './agents/create-agent';
+export { explainAgent } from './agents/explain-agent';
+export { listAgents } from './agents/list-agents';
+export { terminateAgent } from './agents/terminate-agent';
+export { updateAgent } from './agents/update-agent';
+export { AgentsModule } from './agents-module';
+export { CommandDelivery, type DeliveryOutcome } from './commands/command-delivery';
+export { failOverdueCommands } from './commands/fail-commands';
+export { composeBuilderCommand } from './commands/builder-command';
+export { CommandPolls } from './commands/poll-commands';
+export { readCommandStatus, readScript } from './commands/read-command';
+export { acknowledgeCommand, receiveResult } from './commands/receive-result';
+export { issueCommand, type NewCommand } from './commands/issue-command';
+export { failSilentAgents } from './lifecycle/fail-silent-agents';
+export { LocalAgentRows } from './lifecycle/local-agents';
+export { MachineControl } from './lifecycle/machine-control';
+export { describeWithin, machineOf } from './lifecycle/machine-of';
+export { MachinesModule } from './lifecycle/machines-module';
+export { type AgentMove, lifecycleEntry, type LifecycleFacts, moveAgent } from './lifecycle/move-agent';
+export {
+  completeWake,
+  lastWakeFailures,
+  recordWakeBlocked,
+  requestWake,
+  wakeBackoffMs,
+  type WakeFailures,
+  type WakeRequest,
+} from './lifecycle/wakes';
+export { explainingBlocked, startCommand } from './commands/start-command';
+export {
+  createFunction,
+  deleteFunction,
+  findFunction,
+  type FunctionRow,
+  listFunctions,
+  updateFunction,
+} from './functions/functions';
+export { requireOwnAgent } from './machines/machine-caller';
+export { takeHandshake } from './machines/take-handshake';
+export { takeHeartbeat } from './machines/take-heartbeat';
+export { takeSetupStatus } from './machines/take-setup-status';
+export {
+  appendTimeline,
+  type EntryKind,
+  type EntryLevel,
+  type TimelineEntry,
+  type TimelineOf,
+} from './timeline/append-timeline';
+export { requestUpload } from './uploads/request-upload';
+export { keepTimelinePartitions } from './timeline/keep-partitions';
+export { listTimeline, readJobLogs } from './timeline/list-timeline';
+export { findTimeline } from './timeline/read-onward';
+export { resyncFrame, type TimelineRow } from './timeline/timeline-event';
+export { TimelineHub } from './timeline/timeline-hub';
+export { TimelineStream } from './timeline/timeline-stream';
+export { whereToBegin } from './timeline/where-to-begin';

@@ -1,0 +1,67 @@
+import type { AgentStatus } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+import { moveAgent } from './move-agent';
+
+interface Watched {
+  id: string;
+  organizationId: string;
+  status: AgentStatus;
+  lastSeen: Date | null;
+  statusSince: Date;
+}
+
+const expectedToSpeak: readonly AgentStatus[] = ['online', 'draining'];
+
+/** Why the agent is to be taken as offline, or null. */
+export function decideSilence(
+  { status, lastSeen, statusSince }: Omit<Watched, 'id' | 'organizationId'>,
+  now: Date,
+  offlineAfterMs: number,
+): string | null {
+  if (!expectedToSpeak.includes(status)) return null;
+  const heard = Math.max(lastSeen?.getTime() ?? 0, statusSince.getTime());
+  const silentMs = now.getTime() - heard;
+  return silentMs > offlineAfterMs ? `not heard of for ${Math.round(silentMs / 1000)} s` : null;
+}
+
+/** Takes machines that report no more as offline; on any number of replicas, each machine once. */
+export async function failSilentAgents(
+  database: Database,
+  { offlineAfterMs, limit = 200 }: { offlineAfterMs: number; limit?: number },
+): Promise<{ silent: number; failed: number }> {
+  const candidates = await database.query<{ id: string }>(
+    'system',
+    `SELECT id FROM agent
+     WHERE status IN ('online', 'draining')
+       AND GREATEST(last_seen, status_since) < now() - $1 * interval '1 millisecond'
+     ORDER BY last_seen LIMIT $2`,
+    [offlineAfterMs, limit],
+    'silent_agents',
+  );
+  const counts = { silent: 0, failed: 0 };
+  for (const { id } of candidates) {
+    try {
+      if (await database.transaction('system', (tx) => failIfSilent(tx, id, offlineAfterMs))) counts.silent += 1;
+    } catch {
+      // One bad row never stops the rest; it is a candidate again in the next round.
+      counts.failed += 1;
+    }
+  }
+  return counts;
+}
+
+/** Read again under its lock: it may have reported since, and another replica may be at it. */
+async function failIfSilent(tx: Transaction, id: string, offlineAfterMs: number): Promise<boolean> {
+  const [agent] = await tx.query<Watched & { now: Date }>(
+    `SELECT id, organization_id AS "organizationId", status, last_seen AS "lastSeen", status_since AS "statusSince",
+            clock_timestamp() AS now
+     FROM agent WHERE id = $1 FOR UPDATE SKIP LOCKED`,
+    [id],
+    'silent_agent',
+  );
+  const reason = agent && decideSilence(agent, agent.now, offlineAfterMs);
+  if (!reason) return false;
+  const { organizationId } = agent;
+  const move = { organizationId, agentId: id, from: expectedToSpeak, to: 'offline', source: 'watchdog', reason } as const;
+  return (await moveAgent(tx, move)) !== null;
+}

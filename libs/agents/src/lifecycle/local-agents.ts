@@ -1,0 +1,66 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { AgentStatus } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { KeyRing } from '@muster/vault';
+import type { LocalAgents } from '@muster/vm';
+import { agentKeyOf } from '../agent-keys';
+import { moveAgent } from './move-agent';
+import { close, settleAgent } from './wake-machine';
+
+/** What the supervision of local workers has to know of agents, and tell of them. */
+@Injectable()
+export class LocalAgentRows implements LocalAgents {
+  private readonly logger = new Logger(LocalAgentRows.name);
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(KeyRing) private readonly ring: KeyRing,
+  ) {}
+
+  async keyOf(agentId: string): Promise<string | null> {
+    const organizationId = await this.organizationOf(agentId);
+    return organizationId && agentKeyOf(this.database, this.ring, { organizationId, agentId });
+  }
+
+  async statusesOf(agentIds: string[]): Promise<Map<string, AgentStatus>> {
+    const rows = await this.database.query<{ id: string; status: AgentStatus }>(
+      'system',
+      `SELECT id, status FROM agent WHERE id = ANY($1) AND provider = 'local'`,
+      [agentIds],
+      'local_statuses',
+    );
+    return new Map(rows.map(({ id, status }) => [id, status]));
+  }
+
+  async gaveUp(agentId: string, reason: string): Promise<void> {
+    const organizationId = await this.organizationOf(agentId);
+    if (!organizationId) return;
+    await this.database.transaction('system', async (tx) => {
+      await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
+      const of = { organizationId, agentId };
+      const [wake] = await tx.query<{ id: string }>(`SELECT id FROM agent_wake WHERE agent_id = $1 AND state = 'open'`, [
+        agentId,
+      ]);
+      if (wake && (await close(tx, wake.id, 'failed', reason)) > 0) {
+        await settleAgent(tx, of, { eventType: 'wake_failed', reason, found: null, ip: null });
+      }
+      await moveAgent(tx, {
+        ...of,
+        from: ['online', 'starting', 'draining', 'rebooting'],
+        to: 'offline',
+        source: 'provider',
+        reason,
+      });
+    });
+    this.logger.error(`agent ${agentId} is offline: ${reason}`);
+  }
+
+  private async organizationOf(agentId: string): Promise<string | null> {
+    const [agent] = await this.database.query<{ organizationId: string }>(
+      'system',
+      `SELECT organization_id AS "organizationId" FROM agent WHERE id = $1 AND status <> 'terminated'`,
+      [agentId],
+    );
+    return agent?.organizationId ?? null;
+  }
+}

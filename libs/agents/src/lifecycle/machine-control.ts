@@ -1,0 +1,112 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Database } from '@muster/database';
+import { Clock } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+import { Machines, VmConfig } from '@muster/vm';
+import { controlMachine } from './control-machine';
+import { moveAgent } from './move-agent';
+import { type MachineParts, wakeMachine } from './wake-machine';
+
+const stopTimeoutMs = 10 * 60_000;
+const sweepLimit = 100;
+const atOnce = 10;
+
+/** Talks to the provider of an agent's machine, outside of every transaction. */
+@Injectable()
+export class MachineControl {
+  private readonly parts: MachineParts;
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Machines) machines: Machines,
+    @Inject(KeyRing) ring: KeyRing,
+    @Inject(Clock) clock: Clock,
+    @Inject(VmConfig) private readonly config: VmConfig,
+  ) {
+    this.parts = { database, machines, ring, clock };
+  }
+
+  /** One try of an open wake. */
+  async wake(wakeId: string): Promise<void> {
+    await wakeMachine(this.parts, wakeId);
+  }
+
+  /** Does what the agent's status asks of its machine: stopping, rebooting, terminated. */
+  control(agentId: string): Promise<void> {
+    return controlMachine(this.parts, agentId, { rebootTimeoutMs: this.config.wakeTimeoutMs, stopTimeoutMs });
+  }
+
+  /** Wakes and orders whose next try has come, and agents between two states of which nobody takes care. */
+  async sweep(): Promise<Record<string, number>> {
+    const [wakes, orders, lost] = await Promise.all([
+      this.database.query<{ id: string }>(
+        'system',
+        `SELECT id FROM agent_wake WHERE state = 'open' AND next_try_at <= now() ORDER BY next_try_at LIMIT $1`,
+        [sweepLimit],
+        'sweep_wakes',
+      ),
+      this.database.query<{ id: string }>(
+        'system',
+        'SELECT agent_id AS id FROM agent_control WHERE next_try_at <= now() ORDER BY next_try_at LIMIT $1',
+        [sweepLimit],
+        'sweep_controls',
+      ),
+      this.lostAgents(),
+    ]);
+    const counts = { wakes: 0, orders: 0, lost: 0, errors: 0 };
+    const work = [
+      ...wakes.map(({ id }) => async () => (await this.wake(id), (counts.wakes += 1))),
+      ...orders.map(({ id }) => async () => (await this.control(id), (counts.orders += 1))),
+      ...lost.map(({ id, status }) => async () => {
+        if (status === 'starting') await this.abandonStart(id);
+        else await this.control(id);
+        counts.lost += 1;
+      }),
+    ];
+    const worker = async () => {
+      for (let next = work.shift(); next; next = work.shift()) {
+        // One bad row never stops the rest; it comes again.
+        await next().catch(() => (counts.errors += 1));
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, worker));
+    return counts;
+  }
+
+  private lostAgents(): Promise<{ id: string; status: string }[]> {
+    return this.database.query(
+      'system',
+      `SELECT a.id, a.status FROM agent a
+       WHERE a.status IN ('starting', 'stopping', 'rebooting') AND a.status_since < now() - interval '10 seconds'
+         AND NOT EXISTS (SELECT FROM agent_wake w WHERE w.agent_id = a.id AND w.state = 'open')
+         AND NOT EXISTS (SELECT FROM agent_control c WHERE c.agent_id = a.id AND a.status <> 'starting')
+       ORDER BY a.status_since LIMIT $1`,
+      [sweepLimit],
+      'sweep_lost',
+    );
+  }
+
+  /** Nobody wakes it any more, so it is not starting. */
+  private async abandonStart(agentId: string): Promise<void> {
+    await this.database.transaction('system', async (tx) => {
+      const [agent] = await tx.query<{ organizationId: string }>(
+        'SELECT organization_id AS "organizationId" FROM agent WHERE id = $1 FOR UPDATE',
+        [agentId],
+      );
+      // Under the lock nobody begins another one.
+      const wakes = await tx.query(`SELECT FROM agent_wake WHERE agent_id = $1 AND state = 'open'`, [agentId]);
+      if (!agent || wakes.length > 0) return;
+      const { organizationId } = agent;
+      const reason = 'nothing was waking it any more';
+      await moveAgent(tx, {
+        organizationId,
+        agentId,
+        from: ['starting'],
+        to: 'offline',
+        source: 'watchdog',
+        reason,
+      });
+      await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
+    });
+  }
+}

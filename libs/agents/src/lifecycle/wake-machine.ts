@@ -1,0 +1,184 @@
+import type { AgentStatus, LifecycleEvent } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+import type { Clock } from '@muster/platform';
+import type { KeyRing } from '@muster/vault';
+import { MachineError, type Machines } from '@muster/vm';
+import { appendTimeline } from '../timeline/append-timeline';
+import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';
+import { lifecycleEntry, moveAgent } from './move-agent';
+import { tellReady } from './wakes';
+
+export interface MachineParts {
+  database: Database;
+  machines: Machines;
+  ring: KeyRing;
+  clock: Clock;
+}
+
+export interface WakeFacts {
+  open: boolean;
+  /** Its next try has come. */
+  due: boolean;
+  /** Its deadline has passed. */
+  over: boolean;
+  agentStatus: AgentStatus;
+}
+
+export type WakeStep = 'none' | 'try' | 'later' | 'ready' | 'expire' | 'cancel';
+
+/** What is to be done about a wake now. */
+export function decideWakeStep({ open, due, over, agentStatus }: WakeFacts): WakeStep {
+  if (!open) return 'none';
+  if (agentStatus === 'terminated') return 'cancel';
+  // A heartbeat brought it back without a new boot.
+  if (agentStatus === 'online' || agentStatus === 'draining') return 'ready';
+  if (over) return 'expire';
+  if (!due) return 'none';
+  return agentStatus === 'stopping' || agentStatus === 'rebooting' ? 'later' : 'try';
+}
+
+interface Claimed extends MachineRow {
+  wakeId: string;
+  step: WakeStep;
+  attempt: number;
+  error: string | null;
+}
+
+const firstRetryMs = 1000;
+const maxRetryMs = 15_000;
+/** Longer than any call to a provider takes. Whoever dies with it leaves the wake to the next one. */
+const leaseMs = 45_000;
+const describeLimitMs = 3000;
+
+/** One step of a wake. It may be taken twice and by several at once: each time it is decided anew under the lock. */
+export async function wakeMachine(parts: MachineParts, wakeId: string): Promise<WakeStep> {
+  const claimed = await parts.database.transaction('system', (tx) => claim(tx, wakeId));
+  if (!claimed) return 'none';
+  if (claimed.step === 'try') await tryToStart(parts, claimed);
+  if (claimed.step === 'expire') await expire(parts, claimed);
+  return claimed.step;
+}
+
+async function claim(tx: Transaction, wakeId: string): Promise<Claimed | null> {
+  const [agent] = await tx.query<MachineRow>(
+    `SELECT ${machineColumns} FROM agent a WHERE a.id = (SELECT agent_id FROM agent_wake WHERE id = $1) FOR UPDATE`,
+    [wakeId],
+    'wake_agent',
+  );
+  if (!agent) return null;
+  const [wake] = await tx.query<Omit<WakeFacts, 'agentStatus'> & { attempt: number; error: string | null }>(
+    `SELECT state = 'open' AS open, next_try_at <= now() AS due, deadline <= now() AS over, attempt, error
+     FROM agent_wake WHERE id = $1 FOR UPDATE`,
+    [wakeId],
+    'wake_row',
+  );
+  const step = decideWakeStep({ ...wake!, agentStatus: agent.status });
+  const { organizationId, agentId } = agent;
+  if (step === 'try') {
+    await tx.execute(
+      `UPDATE agent_wake
+       SET attempt = attempt + 1, next_try_at = LEAST(deadline, now() + $2 * interval '1 millisecond') WHERE id = $1`,
+      [wakeId, leaseMs],
+    );
+  }
+  if (step === 'later') {
+    await tx.execute(`UPDATE agent_wake SET next_try_at = now() + interval '500 milliseconds' WHERE id = $1`, [wakeId]);
+  }
+  if (step === 'ready') {
+    await close(tx, wakeId, 'ready', null);
+    await tellReady(tx, { organizationId, agentId, reason: 'the machine is back without a new boot' });
+  }
+  if (step === 'cancel') await close(tx, wakeId, 'cancelled', 'the agent was terminated');
+  return { ...agent, wakeId, step, attempt: wake!.attempt + 1, error: wake!.error };
+}
+
+async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> {
+  const { database, machines, ring, clock } = parts;
+  const { wakeId, attempt } = claimed;
+  const provider = machines.of(claimed.provider);
+  const machine = machineOf(claimed, ring, clock);
+  try {
+    // A try before may have been taken by a provider whose answer we never had.
+    const known = attempt > 1 ? await describeWithin(provider, machine, describeLimitMs) : null;
+    if (known?.state !== 'running' && known?.state !== 'starting') await provider.start(machine);
+  } catch (error) {
+    const reason = error instanceof MachineError ? error.message : `Starting failed: ${(error as Error).message}`;
+    if (error instanceof MachineError && error.permanent) {
+      return finish(parts, claimed, { state: 'failed', eventType: 'wake_failed', reason });
+    }
+    const delayMs = Math.min(firstRetryMs * 2 ** (attempt - 1), maxRetryMs);
+    await database.query(
+      'system',
+      `UPDATE agent_wake SET error = $2, next_try_at = LEAST(deadline, now() + $3 * interval '1 millisecond')
+       WHERE id = $1 AND state = 'open'`,
+      [wakeId, reason, delayMs],
+    );
+    return;
+  }
+  // Started; from here on it is the machine that has to report.
+  await database.query(
+    'system',
+    `UPDATE agent_wake SET error = NULL, next_try_at = deadline WHERE id = $1 AND state = 'open'`,
+    [wakeId],
+  );
+}
+
+async function expire(parts: MachineParts, claimed: Claimed): Promise<void> {
+  const { error } = claimed;
+  if (error) return finish(parts, claimed, { state: 'failed', eventType: 'wake_failed', reason: error });
+  return finish(parts, claimed, {
+    state: 'timeout',
+    eventType: 'wake_timeout',
+    reason: 'The machine did not report in time.',
+  });
+}
+
+async function finish(
+  parts: MachineParts,
+  claimed: Claimed,
+  end: { state: 'failed' | 'timeout'; eventType: LifecycleEvent; reason: string },
+): Promise<void> {
+  const { database, machines, ring, clock } = parts;
+  const { wakeId, agentId } = claimed;
+  const found = await describeWithin(machines.of(claimed.provider), machineOf(claimed, ring, clock), describeLimitMs);
+  await database.transaction('system', async (tx) => {
+    await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
+    if ((await close(tx, wakeId, end.state, end.reason)) === 0) return;
+    await settleAgent(tx, claimed, { ...end, found: found?.state ?? null, ip: found?.ip ?? null });
+  });
+}
+
+/** The agent is as its machine is: nobody waits for it any more. */
+export async function settleAgent(
+  tx: Transaction,
+  { organizationId, agentId }: Pick<MachineRow, 'organizationId' | 'agentId'>,
+  end: { eventType: LifecycleEvent; reason: string; found: string | null; ip: string | null },
+): Promise<void> {
+  const { eventType, reason, found, ip } = end;
+  const to: AgentStatus = found === 'stopped' || found === 'gone' ? 'stopped' : 'offline';
+  const source = 'provider';
+  const moved = await moveAgent(tx, { organizationId, agentId, from: ['starting'], to, source, reason, eventType });
+  if (!moved) {
+    const [agent] = await tx.query<{ status: AgentStatus }>('SELECT status FROM agent WHERE id = $1', [agentId]);
+    const { status } = agent!;
+    await appendTimeline(tx, { organizationId, agentId }, [
+      lifecycleEntry({ eventType, source, reason, previous: status, current: status }),
+    ]);
+    tx.tell('agent', agentId);
+  }
+  if (found) await tx.execute('UPDATE agent SET vm_state = $2, vm_ip = $3 WHERE id = $1', [agentId, found, ip]);
+  await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
+}
+
+/** Ends an open wake, once. */
+export function close(
+  tx: Transaction,
+  wakeId: string,
+  state: 'ready' | 'failed' | 'timeout' | 'cancelled',
+  error: string | null,
+): Promise<number> {
+  return tx.execute(
+    `UPDATE agent_wake SET state = $2, error = $3, finished_at = now() WHERE id = $1 AND state = 'open'`,
+    [wakeId, state, error],
+  );
+}

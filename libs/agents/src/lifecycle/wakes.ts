@@ -1,0 +1,165 @@
+import { type AgentStatus, AppError, type LifecycleSource } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { newId } from '@muster/platform';
+import { appendTimeline } from '../timeline/append-timeline';
+import { lifecycleEntry, moveAgent } from './move-agent';
+
+export interface WakeRequest {
+  organizationId: string;
+  agentId: string;
+  source: LifecycleSource;
+  reason: string;
+  jobId?: string;
+  timeoutMs: number;
+}
+
+/**
+ * Joins the agent's open wake or begins one: status starting, event wake_requested, doorbell wake-agent. A machine that
+ * is just stopping or rebooting is woken once that is done, and the wake of one that is on is ready at once.
+ */
+export async function requestWake(
+  tx: Transaction,
+  request: WakeRequest,
+): Promise<{ wakeId: string; joined: boolean }> {
+  const { organizationId, agentId, source, reason, jobId, timeoutMs } = request;
+  const agent = await lockAgent(tx, organizationId, agentId);
+  if (agent.status === 'terminated') {
+    throw new AppError('agent_not_ready', {
+      detail: 'The agent is terminated.',
+      extra: { agentStatus: agent.status },
+    });
+  }
+  const [open] = await tx.query<{ id: string }>(`SELECT id FROM agent_wake WHERE agent_id = $1 AND state = 'open'`, [
+    agentId,
+  ]);
+  if (open) return { wakeId: open.id, joined: true };
+  const isOn = agent.status === 'online' || agent.status === 'draining';
+  const wakeId = newId();
+  await tx.execute(
+    `INSERT INTO agent_wake
+       (id, organization_id, agent_id, source, reason, boot_id, attempt, state, finished_at, deadline)
+     VALUES ($1, $2, $3, $4, $5, $6, 0, $7, CASE WHEN $7 = 'ready' THEN now() END,
+             now() + $8 * interval '1 millisecond')`,
+    [wakeId, organizationId, agentId, source, reason, agent.bootId, isOn ? 'ready' : 'open', timeoutMs],
+    'insert_wake',
+  );
+  if (isOn) return { wakeId, joined: false };
+  const facts = { eventType: 'wake_requested', source, reason, ...(jobId ? { jobId } : {}) } as const;
+  const moved = await moveAgent(tx, {
+    organizationId,
+    agentId,
+    from: ['stopped', 'offline'],
+    to: 'starting',
+    source,
+    reason,
+  });
+  const previous = moved?.previous ?? agent.status;
+  const current = moved ? 'starting' : agent.status;
+  await appendTimeline(tx, { organizationId, agentId }, [lifecycleEntry({ ...facts, previous, current })]);
+  await tx.ring({ queue: 'dispatch', name: 'wake-agent', payload: { wakeId } });
+  return { wakeId, joined: false };
+}
+
+/**
+ * Says that auto-wake is off and the machine stays as it is: event wake_blocked. Once for each job, however often it
+ * is looked at, and for callers without one at most every ten minutes.
+ */
+export async function recordWakeBlocked(tx: Transaction, request: Omit<WakeRequest, 'timeoutMs'>): Promise<void> {
+  const { organizationId, agentId, source, reason, jobId } = request;
+  const { status } = await lockAgent(tx, organizationId, agentId);
+  const said = jobId
+    ? await tx.query(
+        `SELECT FROM timeline_entry
+         WHERE job_id = $1 AND kind = 'lifecycle' AND data->>'eventType' = 'wake_blocked' LIMIT 1`,
+        [jobId],
+      )
+    : await tx.query(
+        `SELECT FROM timeline_entry
+         WHERE agent_id = $1 AND recorded_at > now() - interval '10 minutes' AND kind = 'lifecycle'
+           AND job_id IS NULL AND data->>'eventType' = 'wake_blocked' LIMIT 1`,
+        [agentId],
+      );
+  if (said.length > 0) return;
+  await appendTimeline(tx, { organizationId, agentId }, [
+    lifecycleEntry({
+      eventType: 'wake_blocked',
+      source,
+      reason,
+      previous: status,
+      current: status,
+      ...(jobId ? { jobId } : {}),
+    }),
+  ]);
+}
+
+/** A handshake of a new boot answers the open wake, if there is one: event wake_ready. */
+export async function completeWake(
+  tx: Transaction,
+  { organizationId, agentId, bootId }: { organizationId: string; agentId: string; bootId: string },
+): Promise<void> {
+  const [wake] = await tx.query<{ seconds: number }>(
+    `UPDATE agent_wake SET state = 'ready', finished_at = now(), error = NULL
+     WHERE agent_id = $1 AND organization_id = $2 AND state = 'open' AND boot_id IS DISTINCT FROM $3
+     RETURNING extract(epoch FROM now() - requested_at)::float8 AS seconds`,
+    [agentId, organizationId, bootId],
+    'complete_wake',
+  );
+  if (!wake) return;
+  await tellReady(tx, { organizationId, agentId, reason: `it reported after ${wake.seconds.toFixed(1)} s` });
+}
+
+export async function tellReady(
+  tx: Transaction,
+  { organizationId, agentId, reason }: { organizationId: string; agentId: string; reason: string },
+): Promise<void> {
+  await appendTimeline(tx, { organizationId, agentId }, [
+    lifecycleEntry({
+      eventType: 'wake_ready',
+      source: 'handshake',
+      reason,
+      previous: 'starting',
+      current: 'online',
+    }),
+  ]);
+  await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
+  tx.tell('agent', agentId);
+}
+
+const firstBackoffMs = 60_000;
+const maxBackoffMs = 30 * 60_000;
+
+/** How long after so many wakes in a row that came to nothing the next one may begin: 1, 2, 4 … 30 minutes. */
+export function wakeBackoffMs(consecutiveFailures: number): number {
+  if (consecutiveFailures <= 0) return 0;
+  return Math.min(firstBackoffMs * 2 ** (consecutiveFailures - 1), maxBackoffMs);
+}
+
+export interface WakeFailures {
+  /** Wakes in a row that timed out or failed, since the last one that worked. */
+  consecutive: number;
+  lastAt: Date | null;
+  lastError: string | null;
+}
+
+export async function lastWakeFailures(tx: Transaction, agentId: string): Promise<WakeFailures> {
+  const rows = await tx.query<{ state: string; finishedAt: Date; error: string | null }>(
+    `SELECT state, finished_at AS "finishedAt", error FROM agent_wake
+     WHERE agent_id = $1 AND state IN ('ready', 'timeout', 'failed') ORDER BY requested_at DESC LIMIT 10`,
+    [agentId],
+    'last_wakes',
+  );
+  const worked = rows.findIndex(({ state }) => state === 'ready');
+  const failures = worked === -1 ? rows : rows.slice(0, worked);
+  const [last] = failures;
+  return { consecutive: failures.length, lastAt: last?.finishedAt ?? null, lastError: last?.error ?? null };
+}
+
+async function lockAgent(tx: Transaction, organizationId: string, agentId: string) {
+  const [agent] = await tx.query<{ status: AgentStatus; bootId: string | null }>(
+    `SELECT status, boot_id AS "bootId" FROM agent WHERE id = $1 AND organization_id = $2 FOR UPDATE`,
+    [agentId, organizationId],
+    'lock_agent_to_wake',
+  );
+  if (!agent) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
+  return agent;
+}

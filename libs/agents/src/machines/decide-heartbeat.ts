@@ -1,0 +1,39 @@
+import type { AgentStatus } from '@muster/contracts';
+
+export interface HeartbeatFacts {
+  status: AgentStatus;
+  healthy: boolean;
+  /** In a row, before this heartbeat and with it. */
+  unhealthyBefore: number;
+  unhealthyNow: number;
+  drain: string | null;
+}
+
+export interface HeartbeatMove {
+  from: AgentStatus[];
+  to: AgentStatus;
+  reason: string;
+  /** The assistant has mended something, and says so. */
+  recovered: boolean;
+}
+
+export const unhealthyLimit = 3;
+
+/** What a heartbeat changes beyond the times it notes; null for nearly every one. */
+export function decideHeartbeat(facts: HeartbeatFacts): HeartbeatMove | null {
+  const { status, healthy, unhealthyBefore, unhealthyNow, drain } = facts;
+  if (!healthy && unhealthyNow >= unhealthyLimit && (status === 'online' || status === 'draining')) {
+    return {
+      from: ['online', 'draining'],
+      to: 'offline',
+      reason: `unhealthy ${unhealthyNow} times in a row`,
+      recovered: false,
+    };
+  }
+  if (healthy && status === 'offline') {
+    const reason =
+      unhealthyBefore > 0 ? `healthy again after ${unhealthyBefore} unhealthy checks` : 'reports again after silence';
+    return { from: ['offline'], to: drain ? 'draining' : 'online', reason, recovered: true };
+  }
+  return null;
+}

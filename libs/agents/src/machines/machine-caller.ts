@@ -1,0 +1,13 @@
+import type { Principal } from '@muster/access';
+import { AppError } from '@muster/contracts';
+
+/** A key that is bound to an agent speaks for it alone; an unbound worker key for every agent of its organization. */
+export function requireOwnAgent(caller: Principal, agentId: string): void {
+  if (caller.kind !== 'api_key' || caller.agentId === null || caller.agentId === agentId) return;
+  throw new AppError('permission_denied', { detail: 'This key speaks for another agent.' });
+}
+
+/** What a machine wants, and its agent's state does not allow. */
+export function refusedMachine(detail: string, agentStatus: string): AppError {
+  return new AppError('conflict', { detail, extra: { agentStatus } });
+}

@@ -1,0 +1,54 @@
+import { type AgentStatus, agentStatuses, type HandshakeBody } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { loadAgent } from '../agents/agent-row';
+import { moveAgent } from '../lifecycle/move-agent';
+import { completeWake } from '../lifecycle/wakes';
+import { appendTimeline } from '../timeline/append-timeline';
+import { refusedMachine } from './machine-caller';
+import { resumeWork } from './take-heartbeat';
+import { tunnelUrlOf } from './tunnel-url';
+
+const refused: readonly AgentStatus[] = ['stopping', 'terminated'];
+const welcome = agentStatuses.filter((status) => !refused.includes(status));
+
+/** A machine has booted and reports for work. Answers its status. */
+export async function takeHandshake(
+  tx: Transaction,
+  organizationId: string,
+  body: HandshakeBody,
+): Promise<{ status: AgentStatus }> {
+  const { agentId, bootId, workerVersion, hostname, platform, capabilities } = body;
+  const of = { organizationId, agentId };
+  const agent = await loadAgent(tx, organizationId, agentId, 'lock');
+  if (refused.includes(agent.status)) throw refusedMachine(`The agent is ${agent.status}.`, agent.status);
+  const [before] = await tx.query<{ boot_id: string | null }>(
+    `UPDATE agent SET
+       boot_id = $3, worker_version = $4, last_seen = now(), last_activity_at = now(), unhealthy_checks = 0,
+       tunnel_url = COALESCE($5, agent.tunnel_url), public_tunnel_url = COALESCE($5, agent.public_tunnel_url),
+       tunnel_hostname = COALESCE($6, agent.tunnel_hostname), vm_state = 'running'
+     FROM agent AS was
+     WHERE was.id = agent.id AND agent.id = $1 AND agent.organization_id = $2
+     RETURNING was.boot_id`,
+    [agentId, organizationId, bootId, workerVersion, tunnelUrlOf(body.tunnelHostname), body.tunnelHostname ?? null],
+    'handshake',
+  );
+  const sameBoot = before!.boot_id === bootId;
+  // The machine that is to reboot is still there: the boot that ends the reboot is another one.
+  if (agent.status === 'rebooting' && sameBoot) return { status: agent.status };
+  const status: AgentStatus = agent.drain ? 'draining' : 'online';
+  await appendTimeline(tx, of, [
+    {
+      kind: 'provisioning',
+      source: 'handshake',
+      message: `worker ${workerVersion} shook hands${hostname ? ` from ${hostname}` : ''}`,
+      data: { bootId, hostname, platform, capabilities, workerVersion },
+    },
+  ]);
+  if (agent.status !== status || !sameBoot) {
+    const reason = sameBoot ? 'the worker reported again' : 'the worker reported after its boot';
+    await moveAgent(tx, { ...of, from: welcome, to: status, source: 'handshake', reason });
+  }
+  await completeWake(tx, { ...of, bootId });
+  await resumeWork(tx, of);
+  return { status };
+}

@@ -1,0 +1,136 @@
+import type { AgentStatus, HeartbeatAnswer, HeartbeatBody } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+import { isUuid } from '@muster/platform';
+import { noSuchAgent } from '../agents/agent-row';
+import { moveAgent } from '../lifecycle/move-agent';
+import { appendTimeline } from '../timeline/append-timeline';
+import { decideHeartbeat, type HeartbeatMove } from './decide-heartbeat';
+import { refusedMachine } from './machine-caller';
+import { tunnelUrlOf } from './tunnel-url';
+
+interface Beat {
+  status: AgentStatus;
+  bootId: string | null;
+  drain: string | null;
+  unhealthyBefore: number;
+  /** Null: the heartbeat was not of this boot, or of an agent that is no more. */
+  unhealthyNow: number | null;
+  pendingCommands: number;
+  abandon: string[];
+}
+
+/**
+ * What a machine says of itself every few seconds, in one statement: a thousand of them report at once. Only one that
+ * moves its agent takes a transaction.
+ */
+export async function takeHeartbeat(
+  database: Database,
+  organizationId: string,
+  body: HeartbeatBody,
+  now: Date,
+): Promise<HeartbeatAnswer> {
+  const { agentId, bootId, vmState, vmIp, workerVersion, activity } = body;
+  const healthy = body.healthy ?? true;
+  const said = body.runningJobIds ?? [];
+  const running = said.filter(isUuid);
+  const [beat] = await database.query<Beat>(
+    { organizationId },
+    heartbeat,
+    [
+      agentId,
+      organizationId,
+      bootId,
+      tunnelUrlOf(body.tunnelHostname),
+      body.tunnelHostname ?? null,
+      vmState ?? null,
+      vmIp ?? null,
+      workerVersion ?? null,
+      healthy,
+      activity === true || running.length > 0,
+      running,
+    ],
+    'heartbeat',
+  );
+  if (!beat) throw noSuchAgent();
+  const { status, unhealthyBefore, unhealthyNow, drain, pendingCommands } = beat;
+  if (status === 'terminated') throw refusedMachine('The agent is terminated.', status);
+  if (unhealthyNow === null) {
+    throw refusedMachine('This boot has not shaken hands; do that first, or end if another one has.', status);
+  }
+  const move = decideHeartbeat({ status, healthy, unhealthyBefore, unhealthyNow, drain });
+  const moved = move
+    ? await database.transaction({ organizationId }, (tx) => applyMove(tx, { organizationId, agentId }, move))
+    : null;
+  const abandon = [...beat.abandon, ...said.filter((id) => !isUuid(id))];
+  return { status: moved ?? status, serverTime: now.toISOString(), pendingCommands, abandon };
+}
+
+// What it answers of the agent is from before the update, as every part of a statement sees the rows as they were.
+const heartbeat = `
+  WITH beat AS (
+    UPDATE agent SET
+      last_seen = now(),
+      last_activity_at = CASE WHEN $10 THEN now() ELSE last_activity_at END,
+      tunnel_url = COALESCE($4, tunnel_url),
+      public_tunnel_url = COALESCE($4, public_tunnel_url),
+      tunnel_hostname = COALESCE($5, tunnel_hostname),
+      vm_state = COALESCE($6, vm_state),
+      vm_ip = COALESCE($7, vm_ip),
+      worker_version = COALESCE($8, worker_version),
+      unhealthy_checks = CASE WHEN $9 THEN 0 ELSE unhealthy_checks + 1 END
+    WHERE id = $1 AND organization_id = $2 AND boot_id = $3 AND status <> 'terminated'
+    RETURNING unhealthy_checks)
+  SELECT a.status, a.boot_id AS "bootId", a.drain, a.unhealthy_checks AS "unhealthyBefore",
+         (SELECT unhealthy_checks FROM beat) AS "unhealthyNow",
+         (SELECT count(*)::int FROM agent_command c
+          WHERE c.agent_id = a.id AND c.status = 'pending' AND c.taken_at IS NULL AND c.deadline > now())
+           AS "pendingCommands",
+         ARRAY(
+           SELECT said.id::text FROM unnest($11::uuid[]) AS said (id)
+           WHERE NOT EXISTS (
+             SELECT FROM job j
+             WHERE j.id = said.id AND j.agent_id = a.id AND j.organization_id = a.organization_id
+               AND j.status IN ('queued', 'running'))) AS abandon
+  FROM agent a WHERE a.id = $1 AND a.organization_id = $2`;
+
+async function applyMove(
+  tx: Transaction,
+  of: { organizationId: string; agentId: string },
+  { from, to, reason, recovered }: HeartbeatMove,
+): Promise<AgentStatus | null> {
+  if (!(await moveAgent(tx, { ...of, from, to, source: 'heartbeat', reason }))) return null;
+  if (recovered) {
+    const note = {
+      kind: 'provisioning' as const,
+      source: 'heartbeat',
+      message: `Auto-recovery: the agent ${reason}; commands and queued jobs go on`,
+      data: { autoRecovery: true, reason },
+    };
+    await appendTimeline(tx, of, [note]);
+    await resumeWork(tx, of);
+  }
+  return to;
+}
+
+/** The agent can be reached: what waits for it may go on now. */
+export async function resumeWork(tx: Transaction, of: { organizationId: string; agentId: string }): Promise<void> {
+  const commands = await tx.query<{ id: string }>(
+    `UPDATE agent_command SET next_push_at = now()
+     WHERE id IN (
+       SELECT id FROM agent_command
+       WHERE agent_id = $1 AND organization_id = $2 AND status = 'pending' AND taken_at IS NULL
+       ORDER BY id LIMIT 20)
+     RETURNING id`,
+    [of.agentId, of.organizationId],
+    'resume_commands',
+  );
+  await tx.ring(
+    { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: of.agentId } },
+    ...commands.map(({ id }) => ({
+      queue: 'dispatch' as const,
+      name: 'deliver-command' as const,
+      payload: { commandId: id },
+    })),
+  );
+  tx.tell('command', of.agentId);
+}

@@ -1,0 +1,18 @@
+import { AppError } from '@muster/contracts';
+
+const hostPattern = /^[a-z0-9.-]+(:\d{1,5})?$/i;
+
+/** A tunnel's address from what a worker says of it: a host name, or a full http(s) URL. Null where it says nothing. */
+export function tunnelUrlOf(given: string | null | undefined, field = 'tunnelHostname'): string | null {
+  if (!given) return null;
+  const text = hostPattern.test(given) ? `https://${given}` : given;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const plain = url && !url.username && !url.password && !url.search && !url.hash;
+  if (!plain || !['http:', 'https:'].includes(url.protocol)) {
+    throw new AppError('invalid_payload', {
+      detail: `${field} must be a host name or an http(s) URL.`,
+      errors: [{ field, message: `${field} must be a host name or an http(s) URL` }],
+    });
+  }
+  return url.href.replace(/\/+$/, '');
+}

@@ -1,0 +1,43 @@
+import { type Harness, startHarness } from '@muster/testing';
+import { DatabaseModule } from '@muster/database';
+import { BaseConfig } from '@muster/platform';
+import { Client } from 'pg';
+import { keepTimelinePartitions } from './keep-partitions';
+
+describe('keeping the timeline’s partitions', () => {
+  let harness: Harness;
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+  });
+  afterAll(() => harness.close());
+
+  const partitions = async () => {
+    const rows = await harness.db.query<{ name: string }>(
+      'system',
+      `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'timeline_entry'::regclass ORDER BY 1`,
+    );
+    return rows.map(({ name }) => name);
+  };
+  const asOwner = async (sql: string) => {
+    const client = new Client({ connectionString: harness.databaseUrl });
+    await client.connect();
+    try {
+      await client.query(sql);
+    } finally {
+      await client.end();
+    }
+  };
+
+  it('drops months that are over for longer than the retention, makes those ahead, and touches no other', async () => {
+    const before = await partitions();
+    await asOwner(`
+      CREATE TABLE timeline_entry_202401 PARTITION OF timeline_entry FOR VALUES FROM ('2024-01-01Z') TO ('2024-02-01Z');
+      DROP TABLE ${before.at(-1)}`);
+    expect(await keepTimelinePartitions(harness.db, { retentionDays: 0 })).toEqual({ dropped: 0 });
+    expect(await partitions()).toEqual(['timeline_entry_202401', ...before]);
+    expect(await keepTimelinePartitions(harness.db, { retentionDays: 36_500 })).toEqual({ dropped: 0 });
+    expect(await keepTimelinePartitions(harness.db, { retentionDays: 60 })).toEqual({ dropped: 1 });
+    expect(await partitions()).toEqual(before);
+  });
+});

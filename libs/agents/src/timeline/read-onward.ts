@@ -1,0 +1,81 @@
+import { AppError } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import type { TimelineRow } from './timeline-event';
+import type { Kept } from './where-to-begin';
+
+/** How far somebody has read an agent's timeline. */
+export interface Place {
+  agentId: string;
+  seq: number;
+}
+
+export interface Onward {
+  rows: TimelineRow[];
+  /** The newest number there is. Without rows there is nothing up to it: the entries between were deleted. */
+  head: number;
+}
+
+// What one reading brings of one agent: so many entries, and no further one once they have so many bytes.
+const pageEntries = 200;
+const pageBytes = 256 * 1024;
+
+/** What an organization's agent has kept of its timeline. */
+export async function findTimeline(database: Database, organizationId: string, agentId: string): Promise<Kept> {
+  const [found] = await database.query<Kept & { oldest: number | null }>(
+    { organizationId },
+    `SELECT COALESCE(h.last_seq, 0) AS latest,
+            (SELECT e.seq FROM timeline_entry e WHERE e.agent_id = a.id ORDER BY e.seq LIMIT 1) AS oldest
+     FROM agent a LEFT JOIN timeline_head h ON h.agent_id = a.id
+     WHERE a.id = $1 AND a.organization_id = $2`,
+    [agentId, organizationId],
+    'find_timeline',
+  );
+  if (!found) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
+  return found;
+}
+
+/**
+ * The next page of each timeline, in one statement and so of one moment: where the head says n, everything up to n is
+ * there to see. The size of a message is asked before its text is fetched.
+ */
+export async function readOnward(database: Database, places: Place[]): Promise<Map<string, Onward>> {
+  const rows = await database.query<Omit<TimelineRow, 'seq'> & { seq: number | null; agent_id: string; head: number }>(
+    'system',
+    `SELECT f.agent_id, h.last_seq AS head, p.seq, p.kind, p.level, p.message, p.source, p.job_id, p.data, p.at
+     FROM unnest($1::uuid[], $2::bigint[]) AS f (agent_id, seq)
+     JOIN timeline_head h ON h.agent_id = f.agent_id
+     LEFT JOIN LATERAL (
+       SELECT n.*, sum(octet_length(n.message) + COALESCE(pg_column_size(n.data), 0)) OVER (
+         ORDER BY n.seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+       FROM (
+         SELECT e.seq, e.kind, e.level, e.message, e.source, e.job_id, e.data, e.at
+         FROM timeline_entry e WHERE e.agent_id = f.agent_id AND e.seq > f.seq
+         ORDER BY e.seq LIMIT ${pageEntries}) AS n
+     ) AS p ON COALESCE(p.bytes_before, 0) < ${pageBytes}
+     ORDER BY f.agent_id, p.seq`,
+    [places.map(({ agentId }) => agentId), places.map(({ seq }) => seq)],
+    'read_timeline_onward',
+  );
+  const read = new Map<string, Onward>();
+  for (const { agent_id: agentId, head, seq, ...row } of rows) {
+    const onward = read.get(agentId) ?? { rows: [], head };
+    read.set(agentId, onward);
+    if (seq !== null) onward.rows.push({ ...row, seq });
+  }
+  return read;
+}
+
+/** Which of these timelines have gone on: one look at the heads of all. */
+export async function findMoved(database: Database, places: Place[]): Promise<string[]> {
+  const moved = await database.query<{ agent_id: string }>('system', findMovedSql, valuesOf(places), 'find_moved');
+  return moved.map(({ agent_id: agentId }) => agentId);
+}
+
+const findMovedSql = `
+  SELECT h.agent_id FROM unnest($1::uuid[], $2::bigint[]) AS f (agent_id, seq)
+  JOIN timeline_head h ON h.agent_id = f.agent_id
+  WHERE h.last_seq > f.seq`;
+
+function valuesOf(places: Place[]): unknown[] {
+  return [places.map(({ agentId }) => agentId), places.map(({ seq }) => seq)];
+}

@@ -1,0 +1,63 @@
+import type { EntryKind, EntryLevel } from './append-timeline';
+
+/** An entry as it was written down. */
+export interface TimelineRow {
+  seq: number;
+  kind: EntryKind;
+  level: EntryLevel;
+  message: string;
+  source: string | null;
+  job_id: string | null;
+  data: Record<string, unknown> | null;
+  at: Date;
+}
+
+type StreamEvent = { type: 'lifecycle' | 'status' | 'job' | 'log' } & Record<string, unknown>;
+
+/** An entry as the stream shows it (interface, section 6; contract, "Agents"). */
+function eventOf({ kind, level, message, source, job_id: jobId, data, at }: TimelineRow): StreamEvent {
+  const timestamp = at.toISOString();
+  switch (kind) {
+    case 'lifecycle':
+      return {
+        type: 'lifecycle',
+        eventType: data?.['eventType'] ?? null,
+        source,
+        reason: data?.['reason'] ?? message,
+        ...pick(data, ['previousStatus', 'currentStatus']),
+        timestamp,
+      };
+    case 'status':
+      return { type: 'status', ...pick(data, ['status', 'previousStatus', 'lastSeen', 'vmState']), timestamp };
+    case 'job':
+      return { type: 'job', jobId, ...pick(data, ['status', 'previousStatus', 'progress']), timestamp };
+    default:
+      // A log entry has unix seconds wherever it is shown (contract, "Conventions").
+      return { type: 'log', jobId, level, message, timestamp: Math.floor(at.getTime() / 1000) };
+  }
+}
+
+/** What goes over the wire for an entry. */
+export function frameOf(row: TimelineRow): string {
+  const event = eventOf(row);
+  return frame(row.seq, event.type, event);
+}
+
+export interface Resync {
+  lastEventId: string;
+  oldest: string | null;
+  latest: string;
+}
+
+/** Its id is where the stream goes on, so that the next resumption is no resync again. */
+export function resyncFrame(resync: Resync): string {
+  return frame(resync.latest, 'resync', { type: 'resync', ...resync });
+}
+
+function frame(id: number | string, event: string, data: object): string {
+  return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+function pick(data: Record<string, unknown> | null, names: string[]): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, data?.[name] ?? null]));
+}

@@ -1,0 +1,62 @@
+import { AppError, type UploadBody, type UploadTicket } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import { newId } from '@muster/platform';
+import type { ObjectStorage } from '@muster/storage';
+import { noSuchAgent } from '../agents/agent-row';
+
+const maxUploadBytes = 100 * 1024 * 1024;
+const lifetimeSeconds = 900;
+
+/** Lets a machine send one file straight to the storage: written down before it may come. */
+export async function requestUpload(
+  database: Database,
+  storage: ObjectStorage,
+  of: { organizationId: string; agentId: string },
+  { jobId, filename, contentType, size }: UploadBody,
+  now: Date,
+): Promise<UploadTicket> {
+  if (size > maxUploadBytes) {
+    throw new AppError('payload_too_large', { detail: 'A file may have at most 100 MiB.' });
+  }
+  const { organizationId, agentId } = of;
+  const id = newId();
+  const key = `artifacts/${organizationId}/${jobId ?? agentId}/${id}-${safeName(filename)}`;
+  await requireOwnJob(database, of, jobId ?? null);
+  const { url, headers } = await storage.presignPut(key, { contentType, size, expiresInSeconds: lifetimeSeconds });
+  await database.query(
+    { organizationId },
+    `INSERT INTO artifact (id, organization_id, agent_id, job_id, kind, filename, content_type, size, storage_key)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [id, organizationId, agentId, jobId ?? null, kindOf(contentType), filename, contentType, size, key],
+    'insert_artifact',
+  );
+  const expiresAt = new Date(now.getTime() + lifetimeSeconds * 1000).toISOString();
+  return { key, uploadUrl: url, method: 'PUT', headers, expiresAt };
+}
+
+async function requireOwnJob(
+  database: Database,
+  { organizationId, agentId }: { organizationId: string; agentId: string },
+  jobId: string | null,
+): Promise<void> {
+  const [agent] = await database.query<{ hasJob: boolean }>(
+    { organizationId },
+    `SELECT $3::uuid IS NULL
+         OR EXISTS (SELECT FROM job j WHERE j.id = $3 AND j.agent_id = a.id AND j.organization_id = $2) AS "hasJob"
+     FROM agent a WHERE a.id = $1 AND a.organization_id = $2 AND a.status <> 'terminated'`,
+    [agentId, organizationId, jobId],
+    'upload_owner',
+  );
+  if (!agent) throw noSuchAgent();
+  if (!agent.hasJob) throw new AppError('not_found', { detail: 'There is no such job of this agent.' });
+}
+
+/** A name that is one segment of a key and needs no escaping anywhere. */
+export function safeName(filename: string): string {
+  const plain = filename.normalize('NFKD').replaceAll(/[^A-Za-z0-9._-]+/g, '_');
+  return plain.replace(/^[._]+/, '').slice(-100) || 'file';
+}
+
+function kindOf(contentType: string): string {
+  return contentType.startsWith('image/') ? 'image' : 'file';
+}

@@ -1,0 +1,19 @@
+import { DateTimeField, EnumField, IntField, TextField, TextMapField, UuidField } from '../fields';
+import { IgnoreUnknownFields } from '../unknown-fields';
+
+@IgnoreUnknownFields()
+export class UploadBody {
+  @UuidField({ optional: true, nullable: true, description: 'The job that the file is of.' }) jobId?: string | null;
+  @TextField({ max: 255, example: 'eob.pdf' }) filename!: string;
+  @TextField({ max: 200, pattern: /^[\w.+-]+\/[\w.+-]+(; ?[\w=.+-]+)*$/, example: 'application/pdf' })
+  contentType!: string;
+  @IntField({ max: Number.MAX_SAFE_INTEGER, example: 52_120, description: 'In bytes; at most 100 MiB.' }) size!: number;
+}
+
+export class UploadTicket {
+  @TextField({ max: 1024, example: 'artifacts/…/eob.pdf' }) key!: string;
+  @TextField({ max: 4096, format: 'uri', example: 'https://bucket.example.com/…' }) uploadUrl!: string;
+  @EnumField(['PUT']) method!: 'PUT';
+  @TextMapField({ description: 'Must be sent as they are.' }) headers!: Record<string, string>;
+  @DateTimeField() expiresAt!: string;
+}

@@ -1,0 +1,132 @@
+import {
+  AnyJsonField,
+  BooleanField,
+  DateTimeField,
+  EnumField,
+  IntField,
+  JsonField,
+  ListField,
+  NumberField,
+  ObjectField,
+  TextField,
+  UuidField,
+} from '../fields';
+import { IgnoreUnknownFields } from '../unknown-fields';
+import {
+  type ClaimOutcome,
+  claimOutcomes,
+  type JobStatus,
+  jobStatuses,
+  type LogLevel,
+  logLevels,
+  type StepStatus,
+  stepStatuses,
+} from './job-status';
+import { JobClaims } from './jobs';
+
+const seq = {
+  optional: true,
+  max: Number.MAX_SAFE_INTEGER,
+  example: 7,
+  description: 'The later of two reports has the greater one.',
+};
+
+@IgnoreUnknownFields()
+export class JobWebhookBody {
+  @UuidField() jobId!: string;
+  @EnumField(['running', 'completed', 'failed', 'cancelled'], {
+    optional: true,
+    description: 'Absent or running is also the processing heartbeat.',
+  })
+  status?: Exclude<JobStatus, 'queued'>;
+  @AnyJsonField({
+    optional: true,
+    nullable: true,
+    maxBytes: 10_000,
+    example: { percent: 40, currentStep: 'Open the portal' },
+    description: 'A percentage, or {percent, currentStep}.',
+  })
+  progress?: unknown;
+  @AnyJsonField({ optional: true, nullable: true, example: { downloaded: 3 } }) result?: unknown;
+  @TextField({ optional: true, nullable: true, min: 0, max: 100_000, example: null }) error?: string | null;
+  @NumberField({ optional: true, nullable: true, example: 0.0123 }) totalCostUsd?: number | null;
+  @TextField({ optional: true, nullable: true, max: 1024, example: null }) screenshotKey?: string | null;
+  @IntField(seq) seq?: number;
+}
+
+export class JobWebhookAnswer {
+  @BooleanField() accepted!: boolean;
+  @TextField({ optional: true, example: 'job_over' }) reason?: string;
+  @EnumField(jobStatuses) status!: JobStatus;
+}
+
+@IgnoreUnknownFields()
+export class StepUsage {
+  @TextField({ max: 100, example: 'openai' }) provider!: string;
+  @TextField({ max: 200, example: 'gpt-4.1-mini' }) model!: string;
+  @IntField({ max: Number.MAX_SAFE_INTEGER, example: 812 }) inputTokens!: number;
+  @IntField({ max: Number.MAX_SAFE_INTEGER, example: 64 }) outputTokens!: number;
+  @NumberField({ example: 0.0031 }) costUsd!: number;
+}
+
+@IgnoreUnknownFields()
+export class StepStatusBody {
+  @UuidField() jobId!: string;
+  @IntField({ max: 1_000_000, example: 1 }) stepOrder!: number;
+  @TextField({ optional: true, nullable: true, max: 200, example: 'open' }) stepId?: string | null;
+  @TextField({ optional: true, nullable: true, max: 500, example: 'Open the portal' }) name?: string | null;
+  @EnumField(stepStatuses, { example: 'passed' }) status!: StepStatus;
+  @IntField(seq) seq?: number;
+  @DateTimeField({ optional: true, nullable: true }) startedAt?: string | null;
+  @DateTimeField({ optional: true, nullable: true }) finishedAt?: string | null;
+  @TextField({ optional: true, nullable: true, min: 0, max: 100_000, example: null }) error?: string | null;
+  @JsonField({
+    optional: true,
+    nullable: true,
+    example: { type: 'claim_result', npi: '1234567893', claim_id: 'C-1042' },
+  })
+  metadata?: Record<string, unknown> | null;
+  @ObjectField(() => StepUsage, { optional: true, nullable: true }) usage?: StepUsage | null;
+}
+
+export class CallbackAnswer {
+  @BooleanField() accepted!: boolean;
+  @TextField({ optional: true, example: 'job_over' }) reason?: string;
+}
+
+@IgnoreUnknownFields()
+export class JobLogEntry {
+  @UuidField() jobId!: string;
+  @EnumField(logLevels, { example: 'info' }) level!: LogLevel;
+  @TextField({ min: 0, max: 65_536, example: 'signed in' }) message!: string;
+  @NumberField({ max: 253_402_300_799, example: 1_767_225_600, description: 'Unix seconds.' }) timestamp!: number;
+  @IntField({ ...seq, min: 0, description: 'An entry with a seq is kept once for its job.' }) seq?: number;
+}
+
+@IgnoreUnknownFields()
+export class JobLogsBody {
+  @ListField(() => JobLogEntry, { minItems: 1, maxItems: 1000 }) logs!: JobLogEntry[];
+}
+
+export class JobLogsAnswer {
+  @IntField({ example: 100, description: 'How many were new.' }) accepted!: number;
+}
+
+@IgnoreUnknownFields()
+export class ClaimResult {
+  @TextField({ max: 200, example: 'C-1042' }) claimId!: string;
+  @TextField({ optional: true, nullable: true, max: 20, example: '1234567893' }) npi?: string | null;
+  @EnumField(claimOutcomes) outcome!: ClaimOutcome;
+  @TextField({ optional: true, nullable: true, min: 0, max: 10_000, example: null }) message?: string | null;
+  @JsonField({ optional: true, nullable: true }) metadata?: Record<string, unknown> | null;
+}
+
+@IgnoreUnknownFields()
+export class ClaimResultsBody {
+  @ListField(() => ClaimResult, { minItems: 1, maxItems: 100 }) claimResults!: ClaimResult[];
+}
+
+export class ClaimResultsAnswer {
+  @IntField({ example: 2, description: 'How many changed something.' }) accepted!: number;
+  @ObjectField(() => JobClaims) claims!: JobClaims;
+}

@@ -1,0 +1,33 @@
+/** Interface, section 3: queued, then running, then one of the three ends. */
+export const jobStatuses = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
+export type JobStatus = (typeof jobStatuses)[number];
+
+export const openJobStatuses = ['queued', 'running'] as const satisfies readonly JobStatus[];
+export const terminalJobStatuses = ['completed', 'failed', 'cancelled'] as const satisfies readonly JobStatus[];
+export type TerminalJobStatus = (typeof terminalJobStatuses)[number];
+
+export function isTerminal(status: JobStatus): status is TerminalJobStatus {
+  return (terminalJobStatuses as readonly JobStatus[]).includes(status);
+}
+
+/** Why a queued job has not started. */
+export const waitingReasons = [
+  'agent_busy',
+  'agent_waking',
+  'agent_offline',
+  'concurrency_limit',
+  'retry_delay',
+  'billing_gate',
+  'secret_missing',
+  'draining',
+] as const;
+export type WaitingReason = (typeof waitingReasons)[number];
+
+export const stepStatuses = ['pending', 'running', 'passed', 'failed', 'skipped'] as const;
+export type StepStatus = (typeof stepStatuses)[number];
+
+export const claimOutcomes = ['eob_uploaded', 'no_eob_found', 'failed'] as const;
+export type ClaimOutcome = (typeof claimOutcomes)[number];
+
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof logLevels)[number];

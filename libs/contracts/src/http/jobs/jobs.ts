@@ -1,0 +1,221 @@
+import {
+  AnyJsonField,
+  BooleanField,
+  DateTimeField,
+  EnumField,
+  IntField,
+  ListField,
+  NumberField,
+  ObjectField,
+  QueryIntField,
+  TextField,
+  TextListField,
+  TextMapField,
+  UuidField,
+} from '../fields';
+import { PageQuery } from '../pages';
+import {
+  type JobStatus,
+  jobStatuses,
+  type LogLevel,
+  logLevels,
+  type StepStatus,
+  stepStatuses,
+  type WaitingReason,
+  waitingReasons,
+} from './job-status';
+
+const maxRuntime = { min: 1000, max: 79_200_000, description: 'The run fails past this; 12 hours when absent.' };
+
+/** What every way of making a job takes beside the workflow. */
+export class RunOptions {
+  @TextMapField({
+    optional: true,
+    example: { CLAIM_ID: 'C-1042' },
+    description: 'A text for each variable that the workflow names.',
+  })
+  variables?: Record<string, string>;
+
+  @IntField({ optional: true, max: 20, example: 1 }) maxRetries?: number;
+  @IntField({ optional: true, max: 86_400_000, example: 60_000 }) retryDelayMs?: number;
+  @EnumField(['fixed', 'exponential'], { optional: true }) retryBackoff?: 'fixed' | 'exponential';
+  @IntField({ ...maxRuntime, optional: true, example: 3_600_000 }) maxRuntimeMs?: number;
+  @IntField({ optional: true, max: 10, example: 5, description: '10 goes first.' }) priority?: number;
+
+  @TextListField({
+    optional: true,
+    max: 128,
+    example: ['PORTAL_PASSWORD'],
+    description: 'Vault secrets that the script finds in its environment.',
+  })
+  vaultKeys?: string[];
+}
+
+export class LaunchJobBody extends RunOptions {
+  @UuidField() workflowId!: string;
+  @UuidField() agentId!: string;
+}
+
+export class RunOnAgentBody extends RunOptions {
+  @UuidField({ optional: true }) workflowId?: string;
+  @UuidField({ optional: true, description: 'Another name for workflowId.' }) scriptId?: string;
+}
+
+export class LaunchedJob {
+  @UuidField() jobId!: string;
+  @EnumField(jobStatuses) status!: JobStatus;
+}
+
+export class JobProgress {
+  @NumberField({ max: 100, example: 40 }) percent!: number;
+  @IntField({ example: 5 }) stepsTotal!: number;
+  @IntField({ example: 2 }) stepsPassed!: number;
+  @IntField({ example: 0 }) stepsFailed!: number;
+  @TextField({ nullable: true, example: 'Open the portal' }) currentStep!: string | null;
+}
+
+export class JobWaiting {
+  @EnumField(waitingReasons) reason!: WaitingReason;
+  @DateTimeField() since!: string;
+}
+
+export class JobClaims {
+  @IntField({ example: 3 }) attempted!: number;
+  @IntField({ example: 2 }) eobUploaded!: number;
+  @IntField({ example: 1 }) noEobFound!: number;
+  @IntField({ example: 0 }) failed!: number;
+}
+
+export class Job {
+  @UuidField() id!: string;
+  @EnumField(jobStatuses) status!: JobStatus;
+  @BooleanField({
+    example: false,
+    description: 'It is to end, and its agent has not yet said that nothing of it runs.',
+  })
+  cancelling!: boolean;
+  @UuidField() workflowId!: string;
+  @IntField({ min: 1, example: 3 }) workflowRevision!: number;
+  @UuidField() agentId!: string;
+  @UuidField({ nullable: true }) scheduleId!: string | null;
+  @UuidField({ nullable: true }) batchId!: string | null;
+  @UuidField({ nullable: true }) retryOf!: string | null;
+  @IntField({ min: 1, example: 1 }) attempt!: number;
+  @IntField({ max: 10, example: 5 }) priority!: number;
+  @TextMapField({ example: { CLAIM_ID: 'C-1042' } }) variables!: Record<string, string>;
+  @IntField({ example: 1 }) maxRetries!: number;
+  @IntField({ example: 60_000 }) retryDelayMs!: number;
+  @IntField({ example: 43_200_000 }) maxRuntimeMs!: number;
+  @DateTimeField() queuedAt!: string;
+  @DateTimeField({ nullable: true }) startedAt!: string | null;
+  @DateTimeField({ nullable: true }) finishedAt!: string | null;
+  @IntField({ nullable: true, example: 61_250 }) durationMs!: number | null;
+  @ObjectField(() => JobProgress) progress!: JobProgress;
+  @ObjectField(() => JobWaiting, { nullable: true }) waiting!: JobWaiting | null;
+  @ObjectField(() => JobClaims) claims!: JobClaims;
+  @NumberField({ nullable: true, example: 0.0123 }) totalCostUsd!: number | null;
+  @TextField({ nullable: true, max: 100_000, example: null }) error!: string | null;
+  @AnyJsonField({ nullable: true, description: 'What the script gave as its result.' }) result!: unknown;
+  @TextField({ nullable: true, max: 4096, example: null, description: 'Valid for an hour.' }) screenshotUrl!:
+    string | null;
+}
+
+export class JobList {
+  @ListField(() => Job) jobs!: Job[];
+  @TextField({ nullable: true }) nextCursor!: string | null;
+}
+
+/** Which jobs; every one that is given must fit. */
+export class JobFilter extends PageQuery {
+  @EnumField(jobStatuses, { optional: true }) status?: JobStatus;
+  @UuidField({ optional: true }) agentId?: string;
+  @UuidField({ optional: true }) workflowId?: string;
+  @UuidField({ optional: true }) scheduleId?: string;
+  @UuidField({ optional: true }) batchId?: string;
+  @DateTimeField({ optional: true, description: 'Queued then or later.' }) from?: string;
+  @DateTimeField({ optional: true, description: 'Queued before.' }) to?: string;
+}
+
+export class JobStatusAnswer {
+  @UuidField() jobId!: string;
+  @EnumField(jobStatuses) status!: JobStatus;
+  @AnyJsonField({ nullable: true }) result!: unknown;
+  @TextField({ nullable: true, max: 100_000, example: null }) error!: string | null;
+  @NumberField({ nullable: true, example: 0.0123 }) totalCostUsd!: number | null;
+  @TextField({ nullable: true, max: 4096, example: null }) screenshotUrl!: string | null;
+  @DateTimeField({ nullable: true }) finishedAt!: string | null;
+}
+
+export class JobStatusQuery {
+  @UuidField() jobId!: string;
+}
+
+export class CancelJobBody {
+  @TextField({ optional: true, max: 1000, example: 'launched by mistake' }) reason?: string;
+}
+
+export class CancelJobsFilter {
+  @UuidField({ optional: true }) agentId?: string;
+  @UuidField({ optional: true }) workflowId?: string;
+  @UuidField({ optional: true }) scheduleId?: string;
+  @UuidField({ optional: true }) batchId?: string;
+  @EnumField(['queued', 'running'], { optional: true }) status?: 'queued' | 'running';
+}
+
+export class CancelJobsBody {
+  @TextListField({ optional: true, maxItems: 1000, max: 36, example: ['0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e'] })
+  ids?: string[];
+  @ObjectField(() => CancelJobsFilter, { optional: true }) filter?: CancelJobsFilter;
+  @TextField({ optional: true, max: 1000, example: 'launched by mistake' }) reason?: string;
+}
+
+export class CancelledJobs {
+  @IntField({ example: 3, description: 'Ended at once: nothing of them had started.' }) cancelled!: number;
+  @IntField({ example: 1, description: 'Told to stop; over when their agent says so.' }) cancelling!: number;
+  @IntField({ example: 0, description: 'Over already, or unknown.' }) skipped!: number;
+}
+
+export class JobStep {
+  @IntField({ example: 1 }) stepOrder!: number;
+  @TextField({ nullable: true, example: 'open' }) stepId!: string | null;
+  @TextField({ nullable: true, max: 500, example: 'Open the portal' }) name!: string | null;
+  @EnumField(stepStatuses) status!: StepStatus;
+  @DateTimeField({ nullable: true }) startedAt!: string | null;
+  @DateTimeField({ nullable: true }) finishedAt!: string | null;
+  @TextField({ nullable: true, max: 100_000, example: null }) error!: string | null;
+  @AnyJsonField({ nullable: true }) metadata!: unknown;
+  @NumberField({ example: 0.0031 }) costUsd!: number;
+}
+
+export class JobStepList {
+  @ListField(() => JobStep) steps!: JobStep[];
+  @TextField({ nullable: true }) nextCursor!: string | null;
+}
+
+export class RunListItem {
+  @UuidField() id!: string;
+  @EnumField(jobStatuses) status!: JobStatus;
+  @DateTimeField({ nullable: true }) startedAt!: string | null;
+  @NumberField({ nullable: true, example: 61.25, description: 'Seconds.' }) duration!: number | null;
+  @NumberField({ example: 0.0123, description: 'What its AI calls cost, USD.' }) totalCost!: number;
+  @IntField({ example: 5 }) totalSteps!: number;
+  @IntField({ example: 5 }) passedSteps!: number;
+  @IntField({ example: 0 }) failedSteps!: number;
+  @TextField({ nullable: true, max: 100_000, example: null }) error!: string | null;
+}
+
+export class RunList {
+  @ListField(() => RunListItem, { maxItems: 20 }) runs!: RunListItem[];
+}
+
+export class StepQuery {
+  @QueryIntField({ optional: true, min: 1, max: 200 }) limit?: number;
+  @TextField({ optional: true, max: 500 }) cursor?: string;
+}
+
+export class JobLogsQuery extends PageQuery {
+  @EnumField(logLevels, { optional: true }) level?: LogLevel;
+  @TextField({ optional: true, description: 'A part of the message, in any case.' }) q?: string;
+  @DateTimeField({ optional: true }) from?: string;
+  @DateTimeField({ optional: true }) to?: string;
+}

@@ -1,0 +1,143 @@
+import { appendTimeline } from '@muster/agents';
+import { AppError, isTerminal, type JobStatus, type JobWebhookBody } from '@muster/contracts';
+import { type Database, violatedConstraint } from '@muster/database';
+import { finishJob } from './finish-job';
+import { jobEntry } from './insert-job';
+import { noSuchJob } from './job-row';
+
+export interface ReportAnswer {
+  accepted: boolean;
+  reason?: string;
+  status: JobStatus;
+}
+
+/** Whose reports are believed: an agent's own, or, with a key that is bound to none, any agent's of the organization. */
+export interface Reporter {
+  organizationId: string;
+  agentId: string | null;
+}
+
+/** A worker's word on a job: a sign of life, its beginning, or its end. Late and repeated ones change nothing. */
+export async function applyJobReport(
+  database: Database,
+  reporter: Reporter,
+  report: JobWebhookBody,
+): Promise<ReportAnswer> {
+  const { status } = report;
+  if (status !== undefined && isTerminal(status)) return applyEnd(database, reporter, { ...report, status });
+  return applySignOfLife(database, reporter, report);
+}
+
+async function applyEnd(
+  database: Database,
+  { organizationId, agentId }: Reporter,
+  report: JobWebhookBody & { status: 'completed' | 'failed' | 'cancelled' },
+): Promise<ReportAnswer> {
+  const { jobId, status, error, result, totalCostUsd, screenshotKey } = report;
+  requireOwnKey(organizationId, screenshotKey);
+  const { percent } = progressOf(report);
+  const outcome = await database.transaction({ organizationId }, (tx) =>
+    finishJob(tx, {
+      organizationId,
+      agentId,
+      jobId,
+      to: status,
+      source: 'worker',
+      error: error ?? (status === 'failed' ? 'the worker gave no reason' : null),
+      result,
+      totalCostUsd,
+      screenshotKey,
+      percent,
+    }),
+  );
+  if (!outcome) throw noSuchJob();
+  if (outcome.applied) return { accepted: true, status };
+  return { accepted: false, reason: 'job_over', status: outcome.previous };
+}
+
+interface Sign {
+  status: JobStatus;
+  accepted: boolean;
+  began: boolean;
+  dispatched: boolean;
+  agentId: string;
+}
+
+async function applySignOfLife(
+  database: Database,
+  { organizationId, agentId }: Reporter,
+  report: JobWebhookBody,
+): Promise<ReportAnswer> {
+  const { jobId, seq = -1 } = report;
+  const { percent, currentStep } = progressOf(report);
+  const values = [jobId, organizationId, agentId, seq, percent, currentStep];
+  // Most are heartbeats of a job that runs: one statement, one round trip.
+  const [beat] = await database.query<Sign>({ organizationId }, signOfLife, [...values, ['running']], 'sign_of_life');
+  if (!beat) throw noSuchJob();
+  if (beat.status !== 'queued') return answerOf(beat);
+  const begin = database.transaction({ organizationId }, async (tx): Promise<ReportAnswer> => {
+    const [sign] = await tx.query<Sign>(signOfLife, [...values, ['queued', 'running']], 'sign_of_life');
+    if (!sign) throw noSuchJob();
+    if (!sign.began) return answerOf(sign);
+    await tx.execute(
+      `UPDATE agent_command SET taken_at = COALESCE(taken_at, now()), next_push_at = NULL
+       WHERE job_id = $1 AND kind = 'run' AND status = 'pending'`,
+      [jobId],
+      'run_taken',
+    );
+    const news = { jobId, status: 'running', previousStatus: 'queued', message: 'running', source: 'worker' } as const;
+    await appendTimeline(tx, { organizationId, agentId: sign.agentId }, [jobEntry(news)]);
+    tx.tell('job', jobId);
+    return answerOf(sign);
+  });
+  return begin.catch((error: unknown) => {
+    if (violatedConstraint(error) !== 'job_running_key') throw error;
+    return { accepted: false, reason: 'agent_busy', status: 'queued' };
+  });
+}
+
+/** Applies it, or says why not; a job that was never given to its agent cannot run. */
+const signOfLife = `
+  WITH was AS (
+    SELECT id, status, agent_id, command_id IS NOT NULL AS dispatched FROM job
+    WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) FOR UPDATE),
+  moved AS (
+    UPDATE job SET status = 'running', started_at = COALESCE(job.started_at, now()), last_heartbeat_at = now(),
+      waiting_reason = NULL, waiting_since = NULL,
+      percent = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($5, job.percent) ELSE job.percent END,
+      current_step = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($6, job.current_step) ELSE job.current_step END,
+      last_progress_at = CASE WHEN $5 IS DISTINCT FROM job.percent AND $5 IS NOT NULL THEN now()
+        ELSE job.last_progress_at END,
+      webhook_seq = GREATEST(job.webhook_seq, $4)
+    FROM was WHERE job.id = was.id AND was.dispatched AND was.status = ANY($7)
+    RETURNING job.id)
+  SELECT was.status, was.dispatched, was.agent_id AS "agentId", moved.id IS NOT NULL AS accepted,
+         moved.id IS NOT NULL AND was.status = 'queued' AS began
+  FROM was LEFT JOIN moved ON moved.id = was.id`;
+
+function answerOf({ status, accepted, dispatched }: Sign): ReportAnswer {
+  if (accepted) return { accepted, status: 'running' };
+  return { accepted, reason: status === 'queued' && !dispatched ? 'not_dispatched' : 'job_over', status };
+}
+
+function progressOf({ progress }: JobWebhookBody): { percent: number | null; currentStep: string | null } {
+  if (progress === undefined || progress === null) return { percent: null, currentStep: null };
+  const given = typeof progress === 'number' ? { percent: progress } : (progress as Record<string, unknown>);
+  const { percent = null, currentStep = null } = given as { percent?: unknown; currentStep?: unknown };
+  if (percent !== null && (typeof percent !== 'number' || percent < 0 || percent > 100)) {
+    throw new AppError('invalid_payload', {
+      detail: 'progress is a percentage from 0 to 100, or {percent, currentStep}.',
+      errors: [{ field: 'progress', message: 'progress must be a number from 0 to 100, or {percent, currentStep}' }],
+    });
+  }
+  return { percent, currentStep: typeof currentStep === 'string' ? currentStep.slice(0, 500) : null };
+}
+
+/** A worker shows its own organization's pictures, and no one else's. */
+function requireOwnKey(organizationId: string, key: string | null | undefined): void {
+  if (!key || key.startsWith(`artifacts/${organizationId}/`)) return;
+  throw new AppError('invalid_payload', {
+    detail: 'screenshotKey must be the key of one of your uploads.',
+    errors: [{ field: 'screenshotKey', message: 'screenshotKey must be the key of an upload' }],
+  });
+}

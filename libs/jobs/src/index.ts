@@ -1,0 +1,18 @@
+export { appendJobLogs } from './append-job-logs';
+export { applyClaimResults, type ClaimCounts } from './apply-claim-results';
+export { applyJobReport, type ReportAnswer, type Reporter } from './apply-job-report';
+export { applyStepStatus } from './apply-step-status';
+export { cancelJob, type CancelOutcome } from './cancel-job';
+export { type CancelCounts, cancelJobs } from './cancel-jobs';
+export { confirmStop } from './confirm-stop';
+export { deleteJob } from './delete-job';
+export { Dispatch, type StartOutcome } from './dispatch';
+export { DispatchConfig } from './dispatch-config';
+export { escalateCancels } from './escalate-cancels';
+export { findJob, type JobRow } from './job-row';
+export { JobsModule } from './jobs-module';
+export { launchJob, type LaunchInput } from './launch-job';
+export { listAgentRuns, listJobs, type RunRow } from './list-jobs';
+export { listSteps, type StepRow } from './list-steps';
+export { replayJob } from './replay-job';
+export { sweepDispatch } from './sweep-dispatch';

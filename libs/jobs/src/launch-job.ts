@@ -1,0 +1,77 @@
+import { audit, type Principal } from '@muster/access';
+import { AppError, type LaunchJobBody, type LifecycleSource } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { gateColumns, type GateFacts, monthOf, requireOpenGate } from '@muster/pricing';
+import { insertJob } from './insert-job';
+
+export interface LaunchInput extends LaunchJobBody {
+  source?: LifecycleSource;
+  scheduleId?: string;
+  lineage?: Record<string, string>;
+}
+
+type Facts = GateFacts & {
+  workflowRevision: number | null;
+  workflowVariables: string[];
+  agentStatus: string | null;
+};
+
+/** Queues a run of the workflow as it is now. It starts when its agent can take it. */
+export async function launchJob(
+  tx: Transaction,
+  caller: Principal,
+  input: LaunchInput,
+  now: Date,
+): Promise<{ jobId: string; status: 'queued' }> {
+  const { organizationId } = caller;
+  const { workflowId, agentId, variables = {}, source = sourceOf(caller), ...options } = input;
+  const [facts] = await tx.query<Facts>(
+    `SELECT ${gateColumns}, w.revision AS "workflowRevision", r.variables AS "workflowVariables",
+            a.status AS "agentStatus"
+     FROM organization o
+     JOIN organization_settings s ON s.organization_id = o.id
+     LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $4
+     LEFT JOIN workflow w ON w.id = $2 AND w.organization_id = o.id AND w.archived_at IS NULL
+     LEFT JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision
+     LEFT JOIN agent a ON a.id = $3 AND a.organization_id = o.id AND a.status <> 'terminated'
+     WHERE o.id = $1`,
+    [organizationId, workflowId, agentId, monthOf(now)],
+    'launch_facts',
+  );
+  if (!facts?.workflowRevision) throw new AppError('not_found', { detail: 'There is no such workflow.' });
+  if (!facts.agentStatus) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
+  requireVariables(facts.workflowVariables, variables);
+  requireOpenGate(facts);
+  const jobId = await insertJob(tx, {
+    ...options,
+    organizationId,
+    workflowId,
+    workflowRevision: facts.workflowRevision,
+    agentId,
+    variables,
+    source,
+  });
+  await audit(tx, caller, {
+    action: 'job.launch',
+    target: { type: 'job', id: jobId },
+    changes: { workflowId, agentId },
+  });
+  return { jobId, status: 'queued' };
+}
+
+function sourceOf(caller: Principal): LifecycleSource {
+  return caller.kind === 'user' ? 'console' : 'api';
+}
+
+/** Contract: a variable that the workflow does not name, or one missing, gets 400. */
+export function requireVariables(names: readonly string[], given: Record<string, string>): void {
+  const errors = [
+    ...Object.keys(given)
+      .filter((name) => !names.includes(name))
+      .map((name) => ({ field: `variables.${name}`, message: `the workflow has no variable ${name}` })),
+    ...names
+      .filter((name) => !Object.hasOwn(given, name))
+      .map((name) => ({ field: `variables.${name}`, message: `the workflow needs the variable ${name}` })),
+  ];
+  if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
+}

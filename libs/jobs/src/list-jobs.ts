@@ -1,0 +1,61 @@
+import { findAgent } from '@muster/agents';
+import type { JobFilter } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import type { Page } from '@muster/platform';
+import { jobColumns, type JobRow, jobSource } from './job-row';
+
+/** Newest first: ids are made in the order of time. */
+export function listJobs(
+  database: Database,
+  organizationId: string,
+  { page, filter }: { page: Page; filter: Omit<JobFilter, 'limit' | 'cursor'> },
+): Promise<JobRow[]> {
+  const conditions = ['j.organization_id = $1'];
+  const values: unknown[] = [organizationId];
+  const where = (sql: string, value: unknown) => {
+    if (value === undefined || value === null) return;
+    values.push(value);
+    conditions.push(sql.replace('?', `$${values.length}`));
+  };
+  where('j.status = ?', filter.status);
+  where('j.agent_id = ?', filter.agentId);
+  where('j.workflow_id = ?', filter.workflowId);
+  where('j.schedule_id = ?', filter.scheduleId);
+  where('j.batch_id = ?', filter.batchId);
+  where('j.queued_at >= ?', filter.from);
+  where('j.queued_at < ?', filter.to);
+  where('j.id < ?', page.after?.[0]);
+  values.push(page.limit + 1);
+  return database.query<JobRow>(
+    { organizationId },
+    `SELECT ${jobColumns} FROM ${jobSource} WHERE ${conditions.join(' AND ')} ORDER BY j.id DESC LIMIT $${values.length}`,
+    values,
+  );
+}
+
+export interface RunRow {
+  id: string;
+  status: string;
+  startedAt: Date | null;
+  durationSeconds: number | null;
+  aiCostUsd: number;
+  stepsTotal: number;
+  stepsPassed: number;
+  stepsFailed: number;
+  error: string | null;
+}
+
+/** Interface 4.1: the agent's 20 most recent runs, with what their AI calls cost. */
+export async function listAgentRuns(database: Database, organizationId: string, agentId: string): Promise<RunRow[]> {
+  const rows = await database.query<RunRow>(
+    { organizationId },
+    `SELECT j.id, j.status, j.started_at AS "startedAt",
+            EXTRACT(epoch FROM j.finished_at - j.started_at)::float8 AS "durationSeconds",
+            (SELECT COALESCE(sum(u.cost_usd), 0) FROM ai_usage u WHERE u.job_id = j.id) AS "aiCostUsd",
+            s.total AS "stepsTotal", s.passed AS "stepsPassed", s.failed AS "stepsFailed", j.error
+     FROM ${jobSource} WHERE j.agent_id = $1 AND j.organization_id = $2 ORDER BY j.id DESC LIMIT 20`,
+    [agentId, organizationId],
+  );
+  if (rows.length === 0) await findAgent(database, organizationId, agentId);
+  return rows;
+}

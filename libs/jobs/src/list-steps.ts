@@ -1,0 +1,36 @@
+import type { StepStatus } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import type { Page } from '@muster/platform';
+import { noSuchJob } from './job-row';
+
+export interface StepRow {
+  stepOrder: number;
+  stepId: string | null;
+  name: string | null;
+  status: StepStatus;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  error: string | null;
+  metadata: Record<string, unknown> | null;
+  costUsd: number;
+}
+
+export async function listSteps(
+  database: Database,
+  organizationId: string,
+  { jobId, page }: { jobId: string; page: Page },
+): Promise<StepRow[]> {
+  const rows = await database.query<StepRow & { known: boolean }>(
+    { organizationId },
+    `SELECT j.id IS NOT NULL AS known, s.step_order AS "stepOrder", s.step_id AS "stepId", s.name, s.status,
+            s.started_at AS "startedAt", s.finished_at AS "finishedAt", s.error, s.metadata,
+            (SELECT COALESCE(sum(u.cost_usd), 0) FROM ai_usage u
+             WHERE u.job_id = s.job_id AND u.step_order = s.step_order) AS "costUsd"
+     FROM job j LEFT JOIN job_step s ON s.job_id = j.id AND s.step_order > COALESCE($3, -1)
+     WHERE j.id = $1 AND j.organization_id = $2
+     ORDER BY s.step_order LIMIT $4`,
+    [jobId, organizationId, page.after?.[0] ?? null, page.limit + 1],
+  );
+  if (rows.length === 0) throw noSuchJob();
+  return rows.filter(({ stepOrder }) => stepOrder !== null);
+}

@@ -1,0 +1,67 @@
+import { AppError } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+
+/** What the gate looks at: an organization's limits, and what it has used of them this month. */
+export interface GateFacts {
+  suspended: boolean;
+  monthlyRunLimit: number | null;
+  monthlySpendLimitUsd: number | null;
+  /** Runs that are over, and those that are asked for or under way: a run must not pass because another has not ended. */
+  runs: number;
+  openRuns: number;
+  spendUsd: number;
+}
+
+export interface GateDecision {
+  canLaunchRuns: boolean;
+  reason: string | null;
+}
+
+/** May the organization launch another run? */
+export function canLaunchRuns(facts: GateFacts): GateDecision {
+  const { suspended, monthlyRunLimit, monthlySpendLimitUsd, runs, openRuns, spendUsd } = facts;
+  if (suspended) return closed('the organization is suspended');
+  if (monthlyRunLimit !== null && runs + openRuns >= monthlyRunLimit) {
+    return closed(`the month's limit of ${monthlyRunLimit} runs is used up`);
+  }
+  if (monthlySpendLimitUsd !== null && spendUsd >= monthlySpendLimitUsd) {
+    return closed(`the month's limit of ${monthlySpendLimitUsd} USD is used up`);
+  }
+  return { canLaunchRuns: true, reason: null };
+}
+
+function closed(reason: string): GateDecision {
+  return { canLaunchRuns: false, reason };
+}
+
+/** For the launch: throws billing_gate_closed with the reason. */
+export function requireOpenGate(facts: GateFacts): void {
+  const { canLaunchRuns: open, reason } = canLaunchRuns(facts);
+  if (!open) throw new AppError('billing_gate_closed', { detail: `No run can be launched: ${reason}.` });
+}
+
+/** One round trip; open runs are counted only where a limit makes them matter. */
+export async function readGateFacts(tx: Transaction, organizationId: string, now: Date): Promise<GateFacts> {
+  const [facts] = await tx.query<GateFacts>(
+    `SELECT ${gateColumns} FROM organization o
+     JOIN organization_settings s ON s.organization_id = o.id
+     LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
+     WHERE o.id = $1`,
+    [organizationId, monthOf(now)],
+    'read_gate_facts',
+  );
+  if (!facts) throw new AppError('not_found', { detail: 'The organization is gone.' });
+  return facts;
+}
+
+/** The gate's columns, for statements that join organization o, organization_settings s and usage_counter c. */
+export const gateColumns = `o.suspended, s.monthly_run_limit AS "monthlyRunLimit",
+  s.monthly_spend_limit_usd AS "monthlySpendLimitUsd", COALESCE(c.runs, 0) AS runs,
+  COALESCE(c.spend_usd, 0) AS "spendUsd",
+  CASE WHEN s.monthly_run_limit IS NULL THEN 0 ELSE
+    (SELECT count(*) FROM job j WHERE j.organization_id = o.id AND j.status IN ('queued', 'running')) END AS "openRuns"`;
+
+/** The month that something at this time is billed in: the first day, in UTC. */
+export function monthOf(at: Date): string {
+  return `${at.toISOString().slice(0, 7)}-01`;
+}

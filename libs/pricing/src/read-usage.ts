@@ -1,0 +1,63 @@
+import { AppError } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import { canLaunchRuns, gateColumns, type GateDecision, type GateFacts, monthOf } from './billing-gate';
+
+export interface UsageOfMonth extends GateDecision {
+  month: string;
+  runs: number;
+  completed: number;
+  failed: number;
+  cancelled: number;
+  runMinutes: number;
+  spendUsd: number;
+  limits: { monthlyRunLimit: number | null; monthlySpendLimitUsd: number | null; maxConcurrentRuns: number | null };
+}
+
+type Row = GateFacts & {
+  completed: number;
+  failed: number;
+  cancelled: number;
+  runSeconds: number;
+  maxConcurrentRuns: number | null;
+};
+
+/** A month's counters; whether another run may be launched is always about this month. */
+export async function readUsage(
+  database: Database,
+  organizationId: string,
+  { month, now }: { month?: string; now: Date },
+): Promise<UsageOfMonth> {
+  const current = monthOf(now);
+  const asked = month === undefined ? current : `${month}-01`;
+  const read = (of: string) =>
+    database.query<Row>(
+      { organizationId },
+      `SELECT ${gateColumns}, s.max_concurrent_runs AS "maxConcurrentRuns", COALESCE(c.completed, 0) AS completed,
+              COALESCE(c.failed, 0) AS failed, COALESCE(c.cancelled, 0) AS cancelled,
+              COALESCE(c.run_seconds, 0) AS "runSeconds"
+       FROM organization o
+       JOIN organization_settings s ON s.organization_id = o.id
+       LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
+       WHERE o.id = $1`,
+      [organizationId, of],
+      'read_usage',
+    );
+  const [[row], [gate]] = await Promise.all([read(asked), read(current)]);
+  if (!row || !gate) throw new AppError('not_found', { detail: 'The organization is gone.' });
+  const { runs, completed, failed, cancelled, runSeconds, spendUsd, ...limits } = row;
+  return {
+    month: asked.slice(0, 7),
+    runs,
+    completed,
+    failed,
+    cancelled,
+    runMinutes: runSeconds / 60,
+    spendUsd,
+    limits: {
+      monthlyRunLimit: limits.monthlyRunLimit,
+      monthlySpendLimitUsd: limits.monthlySpendLimitUsd,
+      maxConcurrentRuns: limits.maxConcurrentRuns,
+    },
+    ...canLaunchRuns(gate),
+  };
+}

@@ -1,0 +1,32 @@
+import { appendTimeline, type TimelineEntry } from '@muster/agents';
+import type { Database } from '@muster/database';
+import type { Harness } from './app-harness';
+import { EventStream } from './event-stream';
+import { makeApiKey } from './factories';
+
+interface AgentOf {
+  organizationId: string;
+  agentId: string;
+}
+
+/** Opens an agent's events as a program does. */
+export async function followAgent(
+  { db, url }: Harness,
+  { organizationId, agentId }: AgentOf,
+  lastEventId?: number | string,
+): Promise<EventStream> {
+  const { secret } = await makeApiKey(db, { organizationId });
+  return EventStream.open(`${url}/api/agents/${agentId}/events`, {
+    'x-api-key': secret,
+    ...(lastEventId === undefined ? {} : { 'last-event-id': String(lastEventId) }),
+  });
+}
+
+/** Writes entries to an agent's timeline, in one transaction. */
+export function appendEntries(db: Database, of: AgentOf, ...entries: TimelineEntry[]): Promise<void> {
+  return db.transaction({ organizationId: of.organizationId }, (tx) => appendTimeline(tx, of, entries));
+}
+
+export function logLine(message: string, jobId?: string): TimelineEntry {
+  return { kind: 'execution', message, ...(jobId ? { jobId } : {}) };
+}

@@ -1,0 +1,71 @@
+import { get, type IncomingMessage } from 'node:http';
+import { waitFor } from './wait-for';
+
+export interface ReceivedEvent {
+  id: string;
+  event: string;
+  data: any;
+}
+
+/** A reader of server-sent events that remembers all of them. */
+export class EventStream {
+  readonly events: ReceivedEvent[] = [];
+  readonly comments: string[] = [];
+  retry?: number;
+  /** What it would send as its Last-Event-ID. */
+  lastEventId?: string;
+  ended = false;
+  private rest = '';
+
+  private constructor(readonly response: IncomingMessage) {
+    response.setEncoding('utf8');
+    response.on('data', (text: string) => this.take(text));
+    response.on('close', () => (this.ended = true));
+    response.on('error', () => undefined);
+  }
+
+  /** Answers once the answer has begun, whatever it is. */
+  static open(url: string, headers: Record<string, string> = {}): Promise<EventStream> {
+    return new Promise((resolve, reject) => {
+      // A connection of its own, as a reader has.
+      get(url, { headers, agent: false }, (response) => resolve(new EventStream(response))).on('error', reject);
+    });
+  }
+
+  get ids(): number[] {
+    return this.events.map(({ id }) => Number(id));
+  }
+
+  /** Waits for so many events in all. */
+  async until(count: number): Promise<ReceivedEvent[]> {
+    return waitFor(`${count} events`, () => this.events.length >= count && this.events);
+  }
+
+  close(): void {
+    this.response.destroy();
+  }
+
+  private take(text: string): void {
+    const blocks = (this.rest + text).split('\n\n');
+    this.rest = blocks.pop()!;
+    for (const block of blocks) this.takeBlock(block);
+  }
+
+  private takeBlock(block: string): void {
+    const fields = new Map<string, string>();
+    for (const line of block.split('\n')) {
+      const at = line.indexOf(':');
+      const [name, value] = [line.slice(0, at), line.slice(at + 1).trimStart()];
+      if (name === '') this.comments.push(value);
+      else fields.set(name, value);
+    }
+    if (fields.has('retry')) this.retry = Number(fields.get('retry'));
+    if (fields.has('id')) this.lastEventId = fields.get('id')!;
+    if (!fields.has('data')) return;
+    this.events.push({
+      id: this.lastEventId ?? '',
+      event: fields.get('event') ?? 'message',
+      data: JSON.parse(fields.get('data')!),
+    });
+  }
+}

@@ -1,0 +1,28 @@
+import { type Machine, type MachineDescription, MachineError, type MachineProvider } from './machine';
+
+/** Somebody else's machine: it reports to us, and we have no hand on its switch. */
+export class ExternalMachines implements MachineProvider {
+  describe(_machine: Machine): Promise<MachineDescription> {
+    return Promise.resolve({ state: 'unknown', ip: null });
+  }
+
+  start(): Promise<void> {
+    return refuse('started');
+  }
+
+  stop(): Promise<void> {
+    return refuse('stopped');
+  }
+
+  reboot(): Promise<void> {
+    return refuse('rebooted');
+  }
+
+  terminate(): Promise<void> {
+    return refuse('terminated');
+  }
+}
+
+function refuse(what: string): Promise<never> {
+  return Promise.reject(new MachineError('not_supported', `An external machine cannot be ${what} from here.`));
+}

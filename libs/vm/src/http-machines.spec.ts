@@ -1,0 +1,162 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Outbound } from '@muster/platform';
+import { describeProvider, expectBoundedFailure, testMachine } from './conformance';
+import { HttpMachines } from './http-machines';
+import type { Machine } from './machine';
+
+const secret = 'mss_secret';
+
+/** Signs as the service does, which its own tests hold to the contract. */
+function sign(text: string, t = Math.floor(Date.now() / 1000)): string {
+  return `t=${t},v1=${createHmac('sha256', secret).update(`${t}.${text}`).digest('hex')}`;
+}
+
+/** A customer's control plane, over real HTTP: it checks every signature and keeps one machine. */
+class ControlPlane {
+  state: 'running' | 'stopped' | 'gone' = 'stopped';
+  readonly boots: string[] = [];
+  readonly calls: string[] = [];
+  answerInstead?: (response: ServerResponse) => void;
+  private readonly server: Server = createServer((request, response) => void this.answer(request, response));
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/v1/`;
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+    const body = Buffer.concat(chunks).toString();
+    if (!isSigned(request.headers['x-service-signature'], body)) return end(response, 401, {});
+    const [, order] = /^\/v1\/machines\/vm%2F7(?:\/(\w+))?$/.exec(request.url!) ?? [null, 'nothing'];
+    this.calls.push(`${request.method} ${order ?? 'state'}`);
+    if (this.answerInstead) return this.answerInstead(response);
+    if (request.method === 'GET' && !order) {
+      if (this.state === 'gone') return end(response, 404, {});
+      return end(response, 200, { state: this.state, ip: this.state === 'running' ? '10.0.0.7' : null });
+    }
+    if (request.method !== 'POST') return end(response, 405, {});
+    if (order === 'start' && this.state === 'running') return end(response, 409, { error: 'it runs' });
+    if (order === 'start') this.boot();
+    else if (order === 'stop') this.state = 'stopped';
+    else if (order === 'reboot') this.boot();
+    else if (order === 'terminate') this.state = 'gone';
+    else return end(response, 404, {});
+    return end(response, 202, {});
+  }
+
+  private boot(): void {
+    this.state = 'running';
+    this.boots.push(`boot ${this.boots.length}`);
+  }
+}
+
+function isSigned(header: string | string[] | undefined, body: string): boolean {
+  const match = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(header));
+  if (!match || Math.abs(Date.now() / 1000 - Number(match[1])) > 300) return false;
+  const expected = createHmac('sha256', secret).update(`${match[1]}.${body}`).digest();
+  return timingSafeEqual(expected, Buffer.from(match[2]!, 'hex'));
+}
+
+function end(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+async function ground() {
+  const plane = new ControlPlane();
+  const baseUrl = await plane.listen();
+  const outbound = new Outbound(['127.0.0.0/8']);
+  return {
+    plane,
+    provider: new HttpMachines(outbound, 300),
+    machine: testMachine({ providerConfig: { baseUrl, ref: 'vm/7' }, sign }),
+    boots: () => Promise.resolve(plane.boots),
+    leftovers: () => Promise.resolve(plane.state === 'running' ? ['a running machine'] : []),
+    close: async () => {
+      outbound.onApplicationShutdown();
+      await plane.close();
+    },
+  };
+}
+
+describeProvider('http', ground);
+
+describe('a control plane', () => {
+  let under: Awaited<ReturnType<typeof ground>>;
+  beforeEach(async () => (under = await ground()));
+  afterEach(() => under.close());
+
+  it('tells its machine’s state and address', async () => {
+    under.plane.state = 'running';
+    expect(await under.provider.describe(under.machine)).toEqual({ state: 'running', ip: '10.0.0.7' });
+    under.plane.state = 'gone';
+    expect(await under.provider.describe(under.machine)).toEqual({ state: 'gone', ip: null });
+  });
+
+  it('that hangs is not waited for', async () => {
+    under.plane.answerInstead = () => undefined;
+    const errors = await expectBoundedFailure(under.provider, under.machine);
+    expect(errors.map(({ fault, permanent }) => [fault, permanent])).toEqual(Array(5).fill(['unreachable', false]));
+  });
+
+  it('that is not there is unreachable', async () => {
+    await under.plane.close();
+    const errors = await expectBoundedFailure(under.provider, under.machine);
+    expect(new Set(errors.map(({ fault }) => fault))).toEqual(new Set(['unreachable']));
+  });
+
+  it.each([
+    ['fails', (response: ServerResponse) => end(response, 500, {}), /status 500/],
+    ['refuses our signature', (response: ServerResponse) => end(response, 401, {}), /status 401/],
+    ['redirects', (response: ServerResponse) => response.writeHead(302, { location: '/' }).end(), /status 302/],
+    ['answers nothing of use', (response: ServerResponse) => response.writeHead(409).end('<html>'), /409|no JSON/],
+  ])('that %s is answered with what it said', async (_, answer, words) => {
+    under.plane.answerInstead = answer;
+    for (const error of await expectBoundedFailure(under.provider, under.machine)) {
+      expect([error.fault, error.permanent]).toEqual(['bad_answer', false]);
+      expect(error.message).toMatch(words);
+    }
+  });
+
+  it.each([
+    ['no JSON', 'no', /no JSON object/],
+    ['a list', '"running"', /no JSON object/],
+    ['no state', '{}', /the state nothing/],
+    ['a state that is none', '{"state":"on fire"}', /"on fire"/],
+    ['an address that is none', '{"state":"running","ip":7}', /the address 7/],
+  ])('that answers %s is not believed', async (_, body, words) => {
+    under.plane.answerInstead = (response) => response.writeHead(200).end(body);
+    await expect(under.provider.describe(under.machine)).rejects.toThrow(words);
+  });
+
+  it('that knows no such machine says so for good, and nothing is left to stop or terminate', async () => {
+    under.plane.answerInstead = (response) => end(response, 404, {});
+    const { provider, machine } = under;
+    await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
+    await expect(provider.reboot(machine)).rejects.toMatchObject({ fault: 'gone' });
+    await provider.stop(machine);
+    await provider.terminate(machine);
+  });
+
+  it('is not called at an address that is not public', async () => {
+    const closed = new HttpMachines(new Outbound([]));
+    await expect(closed.start(under.machine)).rejects.toMatchObject({ fault: 'misconfigured', permanent: true });
+    expect(under.plane.calls).toEqual([]);
+  });
+
+  it.each<[string, Partial<Machine>]>([
+    ['no base URL', { providerConfig: { ref: 'a' } }],
+    ['a base URL that is none', { providerConfig: { baseUrl: 'x', ref: 'a' } }],
+    ['no machine', { providerConfig: { baseUrl: 'http://127.0.0.1:1' } }],
+  ])('needs more than %s', async (_, input) => {
+    await expect(under.provider.start({ ...under.machine, ...input })).rejects.toMatchObject({ permanent: true });
+  });
+});

@@ -1,0 +1,11 @@
+export { type LocalAgents, WorkerSupervision } from './local/worker-supervision';
+export {
+  type Machine,
+  type MachineDescription,
+  MachineError,
+  type MachineProvider,
+  type MachineState,
+} from './machine';
+export { Machines } from './machines';
+export { VmConfig } from './vm.config';
+export { VmModule } from './vm-module';

@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { newId } from '@muster/platform';
+import { isAlive, type ProcessIdentity } from './processes';
+
+/** What the machine is to be. Anybody may write it; the one who supervises makes it so. */
+export interface Wanted {
+  state: 'running' | 'stopped' | 'removed' | 'given up';
+  /** Each start from a standstill and each reboot is a new one: a worker of another order has to go. */
+  order: string;
+  at: number;
+  reason?: string;
+}
+
+/** The worker that was begun last. */
+export interface Begun extends ProcessIdentity {
+  order: string;
+  at: number;
+}
+
+const logLimitBytes = 10 * 1024 * 1024;
+
+/** The folder of one local agent: what it should be, what it is, its log, and the worker's own things. */
+export class AgentFolder {
+  readonly path: string;
+  readonly logFile: string;
+  readonly leaseFile: string;
+
+  constructor(
+    root: string,
+    readonly agentId: string,
+  ) {
+    this.path = join(root, agentId);
+    this.logFile = join(this.path, 'worker.log');
+    this.leaseFile = join(this.path, 'lease');
+  }
+
+  exists(): boolean {
+    return existsSync(this.path);
+  }
+
+  wanted(): Promise<Wanted | null> {
+    return readJson<Wanted>(join(this.path, 'wanted.json'));
+  }
+
+  async want(state: Wanted['state'], { order = newId(), reason }: { order?: string; reason?: string } = {}) {
+    await mkdir(this.path, { recursive: true, mode: 0o700 });
+    const wanted: Wanted = { state, order, at: Date.now(), ...(reason ? { reason } : {}) };
+    await writeJson(join(this.path, 'wanted.json'), wanted);
+    return wanted;
+  }
+
+  begun(): Promise<Begun | null> {
+    return readJson<Begun>(join(this.path, 'worker.json'));
+  }
+
+  /** The worker, if it is there. */
+  async living(): Promise<Begun | null> {
+    const begun = await this.begun();
+    return begun && isAlive(begun) ? begun : null;
+  }
+
+  async noteBegun(begun: Begun): Promise<void> {
+    await writeJson(join(this.path, 'worker.json'), begun);
+  }
+
+  /** A worker whose lease nobody renews ends itself. */
+  async renewLease(): Promise<void> {
+    await writeFile(this.leaseFile, `${new Date().toISOString()}\n`, { mode: 0o600 });
+  }
+
+  /** In place, because the worker goes on writing to the file that it has. */
+  async rotateLog(): Promise<void> {
+    const size = await stat(this.logFile).then(
+      (found) => found.size,
+      () => 0,
+    );
+    if (size < logLimitBytes) return;
+    await copyFile(this.logFile, `${this.logFile}.1`);
+    await truncate(this.logFile);
+  }
+
+  async lastWords(): Promise<string> {
+    const text = await readFile(this.logFile, 'utf8').catch(() => '');
+    return text.slice(-2000).trim().split('\n').slice(-3).join(' | ').slice(-500);
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.path, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+async function readJson<T>(file: string): Promise<T | null> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as T;
+  } catch (error) {
+    // Nothing there, or a disk that filled up in the middle: both mean that nothing is known.
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+async function writeJson(file: string, value: object): Promise<void> {
+  const draft = `${file}.${newId()}`;
+  await writeFile(draft, JSON.stringify(value), { mode: 0o600 });
+  await rename(draft, file);
+}

@@ -1,0 +1,76 @@
+import { link, mkdir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { newId } from '@muster/platform';
+import { identify, isAlive, type ProcessIdentity } from './processes';
+
+interface Holder extends ProcessIdentity {
+  id: string;
+}
+
+/** One process at a time supervises a folder of local agents. The lock of a process that is gone is nobody's. */
+export class FolderLock {
+  private readonly file: string;
+  private readonly self: Holder = { ...identify(process.pid)!, id: newId() };
+  private held = false;
+
+  constructor(private readonly folder: string) {
+    this.file = join(folder, 'supervisor.lock');
+  }
+
+  get isHeld(): boolean {
+    return this.held;
+  }
+
+  async tryTake(): Promise<boolean> {
+    if (this.held) return true;
+    await mkdir(this.folder, { recursive: true, mode: 0o700 });
+    const draft = `${this.file}.${this.self.id}`;
+    await writeFile(draft, JSON.stringify(this.self), { mode: 0o600 });
+    try {
+      this.held = (await linked(draft, this.file)) || ((await this.clearStale()) && (await linked(draft, this.file)));
+      return this.held;
+    } finally {
+      await rm(draft, { force: true });
+    }
+  }
+
+  async release(): Promise<void> {
+    if (!this.held) return;
+    this.held = false;
+    if ((await this.holder())?.id === this.self.id) await unlink(this.file).catch(() => undefined);
+  }
+
+  async holder(): Promise<Holder | null> {
+    try {
+      return JSON.parse(await readFile(this.file, 'utf8')) as Holder;
+    } catch {
+      return null;
+    }
+  }
+
+  /** Two that clear the same lock at once: the one that moved the other's new lock away puts it back. */
+  private async clearStale(): Promise<boolean> {
+    const stale = await this.holder();
+    if (stale && isAlive(stale)) return false;
+    const aside = `${this.file}.${newId()}`;
+    try {
+      await rename(this.file, aside);
+    } catch {
+      return true;
+    }
+    const moved = await readFile(aside, 'utf8').catch(() => '');
+    if (stale && !moved.includes(stale.id)) await linked(aside, this.file);
+    await rm(aside, { force: true });
+    return true;
+  }
+}
+
+async function linked(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}

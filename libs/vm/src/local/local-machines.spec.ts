@@ -1,0 +1,358 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitFor } from '@muster/testing';
+import { describeProvider, testMachine } from '../conformance';
+import { LocalMachines } from './local-machines';
+import { isAlive } from './processes';
+import { type LocalAgents, WorkerSupervision } from './worker-supervision';
+
+/** A worker that writes down its boots and does, on its way, what its folder tells it to. */
+const worker = `
+const fs = require('node:fs'), { spawn } = require('node:child_process'), { join } = require('node:path');
+const dir = process.env.MUSTER_WORKER_DIR;
+fs.appendFileSync(join(dir, 'boots'), process.pid + '\\n');
+fs.writeFileSync(join(dir, 'env.json'), JSON.stringify(process.env));
+const does = (name) => fs.existsSync(join(dir, '..', name));
+if (does('crash')) { console.error('cannot go on'); process.exit(3); }
+if (does('stubborn')) process.on('SIGTERM', () => {});
+if (does('children')) {
+  const stubborn = "process.on('SIGTERM',()=>{});setInterval(()=>{},1000)";
+  spawn(process.execPath, ['-e', stubborn], { stdio: 'ignore' });
+  spawn(process.execPath, ['-e', stubborn], { stdio: 'ignore', detached: true, env: {} });
+  spawn(process.execPath, ['-e', stubborn], { stdio: 'ignore', detached: true, env: { MUSTER_RUN_ROOT: join(dir, 'runs/1') } });
+}
+console.log('awake');
+setInterval(() => {}, 1000);
+`;
+
+interface Ground {
+  root: string;
+  machines: LocalMachines;
+  supervision: WorkerSupervision;
+  statuses: Map<string, string>;
+  givenUp: [string, string][];
+  agents: LocalAgents;
+}
+
+const grounds: { root: string; supervision: WorkerSupervision }[] = [];
+
+async function folder(): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'muster-local-'));
+  await writeFile(join(root, 'worker.cjs'), worker);
+  return root;
+}
+
+async function supervise(root: string, settings: object = {}): Promise<Ground> {
+  const machines = new LocalMachines(root, 2000);
+  const supervision = new WorkerSupervision({
+    machines,
+    program: join(root, 'worker.cjs'),
+    serviceUrl: 'http://127.0.0.1:1',
+    baseEnv: { PATH: process.env['PATH']! },
+    graceMs: 300,
+    roundMs: 50,
+    leaseMs: 50,
+    restartDelayMs: 10,
+    ...settings,
+  });
+  const statuses = new Map<string, string>();
+  const givenUp: [string, string][] = [];
+  const agents: LocalAgents = {
+    keyOf: () => Promise.resolve('msk_key'),
+    statusesOf: (ids) => Promise.resolve(new Map(ids.map((id) => [id, statuses.get(id) ?? 'online']))),
+    gaveUp: (...what) => Promise.resolve(void givenUp.push(what)),
+  };
+  await supervision.begin(agents);
+  grounds.push({ root, supervision });
+  return { root, machines, supervision, statuses, givenUp, agents };
+}
+
+/** Every process whose environment leads into the folder, or that one of those began. */
+function processesIn(root: string): number[] {
+  const rows = execFileSync('ps', ['-eo', 'pid=,ppid=,stat='], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, , state]) => !state!.startsWith('Z'));
+  const marked = (pid: string) => {
+    try {
+      return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`=${root}/`);
+    } catch {
+      return false;
+    }
+  };
+  return rows.filter(([pid]) => marked(pid!)).map(([pid]) => Number(pid));
+}
+
+async function bootsIn(root: string, agentId: string): Promise<string[]> {
+  const text = await readFile(join(root, agentId, 'boots'), 'utf8').catch(() => '');
+  return text.split('\n').filter(Boolean);
+}
+
+async function workerOf({ root }: { root: string }, agentId: string): Promise<number> {
+  return waitFor('a worker', async () => {
+    const pid = Number((await bootsIn(root, agentId)).at(-1));
+    return pid && existsSync(`/proc/${pid}`) ? pid : null;
+  });
+}
+
+afterEach(async () => {
+  const all = grounds.splice(0);
+  // The newest first: whoever waits for a folder would take it over.
+  for (const { supervision } of [...all].reverse()) await supervision.close();
+  for (const { root } of all) {
+    expect(processesIn(root)).toEqual([]);
+    await rm(root, { recursive: true, force: true });
+  }
+});
+
+describeProvider('local', async () => {
+  const root = await folder();
+  const { machines } = await supervise(root);
+  const machine = testMachine();
+  let boots: string[] = [];
+  return {
+    provider: machines,
+    machine,
+    boots: async () => (boots = existsSync(join(root, machine.agentId)) ? await bootsIn(root, machine.agentId) : boots),
+    leftovers: () => Promise.resolve(processesIn(root).map(String)),
+    close: () => Promise.resolve(),
+  };
+});
+
+describe('a local worker', () => {
+  it('gets what it needs to report and nothing of the service’s secrets', async () => {
+    process.env['MASTER_KEYS'] = 'secret';
+    const ground = await supervise(await folder());
+    const machine = testMachine();
+    await ground.machines.start(machine);
+    const file = join(ground.root, machine.agentId, 'env.json');
+    const env = await waitFor('its environment', async () =>
+      readFile(file, 'utf8').then(
+        (text) => (text ? (JSON.parse(text) as Record<string, string>) : null),
+        () => null,
+      ),
+    );
+    delete process.env['MASTER_KEYS'];
+    expect(Object.keys(env).sort()).toEqual([
+      'AGENT_ID',
+      'MUSTER_LEASE_FILE',
+      'MUSTER_WORKER_DIR',
+      'PATH',
+      'SERVICE_API_KEY',
+      'SERVICE_BASE_URL',
+    ]);
+    expect(env).toMatchObject({ AGENT_ID: machine.agentId, SERVICE_API_KEY: 'msk_key' });
+  });
+
+  it('is its own process group, and is stopped with all that it began, wherever that went', async () => {
+    const root = await folder();
+    await writeFile(join(root, 'children'), '');
+    await writeFile(join(root, 'stubborn'), '');
+    const ground = await supervise(root);
+    const machine = testMachine();
+    await ground.machines.start(machine);
+    const pid = await workerOf(ground, machine.agentId);
+    const children = await waitFor('its children', () => {
+      const rows = execFileSync('ps', ['-eo', 'pid=,ppid=', '--no-headers'], { encoding: 'utf8' });
+      const found = rows.split('\n').flatMap((line) => {
+        const [child, parent] = line.trim().split(/\s+/).map(Number);
+        return parent === pid ? [child!] : [];
+      });
+      return found.length === 3 && found;
+    });
+    const group = execFileSync('ps', ['-o', 'pgid=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+    expect(Number(group)).toBe(pid);
+    await ground.machines.stop(machine);
+    for (const each of [pid, ...children]) expect(existsSync(`/proc/${each}`) && stateOf(each) !== 'Z').toBe(false);
+    expect(existsSync(join(root, machine.agentId))).toBe(true);
+  });
+
+  it('is started again when it dies', async () => {
+    const ground = await supervise(await folder());
+    const machine = testMachine();
+    await ground.machines.start(machine);
+    const first = await workerOf(ground, machine.agentId);
+    process.kill(first, 'SIGKILL');
+    const second = await waitFor('another one', async () => {
+      const pid = await workerOf(ground, machine.agentId);
+      return pid !== first && pid;
+    });
+    await waitFor('it runs', async () => (await ground.machines.describe(machine)).state === 'running');
+    expect(second).not.toBe(first);
+    expect(ground.givenUp).toEqual([]);
+  });
+
+  it('that dies again and again is given up, loudly, until somebody starts it', async () => {
+    const root = await folder();
+    await writeFile(join(root, 'crash'), '');
+    const ground = await supervise(root);
+    const machine = testMachine();
+    await ground.machines.start(machine);
+    await waitFor('the giving up', () => ground.givenUp.length > 0);
+    expect(ground.givenUp).toEqual([[machine.agentId, expect.stringMatching(/died 6 times.*cannot go on/)]]);
+    await waitFor('it to stand', async () => (await ground.machines.describe(machine)).state === 'stopped');
+    const boots = (await bootsIn(root, machine.agentId)).length;
+    expect(boots).toBe(6);
+    await rm(join(root, 'crash'));
+    await ground.machines.start(machine);
+    await waitFor('it runs', async () => (await ground.machines.describe(machine)).state === 'running');
+    await waitFor('a seventh boot', async () => (await bootsIn(root, machine.agentId)).length === 7);
+  });
+
+  it('is ended by a service that ends in order, and runs again with the next one', async () => {
+    const root = await folder();
+    const ground = await supervise(root);
+    const [on, off] = [testMachine(), testMachine()];
+    await ground.machines.start(on);
+    await ground.machines.start(off);
+    await workerOf(ground, off.agentId);
+    await ground.machines.stop(off);
+    await ground.supervision.close();
+    expect(processesIn(root)).toEqual([]);
+    const next = await supervise(root);
+    await waitFor('it runs', async () => (await next.machines.describe(on)).state === 'running');
+    expect((await next.machines.describe(off)).state).toBe('stopped');
+    expect(await bootsIn(root, off.agentId)).toHaveLength(1);
+  });
+
+  it('outlives a service that is killed, and is found by the next one', async () => {
+    const root = await folder();
+    const machine = testMachine();
+    const script = join(root, 'service.cjs');
+    await writeFile(script, serviceScript(root, machine.agentId));
+    const service = spawn(process.execPath, [script], { stdio: ['ignore', 'inherit', 'inherit'] });
+    const pid = await workerOf({ root }, machine.agentId);
+    await waitFor('the service’s note', () => existsSync(join(root, machine.agentId, 'worker.json')));
+    const gone = new Promise((resolve) => service.once('exit', resolve));
+    service.kill('SIGKILL');
+    await gone;
+    expect(existsSync(`/proc/${pid}`)).toBe(true);
+    const ground = await supervise(root);
+    expect(ground.supervision.isSupervising).toBe(true);
+    expect((await ground.machines.describe(machine)).state).toBe('running');
+    await ground.machines.start(machine);
+    expect(await bootsIn(root, machine.agentId)).toEqual([String(pid)]);
+    process.kill(pid, 'SIGKILL');
+    await waitFor('another one', async () => (await bootsIn(root, machine.agentId)).length === 2);
+  });
+
+  it('that a service began and had no time to note is found too', async () => {
+    const root = await folder();
+    const ground = await supervise(root);
+    const machine = testMachine();
+    await ground.machines.start(machine);
+    const pid = await workerOf(ground, machine.agentId);
+    await rm(join(root, machine.agentId, 'worker.json'));
+    await waitFor('the note', () => existsSync(join(root, machine.agentId, 'worker.json')));
+    expect(JSON.parse(readFileSync(join(root, machine.agentId, 'worker.json'), 'utf8'))).toMatchObject({ pid });
+    expect(await bootsIn(root, machine.agentId)).toHaveLength(1);
+  });
+
+  it('is none of a process that has its number by chance', async () => {
+    const root = await folder();
+    const ground = await supervise(root);
+    const machine = testMachine();
+    await ground.machines.start(machine);
+    const bystander = spawn(process.execPath, ['-e', 'setInterval(()=>{},1000)'], { stdio: 'ignore' });
+    await ground.supervision.close();
+    await writeFile(
+      join(root, machine.agentId, 'worker.json'),
+      JSON.stringify({ pid: bystander.pid, startTime: '1', order: 'x', at: 0 }),
+    );
+    expect(isAlive({ pid: bystander.pid!, startTime: '1' })).toBe(false);
+    const next = await supervise(root);
+    await next.machines.stop(machine);
+    expect(bystander.exitCode === null && bystander.signalCode === null).toBe(true);
+    bystander.kill('SIGKILL');
+  });
+
+  it('has a lease that is renewed while somebody supervises', async () => {
+    const ground = await supervise(await folder());
+    const machine = testMachine();
+    await ground.machines.start(machine);
+    const lease = join(ground.root, machine.agentId, 'lease');
+    const first = (await stat(lease)).mtimeMs;
+    await waitFor('a newer lease', async () => (await stat(lease)).mtimeMs > first);
+    await ground.supervision.close();
+    const last = (await stat(lease)).mtimeMs;
+    expect((await stat(lease)).mtimeMs).toBe(last);
+  });
+
+  it('keeps writing to a log that is cut before it grows too large', async () => {
+    const ground = await supervise(await folder());
+    const machine = testMachine();
+    await ground.machines.start(machine);
+    const log = join(ground.root, machine.agentId, 'worker.log');
+    await waitFor('its first line', async () => (await readFile(log, 'utf8')).includes('awake'));
+    await truncate(log, 11 * 1024 * 1024);
+    await waitFor('the cut', async () => (await stat(log)).size < 1024 && existsSync(`${log}.1`));
+  });
+
+  it('does not run for an agent that is off or no more', async () => {
+    const ground = await supervise(await folder());
+    const machine = testMachine();
+    await ground.machines.start(machine);
+    await workerOf(ground, machine.agentId);
+    const wanted = join(ground.root, machine.agentId, 'wanted.json');
+    const content = JSON.parse(await readFile(wanted, 'utf8')) as object;
+    await writeFile(wanted, JSON.stringify({ ...content, at: Date.now() - 60_000 }));
+    ground.statuses.set(machine.agentId, 'stopped');
+    await waitFor('its end', () => processesIn(ground.root).length === 0);
+    expect((await ground.machines.describe(machine)).state).toBe('stopped');
+  });
+});
+
+describe('the folder of local agents', () => {
+  it('has one supervisor, and another process’s orders are carried out by that one', async () => {
+    const root = await folder();
+    const first = await supervise(root);
+    const second = await supervise(root);
+    expect([first.supervision.isSupervising, second.supervision.isSupervising]).toEqual([true, false]);
+    const machine = testMachine();
+    await second.machines.start(machine);
+    expect((await second.machines.describe(machine)).state).toBe('running');
+    await second.machines.stop(machine);
+    expect(processesIn(root)).toEqual([]);
+    await second.machines.start(machine);
+    await first.supervision.close();
+    await waitFor('the other one', () => second.supervision.isSupervising);
+    await waitFor('it runs', async () => (await second.machines.describe(machine)).state === 'running');
+  });
+
+  it('that nobody supervises fails an order in time', async () => {
+    const machines = new LocalMachines(await folder(), 100);
+    await expect(machines.start(testMachine())).rejects.toMatchObject({ fault: 'unreachable' });
+  });
+
+  it('says so for good when there is no worker program', async () => {
+    const ground = await supervise(await folder(), { program: '/nowhere/worker.js' });
+    await expect(ground.machines.start(testMachine())).rejects.toMatchObject({ fault: 'misconfigured' });
+  });
+});
+
+function stateOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]![0]!;
+}
+
+/** What a service that is killed leaves: a worker with its note, and a lock whose holder is gone. */
+function serviceScript(root: string, agentId: string): string {
+  const dir = join(root, agentId);
+  return `
+const fs = require('node:fs'), { spawn } = require('node:child_process');
+const startTime = (pid) => fs.readFileSync('/proc/' + pid + '/stat', 'latin1').split(') ')[1].split(' ')[19];
+fs.mkdirSync(${JSON.stringify(dir)}, { recursive: true });
+fs.writeFileSync(${JSON.stringify(join(root, 'supervisor.lock'))},
+  JSON.stringify({ id: 'killed', pid: process.pid, startTime: startTime(process.pid) }));
+fs.writeFileSync(${JSON.stringify(join(dir, 'wanted.json'))}, JSON.stringify({ state: 'running', order: 'o', at: Date.now() }));
+const child = spawn(process.execPath, [${JSON.stringify(join(root, 'worker.cjs'))}], {
+  detached: true, stdio: 'ignore', cwd: ${JSON.stringify(dir)},
+  env: { MUSTER_WORKER_DIR: ${JSON.stringify(dir)}, MUSTER_LEASE_FILE: ${JSON.stringify(join(dir, 'lease'))} } });
+child.on('spawn', () => fs.writeFileSync(${JSON.stringify(join(dir, 'worker.json'))},
+  JSON.stringify({ pid: child.pid, startTime: startTime(child.pid), order: 'o', at: Date.now() })));
+setInterval(() => {}, 1000);
+`;
+}

@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Machine, type MachineDescription, MachineError, type MachineProvider } from '../machine';
+import { AgentFolder } from './agent-folder';
+import { isAlive } from './processes';
+
+export interface LocalSupervisor {
+  /** Does at once what the folder wants; false where another process supervises, which sees it by itself. */
+  settle(agentId: string): Promise<boolean>;
+}
+
+/**
+ * A machine that is a worker process on this one. An order is written into the agent's folder; the process that
+ * supervises the folders carries it out, and whoever gave it waits until it sees that done.
+ */
+export class LocalMachines implements MachineProvider {
+  supervisor?: LocalSupervisor;
+
+  constructor(
+    readonly root: string,
+    private readonly patienceMs = 25_000,
+  ) {}
+
+  async describe({ agentId }: Machine): Promise<MachineDescription> {
+    const folder = this.folderOf(agentId);
+    if (!existsSync(this.root)) return { state: 'unknown', ip: null };
+    const wanted = await folder.wanted();
+    if (!wanted) return { state: 'gone', ip: null };
+    const living = await folder.living();
+    if (living && wanted.state === 'running' && living.order === wanted.order) {
+      return { state: 'running', ip: '127.0.0.1' };
+    }
+    if (living) return { state: 'stopping', ip: '127.0.0.1' };
+    return { state: wanted.state === 'running' ? 'starting' : 'stopped', ip: null };
+  }
+
+  async start({ agentId }: Machine): Promise<void> {
+    const folder = this.folderOf(agentId);
+    if ((await folder.wanted())?.state !== 'running') await folder.want('running');
+    await this.carriedOut(agentId, 'start', () => this.runs(folder));
+  }
+
+  async stop({ agentId }: Machine): Promise<void> {
+    const folder = this.folderOf(agentId);
+    if (!folder.exists()) return;
+    await folder.want('stopped');
+    await this.carriedOut(agentId, 'stop', () => this.stands(folder));
+  }
+
+  async reboot({ agentId }: Machine): Promise<void> {
+    const folder = this.folderOf(agentId);
+    await folder.want('running');
+    await this.carriedOut(agentId, 'reboot', () => this.runs(folder));
+  }
+
+  async terminate({ agentId }: Machine): Promise<void> {
+    const folder = this.folderOf(agentId);
+    if (!folder.exists()) return;
+    await folder.want('removed');
+    await this.carriedOut(agentId, 'terminate', () => Promise.resolve(!folder.exists()));
+  }
+
+  folderOf(agentId: string): AgentFolder {
+    return new AgentFolder(this.root, agentId);
+  }
+
+  private async carriedOut(agentId: string, order: string, done: () => Promise<boolean>): Promise<void> {
+    if (await this.supervisor?.settle(agentId)) return;
+    const deadline = Date.now() + this.patienceMs;
+    while (!(await done())) {
+      if (Date.now() > deadline) {
+        throw new MachineError('unreachable', `No process supervises ${this.root}, so the order to ${order} waits.`);
+      }
+      await sleep(100);
+    }
+  }
+
+  private async runs(folder: AgentFolder): Promise<boolean> {
+    const [wanted, living] = await Promise.all([folder.wanted(), folder.living()]);
+    return living !== null && living.order === wanted?.order;
+  }
+
+  private async stands(folder: AgentFolder): Promise<boolean> {
+    const begun = await folder.begun();
+    return begun === null || !isAlive(begun);
+  }
+}

@@ -1,0 +1,137 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A process and no later one with the same number. */
+export interface ProcessIdentity {
+  pid: number;
+  /** Clock ticks since the machine's start. */
+  startTime: string;
+}
+
+interface Process extends ProcessIdentity {
+  parent: number;
+  group: number;
+  session: number;
+}
+
+/** One row of /proc; what has ended and was not waited for counts as gone. */
+function readProcess(pid: number): Process | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The name, in brackets, may hold anything.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (['Z', 'X', 'x'].includes(fields[0]!)) return null;
+    const [parent, group, session] = fields.slice(1, 4).map(Number);
+    return { pid, parent: parent!, group: group!, session: session!, startTime: fields[19]! };
+  } catch {
+    return null;
+  }
+}
+
+export function identify(pid: number): ProcessIdentity | null {
+  const found = readProcess(pid);
+  return found && { pid, startTime: found.startTime };
+}
+
+export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
+  return readProcess(pid)?.startTime === startTime;
+}
+
+/** The process whose environment has exactly this entry; the oldest where there are several. */
+export function findByEnvironment(entry: string): ProcessIdentity | null {
+  const found = allProcesses().filter(({ pid }) => environmentOf(pid).includes(entry));
+  const [oldest] = found.sort((a, b) => Number(a.startTime) - Number(b.startTime));
+  return oldest ? { pid: oldest.pid, startTime: oldest.startTime } : null;
+}
+
+export interface Tree {
+  /** Every process with a variable of ours that leads into this folder belongs to the tree. */
+  folder: string;
+  root: ProcessIdentity | null;
+}
+
+/**
+ * Ends a worker and everything that it began: TERM to the worker, which may end its work in order, then TERM and KILL
+ * to whatever is left, wherever it has gone. Answers how many could not be ended: those that the kernel itself holds.
+ */
+export async function endTree(tree: Tree, { graceMs, hurry }: { graceMs: number; hurry?: AbortSignal }): Promise<number> {
+  const known = new Map<number, Process>();
+  const look = () => {
+    for (const found of processesOf(tree, known)) known.set(found.pid, found);
+    const left = [...known.values()].filter(isAlive);
+    known.clear();
+    for (const found of left) known.set(found.pid, found);
+    return left;
+  };
+  look();
+  if (tree.root && isAlive(tree.root)) {
+    signal(tree.root.pid, 'SIGTERM');
+    await until(() => !isAlive(tree.root!) || hurry?.aborted === true, graceMs);
+    if (hurry?.aborted) await until(() => !isAlive(tree.root!), Math.min(graceMs, 3000));
+  }
+  for (const { pid } of look()) signal(pid, 'SIGTERM', 'SIGCONT');
+  await until(() => look().length === 0, Math.min(graceMs, 2000));
+  for (let round = 0; round < 200; round += 1) {
+    const left = look();
+    if (left.length === 0) return 0;
+    for (const { pid } of left) signal(pid, 'SIGKILL');
+    await sleep(25);
+  }
+  return look().length;
+}
+
+/** By a mark in the environment, by process group and session of the root, and by descent from any of them. */
+function processesOf({ folder, root }: Tree, known: ReadonlyMap<number, Process>): Process[] {
+  const all = allProcesses();
+  const rootLives = root !== null && isAlive(root);
+  const found = new Set<number>();
+  for (const each of all) {
+    const inGroup = rootLives && (each.group === root.pid || each.session === root.pid);
+    const was = known.get(each.pid)?.startTime === each.startTime;
+    if (inGroup || was || leadsInto(each.pid, folder)) found.add(each.pid);
+  }
+  for (let grown = found.size > 0; grown; ) {
+    const more = all.filter(({ pid, parent }) => found.has(parent) && !found.has(pid));
+    for (const { pid } of more) found.add(pid);
+    grown = more.length > 0;
+  }
+  found.delete(process.pid);
+  return all.filter(({ pid }) => found.has(pid));
+}
+
+/** Only names that the worker and its runs carry: a shell that stands in the folder is none of ours. */
+function leadsInto(pid: number, folder: string): boolean {
+  return environmentOf(pid).some((entry) => {
+    if (!entry.startsWith('MUSTER_')) return false;
+    const value = entry.slice(entry.indexOf('=') + 1);
+    return value === folder || value.startsWith(`${folder}/`);
+  });
+}
+
+function allProcesses(): Process[] {
+  const names = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return names.map((name) => readProcess(Number(name))).filter((found) => found !== null);
+}
+
+function environmentOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  } catch {
+    return [];
+  }
+}
+
+function signal(pid: number, ...names: NodeJS.Signals[]): void {
+  for (const name of names) {
+    try {
+      process.kill(pid, name);
+    } catch {
+      // It has just ended.
+    }
+  }
+}
+
+async function until(condition: () => boolean, limitMs: number): Promise<void> {
+  const deadline = Date.now() + limitMs;
+  while (!condition() && Date.now() < deadline) await sleep(25);
+}

@@ -1,0 +1,65 @@
+/** What a provider knows its machine by, and what it may need to speak for it. */
+export interface Machine {
+  agentId: string;
+  organizationId: string;
+  providerRef: string | null;
+  providerConfig: Record<string, unknown>;
+  /** Our signature of a text, with the organization's secret. */
+  sign: (text: string) => string;
+}
+
+export const machineStates = ['running', 'stopped', 'starting', 'stopping', 'gone', 'unknown'] as const;
+export type MachineState = (typeof machineStates)[number];
+
+export interface MachineDescription {
+  state: MachineState;
+  ip: string | null;
+}
+
+/**
+ * Where a machine comes from. Every order may be given twice; an order that was taken may still be under way, and
+ * `describe` says how far it is. What cannot be done is thrown as a MachineError, within half a minute.
+ */
+export interface MachineProvider {
+  describe(machine: Machine): Promise<MachineDescription>;
+  start(machine: Machine): Promise<void>;
+  stop(machine: Machine): Promise<void>;
+  /** Ends the boot that runs and begins another one. */
+  reboot(machine: Machine): Promise<void>;
+  /** Leaves nothing of the machine. */
+  terminate(machine: Machine): Promise<void>;
+}
+
+export type MachineFault =
+  /** This provider can't do such a thing at all. */
+  | 'not_supported'
+  /** What the agent says of its machine can't be used. */
+  | 'misconfigured'
+  /** There is no such machine. */
+  | 'gone'
+  /** There was no answer. */
+  | 'unreachable'
+  /** There was an answer, and it said no or made no sense. */
+  | 'bad_answer'
+  /** It was tried and did not work. */
+  | 'failed';
+
+const permanent: ReadonlySet<MachineFault> = new Set(['not_supported', 'misconfigured', 'gone']);
+
+/** Why a machine did not do what it was told; the message is for the people whose machine it is. */
+export class MachineError extends Error {
+  override name = 'MachineError';
+
+  constructor(
+    readonly fault: MachineFault,
+    message: string,
+    options?: { cause?: unknown },
+  ) {
+    super(message, options);
+  }
+
+  /** Trying again changes nothing. */
+  get permanent(): boolean {
+    return permanent.has(this.fault);
+  }
+}

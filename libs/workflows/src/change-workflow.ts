@@ -1,0 +1,34 @@
+import { audit, changesBetween, type Principal } from '@muster/access';
+import type { UpdateWorkflowBody } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { etagOf, requireMatch } from '@muster/platform';
+import { lockWorkflow, type WorkflowRow } from './workflow-row';
+
+/** Metadata only: no revision, and nothing that runs changes. */
+export async function updateWorkflow(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { change, ifMatch }: { change: UpdateWorkflowBody; ifMatch?: string },
+): Promise<WorkflowRow> {
+  const before = await lockWorkflow(tx, caller.organizationId, id);
+  requireMatch(ifMatch, etagOf(before.version));
+  const { name = before.name, description = before.description } = change;
+  await tx.execute(
+    'UPDATE workflow SET name = $2, description = $3, version = version + 1, updated_at = now() WHERE id = $1',
+    [id, name, description],
+  );
+  await audit(tx, caller, {
+    action: 'workflow.update',
+    target: { type: 'workflow', id },
+    changes: changesBetween<{ name: string; description: string }>(before, { name, description }),
+  });
+  return lockWorkflow(tx, caller.organizationId, id);
+}
+
+/** Takes it out of sight and out of use. Its runs keep what they ran. */
+export async function archiveWorkflow(tx: Transaction, caller: Principal, id: string): Promise<void> {
+  const { name } = await lockWorkflow(tx, caller.organizationId, id);
+  await tx.execute('UPDATE workflow SET archived_at = now(), updated_at = now() WHERE id = $1', [id]);
+  await audit(tx, caller, { action: 'workflow.archive', target: { type: 'workflow', id }, changes: { name } });
+}

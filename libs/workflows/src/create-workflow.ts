@@ -1,0 +1,28 @@
+import { audit, type Principal } from '@muster/access';
+import type { CreateWorkflowBody } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { newId } from '@muster/platform';
+import { lockWorkflow, nameOf, requireVariableNames, type WorkflowRow } from './workflow-row';
+
+export async function createWorkflow(
+  tx: Transaction,
+  caller: Principal,
+  body: CreateWorkflowBody,
+): Promise<WorkflowRow> {
+  const { name, description = '', variables = [], script = '', steps = [] } = body;
+  requireVariableNames(variables);
+  const id = newId();
+  await tx.execute('INSERT INTO workflow (id, organization_id, name, description) VALUES ($1, $2, $3, $4)', [
+    id,
+    caller.organizationId,
+    name,
+    description,
+  ]);
+  await tx.execute(
+    `INSERT INTO workflow_revision (workflow_id, revision, organization_id, variables, script, steps, saved_by)
+     VALUES ($1, 1, $2, $3, $4, $5, $6)`,
+    [id, caller.organizationId, variables, script, JSON.stringify(steps), nameOf(caller)],
+  );
+  await audit(tx, caller, { action: 'workflow.create', target: { type: 'workflow', id }, changes: { name } });
+  return lockWorkflow(tx, caller.organizationId, id);
+}

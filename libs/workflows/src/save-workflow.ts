@@ -1,0 +1,51 @@
+import { audit, type Principal } from '@muster/access';
+import { AppError, type SaveWorkflowBody } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { etagOf, requireMatch } from '@muster/platform';
+import { lockWorkflow, nameOf, requireVariableNames, type WorkflowRow } from './workflow-row';
+
+/** Every save makes a revision; jobs that were launched keep theirs. What the body leaves out stays. */
+export async function saveWorkflow(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  body: SaveWorkflowBody,
+  { ifMatch, restoredFrom }: { ifMatch?: string; restoredFrom?: number } = {},
+): Promise<WorkflowRow> {
+  if (body.script === undefined && body.steps === undefined && body.variables === undefined) {
+    throw new AppError('invalid_payload', {
+      detail: 'There is nothing to save: give script, steps or variables.',
+      errors: [{ field: 'script', message: 'script, steps or variables must be given' }],
+    });
+  }
+  const before = await lockWorkflow(tx, caller.organizationId, id);
+  requireMatch(ifMatch, etagOf(before.version));
+  const { script = before.script, steps = before.steps, variables = before.variables } = body;
+  requireVariableNames(variables);
+  const revision = before.revision + 1;
+  await tx.execute(
+    `INSERT INTO workflow_revision
+       (workflow_id, revision, organization_id, variables, script, steps, restored_from, saved_by)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      id,
+      revision,
+      caller.organizationId,
+      variables,
+      script,
+      JSON.stringify(steps),
+      restoredFrom ?? null,
+      nameOf(caller),
+    ],
+  );
+  await tx.execute(
+    'UPDATE workflow SET revision = $2, version = version + 1, updated_at = now() WHERE id = $1 AND revision = $3',
+    [id, revision, before.revision],
+  );
+  await audit(tx, caller, {
+    action: restoredFrom === undefined ? 'workflow.save' : 'workflow.restore',
+    target: { type: 'workflow', id },
+    changes: { revision: [before.revision, revision], ...(restoredFrom === undefined ? {} : { restoredFrom }) },
+  });
+  return lockWorkflow(tx, caller.organizationId, id);
+}

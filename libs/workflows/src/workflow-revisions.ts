@@ -1,0 +1,49 @@
+import type { Principal } from '@muster/access';
+import type { Database, Transaction } from '@muster/database';
+import type { Page } from '@muster/platform';
+import { saveWorkflow } from './save-workflow';
+import { findWorkflow, noSuchWorkflow, type WorkflowRow } from './workflow-row';
+
+export interface RevisionRow {
+  revision: number;
+  variables: string[];
+  script: string;
+  steps: Record<string, unknown>[];
+  restoredFrom: number | null;
+  savedBy: string;
+  createdAt: Date;
+}
+
+/** Newest first. */
+export async function listRevisions(
+  database: Database,
+  organizationId: string,
+  { id, page }: { id: string; page: Page },
+): Promise<RevisionRow[]> {
+  await findWorkflow(database, organizationId, id);
+  return database.query<RevisionRow>(
+    { organizationId },
+    `SELECT revision, variables, script, steps, restored_from AS "restoredFrom", saved_by AS "savedBy",
+            created_at AS "createdAt"
+     FROM workflow_revision
+     WHERE workflow_id = $1 AND organization_id = $2 AND ($3::int IS NULL OR revision < $3)
+     ORDER BY revision DESC LIMIT $4`,
+    [id, organizationId, page.after?.[0] ?? null, page.limit + 1],
+  );
+}
+
+/** Saves an old revision again as the newest: history is only ever added to. */
+export async function restoreRevision(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { revision, ifMatch }: { revision: number; ifMatch?: string },
+): Promise<WorkflowRow> {
+  const [old] = await tx.query<Pick<RevisionRow, 'variables' | 'script' | 'steps'>>(
+    `SELECT variables, script, steps FROM workflow_revision
+     WHERE workflow_id = $1 AND organization_id = $2 AND revision = $3`,
+    [id, caller.organizationId, revision],
+  );
+  if (!old) throw noSuchWorkflow();
+  return saveWorkflow(tx, caller, id, old, { ifMatch, restoredFrom: revision });
+}

@@ -1,0 +1,59 @@
+import { AppError, refusedVariableName } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+
+/** A workflow with the revision that it has now. */
+export interface WorkflowRow {
+  id: string;
+  name: string;
+  description: string;
+  revision: number;
+  /** Grows with every change, of metadata too: what an ETag is made of. */
+  version: number;
+  variables: string[];
+  script: string;
+  steps: Record<string, unknown>[];
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+const columns = `w.id, w.name, w.description, w.revision, w.version, r.variables, r.script, r.steps,
+  w.created_at AS "createdAt", w.updated_at AS "updatedAt"`;
+const join = 'workflow w JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision';
+
+export async function findWorkflow(database: Database, organizationId: string, id: string): Promise<WorkflowRow> {
+  const [row] = await database.query<WorkflowRow>(
+    { organizationId },
+    `SELECT ${columns} FROM ${join} WHERE w.id = $1 AND w.organization_id = $2 AND w.archived_at IS NULL`,
+    [id, organizationId],
+  );
+  if (!row) throw noSuchWorkflow();
+  return row;
+}
+
+export async function lockWorkflow(tx: Transaction, organizationId: string, id: string): Promise<WorkflowRow> {
+  const [row] = await tx.query<WorkflowRow>(
+    `SELECT ${columns} FROM ${join}
+     WHERE w.id = $1 AND w.organization_id = $2 AND w.archived_at IS NULL FOR UPDATE OF w`,
+    [id, organizationId],
+  );
+  if (!row) throw noSuchWorkflow();
+  return row;
+}
+
+export function noSuchWorkflow(): AppError {
+  return new AppError('not_found', { detail: 'There is no such workflow.' });
+}
+
+/** A name that the worker's environment already has could not be given to the script. */
+export function requireVariableNames(names: readonly string[]): void {
+  const errors = names.flatMap((name, at) => {
+    const fault = refusedVariableName(name);
+    return fault ? [{ field: `variables.${at}`, message: fault }] : [];
+  });
+  if (errors.length) throw new AppError('invalid_payload', { detail: errors[0]!.message, errors });
+}
+
+/** Who saved it, for people to read. */
+export function nameOf(caller: { kind: string; id: string; email?: string }): string {
+  return caller.email ?? `${caller.kind} ${caller.id}`;
+}

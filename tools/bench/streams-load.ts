@@ -1,0 +1,44 @@
+/** What writers are asked for: so many transactions of so many entries for each agent, at once or at a rate. */
+export interface Load {
+  agents: string[];
+  transactions: number;
+  entries: number;
+  /** Transactions a second over all agents; as fast as can be when absent. */
+  perSecond?: number;
+}
+
+/** Answers a load's questions: `write` brings entries, each with the moment it was begun, to an agent's readers. */
+export function answerLoads(write: (agentId: string, messages: string[]) => Promise<void> | void): void {
+  process.on('message', (load: Load) => {
+    void perform(load, write).then(() => process.send!({ done: true }));
+  });
+  process.on('SIGTERM', () => process.exit(0));
+  process.on('disconnect', () => process.exit(0));
+}
+
+async function perform(
+  { agents, transactions, entries, perSecond }: Load,
+  write: (agentId: string, messages: string[]) => Promise<void> | void,
+): Promise<void> {
+  const work = Array.from({ length: transactions }, () => agents).flat();
+  const began = performance.now();
+  let next = 0;
+  const writer = async () => {
+    for (let at = next++; at < work.length; at = next++) {
+      const early = perSecond ? began + (at * 1000) / perSecond - performance.now() : 0;
+      if (early > 0) await new Promise((resolve) => setTimeout(resolve, early));
+      await write(work[at]!, Array.from({ length: entries }, messageOfNow));
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, writer));
+}
+
+/** As long as a line of a log, beginning with the time. */
+function messageOfNow(): string {
+  return `${now().toFixed(3)} Claim 12345 of the practice: opened the portal and found the remittance advice`;
+}
+
+/** The same clock in every process of the machine. */
+export function now(): number {
+  return performance.timeOrigin + performance.now();
+}

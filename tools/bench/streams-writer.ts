@@ -1,0 +1,27 @@
+import { appendTimeline } from '@muster/agents';
+import { Database, DatabaseModule } from '@muster/database';
+import { BaseConfig, createApp, loadConfig } from '@muster/platform';
+import { answerLoads } from './streams-load';
+
+// A process that writes to timelines, as ingest does: the gateway hears of it through Redis.
+
+void (async () => {
+  const { nest } = await createApp({
+    name: 'gateway',
+    configs: [loadConfig(BaseConfig, process.env)],
+    modules: [DatabaseModule],
+  });
+  await nest.init();
+  const database = nest.get(Database);
+  const organizationId = process.env['BENCH_ORGANIZATION']!;
+  answerLoads((agentId, messages) =>
+    database.transaction({ organizationId }, (tx) =>
+      appendTimeline(
+        tx,
+        { organizationId, agentId },
+        messages.map((message) => ({ kind: 'execution', message })),
+      ),
+    ),
+  );
+  process.send!({});
+})();
