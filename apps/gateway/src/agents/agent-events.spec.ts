@@ -254,6 +254,16 @@ describe('an agent’s event stream', () => {
     }
   });
 
+  it('is closed to a key that is bound to another agent, and so are the logs', async () => {
+    const { id: agentId } = await makeAgent(harness.db, { organizationId: of.organizationId, name: newId() });
+    const { secret } = await makeApiKey(harness.db, { ...of, agentId });
+    for (const url of [path(), `/api/agents/${of.agentId}/logs`]) {
+      const answer = await harness.http.withKey(secret).get(url);
+      expect([answer.status, answer.body.code]).toEqual([403, 'permission_denied']);
+    }
+    expect((await harness.http.withKey(secret).get(`/api/agents/${agentId}/logs`)).status).toBe(200);
+  });
+
   it('shows a reader nothing of another agent', async () => {
     const stream = await open();
     const neighbour = await makeAgent(harness.db, { organizationId: of.organizationId, name: 'neighbour' });

@@ -1,7 +1,15 @@
 import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Endpoint, principalOf, sessionsAndKeysOf, StandingAccess } from '@muster/access';
-import { findTimeline, listTimeline, resyncFrame, TimelineHub, TimelineStream, whereToBegin } from '@muster/agents';
+import { Endpoint, type Principal, principalOf, sessionsAndKeysOf, StandingAccess } from '@muster/access';
+import {
+  findTimeline,
+  listTimeline,
+  requireOwnAgent,
+  resyncFrame,
+  TimelineHub,
+  TimelineStream,
+  whereToBegin,
+} from '@muster/agents';
 import {
   AgentEventsQuery,
   AgentJobEvent,
@@ -52,7 +60,7 @@ export class TimelineController {
     @Param('id') agentId: string,
     @Query() query: AgentEventsQuery,
   ): Promise<void> {
-    const { organizationId } = principalOf(request);
+    const { organizationId } = readerOf(request, agentId);
     const lastEventId = lastEventIdOf(request) ?? query.lastEventId;
     this.hub.requireRoom(organizationId);
     const kept = await findTimeline(this.database, organizationId, agentId);
@@ -87,12 +95,18 @@ export class TimelineController {
     @Param('id') agentId: string,
     @Query() query: AgentLogsQuery,
   ): Promise<AgentLogList> {
-    const { organizationId } = principalOf(request);
+    const { organizationId } = readerOf(request, agentId);
     const page = pageOf(query, 'number');
     const rows = await listTimeline(this.database, { organizationId, agentId }, query, page);
     const { items, nextCursor } = paginate(rows, page, ({ seq }) => [String(seq)]);
     return { entries: items.map(presentEntry), nextCursor };
   }
+}
+
+function readerOf(request: FastifyRequest, agentId: string): Principal {
+  const caller = principalOf(request);
+  requireOwnAgent(caller, agentId);
+  return caller;
 }
 
 function lastEventIdOf(request: FastifyRequest): string | undefined {

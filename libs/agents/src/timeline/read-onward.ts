@@ -21,7 +21,7 @@ const pageBytes = 256 * 1024;
 
 /** What an organization's agent has kept of its timeline. */
 export async function findTimeline(database: Database, organizationId: string, agentId: string): Promise<Kept> {
-  const [found] = await database.query<Kept & { oldest: number | null }>(
+  const [found] = await database.query<Kept>(
     { organizationId },
     `SELECT COALESCE(h.last_seq, 0) AS latest,
             (SELECT e.seq FROM timeline_entry e WHERE e.agent_id = a.id ORDER BY e.seq LIMIT 1) AS oldest
@@ -53,7 +53,7 @@ export async function readOnward(database: Database, places: Place[]): Promise<M
          ORDER BY e.seq LIMIT ${pageEntries}) AS n
      ) AS p ON COALESCE(p.bytes_before, 0) < ${pageBytes}
      ORDER BY f.agent_id, p.seq`,
-    [places.map(({ agentId }) => agentId), places.map(({ seq }) => seq)],
+    valuesOf(places),
     'read_timeline_onward',
   );
   const read = new Map<string, Onward>();
@@ -67,14 +67,16 @@ export async function readOnward(database: Database, places: Place[]): Promise<M
 
 /** Which of these timelines have gone on: one look at the heads of all. */
 export async function findMoved(database: Database, places: Place[]): Promise<string[]> {
-  const moved = await database.query<{ agent_id: string }>('system', findMovedSql, valuesOf(places), 'find_moved');
+  const moved = await database.query<{ agent_id: string }>(
+    'system',
+    `SELECT h.agent_id FROM unnest($1::uuid[], $2::bigint[]) AS f (agent_id, seq)
+     JOIN timeline_head h ON h.agent_id = f.agent_id
+     WHERE h.last_seq > f.seq`,
+    valuesOf(places),
+    'find_moved',
+  );
   return moved.map(({ agent_id: agentId }) => agentId);
 }
-
-const findMovedSql = `
-  SELECT h.agent_id FROM unnest($1::uuid[], $2::bigint[]) AS f (agent_id, seq)
-  JOIN timeline_head h ON h.agent_id = f.agent_id
-  WHERE h.last_seq > f.seq`;
 
 function valuesOf(places: Place[]): unknown[] {
   return [places.map(({ agentId }) => agentId), places.map(({ seq }) => seq)];
