@@ -1,23 +1,28 @@
-import { failSilentAgents } from '@muster/agents';
 import { newId } from '@muster/platform';
-import { type HttpClient, type Tenant, waitFor } from '@muster/testing';
-import { CommandsHarness } from './commands.harness';
+import { FakeMachines, type Harness, type HttpClient, startHarness, type Tenant, waitFor } from '@muster/testing';
+import { standalone } from './standalone';
 
 describe('requests for commands', () => {
-  let harness: CommandsHarness;
+  let harness: Harness;
+  let machines: FakeMachines;
   let tenant: Tenant;
-  const sql = (text: string, values?: unknown[]) => harness.sql(text, values);
-  const online = (options?: { tunnel?: boolean }) => harness.online(options);
+  const sql = (text: string, values?: unknown[]) => machines.sql(text, values);
+  const online = (options?: { tunnel?: boolean }) => machines.online(options);
   const snippet = (id: string, code?: string, more?: object, client?: HttpClient) =>
-    harness.snippet(id, code, more, client);
-  const statusOf = (id: string, commandId: string) => harness.statusOf(id, commandId);
-  const rowOf = (commandId: string) => harness.rowOf(commandId);
+    machines.snippet(id, code, more, client);
+  const statusOf = (id: string, commandId: string) => machines.statusOf(id, commandId);
+  const rowOf = (commandId: string) => machines.rowOf(commandId);
 
   beforeAll(async () => {
-    harness = await CommandsHarness.start();
-    tenant = harness.tenant;
+    const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '50', OUTBOX_SWEEP_MS: '100' };
+    harness = await startHarness({ ...standalone, env });
+    machines = await FakeMachines.of(harness);
+    tenant = machines.tenant;
   });
-  afterAll(() => harness.close());
+  afterAll(async () => {
+    await harness.close();
+    await machines.close();
+  });
 
   describe('for an agent that is not on', () => {
     const setAutoWake = (vmAutoWakeOnJob: boolean) =>
@@ -106,7 +111,7 @@ describe('requests for commands', () => {
     });
 
     it('are one organization’s, with names of their own', async () => {
-      const other = await harness.app.makeTenant();
+      const other = await harness.makeTenant();
       const body = { name: 'shared name', code: 'x' };
       const mine = (await tenant.api.post('/api/functions', body)).body;
       expect((await tenant.api.post('/api/functions', body)).status).toBe(409);
@@ -217,22 +222,5 @@ describe('requests for commands', () => {
       expect((await script(own.id, { action: 'push', script: 'x', workflowId: newId() })).status).toBe(400);
       expect((await script(own.id, { action: 'push', workflowId: newId() })).status).toBe(404);
     });
-  });
-
-  it('do not go to machines that fell silent: those are offline, once, and the status says so', async () => {
-    const { id } = await online();
-    const fresh = await online();
-    await sql(
-      `UPDATE agent SET last_seen = now() - interval '2 minutes', status_since = now() - interval '2 minutes' WHERE id = $1`,
-      [id],
-    );
-    await Promise.all([1, 2, 3].map(() => failSilentAgents(harness.app.db, { offlineAfterMs: 60_000 })));
-    expect((await tenant.api.get(`/api/agents/${id}`)).body).toMatchObject({ status: 'offline' });
-    expect((await tenant.api.get(`/api/agents/${fresh.id}`)).body.status).toBe('online');
-    const moves = await sql(
-      `SELECT source, data FROM timeline_entry WHERE agent_id = $1 AND kind = 'status' AND data->>'status' = 'offline'`,
-      [id],
-    );
-    expect(moves).toMatchObject([{ source: 'watchdog' }]);
   });
 });

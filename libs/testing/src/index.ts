@@ -12,6 +12,7 @@ export {
 } from './factories';
 export { EventStream, type ReceivedEvent } from './event-stream';
 export { FakeClock } from './fake-clock';
+export { type FakeMachine, FakeMachines } from './fake-machines';
 export { FakeWorker } from './fake-worker';
 export { type Answer, HttpClient } from './http-client';
 export { testConfig, testEnvironment, testMasterKey, type TestStack, testStack } from './stack';

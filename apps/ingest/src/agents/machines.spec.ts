@@ -1,5 +1,5 @@
+import { failSilentAgents } from '@muster/agents';
 import { newId } from '@muster/platform';
-import { ObjectStorage } from '@muster/storage';
 import { type Harness, HttpClient, makeAgent, makeApiKey, startHarness } from '@muster/testing';
 import { ingest } from '../ingest.harness';
 
@@ -275,70 +275,22 @@ describe('what machines say', () => {
     });
   });
 
-  describe('a result', () => {
-    const makeCommand = async (agentId: string, jobId: string | null) => {
-      const id = newId();
+  describe('silence', () => {
+    it('makes a machine offline, once, however many replicas look', async () => {
+      const [silent, fresh, gone] = [
+        await makeMachine(),
+        await makeMachine(),
+        await makeMachine({ status: 'stopped' }),
+      ];
       await sql(
-        `INSERT INTO agent_command (id, organization_id, agent_id, job_id, kind, payload, deadline)
-         VALUES ($1, $2, $3, $4, 'stop_job', '{}', now() + interval '1 minute')`,
-        [id, organizationId, agentId, jobId],
+        `UPDATE agent SET last_seen = now() - interval '2 minutes', status_since = now() - interval '2 minutes'
+         WHERE id = ANY($1)`,
+        [[silent, gone]],
       );
-      return id;
-    };
-
-    it('is the machine’s activity, and tells the job that waits for it, once', async () => {
-      const id = await makeMachine();
-      const commandId = await makeCommand(id, await makeJob(id, 'running'));
-      const path = `/api/agents/${id}/commands/${commandId}/result`;
-      const body = { status: 'success', output: { remaining: 0 } };
-      expect((await worker.post(path, body)).body).toEqual({ accepted: true });
-      expect((await agentOf(id)).last_activity_at).toBeInstanceOf(Date);
-      expect((await worker.post(path, body)).body).toEqual({ accepted: false, reason: 'already finished' });
-      const rung = await sql(`SELECT name FROM outbox WHERE payload->>'commandId' = $1`, [commandId]);
-      expect(rung).toEqual([{ name: 'command-finished' }]);
-    });
-
-    it('of a command that no job waits for tells nobody', async () => {
-      const id = await makeMachine();
-      const commandId = await makeCommand(id, null);
-      await worker.post(`/api/agents/${id}/commands/${commandId}/result`, { status: 'failed', error: 'no' });
-      expect(await sql(`SELECT name FROM outbox WHERE payload->>'commandId' = $1`, [commandId])).toEqual([]);
-    });
-  });
-
-  describe('an upload', () => {
-    const ask = (agentId: string, body: object = {}, client = worker) =>
-      client.post(`/api/agents/${agentId}/uploads`, {
-        filename: 'EOB März/../x.pdf',
-        contentType: 'application/pdf',
-        size: 5,
-        ...body,
-      });
-
-    it('goes straight to the storage, as the ticket says, and is written down', async () => {
-      const id = await makeMachine();
-      const jobId = await makeJob(id, 'running');
-      const { status, body } = await ask(id, { jobId });
-      expect(status).toBe(201);
-      expect(body.key).toMatch(new RegExp(`^artifacts/${organizationId}/${jobId}/[0-9a-f-]{36}-EOB_Ma_rz_.._x.pdf$`));
-      const put = (headers: Record<string, string>, bytes: string) =>
-        fetch(body.uploadUrl, { method: body.method, headers: { ...body.headers, ...headers }, body: bytes });
-      expect((await put({}, 'hello and more')).status).toBe(403);
-      expect((await put({ 'content-type': 'text/html' }, 'hello')).status).toBe(403);
-      expect((await put({}, 'hello')).status).toBe(200);
-      const storage = harness.app.nest.get(ObjectStorage);
-      expect((await storage.get(body.key))?.toString()).toBe('hello');
-      const [row] = await sql('SELECT * FROM artifact WHERE storage_key = $1', [body.key]);
-      expect(row).toMatchObject({ agent_id: id, job_id: jobId, filename: 'EOB März/../x.pdf', size: 5 });
-    });
-
-    it('of more than 100 MiB, or of another agent’s job, is refused', async () => {
-      const [id, other] = [await makeMachine(), await makeMachine()];
-      expect((await ask(id, { size: 100 * 1024 * 1024 + 1 })).status).toBe(413);
-      expect((await ask(id, { jobId: await makeJob(other, 'running') })).body.code).toBe('not_found');
-      expect((await ask(newId())).body.code).toBe('agent_not_found');
-      const stranger = await makeOrganization();
-      expect((await ask(id, {}, stranger.worker)).body.code).toBe('agent_not_found');
+      await Promise.all([1, 2, 3].map(() => failSilentAgents(harness.db, { offlineAfterMs: 60_000 })));
+      const statuses = await Promise.all([silent, fresh, gone].map(async (id) => (await agentOf(id)).status));
+      expect(statuses).toEqual(['offline', 'online', 'stopped']);
+      expect(await timelineOf(silent)).toMatchObject([{ kind: 'status', source: 'watchdog' }]);
     });
   });
 });

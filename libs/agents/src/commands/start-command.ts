@@ -46,7 +46,7 @@ export function decideCommand(agent: {
 }
 
 /** The agent sleeps and may not be woken. Remembered on its timeline by `explainingBlocked`. */
-export class WakeBlocked extends AppError {
+class WakeBlocked extends AppError {
   constructor(
     readonly of: { organizationId: string; agentId: string },
     reason: string,

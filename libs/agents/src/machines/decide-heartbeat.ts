@@ -17,7 +17,7 @@ export interface HeartbeatMove {
   recovered: boolean;
 }
 
-export const unhealthyLimit = 3;
+const unhealthyLimit = 3;
 
 /** What a heartbeat changes beyond the times it notes; null for nearly every one. */
 export function decideHeartbeat(facts: HeartbeatFacts): HeartbeatMove | null {

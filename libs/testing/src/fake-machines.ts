@@ -1,9 +1,9 @@
-import { CommandDelivery } from '@muster/agents';
 import { newId } from '@muster/platform';
-import { FakeWorker, type Harness, type HttpClient, startHarness, type Tenant } from '@muster/testing';
-import { standalone } from './standalone';
+import type { Harness, Tenant } from './app-harness';
+import { FakeWorker } from './fake-worker';
+import type { HttpClient } from './http-client';
 
-export interface Machine {
+export interface FakeMachine {
   id: string;
   /** Speaks with the agent's own key. */
   client: HttpClient;
@@ -12,31 +12,24 @@ export interface Machine {
   bootId: string;
 }
 
-/** The whole service with one organization, and machines that shake hands as real ones do. */
-export class CommandsHarness {
+/** One organization's machines, which shake hands as real ones do and take what is pushed to them. */
+export class FakeMachines {
   private readonly workers: FakeWorker[] = [];
 
   private constructor(
     readonly app: Harness,
     readonly tenant: Tenant,
-    readonly secret: string,
+    readonly signingSecret: string,
   ) {}
 
-  static async start(): Promise<CommandsHarness> {
-    const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '50', OUTBOX_SWEEP_MS: '100' };
-    const app = await startHarness({ ...standalone, env });
+  static async of(app: Harness): Promise<FakeMachines> {
     const tenant = await app.makeTenant();
     const { signingSecret } = (await tenant.as.admin.get('/api/organization/signing-secret')).body;
-    return new CommandsHarness(app, tenant, signingSecret as string);
+    return new FakeMachines(app, tenant, signingSecret as string);
   }
 
   async close(): Promise<void> {
-    await this.app.close();
     await Promise.all(this.workers.map((worker) => worker.stop()));
-  }
-
-  get delivery(): CommandDelivery {
-    return this.app.app.nest.get(CommandDelivery, { strict: false });
   }
 
   sql(text: string, values: unknown[] = []): Promise<any[]> {
@@ -44,11 +37,11 @@ export class CommandsHarness {
   }
 
   /** An agent that has shaken hands, with a tunnel to a worker of ours or without. */
-  async online({ tunnel = true }: { tunnel?: boolean } = {}): Promise<Machine> {
+  async online({ tunnel = true }: { tunnel?: boolean } = {}): Promise<FakeMachine> {
     const body = { name: newId(), provider: 'external' };
     const { agent, workerKey } = (await this.tenant.as.admin.post('/api/agents', body)).body;
     const client = this.app.http.withKey(workerKey as string);
-    const worker = await FakeWorker.start(this.secret);
+    const worker = await FakeWorker.start(this.signingSecret);
     this.workers.push(worker);
     const bootId = newId();
     const answer = await client.post('/api/agents/handshake', {

@@ -1,0 +1,75 @@
+import { CommandDelivery } from '@muster/agents';
+import { newId } from '@muster/platform';
+import {
+  FakeWorker,
+  type Harness,
+  makeAgent,
+  makeOrganization,
+  startHarness,
+  testMasterKey,
+  waitFor,
+} from '@muster/testing';
+import { signingSecretsOf } from '@muster/access';
+import { KeyRing } from '@muster/vault';
+import { dispatcherConfigs } from './dispatcher.config';
+import { DispatcherModule } from './dispatcher.module';
+
+describe('two dispatchers', () => {
+  let first: Harness;
+  let second: Harness;
+  let worker: FakeWorker;
+  let agent: { id: string; organizationId: string };
+  const sql = (text: string, values: unknown[] = []) => first.db.query<any>('system', text, values);
+
+  beforeAll(async () => {
+    const env = { OUTBOUND_ALLOW: '127.0.0.1', COMMAND_SWEEP_MS: '20' };
+    const options = { name: 'dispatcher' as const, configs: dispatcherConfigs, modules: [DispatcherModule], env };
+    first = await startHarness(options);
+    const database = { url: first.databaseUrl, name: '', drop: async () => undefined };
+    second = await startHarness({ ...options, database });
+    const { id: organizationId } = await makeOrganization(first.db);
+    worker = await FakeWorker.start(signingSecretsOf(KeyRing.parse(testMasterKey), organizationId)[0]!);
+    const { id } = await makeAgent(first.db, { organizationId });
+    agent = { id, organizationId };
+    await sql(`UPDATE agent SET status = 'online', last_seen = now(), tunnel_url = $2 WHERE id = $1`, [id, worker.url]);
+  });
+  afterAll(async () => {
+    await second.close();
+    await first.close();
+    await worker.stop();
+  });
+
+  const issue = async (count: number) => {
+    const ids = Array.from({ length: count }, () => newId());
+    await sql(
+      `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, deadline)
+       SELECT id, $2, $3, 'snippet', '{}', now() + interval '1 minute' FROM unnest($1::uuid[]) AS ids (id)`,
+      [ids, agent.organizationId, agent.id],
+    );
+    return ids;
+  };
+
+  it('push each command once, between them', async () => {
+    worker.answer = () => new Promise((resolve) => setTimeout(() => resolve(202), 200));
+    const ids = await issue(50);
+    const deliveries = [first, second].map((each) => each.app.nest.get(CommandDelivery, { strict: false }));
+    await Promise.all(ids.flatMap((id) => deliveries.map((delivery) => delivery.deliver(id))));
+    await waitFor('all are taken', async () => {
+      const [{ open }] = await sql('SELECT count(*)::int AS open FROM agent_command WHERE taken_at IS NULL');
+      return open === 0;
+    });
+    expect(worker.received.map(({ commandId }) => commandId).sort()).toEqual([...ids].sort());
+    expect(await deliveries[0]!.deliver(ids[0]!)).toBe('over');
+  });
+
+  it('never push what the worker ended before they came to it', async () => {
+    worker.received.length = 0;
+    const [id] = await issue(1);
+    await sql(`UPDATE agent_command SET status = 'success', finished_at = now(), next_push_at = now() WHERE id = $1`, [
+      id,
+    ]);
+    const delivery = second.app.nest.get(CommandDelivery, { strict: false });
+    expect(await delivery.deliver(id!)).toBe('over');
+    expect(worker.received.filter(({ commandId }) => commandId === id)).toEqual([]);
+  });
+});

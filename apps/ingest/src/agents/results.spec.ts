@@ -1,0 +1,110 @@
+import { newId } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import { type Harness, HttpClient, makeAgent, makeApiKey, startHarness } from '@muster/testing';
+import { ingest } from '../ingest.harness';
+
+describe('what machines give back', () => {
+  let harness: Harness;
+  let organizationId: string;
+  let worker: HttpClient;
+  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+  const agentOf = async (id: string) => (await sql('SELECT * FROM agent WHERE id = $1', [id]))[0];
+
+  const makeMachine = async (columns: Record<string, unknown> = {}) => {
+    const { id } = await makeAgent(harness.db, { organizationId, name: newId() });
+    for (const [column, value] of Object.entries({ status: 'online', boot_id: 'boot-1', ...columns })) {
+      await sql(`UPDATE agent SET ${column} = $2 WHERE id = $1`, [id, value]);
+    }
+    return id;
+  };
+  const makeJob = async (agentId: string, status: string) => {
+    const [workflowId, jobId] = [newId(), newId()];
+    await sql(`INSERT INTO workflow (id, organization_id, name) VALUES ($1, $2, 'w')`, [workflowId, organizationId]);
+    await sql(
+      `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status)
+       VALUES ($1, $2, $3, 1, $4, $5)`,
+      [jobId, organizationId, workflowId, agentId, status],
+    );
+    return jobId;
+  };
+  const makeOrganization = async () => {
+    const id = newId();
+    await sql(`INSERT INTO organization (id, name) VALUES ($1, 'o')`, [id]);
+    await sql('INSERT INTO organization_settings (organization_id) VALUES ($1)', [id]);
+    const key = await makeApiKey(harness.db, { organizationId: id, scope: 'worker' });
+    return { id, worker: harness.http.withKey(key.secret) };
+  };
+
+  beforeAll(async () => {
+    harness = await startHarness(ingest);
+    ({ id: organizationId, worker } = await makeOrganization());
+  });
+  afterAll(() => harness.close());
+
+  describe('a result', () => {
+    const makeCommand = async (agentId: string, jobId: string | null) => {
+      const id = newId();
+      await sql(
+        `INSERT INTO agent_command (id, organization_id, agent_id, job_id, kind, payload, deadline)
+         VALUES ($1, $2, $3, $4, 'stop_job', '{}', now() + interval '1 minute')`,
+        [id, organizationId, agentId, jobId],
+      );
+      return id;
+    };
+
+    it('is the machine’s activity, and tells the job that waits for it, once', async () => {
+      const id = await makeMachine();
+      const commandId = await makeCommand(id, await makeJob(id, 'running'));
+      const path = `/api/agents/${id}/commands/${commandId}/result`;
+      const body = { status: 'success', output: { remaining: 0 } };
+      expect((await worker.post(path, body)).body).toEqual({ accepted: true });
+      expect((await agentOf(id)).last_activity_at).toBeInstanceOf(Date);
+      expect((await worker.post(path, body)).body).toEqual({ accepted: false, reason: 'already finished' });
+      const rung = await sql(`SELECT name FROM outbox WHERE payload->>'commandId' = $1`, [commandId]);
+      expect(rung).toEqual([{ name: 'command-finished' }]);
+    });
+
+    it('of a command that no job waits for tells nobody', async () => {
+      const id = await makeMachine();
+      const commandId = await makeCommand(id, null);
+      await worker.post(`/api/agents/${id}/commands/${commandId}/result`, { status: 'failed', error: 'no' });
+      expect(await sql(`SELECT name FROM outbox WHERE payload->>'commandId' = $1`, [commandId])).toEqual([]);
+    });
+  });
+
+  describe('an upload', () => {
+    const ask = (agentId: string, body: object = {}, client = worker) =>
+      client.post(`/api/agents/${agentId}/uploads`, {
+        filename: 'EOB März/../x.pdf',
+        contentType: 'application/pdf',
+        size: 5,
+        ...body,
+      });
+
+    it('goes straight to the storage, as the ticket says, and is written down', async () => {
+      const id = await makeMachine();
+      const jobId = await makeJob(id, 'running');
+      const { status, body } = await ask(id, { jobId });
+      expect(status).toBe(201);
+      expect(body.key).toMatch(new RegExp(`^artifacts/${organizationId}/${jobId}/[0-9a-f-]{36}-EOB_Ma_rz_.._x.pdf$`));
+      const put = (headers: Record<string, string>, bytes: string) =>
+        fetch(body.uploadUrl, { method: body.method, headers: { ...body.headers, ...headers }, body: bytes });
+      expect((await put({}, 'hello and more')).status).toBe(403);
+      expect((await put({ 'content-type': 'text/html' }, 'hello')).status).toBe(403);
+      expect((await put({}, 'hello')).status).toBe(200);
+      const storage = harness.app.nest.get(ObjectStorage);
+      expect((await storage.get(body.key))?.toString()).toBe('hello');
+      const [row] = await sql('SELECT * FROM artifact WHERE storage_key = $1', [body.key]);
+      expect(row).toMatchObject({ agent_id: id, job_id: jobId, filename: 'EOB März/../x.pdf', size: 5 });
+    });
+
+    it('of more than 100 MiB, or of another agent’s job, is refused', async () => {
+      const [id, other] = [await makeMachine(), await makeMachine()];
+      expect((await ask(id, { size: 100 * 1024 * 1024 + 1 })).status).toBe(413);
+      expect((await ask(id, { jobId: await makeJob(other, 'running') })).body.code).toBe('not_found');
+      expect((await ask(newId())).body.code).toBe('agent_not_found');
+      const stranger = await makeOrganization();
+      expect((await ask(id, {}, stranger.worker)).body.code).toBe('agent_not_found');
+    });
+  });
+});
