@@ -11,6 +11,6 @@ import { MachineLoops } from './machine-loops';
 
 @Module({
   imports: [DatabaseModule, AccessModule, VaultModule, AgentsModule, MachinesModule, JobsModule],
-  providers: [DispatchProcessor, DispatchLoops, AgentLoops],
+  providers: [DispatchProcessor, DispatchLoops, AgentLoops, MachineLoops],
 })
 export class DispatcherModule {}

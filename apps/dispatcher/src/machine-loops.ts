@@ -16,7 +16,7 @@ export class MachineLoops implements OnApplicationBootstrap, BeforeApplicationSh
   private readonly sweep: Periodic;
 
   constructor(
-    @Inject(MachineControl) machines: MachineControl,
+    @Inject(MachineControl) private readonly machines: MachineControl,
     @Inject(WorkerSupervision) private readonly supervision: WorkerSupervision,
     @Inject(LocalAgentRows) private readonly agents: LocalAgentRows,
   ) {
@@ -38,5 +38,6 @@ export class MachineLoops implements OnApplicationBootstrap, BeforeApplicationSh
 
   async onApplicationShutdown(): Promise<void> {
     await this.sweep.stop();
+    await this.machines.settled();
   }
 }

@@ -15,6 +15,7 @@ export { readCommandStatus, readScript } from './commands/read-command';
 export { acknowledgeCommand, receiveResult } from './commands/receive-result';
 export { issueCommand, type NewCommand } from './commands/issue-command';
 export { failSilentAgents } from './lifecycle/fail-silent-agents';
+export { sealPayload } from './commands/sealed-payload';
 export { LocalAgentRows } from './lifecycle/local-agents';
 export { MachineControl } from './lifecycle/machine-control';
 export { describeWithin, machineOf } from './lifecycle/machine-of';

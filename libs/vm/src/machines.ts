@@ -11,7 +11,10 @@ import { type Machine, type MachineDescription, MachineError, type MachineProvid
 export class Machines {
   private readonly providers: Partial<Record<AgentProvider, MachineProvider>>;
 
-  constructor(@Inject(LocalMachines) readonly local: LocalMachines, @Inject(Outbound) outbound: Outbound) {
+  constructor(
+    @Inject(LocalMachines) readonly local: LocalMachines,
+    @Inject(Outbound) outbound: Outbound,
+  ) {
     this.providers = { local, external: new ExternalMachines(), http: new HttpMachines(outbound) };
   }
 

@@ -4,6 +4,7 @@ import type { Database } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
 import { agentKeyOf } from '../agent-keys';
 import type { CommandRow } from './command-row';
+import { openPayload } from './sealed-payload';
 
 export interface DeliveryParts {
   database: Database;
@@ -47,7 +48,7 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
         ...(jobId ? { jobId } : {}),
         deadline: deadline.toISOString(),
         env: { SERVICE_BASE_URL: publicAppUrl, ...env, ...secrets, ...own },
-        payload: { ...payload, secretNames: vaultKeys },
+        payload: { ...openPayload(ring, agentId, payload), secretNames: vaultKeys },
       },
     };
   });

@@ -88,7 +88,8 @@ async function stop(parts: MachineParts, order: Order, { stopTimeoutMs }: Contro
   const { machines, ring, clock } = parts;
   const provider = machines.of(order.provider);
   const machine = machineOf(order, ring, clock);
-  const giveUp = (reason: string) => leave(parts, order, { reason: `It could not be stopped: ${reason}`, failed: true });
+  const giveUp = (reason: string) =>
+    leave(parts, order, { reason: `It could not be stopped: ${reason}`, failed: true });
   try {
     if (order.issuedAgoMs === null || order.issuedAgoMs > repeatStopMs) {
       await provider.stop(machine);
@@ -151,10 +152,9 @@ async function terminate(parts: MachineParts, order: Order): Promise<void> {
        WHERE agent_id = $1 AND state = 'open'`,
       [agentId],
     );
-    await tx.execute(
-      `UPDATE agent SET vm_state = 'gone', vm_ip = NULL, public_tunnel_url = NULL WHERE id = $1`,
-      [agentId],
-    );
+    await tx.execute(`UPDATE agent SET vm_state = 'gone', vm_ip = NULL, public_tunnel_url = NULL WHERE id = $1`, [
+      agentId,
+    ]);
     await tx.execute('DELETE FROM agent_control WHERE agent_id = $1', [agentId]);
     await appendTimeline(tx, { organizationId, agentId }, [
       { kind: 'provisioning', source: 'provider', message: 'the machine is gone and its keys are revoked' },

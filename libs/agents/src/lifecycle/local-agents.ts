@@ -38,9 +38,10 @@ export class LocalAgentRows implements LocalAgents {
     await this.database.transaction('system', async (tx) => {
       await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
       const of = { organizationId, agentId };
-      const [wake] = await tx.query<{ id: string }>(`SELECT id FROM agent_wake WHERE agent_id = $1 AND state = 'open'`, [
-        agentId,
-      ]);
+      const [wake] = await tx.query<{ id: string }>(
+        `SELECT id FROM agent_wake WHERE agent_id = $1 AND state = 'open'`,
+        [agentId],
+      );
       if (wake && (await close(tx, wake.id, 'failed', reason)) > 0) {
         await settleAgent(tx, of, { eventType: 'wake_failed', reason, found: null, ip: null });
       }

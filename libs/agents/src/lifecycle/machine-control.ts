@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Database } from '@muster/database';
 import { Clock } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
@@ -8,13 +8,14 @@ import { moveAgent } from './move-agent';
 import { type MachineParts, wakeMachine } from './wake-machine';
 
 const stopTimeoutMs = 10 * 60_000;
-const sweepLimit = 100;
-const atOnce = 10;
+const atOnce = 200;
 
 /** Talks to the provider of an agent's machine, outside of every transaction. */
 @Injectable()
 export class MachineControl {
+  private readonly logger = new Logger(MachineControl.name);
   private readonly parts: MachineParts;
+  private readonly working = new Map<string, Promise<void>>();
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -36,44 +37,51 @@ export class MachineControl {
     return controlMachine(this.parts, agentId, { rebootTimeoutMs: this.config.wakeTimeoutMs, stopTimeoutMs });
   }
 
-  /** Wakes and orders whose next try has come, and agents between two states of which nobody takes care. */
-  async sweep(): Promise<Record<string, number>> {
+  /**
+   * Begins what is due: wakes and orders whose next try has come, and agents between two states of which nobody takes
+   * care. It does not wait for providers: one that hangs holds up its own machines alone.
+   */
+  async sweep(): Promise<{ wakes: number; orders: number; lost: number }> {
+    const room = atOnce - this.working.size;
+    if (room <= 0) return { wakes: 0, orders: 0, lost: 0 };
     const [wakes, orders, lost] = await Promise.all([
       this.database.query<{ id: string }>(
         'system',
         `SELECT id FROM agent_wake WHERE state = 'open' AND next_try_at <= now() ORDER BY next_try_at LIMIT $1`,
-        [sweepLimit],
+        [room],
         'sweep_wakes',
       ),
       this.database.query<{ id: string }>(
         'system',
         'SELECT agent_id AS id FROM agent_control WHERE next_try_at <= now() ORDER BY next_try_at LIMIT $1',
-        [sweepLimit],
+        [room],
         'sweep_controls',
       ),
-      this.lostAgents(),
+      this.lostAgents(room),
     ]);
-    const counts = { wakes: 0, orders: 0, lost: 0, errors: 0 };
-    const work = [
-      ...wakes.map(({ id }) => async () => (await this.wake(id), (counts.wakes += 1))),
-      ...orders.map(({ id }) => async () => (await this.control(id), (counts.orders += 1))),
-      ...lost.map(({ id, status }) => async () => {
-        if (status === 'starting') await this.abandonStart(id);
-        else await this.control(id);
-        counts.lost += 1;
-      }),
-    ];
-    const worker = async () => {
-      for (let next = work.shift(); next; next = work.shift()) {
-        // One bad row never stops the rest; it comes again.
-        await next().catch(() => (counts.errors += 1));
-      }
-    };
-    await Promise.all(Array.from({ length: atOnce }, worker));
-    return counts;
+    for (const { id } of wakes) this.begin(id, () => this.wake(id));
+    for (const { id } of orders) this.begin(id, () => this.control(id));
+    for (const { id, status } of lost) {
+      this.begin(id, () => (status === 'starting' ? this.abandonStart(id) : this.control(id)));
+    }
+    return { wakes: wakes.length, orders: orders.length, lost: lost.length };
   }
 
-  private lostAgents(): Promise<{ id: string; status: string }[]> {
+  /** Until what was begun is done. */
+  async settled(): Promise<void> {
+    await Promise.all(this.working.values());
+  }
+
+  private begin(id: string, work: () => Promise<void>): void {
+    if (this.working.has(id)) return;
+    const done = work()
+      // One bad row never stops the rest; it comes again.
+      .catch((error: Error) => this.logger.warn(`${id}: ${error.message}`))
+      .finally(() => this.working.delete(id));
+    this.working.set(id, done);
+  }
+
+  private lostAgents(limit: number): Promise<{ id: string; status: string }[]> {
     return this.database.query(
       'system',
       `SELECT a.id, a.status FROM agent a
@@ -81,7 +89,7 @@ export class MachineControl {
          AND NOT EXISTS (SELECT FROM agent_wake w WHERE w.agent_id = a.id AND w.state = 'open')
          AND NOT EXISTS (SELECT FROM agent_control c WHERE c.agent_id = a.id AND a.status <> 'starting')
        ORDER BY a.status_since LIMIT $1`,
-      [sweepLimit],
+      [limit],
       'sweep_lost',
     );
   }

@@ -42,21 +42,38 @@ interface Claimed extends MachineRow {
   step: WakeStep;
   attempt: number;
   error: string | null;
+  /** Until its deadline. */
+  leftMs: number;
 }
 
 const firstRetryMs = 1000;
 const maxRetryMs = 15_000;
 /** Longer than any call to a provider takes. Whoever dies with it leaves the wake to the next one. */
 const leaseMs = 45_000;
-const describeLimitMs = 3000;
+const describeLimitMs = 2000;
 
 /** One step of a wake. It may be taken twice and by several at once: each time it is decided anew under the lock. */
 export async function wakeMachine(parts: MachineParts, wakeId: string): Promise<WakeStep> {
   const claimed = await parts.database.transaction('system', (tx) => claim(tx, wakeId));
   if (!claimed) return 'none';
-  if (claimed.step === 'try') await tryToStart(parts, claimed);
+  if (claimed.step === 'try' && !(await within(claimed.leftMs, tryToStart(parts, claimed))))
+    await expire(parts, claimed);
   if (claimed.step === 'expire') await expire(parts, claimed);
   return claimed.step;
+}
+
+/** Whether it was done in time. What comes later finds the wake closed. */
+async function within(limitMs: number, work: Promise<void>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), limitMs)));
+  const done = work.then(() => true as const);
+  // Nobody may be left to hear of it.
+  done.catch(() => undefined);
+  try {
+    return await Promise.race([done, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function claim(tx: Transaction, wakeId: string): Promise<Claimed | null> {
@@ -66,8 +83,9 @@ async function claim(tx: Transaction, wakeId: string): Promise<Claimed | null> {
     'wake_agent',
   );
   if (!agent) return null;
-  const [wake] = await tx.query<Omit<WakeFacts, 'agentStatus'> & { attempt: number; error: string | null }>(
-    `SELECT state = 'open' AS open, next_try_at <= now() AS due, deadline <= now() AS over, attempt, error
+  const [wake] = await tx.query<Omit<WakeFacts, 'agentStatus'> & Pick<Claimed, 'attempt' | 'error' | 'leftMs'>>(
+    `SELECT state = 'open' AS open, next_try_at <= now() AS due, deadline <= now() AS over, attempt, error,
+            extract(epoch FROM deadline - now())::float8 * 1000 AS "leftMs"
      FROM agent_wake WHERE id = $1 FOR UPDATE`,
     [wakeId],
     'wake_row',
@@ -89,7 +107,8 @@ async function claim(tx: Transaction, wakeId: string): Promise<Claimed | null> {
     await tellReady(tx, { organizationId, agentId, reason: 'the machine is back without a new boot' });
   }
   if (step === 'cancel') await close(tx, wakeId, 'cancelled', 'the agent was terminated');
-  return { ...agent, wakeId, step, attempt: wake!.attempt + 1, error: wake!.error };
+  const { attempt, error, leftMs } = wake!;
+  return { ...agent, wakeId, step, attempt: attempt + 1, error, leftMs };
 }
 
 async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> {

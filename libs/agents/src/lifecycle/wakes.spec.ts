@@ -76,6 +76,7 @@ describe('machines', () => {
   afterAll(async () => {
     over = true;
     await sweeping;
+    await machines.settled();
     await harness.close();
   });
   beforeEach(async () => {
@@ -131,9 +132,8 @@ describe('machines', () => {
     );
   const becomes = (of: Of, status: string) => waitFor(status, async () => (await statusOf(of)) === status);
   const doorbells = async ({ agentId }: Of, name: string) =>
-    (
-      await db.query('system', `SELECT FROM outbox WHERE job = $1 AND payload->>'agentId' = $2`, [name, agentId])
-    ).length;
+    (await db.query('system', `SELECT FROM outbox WHERE name = $1 AND payload->>'agentId' = $2`, [name, agentId]))
+      .length;
   const count = (order: string) => plane.orders.filter((each) => each === order).length;
 
   describe('a wake', () => {
@@ -414,7 +414,7 @@ describe('machines', () => {
       await db.query(
         'system',
         `INSERT INTO api_key (id, organization_id, agent_id, name, scope, secret_hash)
-         VALUES ('key' || substr(md5($2::text), 1, 10), $1, $2, 'k', 'worker', md5($2::text))`,
+         VALUES ('key' || substr(md5($2::text), 1, 10), $1, $2::uuid, 'k', 'worker', md5($2::text))`,
         [of.organizationId, of.agentId],
       );
       await machines.control(of.agentId);

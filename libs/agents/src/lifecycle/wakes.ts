@@ -17,10 +17,7 @@ export interface WakeRequest {
  * Joins the agent's open wake or begins one: status starting, event wake_requested, doorbell wake-agent. A machine that
  * is just stopping or rebooting is woken once that is done, and the wake of one that is on is ready at once.
  */
-export async function requestWake(
-  tx: Transaction,
-  request: WakeRequest,
-): Promise<{ wakeId: string; joined: boolean }> {
+export async function requestWake(tx: Transaction, request: WakeRequest): Promise<{ wakeId: string; joined: boolean }> {
   const { organizationId, agentId, source, reason, jobId, timeoutMs } = request;
   const agent = await lockAgent(tx, organizationId, agentId);
   if (agent.status === 'terminated') {

@@ -54,7 +54,10 @@ export interface Tree {
  * Ends a worker and everything that it began: TERM to the worker, which may end its work in order, then TERM and KILL
  * to whatever is left, wherever it has gone. Answers how many could not be ended: those that the kernel itself holds.
  */
-export async function endTree(tree: Tree, { graceMs, hurry }: { graceMs: number; hurry?: AbortSignal }): Promise<number> {
+export async function endTree(
+  tree: Tree,
+  { graceMs, hurry }: { graceMs: number; hurry?: AbortSignal },
+): Promise<number> {
   const known = new Map<number, Process>();
   const look = () => {
     for (const found of processesOf(tree, known)) known.set(found.pid, found);
@@ -90,7 +93,7 @@ function processesOf({ folder, root }: Tree, known: ReadonlyMap<number, Process>
     const was = known.get(each.pid)?.startTime === each.startTime;
     if (inGroup || was || leadsInto(each.pid, folder)) found.add(each.pid);
   }
-  for (let grown = found.size > 0; grown; ) {
+  for (let grown = found.size > 0; grown;) {
     const more = all.filter(({ pid, parent }) => found.has(parent) && !found.has(pid));
     for (const { pid } of more) found.add(pid);
     grown = more.length > 0;
