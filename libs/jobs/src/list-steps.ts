@@ -20,9 +20,10 @@ export async function listSteps(
   organizationId: string,
   { jobId, page }: { jobId: string; page: Page },
 ): Promise<StepRow[]> {
-  const rows = await database.query<StepRow & { known: boolean }>(
+  // A job without steps answers one row of nothing, and an unknown one none.
+  const rows = await database.query<StepRow>(
     { organizationId },
-    `SELECT j.id IS NOT NULL AS known, s.step_order AS "stepOrder", s.step_id AS "stepId", s.name, s.status,
+    `SELECT s.step_order AS "stepOrder", s.step_id AS "stepId", s.name, s.status,
             s.started_at AS "startedAt", s.finished_at AS "finishedAt", s.error, s.metadata,
             (SELECT COALESCE(sum(u.cost_usd), 0) FROM ai_usage u
              WHERE u.job_id = s.job_id AND u.step_order = s.step_order) AS "costUsd"

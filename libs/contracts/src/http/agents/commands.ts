@@ -43,7 +43,7 @@ export class CommandResultBody {
   @AnyJsonField({
     optional: true,
     nullable: true,
-    maxBytes: 5_242_880,
+    maxBytes: 10_485_760,
     description: 'A text of at most 4 MiB, or a JSON object.',
     example: '42\n',
   })

@@ -1,0 +1,139 @@
+import type { JobStatus } from '@muster/contracts';
+import { applyJobReport } from './apply-job-report';
+import { cancelJob } from './cancel-job';
+import { cancelJobs } from './cancel-jobs';
+import { confirmStop } from './confirm-stop';
+import { decideCancelStep, escalateCancels } from './escalate-cancels';
+import { findJob } from './job-row';
+import { type JobsLab, openJobsLab } from './jobs.harness';
+
+jest.setTimeout(60_000);
+
+describe('a cancel', () => {
+  let lab: JobsLab;
+  let agentId: string;
+
+  beforeAll(async () => {
+    lab = await openJobsLab();
+  });
+  beforeEach(async () => {
+    agentId = await lab.makeOnlineAgent();
+  });
+  afterAll(() => lab.close());
+
+  const read = (id: string) => findJob(lab.harness.db, lab.organizationId, id);
+  const cancel = (id: string, reason?: string) =>
+    lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
+      cancelJob(tx, lab.caller, id, { reason, now: new Date() }),
+    );
+  const report = (jobId: string, status: Exclude<JobStatus, 'queued'>) =>
+    applyJobReport(lab.harness.db, { organizationId: lab.organizationId, agentId }, { jobId, status });
+  const stops = (jobId: string) =>
+    lab.query(`SELECT id, payload FROM agent_command WHERE job_id = $1 AND kind = 'stop_job' ORDER BY id`, [jobId]);
+  const answer = async (commandId: string, status: string, output: object | null) => {
+    await lab.query('UPDATE agent_command SET status = $2, output = $3, finished_at = now() WHERE id = $1', [
+      commandId,
+      status,
+      output && JSON.stringify(output),
+    ]);
+    await confirmStop(lab.harness.db, commandId);
+  };
+
+  it('ends at once what was not given to its agent', async () => {
+    const jobId = await lab.launch({ agentId });
+    expect(await cancel(jobId, 'by mistake')).toBe('cancelled');
+    expect(await read(jobId)).toMatchObject({ status: 'cancelled', error: 'by mistake', startedAt: null });
+    await expect(cancel(jobId)).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it('is true only when the agent says that nothing of the job runs any more', async () => {
+    const jobId = await lab.dispatched({ agentId });
+    await report(jobId, 'running');
+    expect(await cancel(jobId, 'enough')).toBe('cancelling');
+    expect(await cancel(jobId)).toBe('cancelling');
+    const [stop, ...more] = await stops(jobId);
+    expect(more).toEqual([]);
+    expect(stop.payload).toEqual({ jobId, reason: 'enough', graceMs: 10_000 });
+    await answer(stop.id, 'success', { remaining: 2 });
+    expect((await read(jobId)).status).toBe('running');
+    await answer(stop.id, 'failed', { remaining: 0 });
+    expect((await read(jobId)).status).toBe('running');
+    await answer(stop.id, 'success', { remaining: 0 });
+    expect(await read(jobId)).toMatchObject({ status: 'cancelled', error: 'enough' });
+  });
+
+  it('keeps the machine until it is true', async () => {
+    const jobId = await lab.dispatched({ agentId });
+    const next = await lab.launch({ agentId });
+    await cancel(jobId);
+    expect(await lab.dispatch.startNext(agentId)).not.toMatchObject({ action: 'start' });
+    const [stop] = await stops(jobId);
+    await answer(stop.id, 'success', { remaining: 0 });
+    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+  });
+
+  it('leaves a job that ended before it was told as it ended', async () => {
+    const jobId = await lab.dispatched({ agentId });
+    await cancel(jobId);
+    await report(jobId, 'completed');
+    const [stop] = await stops(jobId);
+    await answer(stop.id, 'success', { remaining: 0 });
+    expect((await read(jobId)).status).toBe('completed');
+  });
+
+  it('is escalated when the agent does not confirm it: kill, reboot, each told in the timeline', async () => {
+    await lab.query(`UPDATE agent SET provider = 'local' WHERE id = $1`, [agentId]);
+    const jobId = await lab.dispatched({ agentId });
+    await report(jobId, 'running');
+    await cancel(jobId);
+    const after = (minutes: number) => escalateCancels(lab.harness.db, new Date(Date.now() + minutes * 60_000));
+    expect(await after(0)).toMatchObject({ killed: 0 });
+    expect(await after(1)).toMatchObject({ killed: 1 });
+    expect(await after(1)).toMatchObject({ killed: 0, rebooted: 0 });
+    const [, kill] = await stops(jobId);
+    expect(kill.payload).toMatchObject({ graceMs: 0 });
+    expect(await after(3)).toMatchObject({ rebooted: 1 });
+    const [agent] = await lab.query('SELECT status FROM agent WHERE id = $1', [agentId]);
+    expect(agent.status).toBe('rebooting');
+    await lab.query(
+      `UPDATE agent SET status = 'online', status_source = 'handshake', status_since = now() WHERE id = $1`,
+      [agentId],
+    );
+    expect(await after(5)).toMatchObject({ confirmed: 1 });
+    expect((await read(jobId)).status).toBe('cancelled');
+    const told = await lab.query(
+      `SELECT message FROM timeline_entry WHERE job_id = $1 AND source = 'watchdog' ORDER BY seq`,
+      [jobId],
+    );
+    expect(told.map(({ message }) => message)).toEqual([
+      'the agent did not confirm the stop: kill',
+      'the agent did not confirm the kill: reboot',
+      'cancelled',
+    ]);
+  });
+
+  it.each([
+    [{ step: 1, provider: 'local', agentStatus: 'online', rebooted: false }, 'kill'],
+    [{ step: 2, provider: 'local', agentStatus: 'offline', rebooted: false }, 'reboot'],
+    [{ step: 2, provider: 'external', agentStatus: 'offline', rebooted: false }, 'wait'],
+    [{ step: 3, provider: 'local', agentStatus: 'rebooting', rebooted: false }, 'wait'],
+    [{ step: 3, provider: 'local', agentStatus: 'online', rebooted: true }, 'confirm'],
+    [{ step: 1, provider: 'local', agentStatus: 'stopped', rebooted: false }, 'confirm'],
+  ] as const)('of %j goes on with %s', (facts, action) => {
+    expect(decideCancelStep(facts).action).toBe(action);
+  });
+
+  it('of many says what became of them', async () => {
+    const running = await lab.dispatched({ agentId });
+    const queued = [await lab.launch({ agentId }), await lab.launch({ agentId })];
+    const many = (body: object) =>
+      lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
+        cancelJobs(tx, lab.caller, body, new Date()),
+      );
+    await expect(many({})).rejects.toMatchObject({ code: 'invalid_payload' });
+    await expect(many({ filter: {} })).rejects.toMatchObject({ code: 'invalid_payload' });
+    expect(await many({ ids: [queued[0]!, 'nonsense'] })).toEqual({ cancelled: 1, cancelling: 0, skipped: 1 });
+    expect(await many({ filter: { agentId } })).toEqual({ cancelled: 1, cancelling: 1, skipped: 0 });
+    expect((await read(running)).cancelRequestedAt).not.toBeNull();
+  });
+});
