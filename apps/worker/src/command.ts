@@ -1,19 +1,23 @@
-const kinds = [
-  'run',
-  'snippet',
-  'function',
-  'builder',
-  'script',
-  'imaging_images',
-  'imaging_composite',
-  'stop_job',
-  'start_recording',
-  'attach_recording',
-  'stop_recording',
-  'deploy_extension',
-  'repair',
-] as const;
-export type Kind = (typeof kinds)[number];
+import type { CommandKind } from '@muster/contracts';
+
+export type Kind = CommandKind;
+
+/** Each kind that the contract names: one more there is an error here. */
+const kinds: Record<Kind, true> = {
+  run: true,
+  snippet: true,
+  function: true,
+  builder: true,
+  script: true,
+  imaging_images: true,
+  imaging_composite: true,
+  stop_job: true,
+  start_recording: true,
+  attach_recording: true,
+  stop_recording: true,
+  deploy_extension: true,
+  repair: true,
+};
 
 export interface Command {
   commandId: string;
@@ -45,7 +49,7 @@ export function readCommand(body: unknown, agentId: string): Command | string {
   // Absent and null are the same here.
   const [jobId, env, payload] = [body.jobId ?? null, body.env ?? {}, body.payload ?? {}];
   if (typeof commandId !== 'string' || !id.test(commandId)) return 'commandId must be an id';
-  if (!kinds.includes(kind as Kind)) return 'kind is not one that this worker knows';
+  if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind)) return 'kind is not one that this worker knows';
   if (body.agentId !== agentId) return 'the command is for another agent';
   if (jobId !== null && (typeof jobId !== 'string' || !id.test(jobId))) return 'jobId must be an id';
   if (kind === 'run' && jobId === null) return 'a run needs its jobId';

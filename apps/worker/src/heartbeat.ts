@@ -4,6 +4,7 @@ import { backoffMs } from './backoff';
 import type { LocalLog } from './local-log';
 import { machineIp, workerVersion, type MachineMetrics } from './machine';
 import { messageOf, verdictOf, type Service } from './service';
+import { rest } from './waiting';
 
 export interface HeartbeatOptions {
   service: Service;
@@ -53,8 +54,7 @@ export class Heartbeat {
         if (failures === 1) log('warn', 'heartbeats fail', { why: messageOf(error) });
         restMs = Math.min(everyMs, backoffMs(failures));
       }
-      const signal = AbortSignal.any([this.stopping, this.changed.signal]);
-      await sleep(restMs, undefined, { signal }).catch(() => undefined);
+      await rest(restMs, this.stopping, this.changed.signal);
       // Several changes at once are one.
       if (!this.stopping.aborted) await sleep(20);
     }

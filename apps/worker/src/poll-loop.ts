@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from './backoff';
 import { isObject, readCommand, type Command } from './command';
 import type { Taking } from './listener';
 import type { LocalLog } from './local-log';
 import { messageOf, verdictOf, type Service } from './service';
+import { rest } from './waiting';
 
 const longPollSeconds = 25;
 const safetyNetMs = 30_000;
@@ -50,7 +50,7 @@ export class PollLoop {
         if (failures === 1) log('warn', 'polling for commands fails', { why: messageOf(error) });
         restMs = backoffMs(failures);
       }
-      if (restMs) await this.rest(restMs, failures > 0);
+      if (restMs) await this.pause(restMs, failures > 0);
     }
   }
 
@@ -82,8 +82,7 @@ export class PollLoop {
     return stuck;
   }
 
-  private async rest(ms: number, deaf: boolean): Promise<void> {
-    const signal = deaf ? this.stopping : AbortSignal.any([this.stopping, this.nudged.signal]);
-    await sleep(ms, undefined, { signal }).catch(() => undefined);
+  private async pause(ms: number, deaf: boolean): Promise<void> {
+    await rest(ms, this.stopping, ...(deaf ? [] : [this.nudged.signal]));
   }
 }

@@ -16,7 +16,6 @@ export class Results {
   constructor(
     folder: string,
     private readonly agentId: string,
-    private readonly signal: AbortSignal,
     private readonly log: LocalLog,
   ) {
     this.folder = join(folder, 'results');
@@ -61,7 +60,7 @@ export class Results {
     const path = `/api/agents/${this.agentId}/commands/${commandId}/result`;
     const send = (body: unknown): Promise<Answer> => {
       const call = { method: 'POST' as const, path, text: JSON.stringify(body) };
-      return service.insist(() => call, this.signal);
+      return service.insist(() => call);
     };
     let answer = await send(result);
     if ([400, 413, 422].includes(answer.status) && typeof result?.output === 'string') {

@@ -1,4 +1,4 @@
-import type { LogLevel } from './spool-item';
+import type { LogLevel } from '@muster/contracts';
 
 export interface FilePosition {
   offset: number;

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs, readRetryAfter } from './backoff';
+import { rest, within } from './waiting';
 
 export interface Answer {
   status: number;
@@ -34,42 +34,35 @@ export class Service {
   ) {}
 
   async call({ method, path, text, headers, timeoutMs = 30_000 }: Call): Promise<Answer> {
-    const response = await fetch(this.baseUrl + path, {
-      method,
-      headers: {
-        'x-api-key': this.apiKey,
-        accept: 'application/json',
-        ...(text === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      body: text,
-      redirect: 'error',
-      signal: AbortSignal.any([this.ended, AbortSignal.timeout(timeoutMs)]),
+    return within(timeoutMs, [this.ended], async (signal) => {
+      const response = await fetch(this.baseUrl + path, {
+        method,
+        headers: {
+          'x-api-key': this.apiKey,
+          accept: 'application/json',
+          ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        body: text,
+        redirect: 'error',
+        signal,
+      });
+      const body = await response.text();
+      return {
+        status: response.status,
+        body: parseObject(body),
+        retryAfterMs: readRetryAfter(response.headers.get('retry-after'), Date.now()),
+      };
     });
-    const body = await response.text();
-    return {
-      status: response.status,
-      body: parseObject(body),
-      retryAfterMs: readRetryAfter(response.headers.get('retry-after'), Date.now()),
-    };
   }
 
-  /** Asks until there is an answer that another attempt wouldn't change. Throws when `ended` or `signal` is aborted. */
-  async insist(call: () => Call, signal?: AbortSignal, onFailure?: (why: string) => void): Promise<Answer> {
-    const stop = signal ? AbortSignal.any([signal, this.ended]) : this.ended;
+  /** Asks until there is an answer that another attempt wouldn't change. Throws when the worker ends. */
+  async insist(call: () => Call): Promise<Answer> {
     for (let attempt = 1; ; attempt += 1) {
-      stop.throwIfAborted();
-      let retryAfterMs = 0;
-      try {
-        const answer = await this.call(call());
-        if (verdictOf(answer.status) !== 'later') return answer;
-        retryAfterMs = answer.retryAfterMs;
-        onFailure?.(`answered ${answer.status}`);
-      } catch (error) {
-        stop.throwIfAborted();
-        onFailure?.(messageOf(error));
-      }
-      await sleep(backoffMs(attempt, undefined, retryAfterMs), undefined, { signal: stop });
+      this.ended.throwIfAborted();
+      const answer = await this.call(call()).catch(() => null);
+      if (answer && verdictOf(answer.status) !== 'later') return answer;
+      await rest(backoffMs(attempt, undefined, answer?.retryAfterMs), this.ended);
     }
   }
 }

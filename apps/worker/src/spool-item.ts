@@ -1,7 +1,7 @@
+import type { LogLevel } from '@muster/contracts';
+
 export const lanes = ['events', 'logs', 'uploads'] as const;
 export type Lane = (typeof lanes)[number];
-
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 interface LogEntry {
   level: LogLevel;

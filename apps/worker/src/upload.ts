@@ -3,6 +3,9 @@ import { extname } from 'node:path';
 import { Readable } from 'node:stream';
 import { isObject, textOf } from './command';
 import { verdictOf, type Service, type Verdict } from './service';
+import { within } from './waiting';
+
+const sendMs = 15 * 60_000;
 
 export interface Upload {
   path: string;
@@ -44,17 +47,20 @@ export async function sendUpload(
   }
 
   // Our key is for the service alone: the store gets only the headers that were asked for.
-  const response = await fetch(new URL(textOf(uploadUrl), service.baseUrl), {
-    method: textOf(method) || 'PUT',
-    headers: {
-      ...(isObject(headers) ? (headers as Record<string, string>) : { 'content-type': contentType }),
-      'content-length': String(size),
-    },
-    body: size ? (Readable.toWeb(createReadStream(path)) as ReadableStream) : '',
-    duplex: 'half',
-    signal: AbortSignal.any([signal, AbortSignal.timeout(15 * 60_000)]),
-  } as RequestInit);
-  await response.arrayBuffer();
+  const response = await within(sendMs, [signal], async (signal) => {
+    const answer = await fetch(new URL(textOf(uploadUrl), service.baseUrl), {
+      method: textOf(method) || 'PUT',
+      headers: {
+        ...(isObject(headers) ? (headers as Record<string, string>) : { 'content-type': contentType }),
+        'content-length': String(size),
+      },
+      body: size ? (Readable.toWeb(createReadStream(path)) as ReadableStream) : '',
+      duplex: 'half',
+      signal,
+    } as RequestInit);
+    await answer.arrayBuffer();
+    return answer;
+  });
   return {
     // An address that is refused may have expired: the next attempt asks for another.
     verdict: response.ok ? 'delivered' : 'later',

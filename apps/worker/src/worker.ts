@@ -59,7 +59,7 @@ export class Worker {
     this.context = { facts, python, spoolLimitBytes, service, log };
     this.fence = new Fence(fenceMs);
     this.journal = new Journal(folder);
-    this.results = new Results(folder, agentId, this.ended.signal, log);
+    this.results = new Results(folder, agentId, log);
     this.recorder = new Recorder({ folder, agentId, base: scriptBase, service });
     const onChange = (): void => this.heartbeat?.soon();
     this.runs = new Runs(folder, this.journal, this.context, onChange);
