@@ -1,28 +1,30 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServiceApp } from '@muster/contracts';
-import { GatewayConfig } from '@muster/gateway';
+import { dispatcherConfigs } from '@muster/dispatcher';
+import { gatewayConfigs } from '@muster/gateway';
+import { ingestConfigs } from '@muster/ingest';
 import { BaseConfig, type Variable, variablesOf } from '@muster/platform';
 import { SchedulerConfig } from '@muster/scheduler';
 import { StorageConfig } from '@muster/storage';
 import { parse } from 'yaml';
 
 /** What each app reads, as its main says. */
-const configs: Record<ServiceApp, new () => BaseConfig> = {
-  gateway: GatewayConfig,
-  ingest: BaseConfig,
-  dispatcher: BaseConfig,
-  scheduler: SchedulerConfig,
-  metering: BaseConfig,
-  'feedback-sync': BaseConfig,
+const configs: Record<ServiceApp, (new () => BaseConfig)[]> = {
+  gateway: gatewayConfigs,
+  ingest: ingestConfigs,
+  dispatcher: dispatcherConfigs,
+  scheduler: [SchedulerConfig],
+  metering: [BaseConfig],
+  'feedback-sync': [BaseConfig],
 };
 
 function variablesOfApp(app: ServiceApp): Variable[] {
-  return variablesOf(configs[app]);
+  return configs[app].flatMap(variablesOf);
 }
 
 export function keepsObjects(app: ServiceApp): boolean {
-  return configs[app].prototype instanceof StorageConfig;
+  return configs[app].some((config) => config === StorageConfig || config.prototype instanceof StorageConfig);
 }
 
 export const repositoryRoot = join(__dirname, '../..');

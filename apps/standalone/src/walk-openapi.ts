@@ -27,6 +27,8 @@ interface Schema {
   properties?: Record<string, Schema>;
   required?: string[];
   items?: Schema;
+  /** Null, or something else. */
+  anyOf?: Schema[];
   minimum?: number;
 }
 
@@ -90,7 +92,8 @@ function exampleOf(document: Document, schema: Schema): unknown {
   if (type === 'object') {
     const members = Object.entries(schema.properties ?? {}).filter(
       ([name, member]) =>
-        schema.required?.includes(name) || (member.example !== undefined && !Array.isArray(member.type)),
+        schema.required?.includes(name) ||
+        (member.example !== undefined && !Array.isArray(member.type) && !member.anyOf),
     );
     return Object.fromEntries(members.map(([name, member]) => [name, exampleOf(document, member)]));
   }

@@ -1,11 +1,11 @@
-import { Body, Controller, Get, Inject, Param, Post, Query, Req } from '@nestjs/common';
+import { Body, Controller, Get, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Endpoint, principalOf, workers } from '@muster/access';
 import { acknowledgeCommand, CommandPolls, receiveResult, requireOwnAgent } from '@muster/agents';
 import { AgentCommandList, CommandPollQuery, CommandReceipt, CommandResultBody } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { OpenStreams } from '@muster/platform';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** How a machine without a tunnel gets its commands, and how every machine gives back what came of them. */
 @ApiTags('Machines')
@@ -28,6 +28,7 @@ export class CommandsController {
   })
   async poll(
     @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
     @Param('id') agentId: string,
     @Query() { wait = 0 }: CommandPollQuery,
   ): Promise<AgentCommandList> {
@@ -37,7 +38,10 @@ export class CommandsController {
     const forget = this.streams.add(end);
     request.raw.socket.once('close', end);
     try {
-      return { commands: await this.polls.take(organizationId, agentId, wait * 1000, ended.signal) };
+      const commands = await this.polls.take(organizationId, agentId, wait * 1000, ended.signal);
+      // A connection that is kept would hold up the end of the process.
+      if (ended.signal.aborted) void reply.header('connection', 'close');
+      return { commands };
     } finally {
       forget();
       request.raw.socket.off('close', end);
@@ -66,7 +70,8 @@ export class CommandsController {
     description: 'The first result counts; a repeat is answered with accepted false.',
     access: workers,
     body: CommandResultBody,
-    bodyLimit: 5 * 1024 * 1024,
+    // 4 MiB of text, and what JSON makes of its quotes and line ends.
+    bodyLimit: 10 * 1024 * 1024,
     answer: CommandReceipt,
     errors: ['not_found'],
   })

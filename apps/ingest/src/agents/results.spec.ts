@@ -35,6 +35,16 @@ describe('what machines give back', () => {
     return { id, worker: harness.http.withKey(key.secret) };
   };
 
+  const makeCommand = async (agentId: string, jobId: string | null) => {
+    const id = newId();
+    await sql(
+      `INSERT INTO agent_command (id, organization_id, agent_id, job_id, kind, payload, deadline)
+       VALUES ($1, $2, $3, $4, 'stop_job', '{}', now() + interval '1 minute')`,
+      [id, organizationId, agentId, jobId],
+    );
+    return id;
+  };
+
   beforeAll(async () => {
     harness = await startHarness(ingest);
     ({ id: organizationId, worker } = await makeOrganization());
@@ -42,16 +52,6 @@ describe('what machines give back', () => {
   afterAll(() => harness.close());
 
   describe('a result', () => {
-    const makeCommand = async (agentId: string, jobId: string | null) => {
-      const id = newId();
-      await sql(
-        `INSERT INTO agent_command (id, organization_id, agent_id, job_id, kind, payload, deadline)
-         VALUES ($1, $2, $3, $4, 'stop_job', '{}', now() + interval '1 minute')`,
-        [id, organizationId, agentId, jobId],
-      );
-      return id;
-    };
-
     it('is the machine’s activity, and tells the job that waits for it, once', async () => {
       const id = await makeMachine();
       const commandId = await makeCommand(id, await makeJob(id, 'running'));
@@ -69,6 +69,34 @@ describe('what machines give back', () => {
       const commandId = await makeCommand(id, null);
       await worker.post(`/api/agents/${id}/commands/${commandId}/result`, { status: 'failed', error: 'no' });
       expect(await sql(`SELECT name FROM outbox WHERE payload->>'commandId' = $1`, [commandId])).toEqual([]);
+    });
+  });
+
+  describe('a poll', () => {
+    it('that waits is answered when the process ends', async () => {
+      const id = await makeMachine();
+      const database = { url: harness.databaseUrl, name: '', drop: async () => undefined };
+      const ending = await startHarness({ ...ingest, database });
+      const key = (await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: id })).secret;
+      const waiting = ending.http.withKey(key).get(`/api/agents/${id}/commands?wait=25`);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const began = Date.now();
+      await Promise.all([waiting, ending.close()]);
+      expect([(await waiting).status, (await waiting).body]).toEqual([200, { commands: [] }]);
+      expect(Date.now() - began).toBeLessThan(5000);
+    });
+
+    it('is not kept from its commands by one whose secrets do not open', async () => {
+      const id = await makeMachine();
+      await sql(
+        `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed)
+         VALUES ($1, 'SHUT', 'gone', 'x', 'x')`,
+        [organizationId],
+      );
+      const [good, shut] = [await makeCommand(id, null), await makeCommand(id, null)];
+      await sql(`UPDATE agent_command SET vault_keys = '{SHUT}' WHERE id = $1`, [shut]);
+      const { body } = await worker.get(`/api/agents/${id}/commands`);
+      expect(body.commands.map(({ commandId }: { commandId: string }) => commandId)).toEqual([good]);
     });
   });
 

@@ -93,11 +93,13 @@ export class CommandDelivery {
       this.news.tell('command', [command.agentId]);
       return this.postpone(command, 'left to the poll', maxBackoffMs, null);
     }
-    const [composed] = await composeDeliveries(
-      { database: this.database, ring: this.ring, publicAppUrl: this.config.publicAppUrl },
-      [command],
-    );
-    if (!('command' in composed!)) return this.withoutSecrets(command, composed!.missing);
+    const parts = { database: this.database, ring: this.ring, publicAppUrl: this.config.publicAppUrl };
+    const [composed] = await composeDeliveries(parts, [command]).catch((error: Error) => {
+      this.logger.error(`command ${command.id} cannot be composed`, { err: error });
+      return [null];
+    });
+    if (!composed) return this.postpone(command, 'unreachable', maxBackoffMs, 'its secrets cannot be opened');
+    if (!('command' in composed)) return this.withoutSecrets(command, composed.missing);
     return this.send(command, composed.command);
   }
 

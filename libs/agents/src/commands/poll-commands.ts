@@ -2,12 +2,12 @@ import type { AgentCommand } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { BaseConfig, News } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
-import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { AgentsConfig } from '../agents-config';
 import { noSuchAgent } from '../agents/agent-row';
 import { refusedMachine } from '../machines/machine-caller';
 import { commandColumns, type CommandRow } from './command-row';
-import { composeDeliveries, missingSecretsText } from './compose-delivery';
+import { type Composed, composeDeliveries, missingSecretsText } from './compose-delivery';
 import { failCommand } from './fail-commands';
 
 const lookEveryMs = 2000;
@@ -16,6 +16,7 @@ const atOnce = 20;
 /** Gives machines without a tunnel their commands, and lets them wait for the next one. */
 @Injectable()
 export class CommandPolls implements OnApplicationShutdown {
+  private readonly logger = new Logger(CommandPolls.name);
   private readonly waiting = new Map<string, Set<() => void>>();
   private count = 0;
   private stopListening?: () => void;
@@ -77,9 +78,8 @@ export class CommandPolls implements OnApplicationShutdown {
       'poll_commands',
     );
     if (rows.length === 0) return [];
-    const parts = { database: this.database, ring: this.ring, publicAppUrl: this.config.publicAppUrl };
     const commands: AgentCommand[] = [];
-    for (const composed of await composeDeliveries(parts, rows)) {
+    for (const composed of await this.compose(rows)) {
       if ('command' in composed) commands.push(composed.command);
       // A run waits for its secret; its job says so.
       else if (composed.kind !== 'run') {
@@ -88,6 +88,20 @@ export class CommandPolls implements OnApplicationShutdown {
       }
     }
     return commands;
+  }
+
+  /** All at once; and should one of them not open, each by itself, so that it does not keep back the others. */
+  private async compose(rows: CommandRow[]): Promise<Composed[]> {
+    const parts = { database: this.database, ring: this.ring, publicAppUrl: this.config.publicAppUrl };
+    try {
+      return await composeDeliveries(parts, rows);
+    } catch (error) {
+      if (rows.length === 1) {
+        this.logger.error(`command ${rows[0]!.id} cannot be composed`, { err: error });
+        return [];
+      }
+      return (await Promise.all(rows.map((row) => this.compose([row])))).flat();
+    }
   }
 
   private listenFor(agentId: string) {

@@ -136,12 +136,20 @@ export function TextMapField(options: Common & { maxKeys?: number; max?: number 
   );
 }
 
+const anyJson = [
+  { type: 'object', additionalProperties: true },
+  { type: 'array', items: {} },
+  { type: 'string' },
+  { type: 'number' },
+  { type: 'boolean' },
+];
+
 /** A value of any JSON type, up to a size. */
 export function AnyJsonField(options: Common & { maxBytes?: number } = {}) {
   const { maxBytes = 262_144 } = options;
   return field(
     options,
-    { description: options.description ?? 'Any JSON value.' },
+    { oneOf: anyJson, description: options.description ?? 'Any JSON value.' },
     ValidateBy({
       name: 'isJson',
       validator: {

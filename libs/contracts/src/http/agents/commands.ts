@@ -45,7 +45,6 @@ export class CommandResultBody {
     nullable: true,
     maxBytes: 10_485_760,
     description: 'A text of at most 4 MiB, or a JSON object.',
-    example: '42\n',
   })
   output?: unknown;
   @TextField({ optional: true, nullable: true, min: 0, max: 100_000 }) error?: string | null;

@@ -12,7 +12,8 @@ export class UploadBody {
 
 export class UploadTicket {
   @TextField({ max: 1024, example: 'artifacts/…/eob.pdf' }) key!: string;
-  @TextField({ max: 4096, format: 'uri', example: 'https://bucket.example.com/…' }) uploadUrl!: string;
+  @TextField({ max: 4096, format: 'uri', example: 'https://bucket.example.com/artifacts/eob.pdf?X-Amz-Signature=0a1b' })
+  uploadUrl!: string;
   @EnumField(['PUT']) method!: 'PUT';
   @TextMapField({ description: 'Must be sent as they are.' }) headers!: Record<string, string>;
   @DateTimeField() expiresAt!: string;
