@@ -93,7 +93,7 @@ describe('commands', () => {
 
   it('keep an output of 4 MiB whole, and an object as JSON; what is larger is refused', async () => {
     const { id, client } = await online();
-    const large = 'ü'.repeat(2 * 1024 * 1024);
+    const large = `${'"ü":\n'.repeat(699_050)}four`;
     const one = (await snippet(id)).body.commandId;
     expect((await result(client, id, one, { status: 'success', output: `${large}x` })).status).toBe(413);
     expect((await result(client, id, one, { status: 'success', output: large })).body).toEqual({ accepted: true });
