@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 
 /**
  * Stands between worker and script. It outlives the worker, writes the exit code to a file in one step, and adopts
@@ -33,8 +34,6 @@ while True:
     if pid == child:
         break
 code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
-if exit_file == "-":
-    os._exit(code)
 with open(exit_file + ".draft", "w") as file:
     file.write(str(code))
 os.rename(exit_file + ".draft", exit_file)
@@ -53,8 +52,8 @@ while time.monotonic() < until:
 
 export interface Launch {
   python: string;
-  /** Where the exit code goes; null: it becomes the launcher's own. */
-  exitFile: string | null;
+  /** Where the exit code goes. */
+  exitFile: string;
   script: string;
   cwd: string;
   env: Record<string, string>;
@@ -62,9 +61,18 @@ export interface Launch {
   stderr: number | 'pipe';
 }
 
+/** What the launcher wrote down when the script had ended. */
+export function readExitCode(exitFile: string): number | null {
+  try {
+    return Number(readFileSync(exitFile, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
 /** In a process group and session of its own. */
 export function launch({ python, exitFile, script, cwd, env, stdout, stderr }: Launch): ChildProcess {
-  return spawn(python, ['-I', '-S', '-c', launcher, exitFile ?? '-', python, '-u', script], {
+  return spawn(python, ['-I', '-S', '-c', launcher, exitFile, python, '-u', script], {
     cwd,
     env,
     detached: true,

@@ -81,16 +81,18 @@ const giveUpMs = 30_000;
 export async function killProcesses(marker: Marker, graceMs: number, grace: Grace = {}): Promise<number> {
   grace.until = Math.min(grace.until ?? Infinity, Date.now() + graceMs);
   const termed = new Set<number>();
+  let root = marker.root?.pid;
   for (;;) {
     const left = findProcesses(marker);
     if (!left.length) return 0;
     const now = Date.now();
     const termUntil = grace.until;
     if (now > termUntil + giveUpMs) return left.length;
-    // The launcher alone has nothing more to see to: it would only wait for us.
-    const isEmpty = left.every(({ pid }) => pid === marker.root?.pid);
-    for (const { pid } of left) {
-      if (now >= termUntil || isEmpty) signal(pid, 'SIGKILL');
+    root ??= left.sort((a, b) => Number(a.startTime) - Number(b.startTime))[0]!.pid;
+    // The launcher goes last: orphans become its children, and without it they could no longer be told from others.
+    const others = left.filter(({ pid }) => pid !== root);
+    for (const { pid } of others.length ? others : left) {
+      if (now >= termUntil || !others.length) signal(pid, 'SIGKILL');
       else if (!termed.has(pid)) {
         termed.add(pid);
         signal(pid, 'SIGTERM');

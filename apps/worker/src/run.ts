@@ -1,10 +1,10 @@
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { positiveOf, textOf, type Command } from './command';
 import { readJson, writeWhole } from './files';
-import { launch } from './launcher';
+import { launch, readExitCode } from './launcher';
 import type { LocalLog } from './local-log';
 import { findProcesses, isAlive, killProcesses, readEnvironment, readProcess, signalProcesses } from './processes';
 import type { Grace, Marker } from './processes';
@@ -277,11 +277,7 @@ export class Run {
   }
 
   private exitCode(): number | null {
-    try {
-      return Number(readFileSync(join(this.root, 'exit-code'), 'utf8'));
-    } catch {
-      return null;
-    }
+    return readExitCode(join(this.root, 'exit-code'));
   }
 
   private save(): void {

@@ -1,16 +1,19 @@
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { positiveOf, textOf, type Command, type Result } from './command';
-import { launch } from './launcher';
+import { launch, readExitCode } from './launcher';
 import { cutBytes } from './output-lines';
 import { killProcesses, readProcess } from './processes';
 import { Redactor } from './redactor';
 import { makeRunRoot, type SourceFiles } from './run-files';
 import { scriptEnvironment, secretNamesOf, secretsOf, type WorkerFacts } from './script-environment';
 import { messageOf } from './service';
+import { rest } from './waiting';
 
 const outputBytes = 4 * 1024 * 1024;
 const errorBytes = 4 * 1024;
+const pollMs = 25;
 const killGraceMs = 2_000;
 const defaultTimeoutMs = 3600_000;
 
@@ -80,7 +83,8 @@ async function execute(
   const timeoutMs = timeoutOf(command, Date.now());
   if (timeoutMs <= 0) return { status: 'failed', code: 'execution_timeout', error: 'the deadline had passed' };
   const script = join(folder, 'script.py');
-  const child = launch({ python, exitFile: null, script, cwd: folder, env, stdout: 'pipe', stderr: 'pipe' });
+  const exitFile = join(folder, 'exit-code');
+  const child = launch({ python, exitFile, script, cwd: folder, env, stdout: 'pipe', stderr: 'pipe' });
   const [stdout, stderr] = [child.stdout!, child.stderr!].map((stream) => collect(stream));
   const root = child.pid === undefined ? null : readProcess(child.pid);
   const marker = { runId: command.commandId, root };
@@ -94,13 +98,17 @@ async function execute(
   const timer = setTimeout(kill('timeout'), Math.min(timeoutMs, 2 ** 31 - 1));
   const onStop = kill('stopped');
   stopping.addEventListener('abort', onStop, { once: true });
-  const exitCode = await new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) => resolve(code));
-  }).finally(() => {
+  const launcherGone = new AbortController();
+  child.once('exit', () => launcherGone.abort());
+  try {
+    if (!root) await once(child, 'spawn');
+    // The launcher stays until we end it, so that nothing of the code gets out of its sight.
+    while (readExitCode(exitFile) === null && !launcherGone.signal.aborted) await rest(pollMs, launcherGone.signal);
+  } finally {
     clearTimeout(timer);
     stopping.removeEventListener('abort', onStop);
-  });
+  }
+  const exitCode = readExitCode(exitFile);
   await killing;
   // Whatever it left behind goes too, and then nobody holds the pipes any more.
   await killProcesses(marker, killGraceMs);

@@ -4,16 +4,17 @@ import { join } from 'node:path';
 import { FakeService } from './fake-service.harness';
 import { commandOf, processesOf, runOf, WorkerHarness } from './worker-process.harness';
 
-/** Ignores TERM, forks, leaves the session, empties the environment of what it starts, and counts them. */
+/** Ignores TERM, forks, leaves the session, and orphans a process that has nothing of it: no environment, no parent. */
 const stubborn = `
 import os, signal, subprocess, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
-        subprocess.Popen([sys.executable, "-c", "import time, signal; signal.signal(15, signal.SIG_IGN); time.sleep(600)", "nameless-MARK"], env={}, start_new_session=True)
-        time.sleep(600)
-    os._exit(0)
+        nameless = "import time, signal; signal.signal(15, signal.SIG_IGN); time.sleep(600)"
+        subprocess.Popen([sys.executable, "-c", nameless, "nameless-MARK"], env={}, start_new_session=True)
+        os._exit(0)
+    time.sleep(600)
 print("ready", flush=True)
 time.sleep(600)
 `;
@@ -91,6 +92,16 @@ describe('What ends a run', () => {
     await service.push(run);
     expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
     expect(nothingLeft(run)).toBe(true);
+  });
+
+  it('the end of a snippet takes daemons along, too', async () => {
+    await worker.start();
+    const code = stubborn.replace('MARK', worker.folder).replace(/time\.sleep\(600\)\n$/, 'time.sleep(0.3)\n');
+    const snippet = commandOf('snippet', { code });
+    await service.push(snippet);
+    const result = await service.until('the result', () => service.result(snippet.commandId));
+    expect(result).toEqual({ status: 'success', output: 'ready\n', exitCode: 0 });
+    expect(nothingLeft(snippet)).toBe(true);
   });
 
   it('its maximum runtime fails it', async () => {
@@ -175,14 +186,15 @@ describe('What ends a run', () => {
 
   it('a snippet past its timeout fails with its code, and leaves nothing', async () => {
     await worker.start();
-    const snippet = commandOf('snippet', { code: `print("begun", flush=True)\n${stubborn}`, timeoutMs: 500 });
+    const code = `print("begun", flush=True)\n${stubborn.replace('MARK', worker.folder)}`;
+    const snippet = commandOf('snippet', { code, timeoutMs: 500 });
     await service.push(snippet);
     expect(await service.until('the result', () => service.result(snippet.commandId))).toMatchObject({
       status: 'failed',
       code: 'execution_timeout',
       output: 'begun\nready\n',
     });
-    expect(processesOf(snippet.commandId)).toEqual([]);
+    expect(nothingLeft(snippet)).toBe(true);
   });
 });
 
