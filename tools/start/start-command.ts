@@ -2,8 +2,10 @@ import { mkdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { migrate, ownerDataSource } from '@muster/database';
+import { endWorkers } from '@muster/vm';
 import { type DevStack, startDevStack } from '../dev-stack/src/dev-stack';
 import { type ObjectStore, startObjectStore } from '../dev-stack/src/object-store/object-store';
+import { bringDemo } from './demo';
 import { type FirstCredentials, firstCredentials, forgetFirstCredentials, keptSecrets } from './kept-secrets';
 import { readOptions, StartError, type StartOptions, usage } from './options';
 import { Service } from './service';
@@ -33,6 +35,8 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
   const running: { stack?: DevStack; store?: ObjectStore; service?: Service } = {};
   const stop = async () => {
     await running.service?.stop(18_000);
+    // A service that was just being brought back had no hand on its workers.
+    await endWorkers(join(dataDir, 'agents'));
     await Promise.all([running.store?.stop(), running.stack?.stop()]);
   };
   endOnSignals(stop, say);
@@ -68,6 +72,8 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
         MASTER_KEYS: secrets.masterKeys,
         CRON_SECRET: secrets.cronSecret,
         SHUTDOWN_TIMEOUT_MS: '15000',
+        LOCAL_AGENTS_DIR: join(dataDir, 'agents'),
+        LOCAL_SERVICE_URL: `http://127.0.0.1:${port}`,
         // Machines of this computer may be called; nothing else that is not public.
         OUTBOUND_ALLOW: '127.0.0.0/8,::1,localhost',
         ...s3,
@@ -81,10 +87,22 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
     });
     const { internalPort } = await timed('service', running.service.start());
     announce({ options, first, internalPort, times });
+    if (first && options.demo) await showDemo(port, first, say);
     if (first) await forgetFirstCredentials(dataDir);
   } catch (error) {
     await stop();
     throw error;
+  }
+}
+
+async function showDemo(port: number, first: FirstCredentials, say: (line: string) => void): Promise<void> {
+  const address = `http://127.0.0.1:${port}`;
+  const { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password } = first;
+  try {
+    const jobId = await bringDemo({ address, email, password });
+    say(`“Hello, Muster” runs on the demo agent: ${address}/api/jobs/${jobId}`);
+  } catch (error) {
+    say(`the example could not be brought: ${(error as Error).message}`);
   }
 }
 
@@ -105,7 +123,7 @@ async function startStore(
 }
 
 async function forgetData(dataDir: string): Promise<void> {
-  for (const name of ['object-store', 'secrets.json', 'first-start.json', 'muster.log', 'muster.log.1']) {
+  for (const name of ['agents', 'object-store', 'secrets.json', 'first-start.json', 'muster.log', 'muster.log.1']) {
     await rm(join(dataDir, name), { recursive: true, force: true });
   }
 }

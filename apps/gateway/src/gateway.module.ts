@@ -3,10 +3,13 @@ import { AccessModule } from '@muster/access';
 import { DatabaseModule } from '@muster/database';
 import { StorageModule } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
+import { VmModule } from '@muster/vm';
 import { OrganizationsController } from './admin/organizations.controller';
 import { QueuesController } from './admin/queues.controller';
 import { AgentCommandsController } from './agents/agent-commands.controller';
 import { AgentScriptController } from './agents/agent-script.controller';
+import { AgentActions } from './agents/agent-actions';
+import { AgentActionsController } from './agents/agent-actions.controller';
 import { AgentsController } from './agents/agents.controller';
 import { FunctionsController } from './agents/functions.controller';
 import { timelineHub } from './agents/timeline-hub.provider';
@@ -26,7 +29,7 @@ import { UsersController } from './organization/users.controller';
 import { VaultController } from './organization/vault.controller';
 
 @Module({
-  imports: [DatabaseModule, AccessModule, VaultModule, StorageModule],
+  imports: [DatabaseModule, AccessModule, VaultModule, VmModule, StorageModule],
   controllers: [
     HealthController,
     AuthController,
@@ -38,6 +41,7 @@ import { VaultController } from './organization/vault.controller';
     OrganizationsController,
     QueuesController,
     AgentsController,
+    AgentActionsController,
     AgentCommandsController,
     AgentScriptController,
     FunctionsController,
@@ -48,6 +52,6 @@ import { VaultController } from './organization/vault.controller';
     WorkflowsController,
     DocsController,
   ],
-  providers: [Bootstrap, timelineHub],
+  providers: [Bootstrap, AgentActions, timelineHub],
 })
 export class GatewayModule {}

@@ -1,9 +1,13 @@
+export { markActivity, setIdleExempt } from './actions/activity';
+export { rebootAgent, requireSwitch, startAgent, stopAgent } from './actions/power';
+export { waitForWake, type WakeEnd } from './actions/wait-for-wake';
 export { agentKeyOf, issueAgentKey, revokeAgentKeys } from './agent-keys';
 export { AgentsConfig } from './agents-config';
 export { type AgentRow, findAgent, loadAgent } from './agents/agent-row';
 export { createAgent } from './agents/create-agent';
 export { explainAgent } from './agents/explain-agent';
 export { listAgents } from './agents/list-agents';
+export { readLiveStatus } from './agents/live-status';
 export { terminateAgent } from './agents/terminate-agent';
 export { updateAgent } from './agents/update-agent';
 export { AgentsModule } from './agents-module';
@@ -30,7 +34,7 @@ export {
   type WakeFailures,
   type WakeRequest,
 } from './lifecycle/wakes';
-export { explainingBlocked, startCommand } from './commands/start-command';
+export { explainingBlocked, requireWakeable, startCommand } from './commands/start-command';
 export {
   createFunction,
   deleteFunction,

@@ -1,4 +1,4 @@
-export { errorTable, type ErrorCode } from './errors/error-table';
+export { errorTable, type ErrorCode, wireCodeOf } from './errors/error-table';
 export { AppError, type AppErrorOptions, type FieldError } from './errors/app-error';
 export { type AppName, type ServiceApp, serviceApps } from './http/apps';
 export {
@@ -95,6 +95,17 @@ export {
   RunSnippetBody,
 } from './http/agents/commands';
 export { AgentFunction, AgentFunctionList, CreateFunctionBody, UpdateFunctionBody } from './http/agents/functions';
+export {
+  ActivityAnswer,
+  ActivityBody,
+  type AgentAction,
+  AgentActionAnswer,
+  AgentActionBody,
+  agentActions,
+  AgentLiveStatus,
+  IdleExemptAnswer,
+  IdleExemptBody,
+} from './http/agents/actions';
 export { UploadBody, UploadTicket } from './http/agents/uploads';
 export { DeepHealth, Health, HealthCheck, HealthChecks } from './http/operations/health';
 export {

@@ -1,3 +1,4 @@
+export { endWorkers } from './local/end-workers';
 export { type LocalAgents, WorkerSupervision } from './local/worker-supervision';
 export {
   type Machine,

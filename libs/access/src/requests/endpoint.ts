@@ -9,7 +9,7 @@ import {
   ApiSecurity,
   getSchemaPath,
 } from '@nestjs/swagger';
-import { type ErrorCode, errorTable, Problem, ignoresUnknownFields } from '@muster/contracts';
+import { type ErrorCode, errorTable, Problem, ignoresUnknownFields, wireCodeOf } from '@muster/contracts';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { AccessRule } from './access-rule';
 
@@ -144,7 +144,7 @@ function problemsOf(codes: ErrorCode[]) {
   return [...statuses].map(([status, list]) =>
     ApiResponse({
       status,
-      description: list.map((code) => `${errorTable[code].title} (${code})`).join('; '),
+      description: list.map((code) => `${errorTable[code].title} (${wireCodeOf(code)})`).join('; '),
       content: { 'application/problem+json': { schema: { $ref: getSchemaPath(Problem) } } },
     }),
   );

@@ -13,11 +13,7 @@ export function sealPayload(ring: KeyRing, agentId: string, secrets: Record<stri
 }
 
 /** The payload as its agent gets it; opened for the moment of delivery. */
-export function openPayload(
-  ring: KeyRing,
-  agentId: string,
-  payload: Record<string, unknown>,
-): Record<string, unknown> {
+export function openPayload(ring: KeyRing, agentId: string, payload: Record<string, unknown>): Record<string, unknown> {
   const { sealed: found, ...rest } = payload;
   if (!isSealed(found)) return payload;
   const { masterKeyId, wrappedKey, sealed } = found;

@@ -56,18 +56,28 @@ class WakeBlocked extends AppError {
   }
 }
 
-/** Writes a command down for an agent, and wakes the agent for it where that is allowed. */
-export async function startCommand(tx: Transaction, request: CommandRequest): Promise<string> {
-  const { organizationId, agentId, kind, payload, env, timeoutMs, wakeTimeoutMs, now } = request;
-  const of = { organizationId, agentId };
-  const { status, ...rest } = await lockForCommand(tx, of);
-  const decision = decideCommand({ status, ...rest });
+/** Throws unless the agent can be given something as it is, at once or after a wake. Holds its lock. */
+export async function requireWakeable(
+  tx: Transaction,
+  of: { organizationId: string; agentId: string },
+): Promise<{ status: AgentStatus; action: 'issue' | 'wake' }> {
+  const agent = await lockForCommand(tx, of);
+  const { status } = agent;
+  const decision = decideCommand(agent);
   if (decision.action === 'refuse') {
     throw new AppError('agent_not_ready', { detail: decision.reason, extra: { agentStatus: status } });
   }
   if (decision.action === 'blocked') throw new WakeBlocked(of, decision.reason, status);
+  return { status, action: decision.action };
+}
+
+/** Writes a command down for an agent, and wakes the agent for it where that is allowed. */
+export async function startCommand(tx: Transaction, request: CommandRequest): Promise<string> {
+  const { organizationId, agentId, kind, payload, env, timeoutMs, wakeTimeoutMs, now } = request;
+  const of = { organizationId, agentId };
+  const { status, action } = await requireWakeable(tx, of);
   const asleep = status !== 'online' && status !== 'draining';
-  if (decision.action === 'wake') {
+  if (action === 'wake') {
     await requestWake(tx, { ...of, source: 'api', reason: `a ${kind} command waits`, timeoutMs: wakeTimeoutMs });
   }
   const deadline = new Date(now.getTime() + timeoutMs + (asleep ? wakeTimeoutMs : 0));

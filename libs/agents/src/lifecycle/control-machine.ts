@@ -7,6 +7,7 @@ import { appendTimeline } from '../timeline/append-timeline';
 import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';
 import { moveAgent } from './move-agent';
 import type { MachineParts } from './wake-machine';
+import { cancelWake } from './wakes';
 
 /** One step of what an agent's status asks of its machine: stopping, rebooting, terminated. */
 export async function controlMachine(parts: MachineParts, agentId: string, limits: ControlLimits): Promise<void> {
@@ -147,11 +148,7 @@ async function terminate(parts: MachineParts, order: Order): Promise<void> {
   await database.transaction('system', async (tx) => {
     await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
     await revokeAgentKeys(tx, { kind: 'system', id: 'machines', organizationId }, { organizationId, agentId });
-    await tx.execute(
-      `UPDATE agent_wake SET state = 'cancelled', error = 'the agent was terminated', finished_at = now()
-       WHERE agent_id = $1 AND state = 'open'`,
-      [agentId],
-    );
+    await cancelWake(tx, { organizationId, agentId, reason: 'the agent was terminated' });
     await tx.execute(`UPDATE agent SET vm_state = 'gone', vm_ip = NULL, public_tunnel_url = NULL WHERE id = $1`, [
       agentId,
     ]);

@@ -6,7 +6,7 @@ import { MachineError, type Machines } from '@muster/vm';
 import { appendTimeline } from '../timeline/append-timeline';
 import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';
 import { lifecycleEntry, moveAgent } from './move-agent';
-import { tellReady } from './wakes';
+import { cancelWake, tellReady } from './wakes';
 
 export interface MachineParts {
   database: Database;
@@ -106,7 +106,7 @@ async function claim(tx: Transaction, wakeId: string): Promise<Claimed | null> {
     await close(tx, wakeId, 'ready', null);
     await tellReady(tx, { organizationId, agentId, reason: 'the machine is back without a new boot' });
   }
-  if (step === 'cancel') await close(tx, wakeId, 'cancelled', 'the agent was terminated');
+  if (step === 'cancel') await cancelWake(tx, { organizationId, agentId, reason: 'the agent was terminated' });
   const { attempt, error, leftMs } = wake!;
   return { ...agent, wakeId, step, attempt: attempt + 1, error, leftMs };
 }
@@ -193,7 +193,7 @@ export async function settleAgent(
 export function close(
   tx: Transaction,
   wakeId: string,
-  state: 'ready' | 'failed' | 'timeout' | 'cancelled',
+  state: 'ready' | 'failed' | 'timeout',
   error: string | null,
 ): Promise<number> {
   return tx.execute(

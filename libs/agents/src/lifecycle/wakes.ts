@@ -105,6 +105,24 @@ export async function completeWake(
   await tellReady(tx, { organizationId, agentId, reason: `it reported after ${wake.seconds.toFixed(1)} s` });
 }
 
+/** The machine is to go another way, and whoever waits for it is told so: event wake_failed. */
+export async function cancelWake(
+  tx: Transaction,
+  { organizationId, agentId, reason }: { organizationId: string; agentId: string; reason: string },
+): Promise<void> {
+  const cancelled = await tx.execute(
+    `UPDATE agent_wake SET state = 'cancelled', error = $2, finished_at = now()
+     WHERE agent_id = $1 AND state = 'open'`,
+    [agentId, reason],
+  );
+  if (cancelled === 0) return;
+  const { status } = await lockAgent(tx, organizationId, agentId);
+  await appendTimeline(tx, { organizationId, agentId }, [
+    lifecycleEntry({ eventType: 'wake_failed', source: 'provider', reason, previous: status, current: status }),
+  ]);
+  tx.tell('agent', agentId);
+}
+
 export async function tellReady(
   tx: Transaction,
   { organizationId, agentId, reason }: { organizationId: string; agentId: string; reason: string },

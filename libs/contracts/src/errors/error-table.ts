@@ -2,6 +2,8 @@
 export const errorTable = {
   agent_not_found: { status: 404, title: 'Agent not found' },
   agent_not_ready: { status: 409, title: 'Agent not ready' },
+  // The agent was told to wake and could not: the same word on the wire, with the status of a failed machine.
+  agent_not_woken: { status: 502, title: 'Agent not ready', wireCode: 'agent_not_ready' },
   billing_gate_closed: { status: 402, title: 'Billing gate closed' },
   conflict: { status: 409, title: 'Conflict' },
   draft_head_conflict: { status: 409, title: 'Draft head conflict' },
@@ -22,6 +24,12 @@ export const errorTable = {
   stage_transition_not_allowed: { status: 409, title: 'Stage transition not allowed' },
   unauthenticated: { status: 401, title: 'Unauthenticated' },
   unsupported_media_type: { status: 415, title: 'Unsupported media type' },
-} as const satisfies Record<string, { status: number; title: string }>;
+} as const satisfies Record<string, { status: number; title: string; wireCode?: string }>;
 
 export type ErrorCode = keyof typeof errorTable;
+
+/** What a client reads. Two faults of ours can be one to it. */
+export function wireCodeOf(code: ErrorCode): string {
+  const row: { status: number; wireCode?: string } = errorTable[code];
+  return row.wireCode ?? code;
+}

@@ -1,5 +1,5 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
-import { AppError, type ErrorCode, errorTable } from '@muster/contracts';
+import { AppError, type ErrorCode, errorTable, wireCodeOf } from '@muster/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { currentContext } from '../context/request-context';
 
@@ -37,12 +37,13 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
 }
 
 function problemOf(error: AppError, request: FastifyRequest): Record<string, unknown> {
+  const code = wireCodeOf(error.code);
   return {
-    type: `https://muster.dev/errors/${error.code}`,
+    type: `https://muster.dev/errors/${code}`,
     title: errorTable[error.code].title,
     status: error.status,
     detail: error.message,
-    code: error.code,
+    code,
     instance: pathOf(request),
     requestId: request.requestId ?? currentContext()?.requestId,
     ...(error.options.errors ? { errors: error.options.errors } : {}),

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
 import { describeProvider, testMachine } from '../conformance';
+import { endWorkers } from './end-workers';
 import { LocalMachines } from './local-machines';
 import { isAlive } from './processes';
 import { type LocalAgents, WorkerSupervision } from './worker-supervision';
@@ -321,6 +322,23 @@ describe('the folder of local agents', () => {
     await first.supervision.close();
     await waitFor('the other one', () => second.supervision.isSupervising);
     await waitFor('it runs', async () => (await second.machines.describe(machine)).state === 'running');
+  });
+
+  it('can be cleared of the workers that a killed service left, and of no others', async () => {
+    const root = await folder();
+    const ground = await supervise(root);
+    const machine = testMachine();
+    await ground.machines.start(machine);
+    await endWorkers(root);
+    expect((await ground.machines.describe(machine)).state).toBe('running');
+    // As if the service had been killed.
+    const lock = JSON.parse(readFileSync(join(root, 'supervisor.lock'), 'utf8')) as object;
+    await ground.supervision.close();
+    const next = await supervise(root);
+    await waitFor('it runs', async () => (await next.machines.describe(machine)).state === 'running');
+    await writeFile(join(root, 'supervisor.lock'), JSON.stringify({ ...lock, pid: 1, startTime: 'none' }));
+    await endWorkers(root);
+    expect(processesIn(root)).toEqual([]);
   });
 
   it('that nobody supervises fails an order in time', async () => {

@@ -1,0 +1,144 @@
+import { Body, Controller, Get, HttpStatus, Inject, Param, Patch, Post, Req, Res } from '@nestjs/common';
+import { ApiResponse, ApiTags } from '@nestjs/swagger';
+import { Endpoint, Mutations, principalOf, sessionsAndKeysOf } from '@muster/access';
+import { explainingBlocked, markActivity, readLiveStatus, setIdleExempt } from '@muster/agents';
+import {
+  ActivityAnswer,
+  ActivityBody,
+  AgentActionAnswer,
+  AgentActionBody,
+  AgentLiveStatus,
+  IdleExemptAnswer,
+  IdleExemptBody,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Clock } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+import { Machines } from '@muster/vm';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AgentActions } from './agent-actions';
+
+@ApiTags('Agents')
+@Controller()
+export class AgentActionsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(Machines) private readonly machines: Machines,
+    @Inject(KeyRing) private readonly ring: KeyRing,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(AgentActions) private readonly actions: AgentActions,
+  ) {}
+
+  @Post('/api/agent/:id/action')
+  @Endpoint({
+    summary: 'Act on an agent: its machine, its jobs, its recordings',
+    description:
+      'start_job wakes the agent where the organization lets it, waits until it is on, and answers 202 with the job; ' +
+      'every other action answers at once. terminate needs an admin.',
+    access: sessionsAndKeysOf('member'),
+    body: AgentActionBody,
+    answer: AgentActionAnswer,
+    errors: [
+      'agent_not_found',
+      'agent_not_ready',
+      'agent_not_woken',
+      'execution_timeout',
+      'not_found',
+      'conflict',
+      'billing_gate_closed',
+    ],
+    idempotent: true,
+    // A wake takes as long as it takes; its own deadline ends the waiting.
+    waits: true,
+  })
+  @ApiResponse({ status: 202, description: 'The job is queued, and its agent is on', type: AgentActionAnswer })
+  async act(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+    @Body() body: AgentActionBody,
+  ): Promise<unknown> {
+    let wake: { wakeId: string } | undefined;
+    const change = this.mutations.run(request, reply, async (tx, caller) => {
+      const { answer, wakeId, location } = await this.actions.act(tx, caller, id, body);
+      if (wakeId) wake = { wakeId };
+      if (body.action === 'start_job') void reply.status(HttpStatus.ACCEPTED);
+      return { body: answer, ...(location ? { location } : {}) };
+    });
+    const answer = (await explainingBlocked(this.database, change)) as AgentActionAnswer;
+    if (!wake) return answer;
+    const { organizationId } = principalOf(request);
+    const jobId = answer.jobId!;
+    const status = await this.actions.awaitWake(request, { ...wake, organizationId, agentId: id, jobId });
+    return { ...answer, status };
+  }
+
+  @Patch('/api/agent/:id/idle-exempt')
+  @Endpoint({
+    summary: 'Pin an agent against idle stop, or let it go again',
+    access: sessionsAndKeysOf('member'),
+    body: IdleExemptBody,
+    answer: IdleExemptAnswer,
+    errors: ['agent_not_found'],
+  })
+  exempt(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+    @Body() { exempt }: IdleExemptBody,
+  ): Promise<unknown> {
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      await setIdleExempt(tx, caller, id, exempt);
+      return { body: { success: true, idleAutoStopExempt: exempt } satisfies IdleExemptAnswer };
+    });
+  }
+
+  @Post('/api/agent/:id/activity')
+  @Endpoint({
+    summary: 'Say that somebody works at an agent, so that idle stop leaves it on',
+    access: sessionsAndKeysOf('member'),
+    body: ActivityBody,
+    answer: ActivityAnswer,
+    errors: ['agent_not_found'],
+  })
+  activity(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+    @Body() { at }: ActivityBody,
+  ): Promise<unknown> {
+    return this.mutations.run(
+      request,
+      reply,
+      async (tx, caller) => {
+        const lastActivityAt = await markActivity(tx, caller, id, at ? new Date(at) : undefined);
+        return { body: { success: true, lastActivityAt: lastActivityAt.toISOString() } satisfies ActivityAnswer };
+      },
+      { unaudited: 'it says that somebody is there, many times an hour, and changes nothing that is theirs' },
+    );
+  }
+
+  @Get('/api/agents/:id/status')
+  @Endpoint({
+    summary: 'Read an agent’s live status',
+    description: 'Asks its provider for the machine’s state, and waits 3 seconds for it at most.',
+    access: sessionsAndKeysOf('viewer'),
+    answer: AgentLiveStatus,
+    errors: ['invalid_payload', 'agent_not_found'],
+  })
+  async status(@Req() request: FastifyRequest, @Param('id') id: string): Promise<AgentLiveStatus> {
+    const { database, machines, ring, clock } = this;
+    const live = await readLiveStatus({ database, machines, ring, clock }, principalOf(request).organizationId, id);
+    const { status, lastSeen, lastActivityAt, publicTunnelUrl, vmState, vmIp, stale } = live;
+    return {
+      status,
+      lastSeen: lastSeen?.toISOString() ?? null,
+      lastActivityAt: lastActivityAt?.toISOString() ?? null,
+      publicTunnelUrl,
+      vmState,
+      vmIp,
+      ...(stale ? { stale } : {}),
+    };
+  }
+}

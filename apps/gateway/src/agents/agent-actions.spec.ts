@@ -1,0 +1,313 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { completeWake, lastWakeFailures, MachineControl, MachinesModule, moveAgent } from '@muster/agents';
+import { KeyRing } from '@muster/vault';
+import { type Harness, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant, waitFor } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+describe('agent actions', () => {
+  let harness: Harness;
+  let ours: Tenant;
+  let plane: Server;
+  let baseUrl: string;
+  let state = 'stopped';
+  let behaviour: 'well' | 'hangs' | 'fails' = 'well';
+  let over = false;
+  let sweeping: Promise<void>;
+
+  beforeAll(async () => {
+    plane = createServer((request, response) => {
+      if (behaviour === 'hangs') return;
+      const order = request.url!.split('/').at(-1)!;
+      if (behaviour === 'fails' && request.method === 'POST') return void response.writeHead(500).end();
+      if (order === 'start' || order === 'reboot') state = 'running';
+      if (order === 'stop') state = 'stopped';
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ state, ip: '10.1.1.1' }));
+    });
+    await new Promise<void>((resolve) => plane.listen(0, '127.0.0.1', resolve));
+    baseUrl = `http://127.0.0.1:${(plane.address() as AddressInfo).port}`;
+    harness = await startHarness({
+      ...gateway,
+      modules: [...gateway.modules, MachinesModule],
+      env: { OUTBOUND_ALLOW: '127.0.0.0/8', WAKE_TIMEOUT_MS: '5000', REQUEST_TIMEOUT_MS: '3500' },
+    });
+    ours = await harness.makeTenant();
+    const machines = harness.app.nest.get(MachineControl);
+    const sweep = async () => {
+      while (!over) {
+        await machines.sweep();
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      await machines.settled();
+    };
+    sweeping = sweep();
+  });
+  afterAll(async () => {
+    over = true;
+    await sweeping;
+    await harness.close();
+    plane.closeAllConnections();
+    plane.close();
+  });
+  beforeEach(() => {
+    behaviour = 'well';
+    state = 'stopped';
+  });
+
+  async function agentAt(status: string, input: object = {}) {
+    const { id } = await makeAgent(harness.db, {
+      organizationId: ours.organizationId,
+      name: `Agent ${Math.random()}`,
+      status,
+      provider: 'http',
+      providerConfig: { baseUrl, ref: 'vm-1' },
+      providerRef: 'vm-1',
+      bootId: 'old boot',
+      lastSeen: new Date('2026-01-01T00:00:00Z'),
+      ...input,
+    });
+    return id;
+  }
+  const act = (id: string, body: object, client = ours.api) => client.post(`/api/agent/${id}/action`, body);
+  const handshake = (agentId: string) =>
+    harness.db.transaction('system', async (tx) => {
+      const of = { organizationId: ours.organizationId, agentId };
+      await moveAgent(tx, { ...of, from: ['starting'], to: 'online', source: 'handshake', reason: 'it reported' });
+      await completeWake(tx, { ...of, bootId: 'new boot' });
+    });
+  const rowOf = async (id: string) =>
+    (await harness.db.query<Record<string, any>>('system', 'SELECT * FROM agent WHERE id = $1', [id]))[0]!;
+  const eventsOf = async (id: string) =>
+    (
+      await harness.db.query<{ event: string }>(
+        'system',
+        `SELECT data->>'eventType' AS event FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle' ORDER BY seq`,
+        [id],
+      )
+    ).map(({ event }) => event);
+  const autoWake = (vmAutoWakeOnJob: boolean) => ours.as.admin.patch('/api/organization/settings', { vmAutoWakeOnJob });
+  const workflow = async () => (await makeWorkflow(harness.db, { organizationId: ours.organizationId })).id;
+
+  it('start answers at once, and restores where the machine was reached', async () => {
+    const id = await agentAt('stopped', { tunnelHostname: 'a1.example.com', tunnelUrl: 'https://other.example.com' });
+    const answer = await act(id, { action: 'start' });
+    expect([answer.status, answer.body]).toEqual([200, { success: true, action: 'start', status: 'starting' }]);
+    expect(await rowOf(id)).toMatchObject({ status: 'starting', public_tunnel_url: 'https://a1.example.com' });
+    expect(await eventsOf(id)).toEqual(['wake_requested', 'manual_start']);
+    await waitFor('the start', () => state === 'running');
+    const bare = await agentAt('stopped', { tunnelUrl: 'https://other.example.com' });
+    await act(bare, { action: 'start' });
+    expect((await rowOf(bare))['public_tunnel_url']).toBe('https://other.example.com');
+  });
+
+  it('stop ends the machine, but not under a job, unless that is meant', async () => {
+    state = 'running';
+    const id = await agentAt('online');
+    const job = await makeJob(harness.db, { organizationId: ours.organizationId, agentId: id });
+    await harness.db.query('system', 'UPDATE agent SET current_job_id = $2 WHERE id = $1', [id, job.id]);
+    const refused = await act(id, { action: 'stop' });
+    expect([refused.status, refused.body.code, refused.body.jobId]).toEqual([409, 'agent_not_ready', job.id]);
+    expect((await rowOf(id))['status']).toBe('online');
+    const answer = await act(id, { action: 'stop', force: true });
+    expect(answer.body).toEqual({ success: true, action: 'stop', status: 'stopping' });
+    await waitFor('the stop', async () => (await rowOf(id))['status'] === 'stopped');
+    expect(state).toBe('stopped');
+    expect(await eventsOf(id)).toEqual(['manual_stop']);
+    const cancelled = await ours.api.get(`/api/jobs/${job.id}`);
+    expect(cancelled.body.status).toBe('cancelled');
+  });
+
+  it('stop ends a wake that is under way', async () => {
+    const id = await agentAt('stopped');
+    await act(id, { action: 'start' });
+    expect((await act(id, { action: 'stop' })).body.status).toBe('stopping');
+    await waitFor('the stop', async () => (await rowOf(id))['status'] === 'stopped');
+    expect(await eventsOf(id)).toEqual(['wake_requested', 'manual_start', 'wake_failed', 'manual_stop']);
+  });
+
+  it('reboot sets rebooting immediately, whatever the control plane does', async () => {
+    behaviour = 'hangs';
+    const id = await agentAt('online');
+    const answer = await act(id, { action: 'reboot' });
+    expect(answer.body).toEqual({ success: true, action: 'reboot', status: 'rebooting' });
+    expect(await eventsOf(id)).toEqual(['manual_reboot']);
+  });
+
+  it.each([
+    ['start', 'online'],
+    ['start', 'terminated'],
+    ['stop', 'stopped'],
+    ['reboot', 'stopping'],
+    ['reboot', 'terminated'],
+    ['start_recording', 'terminated'],
+  ])('%s of an agent that is %s is refused with the state', async (action, status) => {
+    const answer = await act(await agentAt(status), { action });
+    expect([answer.status, answer.body.code, answer.body.agentStatus]).toEqual([409, 'agent_not_ready', status]);
+  });
+
+  it.each(['start', 'stop', 'reboot', 'terminate'])('%s of an external machine is refused', async (action) => {
+    const id = await agentAt('offline', { provider: 'external' });
+    const answer = await act(id, { action }, ours.as.admin);
+    expect([answer.status, answer.body.code, answer.body.agentStatus]).toEqual([409, 'agent_not_ready', 'offline']);
+    expect((await rowOf(id))['status']).toBe('offline');
+  });
+
+  it('terminate needs an admin', async () => {
+    const id = await agentAt('stopped');
+    for (const client of [ours.api, ours.as.member]) {
+      expect((await act(id, { action: 'terminate' }, client)).status).toBe(403);
+    }
+    const answer = await act(id, { action: 'terminate' }, ours.as.admin);
+    expect(answer.body).toEqual({ success: true, action: 'terminate', status: 'terminated' });
+  });
+
+  it('repair needs a key, and keeps it from everyone but the worker', async () => {
+    const id = await agentAt('online');
+    const without = await act(id, { action: 'repair' });
+    expect([without.status, without.body.errors[0].field]).toEqual([400, 'apiKey']);
+    const apiKey = 'msk_repaired1_0123456789abcdef';
+    const answer = await act(id, { action: 'repair', apiKey });
+    expect(answer.status).toBe(200);
+    const kept = await harness.db.query('system', 'SELECT payload, env FROM agent_command WHERE id = $1', [
+      answer.body.commandId,
+    ]);
+    const told = await harness.db.query('system', 'SELECT changes FROM audit_entry WHERE target_id = $1', [id]);
+    expect(JSON.stringify([kept, told, harness.logs])).not.toContain('0123456789abcdef');
+    const { openPayload } = jest.requireActual<{ openPayload: (...args: unknown[]) => unknown }>(
+      '../../../../libs/agents/src/commands/sealed-payload',
+    );
+    const ring = harness.app.nest.get(KeyRing);
+    const [{ payload }] = kept as [{ payload: object }];
+    expect(openPayload(ring, id, payload)).toEqual({ apiKey });
+    expect(() => openPayload(ring, 'another agent', payload)).toThrow();
+  });
+
+  it('start_job on an agent that is on queues the job', async () => {
+    const id = await agentAt('online');
+    const answer = await act(id, { action: 'start_job', workflowId: await workflow() });
+    expect([answer.status, answer.body]).toEqual([
+      202,
+      { success: true, action: 'start_job', status: 'online', jobId: expect.any(String) },
+    ]);
+    expect(answer.headers.get('location')).toBe(`/api/jobs/${answer.body.jobId}`);
+  });
+
+  it('start_job wakes a stopped agent, and answers once it is on, longer than a request may take', async () => {
+    const id = await agentAt('stopped');
+    const waiting = act(id, { action: 'start_job', workflowId: await workflow() });
+    await waitFor('the start', () => state === 'running');
+    await new Promise((resolve) => setTimeout(resolve, 3700));
+    await handshake(id);
+    const answer = await waiting;
+    expect([answer.status, answer.body.status]).toEqual([202, 'online']);
+    expect(await eventsOf(id)).toEqual(['wake_requested', 'wake_ready']);
+  });
+
+  it('start_job of a queued job does the same for that job', async () => {
+    const id = await agentAt('stopped');
+    const job = await makeJob(harness.db, { organizationId: ours.organizationId, agentId: id });
+    const waiting = act(id, { action: 'start_job', jobId: job.id });
+    await waitFor('the start', () => state === 'running');
+    await handshake(id);
+    expect((await waiting).body).toEqual({ success: true, action: 'start_job', status: 'online', jobId: job.id });
+  });
+
+  it('start_job answers 504 when the wake times out, and the job stays queued', async () => {
+    const id = await agentAt('stopped');
+    const answer = await act(id, { action: 'start_job', workflowId: await workflow() });
+    expect([answer.status, answer.body.code]).toEqual([504, 'execution_timeout']);
+    expect((await ours.api.get(`/api/jobs/${answer.body.jobId}`)).body.status).toBe('queued');
+    expect(await eventsOf(id)).toEqual(['wake_requested', 'wake_timeout']);
+  });
+
+  it('start_job answers 502 agent_not_ready when the wake fails', async () => {
+    behaviour = 'fails';
+    const id = await agentAt('stopped');
+    const answer = await act(id, { action: 'start_job', workflowId: await workflow() });
+    expect([answer.status, answer.body.code, answer.body.agentStatus]).toEqual([502, 'agent_not_ready', 'stopped']);
+    expect(await eventsOf(id)).toEqual(['wake_requested', 'wake_failed']);
+    const failures = await harness.db.transaction('system', (tx) => lastWakeFailures(tx, id));
+    expect(failures.consecutive).toBe(1);
+  });
+
+  it('start_job is refused where auto-wake is off, and says to start by hand', async () => {
+    await autoWake(false);
+    try {
+      const id = await agentAt('stopped');
+      const answer = await act(id, { action: 'start_job', workflowId: await workflow() });
+      expect([answer.status, answer.body.code, answer.body.agentStatus]).toEqual([409, 'agent_not_ready', 'stopped']);
+      expect(answer.body.detail).toMatch(/start it manually/);
+      expect(await eventsOf(id)).toEqual(['wake_blocked']);
+      const jobs = await harness.db.query('system', 'SELECT FROM job WHERE agent_id = $1', [id]);
+      expect([jobs.length, (await rowOf(id))['status']]).toEqual([0, 'stopped']);
+    } finally {
+      await autoWake(true);
+    }
+  });
+
+  it('a wake goes on without the caller who asked for it', async () => {
+    const id = await agentAt('stopped');
+    const leaving = new AbortController();
+    const asked = fetch(`${harness.url}/api/agent/${id}/action`, {
+      method: 'POST',
+      signal: leaving.signal,
+      headers: {
+        'content-type': 'application/json',
+        ...(ours.api as unknown as { headers: Record<string, string> }).headers,
+      },
+      body: JSON.stringify({ action: 'start_job', workflowId: await workflow() }),
+    }).catch(() => 'left');
+    await waitFor('the start', () => state === 'running');
+    leaving.abort();
+    expect(await asked).toBe('left');
+    await handshake(id);
+    expect(await eventsOf(id)).toEqual(['wake_requested', 'wake_ready']);
+  });
+
+  it('stop_job cancels a job of the agent, and no other one’s', async () => {
+    const id = await agentAt('online');
+    const job = await makeJob(harness.db, { organizationId: ours.organizationId, agentId: id });
+    const other = await makeJob(harness.db, { organizationId: ours.organizationId });
+    expect((await act(id, { action: 'stop_job', jobId: other.id })).status).toBe(404);
+    expect((await act(id, { action: 'stop_job' })).status).toBe(400);
+    const answer = await act(id, { action: 'stop_job', jobId: job.id, reason: 'wrong clinic' });
+    expect(answer.body).toEqual({ success: true, action: 'stop_job', status: 'online', jobId: job.id });
+    expect((await ours.api.get(`/api/jobs/${job.id}`)).body.status).toBe('cancelled');
+  });
+
+  it('activity never moves back and never ahead', async () => {
+    const id = await agentAt('online', { lastActivityAt: new Date('2026-01-01T00:00:00Z') });
+    const mark = async (at?: string) =>
+      (await ours.api.post(`/api/agent/${id}/activity`, at ? { at } : {})).body.lastActivityAt as string;
+    expect(await mark('2025-01-01T00:00:00Z')).toBe('2026-01-01T00:00:00.000Z');
+    const ahead = await mark('2199-01-01T00:00:00Z');
+    expect(new Date(ahead).getTime()).toBeLessThanOrEqual(Date.now() + 1000);
+    expect((await mark()) >= ahead).toBe(true);
+  });
+
+  it('idle-exempt pins and unpins', async () => {
+    const id = await agentAt('online');
+    for (const exempt of [true, false]) {
+      const answer = await ours.api.patch(`/api/agent/${id}/idle-exempt`, { exempt });
+      expect(answer.body).toEqual({ success: true, idleAutoStopExempt: exempt });
+      expect((await rowOf(id))['idle_auto_stop_exempt']).toBe(exempt);
+    }
+  });
+
+  it('status asks the provider, and answers what was known where it hangs', async () => {
+    const id = await agentAt('online', { vmState: 'known', vmIp: '10.9.9.9' });
+    state = 'running';
+    const fresh = await ours.api.get(`/api/agents/${id}/status`);
+    expect(fresh.body).toEqual({
+      status: 'online',
+      lastSeen: '2026-01-01T00:00:00.000Z',
+      lastActivityAt: null,
+      publicTunnelUrl: null,
+      vmState: 'running',
+      vmIp: '10.1.1.1',
+    });
+    behaviour = 'hangs';
+    const stale = await ours.api.get(`/api/agents/${id}/status`);
+    expect(stale.body).toMatchObject({ status: 'online', vmState: 'known', vmIp: '10.9.9.9', stale: true });
+  });
+});

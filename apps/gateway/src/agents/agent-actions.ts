@@ -1,0 +1,241 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { audit, type Principal } from '@muster/access';
+import {
+  findAgent,
+  loadAgent,
+  rebootAgent,
+  requestWake,
+  requireSwitch,
+  requireWakeable,
+  sealPayload,
+  startAgent,
+  startCommand,
+  stopAgent,
+  terminateAgent,
+  waitForWake,
+} from '@muster/agents';
+import {
+  type AgentActionAnswer,
+  type AgentActionBody,
+  type AgentStatus,
+  AppError,
+  type CommandKind,
+  hasRole,
+  type JobStatus,
+} from '@muster/contracts';
+import { Database, type Transaction } from '@muster/database';
+import { cancelJob, findJob, launchJob } from '@muster/jobs';
+import { Clock, newId, News, OpenStreams } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+import { VmConfig } from '@muster/vm';
+import type { FastifyRequest } from 'fastify';
+
+export interface Acted {
+  answer: AgentActionAnswer;
+  location?: string;
+  /** What the answer has to wait for. */
+  wakeId?: string;
+}
+
+const commandTimeoutMs = 120_000;
+/** The wake ends by its own deadline; this is for the case that nobody is there to end it. */
+const patienceMs = 15_000;
+
+/** The eleven actions, each as one use case of its domain. */
+@Injectable()
+export class AgentActions {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(News) private readonly news: News,
+    @Inject(OpenStreams) private readonly streams: OpenStreams,
+    @Inject(KeyRing) private readonly ring: KeyRing,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(VmConfig) private readonly vm: VmConfig,
+  ) {}
+
+  async act(tx: Transaction, caller: Principal, id: string, body: AgentActionBody): Promise<Acted> {
+    const { action } = body;
+    const done = (status: AgentStatus, more: Partial<AgentActionAnswer> = {}): Acted => ({
+      answer: { success: true, action, status, ...more },
+    });
+    switch (action) {
+      case 'start':
+        return done((await startAgent(tx, caller, id, this.vm.wakeTimeoutMs)).status);
+      case 'stop':
+        return done((await this.stop(tx, caller, id, body)).status);
+      case 'reboot':
+        return done((await rebootAgent(tx, caller, id)).status);
+      case 'terminate':
+        await this.terminate(tx, caller, id, body);
+        return done('terminated');
+      case 'start_job':
+        return this.startJob(tx, caller, id, body);
+      case 'stop_job': {
+        const agent = await loadAgent(tx, caller.organizationId, id);
+        const jobId = needed(body, 'jobId');
+        await this.jobOf(caller, id, jobId);
+        await cancelJob(tx, caller, jobId, { reason: body.reason, now: this.clock.now() });
+        return done(agent.status, { jobId });
+      }
+      case 'repair': {
+        const apiKey = needed(body, 'apiKey');
+        return this.command(tx, caller, id, body, sealPayload(this.ring, id, { apiKey }));
+      }
+      case 'start_recording': {
+        const recordingId = newId();
+        const { name } = body;
+        return this.command(tx, caller, id, body, { recordingId, ...(name ? { name } : {}) }, { recordingId });
+      }
+      case 'attach_recording':
+      case 'stop_recording': {
+        const recordingId = needed(body, 'recordingId');
+        return this.command(tx, caller, id, body, { recordingId }, { recordingId });
+      }
+      case 'deploy_extension': {
+        const { key } = body;
+        return this.command(tx, caller, id, body, { version: needed(body, 'version'), ...(key ? { key } : {}) });
+      }
+    }
+  }
+
+  /** The status once the wake has worked; otherwise the error that says how it ended. The job stays queued. */
+  async awaitWake(
+    request: FastifyRequest,
+    wake: { organizationId: string; agentId: string; wakeId: string; jobId: string },
+  ): Promise<AgentStatus> {
+    const { jobId, organizationId } = wake;
+    const leaving = new AbortController();
+    const leave = () => leaving.abort();
+    const timer = setTimeout(leave, this.vm.wakeTimeoutMs + patienceMs);
+    const remove = this.streams.add(leave);
+    request.raw.socket.once('close', leave);
+    try {
+      const end = await waitForWake({ database: this.database, news: this.news }, wake, leaving.signal);
+      if (end?.state === 'ready') return 'online';
+      const rest = `The job stays queued and starts once the agent is on.`;
+      if (end === null || end.state === 'timeout') {
+        throw new AppError('execution_timeout', {
+          detail: `The agent was not on in time. ${rest}`,
+          extra: { jobId, agentStatus: await this.statusOf(organizationId, wake.agentId) },
+        });
+      }
+      throw new AppError('agent_not_woken', {
+        detail: `The agent could not be woken: ${end.error ?? end.state} ${rest}`,
+        extra: { jobId, agentStatus: await this.statusOf(organizationId, wake.agentId) },
+      });
+    } finally {
+      clearTimeout(timer);
+      remove();
+      request.raw.socket.off('close', leave);
+    }
+  }
+
+  private async stop(tx: Transaction, caller: Principal, id: string, { force }: AgentActionBody) {
+    if (force) await this.cancelCurrentJob(tx, caller, id, 'the agent was stopped');
+    return stopAgent(tx, caller, id, { force });
+  }
+
+  private async terminate(tx: Transaction, caller: Principal, id: string, { force }: AgentActionBody): Promise<void> {
+    if (!hasRole(caller.role, 'admin')) {
+      throw new AppError('permission_denied', { detail: 'Terminating an agent needs the role admin.' });
+    }
+    requireSwitch(await loadAgent(tx, caller.organizationId, id, 'lock'), 'terminated');
+    if (force) await this.cancelCurrentJob(tx, caller, id, 'the agent was terminated');
+    await terminateAgent(tx, caller, id, { force });
+  }
+
+  private async cancelCurrentJob(tx: Transaction, caller: Principal, id: string, reason: string): Promise<void> {
+    const { currentJobId } = await loadAgent(tx, caller.organizationId, id, 'lock');
+    if (currentJobId) await cancelJob(tx, caller, currentJobId, { reason, now: this.clock.now() });
+  }
+
+  /** Queues the job, or takes a queued one, and wakes the agent for it where that is allowed. */
+  private async startJob(tx: Transaction, caller: Principal, id: string, body: AgentActionBody): Promise<Acted> {
+    const { organizationId } = caller;
+    const { status } = await requireWakeable(tx, { organizationId, agentId: id });
+    if (status === 'draining') {
+      throw new AppError('agent_not_ready', {
+        detail: 'The agent is being drained and takes nothing new.',
+        extra: { agentStatus: status },
+      });
+    }
+    const isOn = status === 'online';
+    const jobId = await this.jobToStart(tx, caller, id, body);
+    await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
+    const answer: AgentActionAnswer = { success: true, action: 'start_job', status, jobId };
+    const location = `/api/jobs/${jobId}`;
+    if (isOn) return { answer, location };
+    const { wakeId } = await requestWake(tx, {
+      organizationId,
+      agentId: id,
+      jobId,
+      source: caller.kind === 'user' ? 'console' : 'api',
+      reason: 'a job is to start',
+      timeoutMs: this.vm.wakeTimeoutMs,
+    });
+    return { answer, location, wakeId };
+  }
+
+  private async jobToStart(tx: Transaction, caller: Principal, id: string, body: AgentActionBody): Promise<string> {
+    const { jobId, workflowId, variables } = body;
+    if (!jobId && !workflowId)
+      throw missing('workflowId', 'start_job needs a workflowId, or the jobId of a queued job');
+    if (workflowId && jobId) throw missing('jobId', 'start_job takes a workflowId or a jobId, not both');
+    if (workflowId) {
+      const input = { workflowId, agentId: id, ...(variables ? { variables } : {}) };
+      return (await launchJob(tx, caller, input, this.clock.now())).jobId;
+    }
+    const { status } = await this.jobOf(caller, id, jobId!);
+    if (status !== 'queued') throw new AppError('conflict', { detail: `The job is ${status} and cannot be started.` });
+    await audit(tx, caller, { action: 'job.start', target: { type: 'job', id: jobId! }, changes: { agentId: id } });
+    return jobId!;
+  }
+
+  private async command(
+    tx: Transaction,
+    caller: Principal,
+    id: string,
+    { action }: AgentActionBody,
+    payload: Record<string, unknown>,
+    more: Partial<AgentActionAnswer> = {},
+  ): Promise<Acted> {
+    const { organizationId } = caller;
+    const commandId = await startCommand(tx, {
+      organizationId,
+      agentId: id,
+      kind: action as CommandKind,
+      payload,
+      timeoutMs: commandTimeoutMs,
+      wakeTimeoutMs: this.vm.wakeTimeoutMs,
+      now: this.clock.now(),
+    });
+    const { recordingId } = more;
+    await audit(tx, caller, {
+      action: `agent.${action}`,
+      target: { type: 'agent', id },
+      changes: { commandId, ...(recordingId ? { recordingId } : {}) },
+    });
+    const { status } = await loadAgent(tx, organizationId, id);
+    return { answer: { success: true, action, status, commandId, ...more } };
+  }
+
+  private async statusOf(organizationId: string, agentId: string): Promise<AgentStatus> {
+    return (await findAgent(this.database, organizationId, agentId)).status;
+  }
+
+  private async jobOf(caller: Principal, agentId: string, jobId: string): Promise<{ status: JobStatus }> {
+    const job = await findJob(this.database, caller.organizationId, jobId);
+    if (job.agentId !== agentId) throw new AppError('not_found', { detail: 'The agent has no such job.' });
+    return job;
+  }
+}
+
+function needed(body: AgentActionBody, field: 'jobId' | 'apiKey' | 'recordingId' | 'version'): string {
+  const value = body[field];
+  if (value === undefined) throw missing(field, `${body.action} needs ${/^[aeiou]/.test(field) ? 'an' : 'a'} ${field}`);
+  return value;
+}
+
+function missing(field: string, message: string): AppError {
+  return new AppError('invalid_payload', { detail: `${message}.`, errors: [{ field, message }] });
+}

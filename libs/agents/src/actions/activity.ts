@@ -1,0 +1,31 @@
+import { audit, type Principal } from '@muster/access';
+import type { Transaction } from '@muster/database';
+import { noSuchAgent } from '../agents/agent-row';
+
+/** Pins an agent against idle stop, or lets it go again. */
+export async function setIdleExempt(tx: Transaction, caller: Principal, id: string, exempt: boolean): Promise<void> {
+  const [agent] = await tx.query<{ before: boolean }>(
+    `UPDATE agent SET idle_auto_stop_exempt = $3 FROM agent AS was
+     WHERE was.id = agent.id AND agent.id = $1 AND agent.organization_id = $2
+     RETURNING was.idle_auto_stop_exempt AS before`,
+    [id, caller.organizationId, exempt],
+  );
+  if (!agent) throw noSuchAgent();
+  await audit(tx, caller, {
+    action: 'agent.idle_exempt',
+    target: { type: 'agent', id },
+    changes: { idleAutoStopExempt: [agent.before, exempt] },
+  });
+  tx.tell('agent', id);
+}
+
+/** Somebody works at the agent. It never moves back, and never ahead of now. */
+export async function markActivity(tx: Transaction, caller: Principal, id: string, at?: Date): Promise<Date> {
+  const [agent] = await tx.query<{ at: Date }>(
+    `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, LEAST($3, now()))
+     WHERE id = $1 AND organization_id = $2 RETURNING last_activity_at AS at`,
+    [id, caller.organizationId, at ?? new Date(8.64e14)],
+  );
+  if (!agent) throw noSuchAgent();
+  return agent.at;
+}

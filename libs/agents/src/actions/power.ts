@@ -1,0 +1,120 @@
+import { audit, type Principal } from '@muster/access';
+import { type AgentStatus, AppError, type LifecycleSource } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { type AgentRow, loadAgent } from '../agents/agent-row';
+import { lifecycleEntry, moveAgent } from '../lifecycle/move-agent';
+import { cancelWake, requestWake } from '../lifecycle/wakes';
+import { tunnelUrlOf } from '../machines/tunnel-url';
+import { appendTimeline } from '../timeline/append-timeline';
+
+/** Turns a machine on by hand, whatever the policy of waking says. Answers at once; the wake goes on by itself. */
+export async function startAgent(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  wakeTimeoutMs: number,
+): Promise<{ status: AgentStatus }> {
+  const agent = await loadAgent(tx, caller.organizationId, id, 'lock');
+  requireSwitch(agent, 'started');
+  requireStatus(agent, ['stopped', 'offline', 'starting'], 'started');
+  const of = { organizationId: caller.organizationId, agentId: id };
+  const [source, reason] = [sourceOf(caller), `started by ${nameOf(caller)}`];
+  await requestWake(tx, { ...of, source, reason, timeoutMs: wakeTimeoutMs });
+  await restoreTunnel(tx, agent);
+  await appendTimeline(tx, of, [
+    lifecycleEntry({ eventType: 'manual_start', source, reason, previous: agent.status, current: 'starting' }),
+  ]);
+  await audit(tx, caller, {
+    action: 'agent.start',
+    target: { type: 'agent', id },
+    changes: { status: [agent.status, 'starting'] },
+  });
+  return { status: 'starting' };
+}
+
+/** Turns a machine off by hand. Nobody else is asked; a job that still has it keeps it. */
+export async function stopAgent(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { force = false }: { force?: boolean } = {},
+): Promise<{ status: AgentStatus }> {
+  const agent = await loadAgent(tx, caller.organizationId, id, 'lock');
+  requireSwitch(agent, 'stopped');
+  requireStatus(agent, ['online', 'offline', 'starting', 'draining', 'stopping'], 'stopped');
+  if (agent.currentJobId && !force) {
+    throw new AppError('agent_not_ready', {
+      detail: `Job ${agent.currentJobId} runs on the agent; wait for it, or repeat this with force: true.`,
+      extra: { agentStatus: agent.status, jobId: agent.currentJobId },
+    });
+  }
+  const of = { organizationId: caller.organizationId, agentId: id };
+  const [source, reason] = [sourceOf(caller), `stopped by ${nameOf(caller)}`];
+  await cancelWake(tx, { ...of, reason });
+  if (agent.status !== 'stopping') {
+    const from = [agent.status];
+    await moveAgent(tx, { ...of, from, to: 'stopping', source, reason, eventType: 'manual_stop' });
+    await tx.ring({ queue: 'dispatch', name: 'control-agent', payload: { agentId: id } });
+  }
+  await audit(tx, caller, {
+    action: 'agent.stop',
+    target: { type: 'agent', id },
+    changes: { status: [agent.status, 'stopping'], ...(force ? { force } : {}) },
+  });
+  return { status: 'stopping' };
+}
+
+/** Answers once it is ordered; the machine's state is then to be polled. */
+export async function rebootAgent(tx: Transaction, caller: Principal, id: string): Promise<{ status: AgentStatus }> {
+  const agent = await loadAgent(tx, caller.organizationId, id, 'lock');
+  requireSwitch(agent, 'rebooted');
+  requireStatus(agent, ['online', 'offline', 'stopped', 'starting', 'draining', 'rebooting'], 'rebooted');
+  const of = { organizationId: caller.organizationId, agentId: id };
+  const [source, reason] = [sourceOf(caller), `rebooted by ${nameOf(caller)}`];
+  if (agent.status !== 'rebooting') {
+    const from = [agent.status];
+    await moveAgent(tx, { ...of, from, to: 'rebooting', source, reason, eventType: 'manual_reboot' });
+    await tx.ring({ queue: 'dispatch', name: 'control-agent', payload: { agentId: id } });
+  }
+  await audit(tx, caller, {
+    action: 'agent.reboot',
+    target: { type: 'agent', id },
+    changes: { status: [agent.status, 'rebooting'] },
+  });
+  return { status: 'rebooting' };
+}
+
+/** Somebody else's machine has its switch elsewhere. */
+export function requireSwitch({ provider, status }: Pick<AgentRow, 'provider' | 'status'>, done: string): void {
+  if (provider !== 'external') return;
+  throw new AppError('agent_not_ready', {
+    detail: `The agent is ${status}. Its machine is external and cannot be ${done} from here; do it where it is.`,
+    extra: { agentStatus: status },
+  });
+}
+
+function requireStatus({ status }: Pick<AgentRow, 'status'>, allowed: AgentStatus[], done: string): void {
+  if (allowed.includes(status)) return;
+  throw new AppError('agent_not_ready', {
+    detail: `The agent is ${status} and cannot be ${done}.`,
+    extra: { agentStatus: status },
+  });
+}
+
+/** What it had before it was stopped; the next handshake says it anew. */
+async function restoreTunnel(tx: Transaction, { id }: Pick<AgentRow, 'id'>): Promise<void> {
+  const [row] = await tx.query<{ hostname: string | null; url: string | null }>(
+    'SELECT tunnel_hostname AS hostname, tunnel_url AS url FROM agent WHERE id = $1',
+    [id],
+  );
+  const url = tunnelUrlOf(row!.hostname) ?? row!.url;
+  if (url) await tx.execute('UPDATE agent SET public_tunnel_url = $2 WHERE id = $1', [id, url]);
+}
+
+export function sourceOf(caller: Principal): LifecycleSource {
+  return caller.kind === 'user' ? 'console' : 'api';
+}
+
+function nameOf(caller: Principal): string {
+  return caller.kind === 'user' ? caller.email : `key ${caller.id}`;
+}

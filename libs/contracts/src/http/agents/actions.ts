@@ -1,0 +1,82 @@
+import { BooleanField, DateTimeField, EnumField, TextField, TextMapField, UuidField } from '../fields';
+import { type AgentStatus, agentStatuses } from './agent-words';
+
+export const agentActions = [
+  'start',
+  'stop',
+  'reboot',
+  'terminate',
+  'repair',
+  'stop_job',
+  'start_job',
+  'start_recording',
+  'attach_recording',
+  'stop_recording',
+  'deploy_extension',
+] as const;
+export type AgentAction = (typeof agentActions)[number];
+
+export class AgentActionBody {
+  @EnumField(agentActions) action!: AgentAction;
+  @BooleanField({ optional: true, description: 'stop, terminate: also while a job runs, which is cancelled.' })
+  force?: boolean;
+  @UuidField({ optional: true, description: 'start_job: what to run; this or jobId.' }) workflowId?: string;
+  @TextMapField({
+    optional: true,
+    description: 'start_job: the workflow’s variables.',
+    example: { CLAIM_ID: 'C-1042' },
+  })
+  variables?: Record<string, string>;
+  @UuidField({ optional: true, description: 'start_job: a queued job; stop_job: the job to end.' }) jobId?: string;
+  @TextField({ optional: true, max: 500, description: 'stop_job: why.', example: 'wrong clinic' }) reason?: string;
+  @TextField({ optional: true, description: 'start_recording: what it is called.', example: 'Monday' }) name?: string;
+  @UuidField({ optional: true, description: 'attach_recording, stop_recording: which one.' }) recordingId?: string;
+  @TextField({ optional: true, max: 100, description: 'deploy_extension: which one.', example: '1.4.0' })
+  version?: string;
+  @TextField({ optional: true, max: 1024, description: 'deploy_extension: where it is kept in the storage.' })
+  key?: string;
+  @TextField({ optional: true, max: 500, description: 'repair: the worker’s new key. It is never stored readable.' })
+  apiKey?: string;
+}
+
+export class AgentActionAnswer {
+  @BooleanField() success!: boolean;
+  @EnumField(agentActions) action!: AgentAction;
+  @EnumField(agentStatuses, { description: 'The agent’s status after it.' }) status!: AgentStatus;
+  @UuidField({ optional: true, description: 'The command that the agent was given.' }) commandId?: string;
+  @UuidField({ optional: true }) jobId?: string;
+  @UuidField({ optional: true }) recordingId?: string;
+}
+
+export class IdleExemptBody {
+  @BooleanField({ description: 'true pins the agent: idle stop leaves it on.' }) exempt!: boolean;
+}
+
+export class IdleExemptAnswer {
+  @BooleanField() success!: boolean;
+  @BooleanField() idleAutoStopExempt!: boolean;
+}
+
+export class ActivityBody {
+  @TextField({ optional: true, max: 64, description: 'What was done.', example: 'workspace' }) kind?: string;
+  @DateTimeField({ optional: true, description: 'When; now unless said. A time to come counts as now.' }) at?: string;
+}
+
+export class ActivityAnswer {
+  @BooleanField() success!: boolean;
+  @DateTimeField() lastActivityAt!: string;
+}
+
+export class AgentLiveStatus {
+  @EnumField(agentStatuses) status!: AgentStatus;
+  @DateTimeField({ nullable: true }) lastSeen!: string | null;
+  @DateTimeField({ nullable: true }) lastActivityAt!: string | null;
+  @TextField({ nullable: true, max: 2048, example: 'https://a1.tunnels.example.com' }) publicTunnelUrl!: string | null;
+  @TextField({ nullable: true, example: 'running' }) vmState!: string | null;
+  @TextField({ nullable: true, example: '10.0.0.12' }) vmIp!: string | null;
+  @BooleanField({
+    optional: true,
+    description: 'The provider did not answer within 3 seconds: vmState and vmIp are what was known last.',
+  })
+  stale?: boolean;
+}

@@ -1,0 +1,27 @@
+import { existsSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isUuid } from '@muster/platform';
+import { AgentFolder } from './agent-folder';
+import { FolderLock } from './folder-lock';
+import { endTree } from './processes';
+
+/** Ends the workers of a service that is gone and did not end them itself. What they should be stays written. */
+export async function endWorkers(root: string): Promise<void> {
+  const lock = new FolderLock(root);
+  if (!existsSync(root) || !(await lock.tryTake())) return;
+  try {
+    const ids = (await readdir(root)).filter(isUuid);
+    await Promise.all(
+      ids.map(async (id) => {
+        const folder = new AgentFolder(root, id);
+        const begun = await folder.begun();
+        if (!begun) return;
+        await endTree({ folder: folder.path, root: begun }, { graceMs: 2000 });
+        await rm(join(folder.path, 'worker.json'), { force: true });
+      }),
+    );
+  } finally {
+    await lock.release();
+  }
+}

@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+interface DemoInput {
+  address: string;
+  email: string;
+  password: string;
+}
+
+const agentName = 'Demo agent';
+const workflowName = 'Hello, Muster';
+
+/** What a newcomer looks at: a machine, a workflow, and a run of it. Answers the run's id. */
+export async function bringDemo({ address, email, password }: DemoInput): Promise<string> {
+  const cookie = await signIn(address, email, password);
+  const call = (method: string, path: string, body?: object) => request({ address, cookie, method, path, body });
+  const [agentId, workflowId] = await Promise.all([demoAgent(call), demoWorkflow(call)]);
+  const { jobId } = await call('POST', '/api/jobs/launch', {
+    agentId,
+    workflowId,
+    variables: { GREETING: 'Good morning' },
+  });
+  return jobId as string;
+}
+
+type Call = (method: string, path: string, body?: object) => Promise<Record<string, unknown>>;
+
+/** A start that was interrupted may have made it already. */
+async function demoAgent(call: Call): Promise<string> {
+  const { agents } = (await call('GET', `/api/agents?q=${encodeURIComponent(agentName)}`)) as {
+    agents: { id: string; name: string }[];
+  };
+  const known = agents.find(({ name }) => name === agentName);
+  if (known) return known.id;
+  const made = (await call('POST', '/api/agents', { name: agentName, provider: 'local', labels: ['demo'] })) as {
+    agent: { id: string };
+  };
+  return made.agent.id;
+}
+
+async function demoWorkflow(call: Call): Promise<string> {
+  const script = await readFile(join(__dirname, 'demo_workflow.py'), 'utf8');
+  const { id } = (await call('POST', '/api/workflows', {
+    name: workflowName,
+    description: 'An example: it greets, works through two claims, and reports what they cost.',
+    variables: ['GREETING'],
+    script,
+  })) as { id: string };
+  return id;
+}
+
+async function signIn(address: string, email: string, password: string): Promise<string> {
+  const answer = await fetch(`${address}/api/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  });
+  if (!answer.ok) throw new Error(`signing in answered ${answer.status}`);
+  return answer.headers.get('set-cookie')!.split(';')[0]!;
+}
+
+async function request(input: {
+  address: string;
+  cookie: string;
+  method: string;
+  path: string;
+  body?: object | undefined;
+}): Promise<Record<string, unknown>> {
+  const { address, cookie, method, path, body } = input;
+  const answer = await fetch(`${address}${path}`, {
+    method,
+    headers: { cookie, ...(body ? { 'content-type': 'application/json' } : {}) },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text.slice(0, 200)}`);
+  return JSON.parse(text) as Record<string, unknown>;
+}
