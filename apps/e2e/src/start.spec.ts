@@ -55,6 +55,44 @@ describe('npm start', () => {
     await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0);
   });
 
+  it('shows a completed run of its example, and an agent that outlives its service', async () => {
+    const port = await freePort();
+    const folder = await mkdtemp(join(tmpdir(), 'muster-start-demo-'));
+    const begun = start(['--port', String(port), '--data-dir', folder]);
+    await begun.ready();
+    const [, path] = await waitFor('the example', () => /(\/api\/jobs\/\S+)/.exec(begun.said));
+    const api = new HttpClient(`http://127.0.0.1:${port}`).withKey(/API key +(msk_\S+)/.exec(begun.said)![1]!);
+    const job = await waitFor('its end', async () => {
+      const { body } = await api.get(path!);
+      return body.status !== 'queued' && body.status !== 'running' && body;
+    });
+    expect(job).toMatchObject({
+      status: 'completed',
+      progress: { percent: 100, stepsPassed: 3, stepsFailed: 0 },
+      claims: { attempted: 2, eobUploaded: 1, noEobFound: 1 },
+    });
+    await waitFor('its cost', async () => (await api.get(path!)).body.totalCostUsd > 0);
+
+    const agentId = job.agentId as string;
+    const workerOf = () =>
+      Number(/"pid":(\d+)/.exec(readFileSync(join(folder, 'agents', agentId, 'worker.json'), 'utf8'))![1]);
+    const worker = workerOf();
+    process.kill(processesOf(folder).find(({ command }) => command.includes('standalone'))!.pid, 'SIGKILL');
+    await waitFor('the service to be back', () => begun.said.includes('the service is back'));
+    expect(workerOf()).toBe(worker);
+    const live = await api.get(`/api/agents/${agentId}/status`);
+    expect(live.body).toMatchObject({ status: 'online', vmState: 'running' });
+    const stopped = await api.post(`/api/agent/${agentId}/action`, { action: 'stop' });
+    expect(stopped.body).toMatchObject({ success: true, status: 'stopping' });
+    await waitFor('the stop', async () => (await api.get(`/api/agents/${agentId}/status`)).body.status === 'stopped');
+    expect(processesOf(folder).filter(({ command }) => command.includes('worker'))).toEqual([]);
+    expect((await api.post(`/api/agent/${agentId}/action`, { action: 'start' })).body.status).toBe('starting');
+    await waitFor('the start', async () => (await api.get(`/api/agents/${agentId}/status`)).body.status === 'online');
+    expect(await begun.end('SIGTERM')).toBe(0);
+    await waitFor('its processes to be gone', () => processesOf(folder).length === 0);
+    await rm(folder, { recursive: true, force: true });
+  });
+
   it('leaves nothing behind when it is killed with -9, and starts again after it', async () => {
     const port = await freePort();
     const killed = start(['--port', String(port), '--data-dir', dataDir]);
@@ -194,6 +232,7 @@ function processesOf(dataDir: string): { pid: number; command: string }[] {
         const ours =
           command.includes(dataDir) ||
           files.startsWith(dataDir) ||
+          environment.includes(`=${join(dataDir, 'agents')}/`) ||
           (command.includes('standalone') && environment.includes(databasePort(dataDir)));
         return ours && !command.includes('start.mjs') ? [{ pid: Number(pid), command }] : [];
       } catch {

@@ -14,6 +14,7 @@ describe('agent actions', () => {
   let behaviour: 'well' | 'hangs' | 'fails' = 'well';
   let over = false;
   let sweeping: Promise<void>;
+  let machines: MachineControl;
 
   beforeAll(async () => {
     plane = createServer((request, response) => {
@@ -32,7 +33,7 @@ describe('agent actions', () => {
       env: { OUTBOUND_ALLOW: '127.0.0.0/8', WAKE_TIMEOUT_MS: '5000', REQUEST_TIMEOUT_MS: '3500' },
     });
     ours = await harness.makeTenant();
-    const machines = harness.app.nest.get(MachineControl);
+    machines = harness.app.nest.get(MachineControl);
     const sweep = async () => {
       while (!over) {
         await machines.sweep();
@@ -110,6 +111,8 @@ describe('agent actions', () => {
     expect((await rowOf(id))['status']).toBe('online');
     const answer = await act(id, { action: 'stop', force: true });
     expect(answer.body).toEqual({ success: true, action: 'stop', status: 'stopping' });
+    // What the dispatcher does when it hears the doorbell.
+    await machines.control(id);
     await waitFor('the stop', async () => (await rowOf(id))['status'] === 'stopped');
     expect(state).toBe('stopped');
     expect(await eventsOf(id)).toEqual(['manual_stop']);
@@ -121,6 +124,8 @@ describe('agent actions', () => {
     const id = await agentAt('stopped');
     await act(id, { action: 'start' });
     expect((await act(id, { action: 'stop' })).body.status).toBe('stopping');
+    // What the dispatcher does when it hears the doorbell.
+    await machines.control(id);
     await waitFor('the stop', async () => (await rowOf(id))['status'] === 'stopped');
     expect(await eventsOf(id)).toEqual(['wake_requested', 'manual_start', 'wake_failed', 'manual_stop']);
   });

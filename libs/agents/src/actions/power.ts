@@ -111,7 +111,7 @@ async function restoreTunnel(tx: Transaction, { id }: Pick<AgentRow, 'id'>): Pro
   if (url) await tx.execute('UPDATE agent SET public_tunnel_url = $2 WHERE id = $1', [id, url]);
 }
 
-export function sourceOf(caller: Principal): LifecycleSource {
+function sourceOf(caller: Principal): LifecycleSource {
   return caller.kind === 'user' ? 'console' : 'api';
 }
 
