@@ -23,6 +23,7 @@ export {
 export { openApiDocument } from './http/openapi-document';
 export { PageQuery } from './http/pages';
 export { ownerOf, type PathOwner, pathOwners, patternOf } from './http/path-owners';
+export { QuickCheck, quickCheckOf } from './http/quick-check';
 export { IgnoreUnknownFields, ignoresUnknownFields } from './http/unknown-fields';
 export { Problem, ProblemFieldError } from './http/problem';
 export { hasRole, organizationRoles, type Role, roles } from './http/roles';

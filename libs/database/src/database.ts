@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
-import { News } from '@muster/platform';
+import { News, type Topic } from '@muster/platform';
 import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import { isRetryable } from './database-errors';
@@ -21,6 +21,11 @@ export class Database {
   /** One statement in one round trip. A name makes Postgres keep its plan: for statements of hot paths. */
   query<T extends QueryResultRow>(scope: Scope, sql: string, parameters: unknown[] = [], name?: string): Promise<T[]> {
     return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters, name });
+  }
+
+  /** For a statement of its own: says to every process that there is more to read of the thing. */
+  tell(topic: Topic, id: string): void {
+    this.news.tell(topic, [id]);
   }
 
   async transaction<T>(scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {

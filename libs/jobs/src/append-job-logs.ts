@@ -1,6 +1,7 @@
-import { AppError, type JobLogEntry } from '@muster/contracts';
+import type { JobLogEntry } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { Reporter } from './apply-job-report';
+import { noSuchJob } from './job-row';
 
 /**
  * Keeps a batch of log entries, each with a seq once for its job, in one statement. A batch that touches a job that is
@@ -12,69 +13,81 @@ export async function appendJobLogs(
   logs: JobLogEntry[],
 ): Promise<{ accepted: number }> {
   const byJob = new Map<string, JobLogEntry[]>();
-  for (const entry of logs) byJob.set(entry.jobId, [...(byJob.get(entry.jobId) ?? []), entry]);
-  const jobIds = [...byJob.keys()];
+  for (const entry of logs) {
+    const entries = byJob.get(entry.jobId);
+    if (entries) entries.push(entry);
+    else byJob.set(entry.jobId, [entry]);
+  }
+  const batches = [...byJob].map(([jobId, entries]) => valuesOf({ organizationId, agentId }, jobId, entries));
+  const [first, ...others] = batches;
+  // One job's lines, as workers send them: one statement, one round trip.
+  if (others.length === 0) {
+    const [kept] = await database.query<Kept>({ organizationId }, keepLogs, first, 'keep_logs');
+    if (!kept) throw noSuchJob();
+    if (kept.count > 0) database.tell('timeline', kept.agentId);
+    return { accepted: kept.count };
+  }
   return database.transaction({ organizationId }, async (tx) => {
-    const jobs = await tx.query<{ id: string; agentId: string }>(
-      `SELECT id, agent_id AS "agentId" FROM job
-       WHERE id = ANY($1) AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)`,
-      [jobIds, organizationId, agentId],
-      'jobs_of_logs',
-    );
-    if (jobs.length < jobIds.length) throw new AppError('not_found', { detail: 'There is no such job.' });
     let accepted = 0;
-    // In one order for everybody, so that two batches over the same agents never wait for each other.
-    const ordered = [...jobs].sort((one, other) => (one.agentId + one.id < other.agentId + other.id ? -1 : 1));
-    for (const { id, agentId: of } of ordered) {
-      const entries = byJob.get(id)!;
-      const [row] = await tx.query<{ kept: number }>(
-        keepLogs,
-        [
-          id,
-          of,
-          organizationId,
-          entries.map(({ seq }) => seq ?? null),
-          entries.map(({ level }) => level),
-          entries.map(({ message }) => message),
-          entries.map(({ timestamp }) => timestamp),
-        ],
-        'keep_logs',
-      );
-      accepted += row?.kept ?? 0;
-      tx.tell('timeline', of);
+    // In one order for everybody; agents that two batches lock in another order are left to the deadlock's retry.
+    for (const values of batches.sort(([one], [other]) => ((one as string) < (other as string) ? -1 : 1))) {
+      const [kept] = await tx.query<Kept>(keepLogs, values, 'keep_logs');
+      if (!kept) throw noSuchJob();
+      accepted += kept.count;
+      tx.tell('timeline', kept.agentId);
     }
     return { accepted };
   });
 }
 
+interface Kept {
+  agentId: string;
+  count: number;
+}
+
+function valuesOf({ organizationId, agentId }: Reporter, jobId: string, entries: JobLogEntry[]): unknown[] {
+  return [
+    jobId,
+    organizationId,
+    agentId,
+    entries.map(({ seq }) => seq ?? null),
+    entries.map(({ level }) => level),
+    entries.map(({ message }) => message),
+    entries.map(({ timestamp }) => timestamp),
+  ];
+}
+
 const keepLogs = `
-  WITH given AS (
+  WITH owner AS (
+    SELECT id, agent_id FROM job WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)),
+  seen AS (
+    SELECT s.seqs, owner.agent_id FROM job_log_seen s JOIN owner ON owner.id = s.job_id FOR UPDATE OF s),
+  given AS (
     SELECT DISTINCT ON (COALESCE(e.seq, -e.n)) e.seq, e.level, e.message, e.at, e.n
     FROM unnest($4::bigint[], $5::text[], $6::text[], $7::float8[]) WITH ORDINALITY AS e (seq, level, message, at, n)
     ORDER BY COALESCE(e.seq, -e.n), e.n),
-  seen AS (
-    SELECT seqs FROM job_log_seen WHERE job_id = $1 FOR UPDATE),
-  fresh AS (
-    SELECT given.*, row_number() OVER (ORDER BY given.n) AS place FROM given, seen
+  fresh AS MATERIALIZED (
+    SELECT given.*, seen.agent_id, row_number() OVER (ORDER BY given.n) AS place FROM given, seen
     WHERE given.seq IS NULL OR NOT seen.seqs @> given.seq),
+  counted AS (
+    SELECT count(*) AS count FROM fresh),
   noted AS (
     UPDATE job_log_seen s
     SET seqs = s.seqs + (SELECT range_agg(int8range(seq, seq, '[]')) FROM fresh WHERE seq IS NOT NULL)
     WHERE s.job_id = $1 AND EXISTS (SELECT FROM fresh WHERE seq IS NOT NULL)),
   head AS (
     INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)
-    SELECT $2, $3, count(*) FROM fresh HAVING count(*) > 0
+    SELECT seen.agent_id, $2, counted.count FROM seen, counted WHERE counted.count > 0
     ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + excluded.last_seq
     RETURNING last_seq),
   kept AS (
     INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, level, message, source, job_id, log_seq, at)
-    SELECT $2, head.last_seq - (SELECT count(*) FROM fresh) + fresh.place, $3, 'execution', fresh.level,
+    SELECT fresh.agent_id, head.last_seq - counted.count + fresh.place, $2, 'execution', fresh.level,
            fresh.message, 'worker', $1, fresh.seq, to_timestamp(fresh.at)
-    FROM fresh, head
-    RETURNING 1),
+    FROM fresh, head, counted),
   alive AS (
     -- Whoever holds the agent may be waiting for the timeline that is held here; the next batch will do.
     UPDATE agent SET last_activity_at = now() WHERE id IN (
-      SELECT id FROM agent WHERE id = $2
-        AND COALESCE(last_activity_at, '-infinity') < now() - interval '5 seconds' FOR UPDATE SKIP LOCKED))
-  SELECT count(*)::int AS kept FROM kept`;
+      SELECT a.id FROM agent a JOIN owner ON owner.agent_id = a.id
+      WHERE COALESCE(a.last_activity_at, '-infinity') < now() - interval '5 seconds' FOR UPDATE OF a SKIP LOCKED))
+  SELECT seen.agent_id AS "agentId", counted.count::int AS count FROM seen, counted`;

@@ -1,5 +1,5 @@
 import { type ArgumentMetadata, Injectable, ValidationPipe } from '@nestjs/common';
-import { AppError, type FieldError, ignoresUnknownFields } from '@muster/contracts';
+import { AppError, type FieldError, ignoresUnknownFields, quickCheckOf } from '@muster/contracts';
 import type { ValidationError } from 'class-validator';
 import { isUuid } from '../context/ids';
 
@@ -14,6 +14,8 @@ export class InputPipe {
     if (metadata.type === 'param' && metadata.data) return checkParam(value, metadata);
     if (metadata.type === 'param') return lenientBody.transform(value, metadata);
     if (metadata.type === 'query') return lenientBody.transform(value ?? {}, metadata);
+    const quick = metadata.metatype && quickCheckOf(metadata.metatype)?.(value);
+    if (quick) return quick;
     if (metadata.metatype && (typeof value !== 'object' || value === null || Array.isArray(value))) {
       throw new AppError('invalid_payload', { detail: 'The body must be a JSON object.' });
     }

@@ -11,7 +11,9 @@ import {
   TextField,
   UuidField,
 } from '../fields';
+import { QuickCheck } from '../quick-check';
 import { IgnoreUnknownFields } from '../unknown-fields';
+import { checkJobLogs } from './check-job-logs';
 import {
   type ClaimOutcome,
   claimOutcomes,
@@ -103,6 +105,7 @@ export class JobLogEntry {
   @IntField({ ...seq, min: 0, description: 'An entry with a seq is kept once for its job.' }) seq?: number;
 }
 
+@QuickCheck(checkJobLogs)
 @IgnoreUnknownFields()
 export class JobLogsBody {
   @ListField(() => JobLogEntry, { minItems: 1, maxItems: 1000 }) logs!: JobLogEntry[];
