@@ -1,0 +1,46 @@
+import { join } from 'node:path';
+import { onBenchStack } from './bench-stack';
+import { makeBenchTenant, startApp } from './bench-tenant';
+import { Child } from './child';
+import { postLoad } from './http-load';
+import { report } from './report';
+import { inTurns } from './rounds';
+
+// Heartbeats of 1,000 agents through the real ingest app, against Fastify and one UPDATE.
+
+void onBenchStack(async (stack) => {
+  const tenant = await makeBenchTenant(stack, 1000);
+  const ingest = await startApp('ingest', stack);
+  const floor = await Child.start(join(__dirname, 'jobs-floor.js'), {
+    DATABASE_URL: stack.databaseUrl,
+    DATABASE_POOL_SIZE: '10',
+  });
+  let at = 0;
+  const load = (url: string) =>
+    postLoad(url, {
+      path: '/api/agent/heartbeat',
+      headers: { 'x-api-key': tenant.workerKey },
+      nextBody: () => {
+        const n = at++ % tenant.agentIds.length;
+        return {
+          agentId: tenant.agentIds[n],
+          bootId: 'boot',
+          vmState: 'running',
+          healthy: true,
+          runningJobIds: [tenant.jobIds[n]],
+        };
+      },
+      connections: 32,
+      seconds: 5,
+    });
+  try {
+    const compared = await inTurns(
+      5,
+      () => load(floor.url),
+      () => load(ingest.url),
+    );
+    report({ name: 'heartbeats', goal: 0.5, unit: 'heartbeats' }, compared, []);
+  } finally {
+    await Promise.all([ingest.stop(), floor.stop()]);
+  }
+});

@@ -1,0 +1,55 @@
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { onBenchStack } from './bench-stack';
+import { makeBenchTenant, startApp } from './bench-tenant';
+import { Child } from './child';
+import { postLoad } from './http-load';
+import { report } from './report';
+import { inTurns } from './rounds';
+
+// Batches of 100 log entries through the real ingest app, against a bare multi-row insert into a table like ours.
+
+const batch = 100;
+
+void onBenchStack(async (stack) => {
+  const tenant = await makeBenchTenant(stack, 64);
+  const client = new Client({ connectionString: stack.databaseUrl });
+  await client.connect();
+  await client.query('CREATE TABLE bench_log (LIKE timeline_entry INCLUDING ALL); CREATE SEQUENCE bench_log_seq');
+  await client.end();
+  const ingest = await startApp('ingest', stack);
+  const floor = await Child.start(join(__dirname, 'jobs-floor.js'), {
+    DATABASE_URL: stack.databaseUrl,
+    DATABASE_POOL_SIZE: '10',
+  });
+  const seqs = new Map(tenant.jobIds.map((id) => [id, 0]));
+  let at = 0;
+  const nextBody = () => {
+    const jobId = tenant.jobIds[at++ % tenant.jobIds.length]!;
+    const from = seqs.get(jobId)!;
+    seqs.set(jobId, from + batch);
+    const logs = Array.from({ length: batch }, (_, n) => ({
+      jobId,
+      level: 'info',
+      message: `claim ${from + n}: signed in, opened the portal, downloaded one document`,
+      timestamp: 1_767_225_600,
+      seq: from + n + 1,
+    }));
+    return { logs };
+  };
+  const load = async (url: string) => {
+    const headers = { 'x-api-key': tenant.workerKey };
+    const round = await postLoad(url, { path: '/api/job-logs', headers, nextBody, connections: 16, seconds: 5 });
+    return { ...round, perSecond: round.perSecond * batch };
+  };
+  try {
+    const compared = await inTurns(
+      5,
+      () => load(floor.url),
+      () => load(ingest.url),
+    );
+    report({ name: 'job-logs', goal: 0.6, unit: 'entries' }, compared, []);
+  } finally {
+    await Promise.all([ingest.stop(), floor.stop()]);
+  }
+});

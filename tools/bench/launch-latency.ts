@@ -1,0 +1,105 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { onBenchStack } from './bench-stack';
+import { makeBenchTenant, startApp } from './bench-tenant';
+import { Child } from './child';
+import { milliseconds } from './report';
+import { median, percentile } from './rounds';
+
+// From the launch's request to the command's arrival at an idle agent's door, through gateway, outbox, dispatcher and
+// signed push, against a request that adds to BullMQ and a worker that posts.
+
+const launches = 300;
+const goal = 2;
+
+void onBenchStack(async (stack) => {
+  const door = await openDoor();
+  const tenant = await makeBenchTenant(stack, 1);
+  await prepareAgent(stack.databaseUrl, door.url);
+  const env = { MASTER_KEYS: `bench:${Buffer.alloc(32, 7).toString('base64')}` };
+  const [gateway, dispatcher, ingest] = await Promise.all([
+    startApp('gateway', stack, env),
+    startApp('dispatcher', stack, env),
+    startApp('ingest', stack, env),
+  ]);
+  const floor = await Child.start(join(__dirname, 'latency-floor.js'), {
+    REDIS_URL: stack.redisUrl,
+    TARGET_URL: door.url,
+  });
+  const measured = { floor: [] as number[], muster: [] as number[] };
+  try {
+    for (let at = 0; at < launches; at += 1) {
+      measured.floor.push(await timed(door, () => post(`${floor.url}/launch`, {}, {})));
+      const body = { workflowId: tenant.workflowId, agentId: tenant.agentIds[0], variables: { CLAIM_ID: 'C' } };
+      let launched: { jobId: string } | undefined;
+      const ms = await timed(door, async () => {
+        launched = (await post(`${gateway.url}/api/jobs/launch`, body, {
+          'x-api-key': tenant.apiKey,
+        })) as typeof launched;
+      });
+      measured.muster.push(ms);
+      const end = { jobId: launched!.jobId, status: 'completed' };
+      await post(`${ingest.url}/api/job-webhook`, end, { 'x-api-key': tenant.workerKey });
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    const figures = (of: number[]) => ({ p50: median(of.slice(20)), p99: percentile(of.slice(20), 99) });
+    const [below, ours] = [figures(measured.floor), figures(measured.muster)];
+    for (const which of ['p50', 'p99'] as const) {
+      const ratio = ours[which] / below[which];
+      const met = ratio <= goal ? 'met' : 'not met';
+      const both = `${milliseconds(ours[which])} to ${milliseconds(below[which])}`;
+      console.log(`launch-latency: ${which} ${ratio.toFixed(2)} times the floor (${both}); goal ${goal}: ${met}`);
+    }
+    console.log('');
+  } finally {
+    await Promise.all([gateway.stop(), dispatcher.stop(), ingest.stop(), floor.stop()]);
+    door.close();
+  }
+});
+
+interface Door {
+  url: string;
+  /** Called with each arrival's time. */
+  onArrival: (at: number) => void;
+  close(): void;
+}
+
+async function openDoor(): Promise<Door> {
+  const door: Door = { url: '', onArrival: () => undefined, close: () => server.close() };
+  const server = createServer((request, response) => {
+    const at = performance.now();
+    request.resume().on('end', () => response.writeHead(202).end('{}'));
+    door.onArrival(at);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  door.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return door;
+}
+
+async function timed(door: Door, work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  const arrived = new Promise<number>((resolve) => (door.onArrival = resolve));
+  await work();
+  return (await arrived) - began;
+}
+
+async function post(url: string, body: object, headers: Record<string, string>): Promise<unknown> {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error(`${url} answered ${answer.status}: ${await answer.text()}`);
+  return answer.json();
+}
+
+/** Free, and with a door to knock on. */
+async function prepareAgent(databaseUrl: string, url: string): Promise<void> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(`UPDATE job SET status = 'completed', billed_at = now()`);
+  await client.query('UPDATE agent SET public_tunnel_url = $1, tunnel_url = $1', [url]);
+  await client.end();
+}
