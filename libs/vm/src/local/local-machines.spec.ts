@@ -326,19 +326,21 @@ describe('the folder of local agents', () => {
 
   it('can be cleared of the workers that a killed service left, and of no others', async () => {
     const root = await folder();
-    const ground = await supervise(root);
     const machine = testMachine();
-    await ground.machines.start(machine);
+    const script = join(root, 'service.cjs');
+    await writeFile(script, serviceScript(root, machine.agentId));
+    const service = spawn(process.execPath, [script], { stdio: ['ignore', 'inherit', 'inherit'] });
+    const gone = new Promise((resolve) => service.once('exit', resolve));
+    const pid = await workerOf({ root }, machine.agentId);
+    await waitFor('the service’s note', () => existsSync(join(root, machine.agentId, 'worker.json')));
     await endWorkers(root);
-    expect((await ground.machines.describe(machine)).state).toBe('running');
-    // As if the service had been killed.
-    const lock = JSON.parse(readFileSync(join(root, 'supervisor.lock'), 'utf8')) as object;
-    await ground.supervision.close();
-    const next = await supervise(root);
-    await waitFor('it runs', async () => (await next.machines.describe(machine)).state === 'running');
-    await writeFile(join(root, 'supervisor.lock'), JSON.stringify({ ...lock, pid: 1, startTime: 'none' }));
+    expect(processesIn(root)).toEqual([pid]);
+    service.kill('SIGKILL');
+    await gone;
     await endWorkers(root);
     expect(processesIn(root)).toEqual([]);
+    const next = await supervise(root);
+    await waitFor('it runs again', async () => (await next.machines.describe(machine)).state === 'running');
   });
 
   it('that nobody supervises fails an order in time', async () => {
