@@ -10,7 +10,7 @@ await prepareProjectGraph();
 // Tools have no index: they are scripts, and use each other's files.
 const siblingTools = ['^(\\.\\./)+(?!apps/|libs/)[a-z]'];
 const toolsFromAnApp = ['^(\\.\\./)+tools/'];
-const specs = '**/*.spec.{ts,tsx}';
+const specs = '**/*.{spec,harness}.{ts,tsx}';
 const inTypeScript = (config) => ({ ...config, files: ['**/*.{ts,tsx}'] });
 
 // The smallest set that keeps the architecture and catches what types do not: every rule here has a reason to exist.
@@ -68,7 +68,7 @@ export default [
     rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ allow: [...siblingTools, ...appIndexes] })] },
   },
   {
-    files: ['{apps,libs}/**/*.spec.{ts,tsx}'],
+    files: ['{apps,libs}/**/*.{spec,harness}.{ts,tsx}'],
     rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ tests: true })] },
   },
   {

@@ -15,7 +15,7 @@ void (async () => {
   const database = nest.get(Database);
   const organizationId = process.env['BENCH_ORGANIZATION']!;
   answerLoads((agentId, messages) =>
-    database.transaction({ organizationId }, (tx) =>
+    database.transaction({ organizationId }, async (tx) =>
       appendTimeline(
         tx,
         { organizationId, agentId },

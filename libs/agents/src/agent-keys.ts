@@ -56,7 +56,7 @@ export async function revokeAgentKeys(tx: Transaction, actor: Actor | Principal,
   ]);
   if (revoked === 0) return 0;
   await announceAccessChange(tx);
-  await audit(tx, actor, {
+  audit(tx, actor, {
     action: 'agent.revoke_keys',
     target: { type: 'agent', id: agent.agentId },
     changes: { revoked },

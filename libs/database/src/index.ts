@@ -13,6 +13,7 @@ export {
 } from './entities/access';
 export { AgentEntity } from './entities/agent';
 export { JobEntity } from './entities/job';
+export { ScheduleEntity } from './entities/schedule';
 export { WorkflowEntity, WorkflowRevisionEntity } from './entities/workflow';
 export { entities } from './entities';
 export { OrganizationEntity, OrganizationSettingsEntity } from './entities/organization';

@@ -36,6 +36,33 @@ describe('a transaction', () => {
     expect(await name()).toBe('Ours');
   });
 
+  it('runs what was posted in its order: before the next statement, TypeORM’s too, or with the commit', async () => {
+    await harness.db.transaction(scope, async (tx) => {
+      tx.post(rename, ['Posted']);
+      expect((await tx.query<{ name: string }>('SELECT name FROM organization'))[0]!.name).toBe('Posted');
+      tx.post(rename, ['Again']);
+      expect((await tx.manager.find(OrganizationEntity))[0]!.name).toBe('Again');
+      tx.post(rename, ['Last']);
+    });
+    expect(await name()).toBe('Last');
+    await harness.db.transaction(scope, async (tx) => tx.post(rename, ['Alone']));
+    expect(await name()).toBe('Alone');
+  });
+
+  it('keeps nothing when what was posted fails, or when it is given up', async () => {
+    const failing = harness.db.transaction(scope, async (tx) => {
+      await tx.execute(rename, ['Lost']);
+      tx.post('SELECT 1 / 0');
+    });
+    await expect(failing).rejects.toThrow(/division by zero/);
+    const givenUp = harness.db.transaction(scope, async (tx) => {
+      tx.post(rename, ['Lost']);
+      throw new Error('changed my mind');
+    });
+    await expect(givenUp).rejects.toThrow('changed my mind');
+    expect(await name()).not.toBe('Lost');
+  });
+
   it('says so when it could not be committed because a statement had failed', async () => {
     const swallowing = harness.db.transaction(scope, async (tx) => {
       await tx.execute(rename, ['Lost']);

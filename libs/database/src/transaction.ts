@@ -19,6 +19,7 @@ export class Transaction {
   private readonly doorbells: OutboxMessage[] = [];
   private readonly afterCommit: (() => void)[] = [];
   private readonly news = new Map<Topic, Set<string>>();
+  private readonly posted: Statement[] = [];
   private begun = false;
   private unanswered?: Error;
   private lent?: EntityManager;
@@ -30,8 +31,8 @@ export class Transaction {
   ) {}
 
   get manager(): EntityManager {
-    // TypeORM speaks to the connection by itself, so the beginning goes in front. If that fails, so does the rest.
-    if (!this.begun) void this.send([]).catch(() => undefined);
+    // TypeORM speaks to the connection by itself, so what is to be in front goes now. If that fails, so does the rest.
+    if (!this.begun || this.posted.length > 0) void this.send([]).catch(() => undefined);
     this.lent ??= lendToTypeOrm(this.dataSource, this.client);
     return this.lent;
   }
@@ -44,6 +45,14 @@ export class Transaction {
   /** How many rows a statement touched. Zero is an answer. */
   async execute(sql: string, parameters: unknown[] = [], name?: string): Promise<number> {
     return (await this.run({ text: sql, values: parameters, name })).affected;
+  }
+
+  /**
+   * A write whose answer nobody needs: it goes out in front of the next statement, or with the commit, and costs no
+   * round trip of its own. Should it fail, so does what it goes out with.
+   */
+  post(sql: string, parameters: unknown[] = [], name?: string): void {
+    this.posted.push({ text: sql, values: parameters, name });
   }
 
   /** Promises a ring, with this transaction's fate: its row is written with the commit. */
@@ -69,7 +78,7 @@ export class Transaction {
 
   /** Makes it durable and answers what is to be rung for it. */
   async commit(): Promise<OutboxMessage[]> {
-    if (this.begun || this.doorbells.length > 0) {
+    if (this.begun || this.posted.length > 0 || this.doorbells.length > 0) {
       const answers = await this.send([...insertDoorbells(this.doorbells), commit]);
       this.begun = false;
       // Postgres answers the commit of a transaction that has failed with a rollback, and calls that a success.
@@ -82,6 +91,7 @@ export class Transaction {
   /** Throws where the connection must not be used again, because it may still be at work on a statement. */
   async rollback(): Promise<void> {
     if (this.unanswered) throw this.unanswered;
+    this.posted.length = 0;
     if (this.begun) await this.send([rollback]);
   }
 
@@ -90,7 +100,8 @@ export class Transaction {
   }
 
   private async send(statements: Statement[]): Promise<Answer[]> {
-    const all = this.begun ? statements : [begin, setScope(this.scope), ...statements];
+    const start = this.begun ? [] : [begin, setScope(this.scope)];
+    const all = [...start, ...this.posted.splice(0), ...statements];
     this.begun = true;
     try {
       return await sendTogether(this.client, all);

@@ -86,7 +86,7 @@ async function applySignOfLife(
       'run_taken',
     );
     const news = { jobId, status: 'running', previousStatus: 'queued', message: 'running', source: 'worker' } as const;
-    await appendTimeline(tx, { organizationId, agentId: sign.agentId }, [jobEntry(news)]);
+    appendTimeline(tx, { organizationId, agentId: sign.agentId }, [jobEntry(news)]);
     tx.tell('job', jobId);
     return answerOf(sign);
   });

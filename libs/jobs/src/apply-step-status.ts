@@ -65,7 +65,7 @@ export async function applyStepStatus(
     }
     if (row.changed && row.previousStatus !== status) {
       const label = name ?? report.stepId ?? `step ${stepOrder}`;
-      await appendTimeline(tx, { organizationId, agentId }, [
+      appendTimeline(tx, { organizationId, agentId }, [
         jobEntry({
           jobId,
           status: row.jobStatus,

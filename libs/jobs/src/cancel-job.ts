@@ -34,7 +34,7 @@ export async function cancelJob(
   const job = await lockJob(tx, organizationId, id);
   if (!job) throw noSuchJob();
   if (isTerminal(job.status)) throw new AppError('conflict', { detail: `The job is over already: it ${job.status}.` });
-  await audit(tx, caller, { action: 'job.cancel', target: { type: 'job', id }, changes: { reason: reason ?? null } });
+  audit(tx, caller, { action: 'job.cancel', target: { type: 'job', id }, changes: { reason: reason ?? null } });
   return stopJob(tx, {
     organizationId,
     jobId: id,
@@ -78,7 +78,7 @@ export async function stopJob(
     reason ?? null,
   ]);
   await issueStop(tx, { organizationId, agentId, jobId, reason, graceMs: stopGraceMs, now });
-  await appendTimeline(tx, { organizationId, agentId }, [
+  appendTimeline(tx, { organizationId, agentId }, [
     jobEntry({ jobId, status, previousStatus: status, source, message: 'told to stop', data: { cancelling: true } }),
   ]);
   tx.tell('job', jobId);

@@ -40,7 +40,7 @@ export async function cancelJobs(
     if (!job || isTerminal(job.status)) counts.skipped += 1;
     else counts[await stopJob(tx, { organizationId, jobId, job, source, reason, now })] += 1;
   }
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: 'job.cancel_many',
     target: { type: 'organization', id: organizationId },
     changes: { ...counts, reason: reason ?? null, ...(filter ? { filter } : {}) },

@@ -11,6 +11,8 @@ export interface StartFacts {
   /** The job that is first in the agent's queue; null when none may start yet. */
   head: { id: string; vaultKeys: string[] } | null;
   autoWake: boolean;
+  /** After wakes that failed it is let be for a while; null where it may be woken now. */
+  wakeRestsUntil: Date | null;
   gate: { canLaunchRuns: boolean; reason: string | null };
   maxConcurrentRuns: number | null;
   runningInOrganization: number;
@@ -41,13 +43,13 @@ export function decideStart(facts: StartFacts): StartDecision {
   if (facts.maxConcurrentRuns !== null && facts.runningInOrganization >= facts.maxConcurrentRuns) {
     return wait('concurrency_limit', `${facts.runningInOrganization} runs of ${facts.maxConcurrentRuns} are under way`);
   }
-  return decideReadiness(agent, facts.autoWake);
+  return decideReadiness(agent, facts);
 }
 
 /** Can the machine take a job, and if not, is somebody to wake it? Also for one that has a job it has not begun. */
 export function decideReadiness(
   agent: Pick<StartFacts['agent'], 'status' | 'provider'>,
-  autoWake: boolean,
+  { autoWake, wakeRestsUntil }: Pick<StartFacts, 'autoWake' | 'wakeRestsUntil'>,
 ): StartDecision {
   switch (agent.status) {
     case 'online':
@@ -68,6 +70,9 @@ export function decideReadiness(
       if (!autoWake) {
         const reason = `the agent is ${agent.status} and auto-wake is off; start it by hand`;
         return { action: 'wait', waiting: 'agent_offline', reason, blocked: true };
+      }
+      if (wakeRestsUntil) {
+        return wait('agent_offline', `it did not wake; it is tried again at ${wakeRestsUntil.toISOString()}`);
       }
       return { action: 'wake', waiting: 'agent_waking', reason: 'a job is queued' };
     }

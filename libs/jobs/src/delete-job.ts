@@ -18,6 +18,6 @@ export async function deleteJob(tx: Transaction, caller: Principal, id: string):
   await tx.execute('DELETE FROM timeline_entry WHERE job_id = $1 AND organization_id = $2', [id, organizationId]);
   // Steps, AI usage, claims, costs, commands and artifacts go with the row.
   await tx.execute('DELETE FROM job WHERE id = $1', [id]);
-  await audit(tx, caller, { action: 'job.delete', target: { type: 'job', id }, changes: { status: job.status } });
+  audit(tx, caller, { action: 'job.delete', target: { type: 'job', id }, changes: { status: job.status } });
   return { storageKeys: files.map(({ key }) => key) };
 }

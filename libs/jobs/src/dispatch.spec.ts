@@ -13,6 +13,7 @@ describe('may the agent’s first job start now?', () => {
     agent: { status: 'online', provider: 'local', drain: null, currentJobId: null },
     head: { id: 'j', vaultKeys: [] },
     autoWake: true,
+    wakeRestsUntil: null,
     gate: { canLaunchRuns: true, reason: null },
     maxConcurrentRuns: null,
     runningInOrganization: 0,
@@ -38,6 +39,11 @@ describe('may the agent’s first job start now?', () => {
     ],
     ['the machine is stopped', agent({ status: 'stopped' }), { action: 'wake', waiting: 'agent_waking' }],
     ['the machine is offline', agent({ status: 'offline' }), { action: 'wake', waiting: 'agent_waking' }],
+    [
+      'it did not wake a moment ago',
+      { ...agent({ status: 'stopped' }), wakeRestsUntil: new Date() },
+      { action: 'wait', waiting: 'agent_offline' },
+    ],
     [
       'it is stopped and auto-wake is off',
       { ...agent({ status: 'stopped' }), autoWake: false },

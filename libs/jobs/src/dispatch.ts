@@ -1,4 +1,12 @@
-import { CommandDelivery, issueCommand, recordWakeBlocked, requestWake, appendTimeline } from '@muster/agents';
+import {
+  CommandDelivery,
+  issueCommand,
+  recordWakeBlocked,
+  lastWakeFailures,
+  requestWake,
+  wakeBackoffMs,
+  appendTimeline,
+} from '@muster/agents';
 import type { AgentProvider, AgentStatus, LifecycleSource, WaitingReason } from '@muster/contracts';
 import { Database, lock, type Transaction } from '@muster/database';
 import { canLaunchRuns, readGateFacts } from '@muster/pricing';
@@ -71,6 +79,7 @@ export class Dispatch {
       agent,
       head,
       autoWake,
+      wakeRestsUntil: await this.wakeRestsUntil(tx, agent),
       maxConcurrentRuns,
       gate: canLaunchRuns({ ...(await readGateFacts(tx, organizationId, this.clock.now())), openRuns: 0 }),
       runningInOrganization: maxConcurrentRuns === null ? 0 : await countRunning(tx, organizationId),
@@ -97,6 +106,15 @@ export class Dispatch {
     }
   }
 
+  /** A machine that does not wake is tried again, but not at once and not for ever faster. */
+  private async wakeRestsUntil(tx: Transaction, { agentId, status }: AgentFacts): Promise<Date | null> {
+    if (status !== 'stopped' && status !== 'offline') return null;
+    const { consecutive, lastAt } = await lastWakeFailures(tx, agentId);
+    if (!lastAt || consecutive === 0) return null;
+    const until = new Date(lastAt.getTime() + wakeBackoffMs(consecutive));
+    return until > this.clock.now() ? until : null;
+  }
+
   private async start(tx: Transaction, agent: AgentFacts, head: HeadJob): Promise<string> {
     const { organizationId, agentId } = agent;
     const { id: jobId, workflowId, workflowRevision, script, variables, maxRuntimeMs, vaultKeys, lineage } = head;
@@ -120,7 +138,7 @@ export class Dispatch {
       'start_job',
     );
     await setWaiting(tx, { agentId, except: jobId, reason: 'agent_busy' });
-    await appendTimeline(tx, { organizationId, agentId }, [
+    appendTimeline(tx, { organizationId, agentId }, [
       jobEntry({
         jobId,
         status: 'queued',
@@ -172,7 +190,10 @@ export class Dispatch {
       await setWaiting(tx, { agentId: agent.agentId, except: jobId, reason: 'agent_busy' });
       return busy;
     }
-    const decision = decideReadiness(agent, agent.autoWake);
+    const decision = decideReadiness(agent, {
+      autoWake: agent.autoWake,
+      wakeRestsUntil: await this.wakeRestsUntil(tx, agent),
+    });
     if (decision.action === 'start') {
       const late = Number(agent.dispatchedAt) + this.config.dispatchDeadlineMs < this.clock.now().getTime();
       // Online by its heartbeats, but it takes nothing: what is given is shown to be waiting for it.

@@ -66,7 +66,7 @@ export async function escalateCancels(database: Database, now: Date): Promise<Re
         return;
       }
       await tx.execute('UPDATE job SET cancel_step = cancel_step + 1 WHERE id = $1', [id]);
-      await appendTimeline(tx, { organizationId, agentId }, [
+      appendTimeline(tx, { organizationId, agentId }, [
         jobEntry({
           jobId: id,
           status,

@@ -59,10 +59,10 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   const { previous, applied, agentId } = ended;
   if (!applied) return { applied, previous };
   const { organizationId, jobId, to, source, error } = end;
-  await release(tx, { jobId, agentId, to, error });
+  release(tx, { jobId, agentId, to, error });
   const { runSeconds, finishedAt } = ended;
-  await recordRun(tx, { jobId, organizationId, outcome: to, runSeconds, finishedAt });
-  await appendTimeline(tx, { organizationId, agentId }, [
+  recordRun(tx, { jobId, organizationId, outcome: to, runSeconds, finishedAt });
+  appendTimeline(tx, { organizationId, agentId }, [
     jobEntry({
       jobId,
       status: to,
@@ -123,11 +123,11 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
 }
 
 /** The machine is free again, and what was to start or to be started of the job is over. */
-async function release(
+function release(
   tx: Transaction,
   { jobId, agentId, to, error }: { jobId: string; agentId: string; to: TerminalJobStatus; error?: string | null },
-): Promise<void> {
-  await tx.execute(
+): void {
+  tx.post(
     `WITH command AS (
        UPDATE agent_command
        SET status = CASE WHEN $3 = 'completed' THEN 'success' ELSE 'failed' END, error = $4, finished_at = now(),

@@ -11,7 +11,7 @@ export { DispatchConfig } from './dispatch-config';
 export { escalateCancels } from './escalate-cancels';
 export { findJob, type JobRow } from './job-row';
 export { JobsModule } from './jobs-module';
-export { launchJob, type LaunchInput } from './launch-job';
+export { launchJob, type LaunchInput, requireVariables } from './launch-job';
 export { listAgentRuns, listJobs, type RunRow } from './list-jobs';
 export { listSteps, type StepRow } from './list-steps';
 export { replayJob } from './replay-job';

@@ -34,7 +34,7 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
   const id = newId();
   const { organizationId, agentId, delayMs = 0, source } = job;
   const context = currentContext();
-  await tx.execute(
+  tx.post(
     `WITH job AS (INSERT INTO job
        (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
         retry_delay_ms, retry_backoff, max_runtime_ms, schedule_id, batch_id, batch_row, retry_of, attempt, lineage,
@@ -70,7 +70,7 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
     'insert_job',
   );
   const message = job.retryOf ? `queued: attempt ${job.attempt}` : 'queued';
-  await appendTimeline(tx, { organizationId, agentId }, [
+  appendTimeline(tx, { organizationId, agentId }, [
     jobEntry({ jobId: id, status: 'queued', previousStatus: null, message, source }),
   ]);
   tx.tell('job', id);

@@ -1,4 +1,4 @@
-import { audit, type Principal } from '@muster/access';
+import { type Actor, audit } from '@muster/access';
 import { AppError, type LaunchJobBody, type LifecycleSource } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { gateColumns, type GateFacts, monthOf, requireOpenGate } from '@muster/pricing';
@@ -19,7 +19,7 @@ type Facts = GateFacts & {
 /** Queues a run of the workflow as it is now. It starts when its agent can take it. */
 export async function launchJob(
   tx: Transaction,
-  caller: Principal,
+  caller: Actor,
   input: LaunchInput,
   now: Date,
 ): Promise<{ jobId: string; status: 'queued' }> {
@@ -51,7 +51,7 @@ export async function launchJob(
     variables,
     source,
   });
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: 'job.launch',
     target: { type: 'job', id: jobId },
     changes: { workflowId, agentId },
@@ -59,7 +59,7 @@ export async function launchJob(
   return { jobId, status: 'queued' };
 }
 
-function sourceOf(caller: Principal): LifecycleSource {
+function sourceOf(caller: Actor): LifecycleSource {
   return caller.kind === 'user' ? 'console' : 'api';
 }
 

@@ -47,6 +47,6 @@ export async function replayJob(
   requireOpenGate(await readGateFacts(tx, organizationId, now));
   const source = caller.kind === 'user' ? 'console' : 'api';
   const jobId = await insertJob(tx, { ...job, organizationId, source });
-  await audit(tx, caller, { action: 'job.replay', target: { type: 'job', id: jobId }, changes: { replayOf: id } });
+  audit(tx, caller, { action: 'job.replay', target: { type: 'job', id: jobId }, changes: { replayOf: id } });
   return { jobId, status: 'queued' };
 }

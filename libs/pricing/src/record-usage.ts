@@ -11,8 +11,8 @@ export interface EndedRun {
 }
 
 /** The usage event of a run that has ended, and its counters with it: both or, for a repeat, neither. */
-export async function recordRun(tx: Transaction, run: EndedRun): Promise<void> {
-  await tx.execute(
+export function recordRun(tx: Transaction, run: EndedRun): void {
+  tx.post(
     `WITH event AS (
        INSERT INTO usage_event (job_id, kind, organization_id, month, outcome, run_seconds, at)
        VALUES ($1, 'run', $2, $3, $4, $5, $6)

@@ -24,7 +24,7 @@ export async function followAgent(
 
 /** Writes entries to an agent's timeline, in one transaction. */
 export function appendEntries(db: Database, of: AgentOf, ...entries: TimelineEntry[]): Promise<void> {
-  return db.transaction({ organizationId: of.organizationId }, (tx) => appendTimeline(tx, of, entries));
+  return db.transaction({ organizationId: of.organizationId }, async (tx) => appendTimeline(tx, of, entries));
 }
 
 export function logLine(message: string, jobId?: string): TimelineEntry {

@@ -18,7 +18,7 @@ export async function updateWorkflow(
     'UPDATE workflow SET name = $2, description = $3, version = version + 1, updated_at = now() WHERE id = $1',
     [id, name, description],
   );
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: 'workflow.update',
     target: { type: 'workflow', id },
     changes: changesBetween<{ name: string; description: string }>(before, { name, description }),
@@ -30,5 +30,5 @@ export async function updateWorkflow(
 export async function archiveWorkflow(tx: Transaction, caller: Principal, id: string): Promise<void> {
   const { name } = await lockWorkflow(tx, caller.organizationId, id);
   await tx.execute('UPDATE workflow SET archived_at = now(), updated_at = now() WHERE id = $1', [id]);
-  await audit(tx, caller, { action: 'workflow.archive', target: { type: 'workflow', id }, changes: { name } });
+  audit(tx, caller, { action: 'workflow.archive', target: { type: 'workflow', id }, changes: { name } });
 }

@@ -23,6 +23,6 @@ export async function createWorkflow(
      VALUES ($1, 1, $2, $3, $4, $5, $6)`,
     [id, caller.organizationId, variables, script, JSON.stringify(steps), nameOf(caller)],
   );
-  await audit(tx, caller, { action: 'workflow.create', target: { type: 'workflow', id }, changes: { name } });
+  audit(tx, caller, { action: 'workflow.create', target: { type: 'workflow', id }, changes: { name } });
   return lockWorkflow(tx, caller.organizationId, id);
 }

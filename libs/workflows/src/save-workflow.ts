@@ -42,7 +42,7 @@ export async function saveWorkflow(
     'UPDATE workflow SET revision = $2, version = version + 1, updated_at = now() WHERE id = $1 AND revision = $3',
     [id, revision, before.revision],
   );
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: restoredFrom === undefined ? 'workflow.save' : 'workflow.restore',
     target: { type: 'workflow', id },
     changes: { revision: [before.revision, revision], ...(restoredFrom === undefined ? {} : { restoredFrom }) },

@@ -98,7 +98,7 @@ export class QueuesController {
       async (tx, caller) => {
         const probes = await requestQueueProbes(tx, { count, ...(queue ? { queues: [queue as QueueName] } : {}) });
         const target = { type: 'queue', id: queue ?? 'all' };
-        await audit(tx, caller, { action: 'queue.probe', target, changes: { count: probes.length } });
+        audit(tx, caller, { action: 'queue.probe', target, changes: { count: probes.length } });
         const answer: QueueProbeList = { probes: probes.map(presentProbe), nextCursor: null };
         return { body: answer, location: '/api/admin/queue-probes' };
       },
@@ -151,7 +151,7 @@ export class QueuesController {
       reply,
       async (tx, caller) => {
         if (!(await replayDeadLetter(tx, id))) throw noSuchDeadLetter();
-        await audit(tx, caller, { action: 'dead_letter.replay', target: { type: 'dead_letter', id } });
+        audit(tx, caller, { action: 'dead_letter.replay', target: { type: 'dead_letter', id } });
         return { body: { success: true }, location: '/api/admin/dead-letters' };
       },
       { scope: 'system' },
@@ -175,7 +175,7 @@ export class QueuesController {
       reply,
       async (tx, caller) => {
         if (!(await discardDeadLetter(tx, id))) throw noSuchDeadLetter();
-        await audit(tx, caller, { action: 'dead_letter.discard', target: { type: 'dead_letter', id } });
+        audit(tx, caller, { action: 'dead_letter.discard', target: { type: 'dead_letter', id } });
         return { body: undefined };
       },
       { scope: 'system' },

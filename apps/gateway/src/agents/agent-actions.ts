@@ -187,7 +187,7 @@ export class AgentActions {
     }
     const { status } = await this.jobOf(caller, id, jobId!);
     if (status !== 'queued') throw new AppError('conflict', { detail: `The job is ${status} and cannot be started.` });
-    await audit(tx, caller, { action: 'job.start', target: { type: 'job', id: jobId! }, changes: { agentId: id } });
+    audit(tx, caller, { action: 'job.start', target: { type: 'job', id: jobId! }, changes: { agentId: id } });
     return jobId!;
   }
 
@@ -210,7 +210,7 @@ export class AgentActions {
       now: this.clock.now(),
     });
     const { recordingId } = more;
-    await audit(tx, caller, {
+    audit(tx, caller, {
       action: `agent.${action}`,
       target: { type: 'agent', id },
       changes: { commandId, ...(recordingId ? { recordingId } : {}) },

@@ -160,7 +160,7 @@ export class AgentCommandsController {
         now: this.clock.now(),
       });
       const target = { type: 'agent', id: agentId };
-      await audit(tx, caller, { action: `agent.run_${kind}`, target, changes: { commandId } });
+      audit(tx, caller, { action: `agent.run_${kind}`, target, changes: { commandId } });
       return {
         body: { commandId, ...answer },
         location: `/api/agents/${agentId}/run-snippet/status?commandId=${commandId}`,

@@ -79,7 +79,7 @@ export class AgentScriptController {
         now: this.clock.now(),
       });
       const target = { type: 'agent', id: agentId };
-      await audit(tx, caller, { action: 'agent.push_script', target, changes: { commandId, workflowId } });
+      audit(tx, caller, { action: 'agent.push_script', target, changes: { commandId, workflowId } });
       const location = `/api/agents/${agentId}/run-snippet/status?commandId=${commandId}`;
       return { body: { commandId }, location };
     });

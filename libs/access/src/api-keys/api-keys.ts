@@ -56,7 +56,7 @@ export async function insertApiKey(tx: Transaction, actor: Actor | Principal, in
     expiresAt,
     secretHash: sha256(secret),
   });
-  await audit(tx, actor, {
+  audit(tx, actor, {
     action: 'api_key.create',
     target: { type: 'api_key', id },
     changes: { name, scope, agentId, expiresAt },
@@ -93,7 +93,7 @@ export async function revokeApiKey(tx: Transaction, caller: Principal, id: strin
   ]);
   if (touched === 0) throw new AppError('not_found', { detail: 'There is no such API key.' });
   await announceAccessChange(tx);
-  await audit(tx, caller, { action: 'api_key.delete', target: { type: 'api_key', id } });
+  audit(tx, caller, { action: 'api_key.delete', target: { type: 'api_key', id } });
 }
 
 function invalid(field: string, message: string): AppError {

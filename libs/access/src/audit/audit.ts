@@ -22,10 +22,10 @@ export interface Actor {
 const audited = new WeakSet<Transaction>();
 
 /** Leaves a row in the audit trail, in the transaction of what it tells. */
-export async function audit(tx: Transaction, actor: Actor | Principal, record: AuditRecord): Promise<void> {
+export function audit(tx: Transaction, actor: Actor | Principal, record: AuditRecord): void {
   const { action, target, changes = {}, organizationId = actor.organizationId } = record;
   const email = 'email' in actor ? (actor.email ?? null) : null;
-  await tx.execute(
+  tx.post(
     `INSERT INTO audit_entry
        (id, organization_id, actor_kind, actor_id, actor_email, action, target_type, target_id, changes, request_id)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
@@ -41,6 +41,7 @@ export async function audit(tx: Transaction, actor: Actor | Principal, record: A
       JSON.stringify(changes),
       currentContext()?.requestId ?? null,
     ],
+    'audit',
   );
   audited.add(tx);
 }

@@ -41,7 +41,7 @@ export async function logIn(
     );
     await tx.execute('UPDATE app_user SET last_sign_in_at = $2 WHERE id = $1', [user.id, now]);
     const actor = { kind: 'user' as const, id: user.id, email, organizationId: user.organizationId };
-    await audit(tx, actor, { action: 'session.create', target: { type: 'session', id } });
+    audit(tx, actor, { action: 'session.create', target: { type: 'session', id } });
   });
   const session = await loadSession(database, id);
   return { token, principal: session!.principal };

@@ -7,7 +7,7 @@ import { announceAccessChange } from './access-news';
 export async function logOut(tx: Transaction, caller: UserPrincipal): Promise<void> {
   await tx.execute('DELETE FROM user_session WHERE id = $1', [caller.sessionId]);
   await announceAccessChange(tx);
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: 'session.delete',
     target: { type: 'session', id: caller.sessionId },
     organizationId: caller.homeOrganizationId,

@@ -21,7 +21,7 @@ export async function overrideOrganization(
     wanted === caller.homeOrganizationId ? null : wanted,
   ]);
   await announceAccessChange(tx);
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: 'session.override_organization',
     target: { type: 'organization', id: wanted },
     organizationId: wanted,

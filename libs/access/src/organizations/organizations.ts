@@ -50,7 +50,7 @@ export async function insertOrganization(
 ): Promise<OrganizationEntity> {
   await tx.manager.insert(OrganizationEntity, { id, name });
   await tx.manager.insert(OrganizationSettingsEntity, { organizationId: id });
-  await audit(tx, actor, {
+  audit(tx, actor, {
     action: 'organization.create',
     target: { type: 'organization', id },
     changes: { name },
@@ -70,7 +70,7 @@ export async function updateOrganization(
   const after = { name: change.name ?? before.name, suspended: change.suspended ?? before.suspended };
   await tx.manager.update(OrganizationEntity, { id }, after);
   await announceAccessChange(tx);
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: after.suspended && !before.suspended ? 'organization.suspend' : 'organization.update',
     target: { type: 'organization', id },
     changes: changesBetween(before, after),

@@ -51,7 +51,7 @@ export async function updateSettings(
   const changes = changesBetween<SettingsRow>(before, change);
   const after = { ...before, ...definedOf(change), revision: before.revision + 1, updatedAt: new Date() };
   await tx.manager.update(OrganizationSettingsEntity, { organizationId }, after);
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: 'organization.update_settings',
     target: { type: 'organization', id: organizationId },
     changes,

@@ -47,7 +47,7 @@ export async function insertUser(
       errors: [{ field: 'email', message: 'email is taken' }],
     });
   }
-  await audit(tx, actor, {
+  audit(tx, actor, {
     action: 'user.create',
     target: { type: 'user', id },
     changes: { email, role },
@@ -79,7 +79,7 @@ export async function updateUser(
     await tx.execute('DELETE FROM user_session WHERE user_id = $1', [id]);
   }
   await announceAccessChange(tx);
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: disabled && !user.disabled ? 'user.disable' : 'user.update',
     target: { type: 'user', id },
     changes: {

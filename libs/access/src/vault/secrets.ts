@@ -29,7 +29,7 @@ export async function putSecret(
     [organizationId, key, envelope.masterKeyId, envelope.wrappedKey, envelope.sealed],
   );
   const { created } = row!;
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: created ? 'secret.create' : 'secret.update',
     target: { type: 'secret', id: key },
   });
@@ -55,7 +55,7 @@ export async function deleteSecret(tx: Transaction, caller: Principal, key: stri
     key,
   ]);
   if (touched === 0) throw new AppError('not_found', { detail: 'There is no such secret.' });
-  await audit(tx, caller, { action: 'secret.delete', target: { type: 'secret', id: key } });
+  audit(tx, caller, { action: 'secret.delete', target: { type: 'secret', id: key } });
 }
 
 /** The values of the named secrets, for the moment of delivery, and which of them are missing. */

@@ -11,7 +11,7 @@ export async function setIdleExempt(tx: Transaction, caller: Principal, id: stri
     [id, caller.organizationId, exempt],
   );
   if (!agent) throw noSuchAgent();
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: 'agent.idle_exempt',
     target: { type: 'agent', id },
     changes: { idleAutoStopExempt: [agent.before, exempt] },

@@ -21,10 +21,10 @@ export async function startAgent(
   const [source, reason] = [sourceOf(caller), `started by ${nameOf(caller)}`];
   await requestWake(tx, { ...of, source, reason, timeoutMs: wakeTimeoutMs });
   await restoreTunnel(tx, agent);
-  await appendTimeline(tx, of, [
+  appendTimeline(tx, of, [
     lifecycleEntry({ eventType: 'manual_start', source, reason, previous: agent.status, current: 'starting' }),
   ]);
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: 'agent.start',
     target: { type: 'agent', id },
     changes: { status: [agent.status, 'starting'] },
@@ -56,7 +56,7 @@ export async function stopAgent(
     await moveAgent(tx, { ...of, from, to: 'stopping', source, reason, eventType: 'manual_stop' });
     await tx.ring({ queue: 'dispatch', name: 'control-agent', payload: { agentId: id } });
   }
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: 'agent.stop',
     target: { type: 'agent', id },
     changes: { status: [agent.status, 'stopping'], ...(force ? { force } : {}) },
@@ -76,7 +76,7 @@ export async function rebootAgent(tx: Transaction, caller: Principal, id: string
     await moveAgent(tx, { ...of, from, to: 'rebooting', source, reason, eventType: 'manual_reboot' });
     await tx.ring({ queue: 'dispatch', name: 'control-agent', payload: { agentId: id } });
   }
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: 'agent.reboot',
     target: { type: 'agent', id },
     changes: { status: [agent.status, 'rebooting'] },

@@ -32,13 +32,13 @@ export async function createAgent(
   );
   const workerKey = await issueAgentKey(tx, ring, caller, { organizationId, agentId: id, name });
   const of = { organizationId, agentId: id };
-  await appendTimeline(tx, of, [{ kind: 'provisioning', source: 'api', message: `${name} was made (${provider})` }]);
+  appendTimeline(tx, of, [{ kind: 'provisioning', source: 'api', message: `${name} was made (${provider})` }]);
   if (provider === 'local') {
     await requestWake(tx, { ...of, source: 'api', reason: 'created', timeoutMs: wakeTimeoutMs });
   } else if (provider !== 'external') {
     await tx.ring({ queue: 'dispatch', name: 'control-agent', payload: { agentId: id } });
   }
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: 'agent.create',
     target: { type: 'agent', id },
     changes: { name, provider, providerRef: ref, labels },

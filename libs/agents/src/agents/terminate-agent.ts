@@ -38,7 +38,7 @@ export async function terminateAgent(
     { queue: 'dispatch', name: 'control-agent', payload: { agentId: id } },
     { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } },
   );
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: 'agent.terminate',
     target: { type: 'agent', id },
     changes: { status: [agent.status, 'terminated'], ...(force ? { force } : {}) },

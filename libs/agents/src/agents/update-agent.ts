@@ -23,7 +23,7 @@ export async function updateAgent(
     ]),
   );
   tx.tell('agent', id);
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: 'agent.update',
     target: { type: 'agent', id },
     changes: changesBetween<{ name: string; labels: string[] }>(before, change),

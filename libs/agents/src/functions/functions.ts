@@ -55,7 +55,7 @@ export async function createFunction(
       [id, caller.organizationId, name, description, JSON.stringify(parameters), code],
     ),
   );
-  await audit(tx, caller, { action: 'function.create', target: { type: 'function', id }, changes: { name } });
+  audit(tx, caller, { action: 'function.create', target: { type: 'function', id }, changes: { name } });
   return row!;
 }
 
@@ -83,7 +83,7 @@ export async function updateFunction(
   );
   if (!row) throw noSuchFunction();
   const changed = Object.entries({ name, description, parameters, code }).filter(([, value]) => value !== undefined);
-  await audit(tx, caller, {
+  audit(tx, caller, {
     action: 'function.update',
     target: { type: 'function', id },
     changes: { fields: changed.map(([field]) => field) },
@@ -98,7 +98,7 @@ export async function deleteFunction(tx: Transaction, caller: Principal, id: str
     caller.organizationId,
   ]);
   if (touched === 0) throw noSuchFunction();
-  await audit(tx, caller, { action: 'function.delete', target: { type: 'function', id } });
+  audit(tx, caller, { action: 'function.delete', target: { type: 'function', id } });
 }
 
 function noSuchFunction(): AppError {

@@ -153,7 +153,7 @@ async function terminate(parts: MachineParts, order: Order): Promise<void> {
       agentId,
     ]);
     await tx.execute('DELETE FROM agent_control WHERE agent_id = $1', [agentId]);
-    await appendTimeline(tx, { organizationId, agentId }, [
+    appendTimeline(tx, { organizationId, agentId }, [
       { kind: 'provisioning', source: 'provider', message: 'the machine is gone and its keys are revoked' },
     ]);
     tx.tell('agent', agentId);
@@ -241,7 +241,7 @@ async function later(
       [agentId, status, delayMs, error],
     );
     if (!error || error === order.error) return;
-    await appendTimeline(tx, { organizationId, agentId }, [
+    appendTimeline(tx, { organizationId, agentId }, [
       { kind: 'provisioning', level: 'warn', source: 'provider', message: `${status}: ${error} It is tried again.` },
     ]);
   });

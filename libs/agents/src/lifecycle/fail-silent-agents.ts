@@ -62,6 +62,13 @@ async function failIfSilent(tx: Transaction, id: string, offlineAfterMs: number)
   const reason = agent && decideSilence(agent, agent.now, offlineAfterMs);
   if (!reason) return false;
   const { organizationId } = agent;
-  const move = { organizationId, agentId: id, from: expectedToSpeak, to: 'offline', source: 'watchdog', reason } as const;
+  const move = {
+    organizationId,
+    agentId: id,
+    from: expectedToSpeak,
+    to: 'offline',
+    source: 'watchdog',
+    reason,
+  } as const;
   return (await moveAgent(tx, move)) !== null;
 }

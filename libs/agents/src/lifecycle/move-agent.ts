@@ -36,7 +36,7 @@ export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ pre
       data: { status: to, previousStatus: previous, lastSeen: moved.last_seen, vmState: moved.vm_state },
     });
   }
-  await appendTimeline(tx, { organizationId, agentId }, entries);
+  appendTimeline(tx, { organizationId, agentId }, entries);
   tx.tell('agent', agentId);
   return { previous };
 }

@@ -180,7 +180,7 @@ export async function settleAgent(
   if (!moved) {
     const [agent] = await tx.query<{ status: AgentStatus }>('SELECT status FROM agent WHERE id = $1', [agentId]);
     const { status } = agent!;
-    await appendTimeline(tx, { organizationId, agentId }, [
+    appendTimeline(tx, { organizationId, agentId }, [
       lifecycleEntry({ eventType, source, reason, previous: status, current: status }),
     ]);
     tx.tell('agent', agentId);

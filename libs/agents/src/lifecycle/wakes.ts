@@ -52,7 +52,7 @@ export async function requestWake(tx: Transaction, request: WakeRequest): Promis
   });
   const previous = moved?.previous ?? agent.status;
   const current = moved ? 'starting' : agent.status;
-  await appendTimeline(tx, { organizationId, agentId }, [lifecycleEntry({ ...facts, previous, current })]);
+  appendTimeline(tx, { organizationId, agentId }, [lifecycleEntry({ ...facts, previous, current })]);
   await tx.ring({ queue: 'dispatch', name: 'wake-agent', payload: { wakeId } });
   return { wakeId, joined: false };
 }
@@ -77,7 +77,7 @@ export async function recordWakeBlocked(tx: Transaction, request: Omit<WakeReque
         [agentId],
       );
   if (said.length > 0) return;
-  await appendTimeline(tx, { organizationId, agentId }, [
+  appendTimeline(tx, { organizationId, agentId }, [
     lifecycleEntry({
       eventType: 'wake_blocked',
       source,
@@ -117,7 +117,7 @@ export async function cancelWake(
   );
   if (cancelled === 0) return;
   const { status } = await lockAgent(tx, organizationId, agentId);
-  await appendTimeline(tx, { organizationId, agentId }, [
+  appendTimeline(tx, { organizationId, agentId }, [
     lifecycleEntry({ eventType: 'wake_failed', source: 'provider', reason, previous: status, current: status }),
   ]);
   tx.tell('agent', agentId);
@@ -127,7 +127,7 @@ export async function tellReady(
   tx: Transaction,
   { organizationId, agentId, reason }: { organizationId: string; agentId: string; reason: string },
 ): Promise<void> {
-  await appendTimeline(tx, { organizationId, agentId }, [
+  appendTimeline(tx, { organizationId, agentId }, [
     lifecycleEntry({
       eventType: 'wake_ready',
       source: 'handshake',

@@ -36,7 +36,7 @@ export async function takeHandshake(
   // The machine that is to reboot is still there: the boot that ends the reboot is another one.
   if (agent.status === 'rebooting' && sameBoot) return { status: agent.status };
   const status: AgentStatus = agent.drain ? 'draining' : 'online';
-  await appendTimeline(tx, of, [
+  appendTimeline(tx, of, [
     {
       kind: 'provisioning',
       source: 'handshake',

@@ -106,7 +106,7 @@ async function applyMove(
       message: `Auto-recovery: the agent ${reason}; commands and queued jobs go on`,
       data: { autoRecovery: true, reason },
     };
-    await appendTimeline(tx, of, [note]);
+    appendTimeline(tx, of, [note]);
     await resumeWork(tx, of);
   }
   return to;

@@ -19,7 +19,7 @@ export async function takeSetupStatus(tx: Transaction, organizationId: string, b
     );
     tx.tell('agent', agentId);
   }
-  await appendTimeline(tx, { organizationId, agentId }, [
+  appendTimeline(tx, { organizationId, agentId }, [
     {
       kind: 'provisioning',
       source: 'handshake',

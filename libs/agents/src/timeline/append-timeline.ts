@@ -23,9 +23,9 @@ export interface TimelineOf {
  * Appends to an agent's timeline in the order given. The head's row stays locked until the commit, so a reader that
  * has seen a number has seen every smaller one.
  */
-export async function appendTimeline(tx: Transaction, of: TimelineOf, entries: TimelineEntry[]): Promise<void> {
+export function appendTimeline(tx: Transaction, of: TimelineOf, entries: TimelineEntry[]): void {
   if (entries.length === 0) return;
-  await tx.execute(
+  tx.post(
     `WITH head AS (
        INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq) VALUES ($1, $2, $3)
        ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + $3

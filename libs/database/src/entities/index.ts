@@ -11,6 +11,7 @@ import { AgentCommandEntity, AgentControlEntity, AgentFunctionEntity, AgentWakeE
 import { AiUsageEntity, ArtifactEntity, ClaimOutcomeEntity, JobEntity, JobLogSeenEntity, JobStepEntity } from './job';
 import { OrganizationEntity, OrganizationSettingsEntity } from './organization';
 import { OutboxEntity, QueueProbeEntity } from './outbox';
+import { ScheduleEntity, ScheduleRunEntity } from './schedule';
 import { TimelineEntryEntity, TimelineHeadEntity } from './timeline';
 import { RunCostEntity, UsageCounterEntity, UsageEventEntity } from './usage';
 import { WorkflowEntity, WorkflowRevisionEntity } from './workflow';
@@ -35,6 +36,8 @@ export const entities = [
   OutboxEntity,
   QueueProbeEntity,
   RunCostEntity,
+  ScheduleEntity,
+  ScheduleRunEntity,
   SessionEntity,
   TimelineEntryEntity,
   TimelineHeadEntity,

@@ -12,6 +12,9 @@ import { WorkflowEntity } from './workflow';
 @Index('job_workflow_idx', ['workflowId', 'id'])
 @Index('job_batch_idx', ['batchId', 'id'], { where: 'batch_id IS NOT NULL' })
 @Index('job_schedule_idx', ['scheduleId', 'id'], { where: 'schedule_id IS NOT NULL' })
+@Index('job_schedule_open_idx', ['scheduleId'], {
+  where: "schedule_id IS NOT NULL AND status IN ('queued', 'running')",
+})
 @Index('job_retry_idx', ['retryOf'], { where: 'retry_of IS NOT NULL' })
 @Index('job_queue_idx', { synchronize: false })
 @Index('job_running_key', ['agentId'], { unique: true, where: "status = 'running'" })

@@ -1,6 +1,12 @@
 import { AccessAndPlumbing1763690000000 } from './1763690000000-access-and-plumbing';
 import { AgentsAndJobs1763700000000 } from './1763700000000-agents-and-jobs';
 import { AgentControl1763710000000 } from './1763710000000-agent-control';
+import { Schedules1763720000000 } from './1763720000000-schedules';
 
 /** One linear history, oldest first. */
-export const migrations = [AccessAndPlumbing1763690000000, AgentsAndJobs1763700000000, AgentControl1763710000000];
+export const migrations = [
+  AccessAndPlumbing1763690000000,
+  AgentsAndJobs1763700000000,
+  AgentControl1763710000000,
+  Schedules1763720000000,
+];

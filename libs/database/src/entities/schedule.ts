@@ -1,0 +1,98 @@
+import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { AgentEntity } from './agent';
+import { JobEntity } from './job';
+import { OrganizationEntity } from './organization';
+import { WorkflowEntity } from './workflow';
+
+@Entity('schedule')
+@Check('schedule_max_runtime_check', 'max_runtime_minutes BETWEEN 1 AND 1320')
+@Check('schedule_misfire_policy_check', "misfire_policy IN ('once', 'skip', 'all')")
+@Check('schedule_last_result_check', "last_result IN ('launched', 'skipped', 'failed')")
+@Index('schedule_organization_idx', ['organizationId', 'id'])
+@Index('schedule_due_idx', ['nextRunAt', 'id'], { where: 'enabled' })
+@Index('schedule_organization_due_idx', ['organizationId', 'nextRunAt', 'id'], { where: 'enabled' })
+@Index('schedule_last_run_job_idx', ['lastRunJobId'], { where: 'last_run_job_id IS NOT NULL' })
+@Index('schedule_agent_idx', ['agentId'])
+@Index('schedule_workflow_idx', ['workflowId'])
+export class ScheduleEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'schedule_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('text')
+  name!: string;
+  @Column('uuid')
+  @ForeignKey(() => WorkflowEntity, { name: 'schedule_workflow_fk', onDelete: 'CASCADE' })
+  workflowId!: string;
+  @Column('uuid')
+  @ForeignKey(() => AgentEntity, { name: 'schedule_agent_fk', onDelete: 'CASCADE' })
+  agentId!: string;
+  @Column('text')
+  cronExpression!: string;
+  @Column('text')
+  timezone!: string;
+  @Column('boolean', { default: true })
+  enabled!: boolean;
+  @Column('jsonb', { default: {} })
+  variables!: Record<string, string>;
+  @Column('text', { array: true, default: [] })
+  vaultKeys!: string[];
+  @Column('integer', { default: 720 })
+  maxRuntimeMinutes!: number;
+  @Column('integer', { default: 0 })
+  maxRetries!: number;
+  @Column('integer', { default: 0 })
+  retryDelaySeconds!: number;
+  @Column('integer', { nullable: true })
+  concurrencyLimit!: number | null;
+  @Column('integer', { nullable: true })
+  idempotencyWindowMinutes!: number | null;
+  @Column('text', { default: 'once' })
+  misfirePolicy!: string;
+  @Column('timestamptz', { nullable: true })
+  nextRunAt!: Date | null;
+  @Column('timestamptz', { nullable: true })
+  lastRunAt!: Date | null;
+  @Column('uuid', { nullable: true })
+  @ForeignKey(() => JobEntity, { name: 'schedule_last_run_job_fk', onDelete: 'SET NULL' })
+  lastRunJobId!: string | null;
+  @Column('text', { nullable: true })
+  lastResult!: string | null;
+  @Column('integer', { default: 1 })
+  version!: number;
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt!: Date;
+  @Column('timestamptz', { default: () => 'now()' })
+  updatedAt!: Date;
+}
+
+@Entity('schedule_run')
+@Check('schedule_run_kind_check', "kind IN ('tick', 'forced')")
+@Check('schedule_run_outcome_check', "outcome IN ('launched', 'skipped', 'failed')")
+@Index('schedule_run_launched_idx', ['scheduleId', 'firedAt'], { where: "outcome = 'launched'" })
+@Index('schedule_run_job_idx', ['jobId'], { where: 'job_id IS NOT NULL' })
+@Index('schedule_run_fired_idx', ['firedAt'])
+export class ScheduleRunEntity {
+  @PrimaryColumn('uuid')
+  @ForeignKey(() => ScheduleEntity, { name: 'schedule_run_schedule_fk', onDelete: 'CASCADE' })
+  scheduleId!: string;
+  @PrimaryColumn('timestamptz')
+  nominalAt!: Date;
+  @PrimaryColumn('text')
+  kind!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'schedule_run_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('timestamptz')
+  firedAt!: Date;
+  @Column('text')
+  outcome!: string;
+  @Column('text', { nullable: true })
+  reason!: string | null;
+  @Column('text', { nullable: true })
+  detail!: string | null;
+  @Column('uuid', { nullable: true })
+  @ForeignKey(() => JobEntity, { name: 'schedule_run_job_fk', onDelete: 'SET NULL' })
+  jobId!: string | null;
+}
