@@ -23,6 +23,14 @@ export class Database {
     return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters, name });
   }
 
+  /**
+   * As query, for a write that a crash may take back without harm: a lease, a note of what was tried. Nobody waits for
+   * the disk.
+   */
+  note<T extends QueryResultRow>(scope: Scope, sql: string, parameters: unknown[] = [], name?: string): Promise<T[]> {
+    return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters, name }, { forgettable: true });
+  }
+
   /** For a statement of its own: says to every process that there is more to read of the thing. */
   tell(topic: Topic, id: string): void {
     this.news.tell(topic, [id]);

@@ -9,7 +9,7 @@ import {
 } from '@muster/agents';
 import type { AgentProvider, AgentStatus, LifecycleSource, WaitingReason } from '@muster/contracts';
 import { Database, lock, type Transaction } from '@muster/database';
-import { canLaunchRuns, readGateFacts } from '@muster/pricing';
+import { canLaunchRuns, gateColumns, type GateFacts, monthOf } from '@muster/pricing';
 import { Clock } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 import { Inject, Injectable } from '@nestjs/common';
@@ -18,7 +18,7 @@ import { DispatchConfig } from './dispatch-config';
 import { finishJob } from './finish-job';
 import { jobEntry } from './insert-job';
 
-interface AgentFacts {
+interface AgentFacts extends GateFacts {
   organizationId: string;
   agentId: string;
   status: AgentStatus;
@@ -68,7 +68,7 @@ export class Dispatch {
   }
 
   private async decide(tx: Transaction, agentId: string): Promise<StartOutcome & { commandId?: string }> {
-    const agent = await lockAgent(tx, agentId);
+    const agent = await lockAgent(tx, agentId, this.clock.now());
     if (!agent) return { action: 'none', reason: 'there is no such agent' };
     if (agent.currentJobId) return this.resume(tx, agent, agent.currentJobId);
     const head = await firstInQueue(tx, agentId);
@@ -81,7 +81,8 @@ export class Dispatch {
       autoWake,
       wakeRestsUntil: await this.wakeRestsUntil(tx, agent),
       maxConcurrentRuns,
-      gate: canLaunchRuns({ ...(await readGateFacts(tx, organizationId, this.clock.now())), openRuns: 0 }),
+      // What is queued was let in already: only what has ended counts against the limits here.
+      gate: canLaunchRuns({ ...agent, openRuns: 0 }),
       runningInOrganization: maxConcurrentRuns === null ? 0 : await countRunning(tx, organizationId),
       missingSecrets: head.vaultKeys.length ? await missingSecrets(tx, organizationId, head.vaultKeys) : [],
     });
@@ -129,7 +130,7 @@ export class Dispatch {
       deadline: new Date(this.clock.now().getTime() + commandLifeMs),
       deliveredByCaller: true,
     });
-    await tx.execute(
+    tx.post(
       `WITH slot AS (
          UPDATE agent SET current_job_id = $2, dispatched_at = now(), last_activity_at = now() WHERE id = $1)
        UPDATE job SET command_id = $3, dispatched_at = now(), waiting_reason = NULL, waiting_since = NULL
@@ -137,7 +138,7 @@ export class Dispatch {
       [agentId, jobId, commandId],
       'start_job',
     );
-    await setWaiting(tx, { agentId, except: jobId, reason: 'agent_busy' });
+    setWaiting(tx, { agentId, except: jobId, reason: 'agent_busy' });
     appendTimeline(tx, { organizationId, agentId }, [
       jobEntry({
         jobId,
@@ -161,7 +162,7 @@ export class Dispatch {
     if (decision.action === 'none') return;
     if (decision.action === 'wake') await requestWake(tx, { ...wake, timeoutMs: this.vm.wakeTimeoutMs });
     else if (decision.blocked) await recordWakeBlocked(tx, wake);
-    await setWaiting(tx, { agentId, reason: decision.waiting });
+    setWaiting(tx, { agentId, reason: decision.waiting });
   }
 
   /**
@@ -187,7 +188,7 @@ export class Dispatch {
     );
     const busy = { action: 'none' as const, reason: `job ${jobId} has the machine`, jobId };
     if (!job) {
-      await setWaiting(tx, { agentId: agent.agentId, except: jobId, reason: 'agent_busy' });
+      setWaiting(tx, { agentId: agent.agentId, except: jobId, reason: 'agent_busy' });
       return busy;
     }
     const decision = decideReadiness(agent, {
@@ -197,7 +198,7 @@ export class Dispatch {
     if (decision.action === 'start') {
       const late = Number(agent.dispatchedAt) + this.config.dispatchDeadlineMs < this.clock.now().getTime();
       // Online by its heartbeats, but it takes nothing: what is given is shown to be waiting for it.
-      if (late) await setWaiting(tx, { agentId: agent.agentId, reason: 'agent_offline' });
+      if (late) setWaiting(tx, { agentId: agent.agentId, reason: 'agent_offline' });
       return { action: 'resume', reason: 'the command is given again', jobId, commandId: job.commandId };
     }
     if (decision.action === 'fail') {
@@ -219,14 +220,16 @@ export class Dispatch {
   }
 }
 
-async function lockAgent(tx: Transaction, agentId: string): Promise<AgentFacts | undefined> {
+async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<AgentFacts | undefined> {
   const [agent] = await tx.query<AgentFacts>(
     `SELECT a.organization_id AS "organizationId", a.id AS "agentId", a.status, a.provider, a.drain,
             a.current_job_id AS "currentJobId", a.dispatched_at AS "dispatchedAt",
-            s.vm_auto_wake_on_job AS "autoWake", s.max_concurrent_runs AS "maxConcurrentRuns"
-     FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id
+            s.vm_auto_wake_on_job AS "autoWake", s.max_concurrent_runs AS "maxConcurrentRuns", ${gateColumns}
+     FROM agent a JOIN organization o ON o.id = a.organization_id
+     JOIN organization_settings s ON s.organization_id = o.id
+     LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
      WHERE a.id = $1 FOR UPDATE OF a`,
-    [agentId],
+    [agentId, monthOf(now)],
     'lock_agent',
   );
   return agent;
@@ -266,11 +269,11 @@ async function missingSecrets(tx: Transaction, organizationId: string, keys: str
 }
 
 /** Why the agent's queued jobs wait. It is written where it changes, so that `since` is when it began. */
-async function setWaiting(
+function setWaiting(
   tx: Transaction,
   { agentId, except, reason }: { agentId: string; except?: string; reason: WaitingReason },
-): Promise<void> {
-  await tx.execute(
+): void {
+  tx.post(
     `UPDATE job SET waiting_reason = $2, waiting_since = now()
      WHERE agent_id = $1 AND status = 'queued' AND not_before <= now() AND id IS DISTINCT FROM $3
        AND waiting_reason IS DISTINCT FROM $2`,

@@ -69,7 +69,8 @@ export class CommandDelivery {
 
   /** Takes commands for as long as a push may last, by moving their next one away. */
   private claim(condition: string, values: unknown[], limit = 1): Promise<Claimed[]> {
-    return this.database.query<Claimed>(
+    // A lease that a crash takes back means one more push, which the worker knows by its id.
+    return this.database.note<Claimed>(
       'system',
       `UPDATE agent_command c SET next_push_at = now() + interval '15 seconds', pushes = c.pushes + 1
        FROM agent a

@@ -21,7 +21,7 @@ export interface NewCommand {
 export async function issueCommand(tx: Transaction, command: NewCommand): Promise<string> {
   const { organizationId, agentId, kind, payload, env = {}, vaultKeys = [], jobId, deadline } = command;
   const id = newId();
-  await tx.execute(
+  tx.post(
     `INSERT INTO agent_command
        (id, organization_id, agent_id, kind, payload, env, vault_keys, job_id, deadline, request_id)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
