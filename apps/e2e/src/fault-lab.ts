@@ -48,6 +48,8 @@ export async function openFaultLab(): Promise<FaultLab> {
     },
     query: async <T>(sql: string) => {
       const client = new Client({ connectionString: stack.databaseUrl });
+      // Told of a server that is killed before the query is, which then fails too.
+      client.on('error', () => undefined);
       await client.connect();
       try {
         return (await client.query(sql)).rows as T[];

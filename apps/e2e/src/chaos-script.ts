@@ -1,0 +1,48 @@
+/** What the jobs do: say their lines, report two steps, a claim and an AI call, and leave a mark for each start. */
+export const chaosScript = `
+import os, sys, time, muster
+
+job = os.environ["MUSTER_JOB_ID"]
+lines = int(os.environ["CHAOS_LINES"])
+fail = os.environ["CHAOS_FAIL"]
+
+mark = os.open(os.environ["CHAOS_STARTS"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+os.write(mark, (job + "\\n").encode())
+os.close(mark)
+
+def say(first, last):
+    for number in range(first, last + 1):
+        print("line %d of %s" % (number, job))
+
+with muster.step("first"):
+    say(1, lines // 2)
+    muster.ai_usage("openai", "gpt-test", 10, 5, 0.001)
+with muster.step("second"):
+    say(lines // 2 + 1, lines)
+    muster.claim("C-" + job, "eob_uploaded")
+
+until = time.monotonic() + float(os.environ["CHAOS_HOLD"])
+while time.monotonic() < until:
+    time.sleep(0.05)
+if fail == "always":
+    sys.exit(7)
+if fail:
+    try:
+        os.close(os.open(fail, os.O_CREAT | os.O_EXCL))
+        sys.exit(7)
+    except FileExistsError:
+        pass
+muster.result({"lines": lines})
+`;
+
+/** The job's variables, all of them texts. */
+export interface JobPlan {
+  CHAOS_LINES: string;
+  /** Seconds that it stays, unless somebody ends it. */
+  CHAOS_HOLD: string;
+  /** Nothing; `always`; or a file: the attempt that makes it fails. */
+  CHAOS_FAIL: string;
+  CHAOS_STARTS: string;
+}
+
+export const planNames: (keyof JobPlan)[] = ['CHAOS_LINES', 'CHAOS_HOLD', 'CHAOS_FAIL', 'CHAOS_STARTS'];
