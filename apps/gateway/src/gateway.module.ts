@@ -16,6 +16,7 @@ import { timelineHub } from './agents/timeline-hub.provider';
 import { TimelineController } from './agents/timeline.controller';
 import { AgentRunsController } from './jobs/agent-runs.controller';
 import { JobsController } from './jobs/jobs.controller';
+import { SchedulesController } from './schedules/schedules.controller';
 import { UsageController } from './usage/usage.controller';
 import { WorkflowsController } from './workflows/workflows.controller';
 import { AuthController } from './auth/auth.controller';
@@ -50,6 +51,7 @@ import { VaultController } from './organization/vault.controller';
     AgentRunsController,
     UsageController,
     WorkflowsController,
+    SchedulesController,
     DocsController,
   ],
   providers: [Bootstrap, AgentActions, timelineHub],

@@ -1,6 +1,7 @@
-import { BaseConfig, EnvInt } from '@muster/platform';
+import { CronConfig } from '@muster/access';
+import { EnvInt } from '@muster/platform';
 
-export class SchedulerConfig extends BaseConfig {
+export class SchedulerConfig extends CronConfig {
   @EnvInt('MAINTENANCE_TICK_MS', {
     description: 'How often expired rows are dropped and every queue gets a canary.',
     default: 60_000,
@@ -14,4 +15,18 @@ export class SchedulerConfig extends BaseConfig {
     max: 36_500,
   })
   readonly timelineRetentionDays!: number;
+
+  @EnvInt('SCHEDULE_TICK_MS', {
+    description: 'How often due schedules are looked for.',
+    default: 15_000,
+    min: 50,
+  })
+  readonly scheduleTickMs!: number;
+
+  @EnvInt('SCHEDULE_HISTORY_DAYS', {
+    description: 'What became of a schedule’s times is dropped after this; 0 keeps it for ever.',
+    default: 400,
+    max: 36_500,
+  })
+  readonly scheduleHistoryDays!: number;
 }

@@ -1,5 +1,5 @@
+import { createHmac } from 'node:crypto';
 import { openApiDocument, type Role, roles } from '@muster/contracts';
-import { sign, signatureHeader } from '@muster/access';
 import { newId } from '@muster/platform';
 import {
   type Answer,
@@ -34,6 +34,15 @@ const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) => Promi
   },
   '/api/workflows/{id}': async ({ organizationId }, db) => (await makeWorkflow(db, { organizationId })).id,
   '/api/jobs/{id}': async ({ organizationId }, db) => (await makeJob(db, { organizationId })).id,
+  '/api/schedules/{id}': async (tenant, db) => {
+    const { organizationId } = tenant;
+    const [workflow, agent] = [
+      await makeWorkflow(db, { organizationId }),
+      await makeAgent(db, { organizationId, name: newId() }),
+    ];
+    const body = { name: 'theirs', scriptId: workflow.id, agentId: agent.id, cronExpression: '0 6 * * *' };
+    return (await tenant.api.post('/api/schedules', body)).body.id;
+  },
   '/api/agent/{id}': async ({ organizationId }, db) => (await makeAgent(db, { organizationId, name: newId() })).id,
   '/api/agents/{id}': async ({ organizationId }, db) => (await makeAgent(db, { organizationId, name: newId() })).id,
 };
@@ -41,13 +50,15 @@ const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) => Promi
 /** What belongs to no organization: only super_admins come here, and they see everything. */
 const ofTheSystem = /^\/api\/admin\//;
 
+const cronSecret = 'a secret for cron';
+
 describe('every route', () => {
   let harness: Harness;
   let ours: Tenant;
   let theirs: Tenant;
 
   beforeAll(async () => {
-    harness = await startHarness(standalone);
+    harness = await startHarness({ ...standalone, env: { CRON_SECRET: cronSecret } });
     ours = await harness.makeTenant();
     theirs = await harness.makeTenant();
   });
@@ -67,7 +78,9 @@ describe('every route', () => {
     const { signingSecret } = (await ours.as.admin.get('/api/organization/signing-secret')).body;
     const jobId = path.split('/').at(-2)!;
     const bytes = Buffer.concat([Buffer.from(`${jobId}.`), Buffer.from((body ?? '') as string)]);
-    return client.with({ [signatureHeader]: sign([signingSecret], bytes, new Date()) });
+    const t = Math.floor(Date.now() / 1000);
+    const mac = createHmac('sha256', signingSecret).update(`${t}.`).update(bytes).digest('hex');
+    return client.with({ 'x-service-signature': `t=${t},v1=${mac}` });
   };
 
   it('says who may call it', () => {
@@ -83,12 +96,40 @@ describe('every route', () => {
     }
   });
 
-  it.each(named(closed))('%s answers 403 to every role and key that it is not for', async (_, operation) => {
+  const forCron = closed.filter(({ access }) => access === 'cron');
+
+  it.each(named(forCron))(
+    '%s answers whoever has the cron secret, in either header, and nobody else',
+    async (_, each) => {
+      const right: Record<string, string>[] = [{ 'x-cron-key': cronSecret }, { authorization: `Bearer ${cronSecret}` }];
+      for (const headers of right) {
+        expect((await harness.http.with(headers).send(each.method, each.path)).status).toBe(200);
+      }
+      const wrong: Record<string, string>[] = [
+        { 'x-cron-key': '' },
+        { 'x-cron-key': `${cronSecret}x` },
+        { 'x-api-key': cronSecret },
+        { authorization: cronSecret },
+        { authorization: `Basic ${cronSecret}` },
+        { authorization: 'Bearer wrong' },
+      ];
+      for (const headers of wrong) {
+        expectProblem(await harness.http.with(headers).send(each.method, each.path), 401, 'unauthenticated');
+      }
+      for (const client of [ours.api, ours.worker, ...roles.map((role) => ours.as[role])]) {
+        expectProblem(await client.send(each.method, each.path), 401, 'unauthenticated');
+      }
+    },
+  );
+
+  const forCallers = closed.filter(({ access }) => access !== 'cron');
+
+  it.each(named(forCallers))('%s answers 403 to every role and key that it is not for', async (_, operation) => {
     const { refused } = callers(ours, operation.access as Access);
     for (const client of refused) expectProblem(await call(client, operation), 403, 'permission_denied');
   });
 
-  it.each(named(closed.filter((each) => each.method === 'GET' && !namesAThing(each))))(
+  it.each(named(forCallers.filter((each) => each.method === 'GET' && !namesAThing(each))))(
     '%s lets in whom it is for',
     async (_, operation) => {
       const { admitted } = callers(ours, operation.access as Access);
@@ -96,7 +137,7 @@ describe('every route', () => {
     },
   );
 
-  const withIds = closed.filter((each) => namesAThing(each) && each.method !== 'PUT');
+  const withIds = forCallers.filter((each) => namesAThing(each) && each.method !== 'PUT');
 
   it.each(named(withIds))('%s documents that there may be nothing', (_, operation) => {
     expect(operation.statuses).toContain('404');

@@ -7,7 +7,7 @@ export interface Access {
 export interface Operation {
   method: string;
   path: string;
-  access: Access | 'anyone' | undefined;
+  access: Access | 'anyone' | 'cron' | undefined;
   statuses: string[];
   /** The schema's name of the body, where there is one. */
   body: string | null;
@@ -38,7 +38,7 @@ interface Document {
 }
 
 interface RawOperation {
-  'x-access'?: Access | 'anyone';
+  'x-access'?: Access | 'anyone' | 'cron';
   responses: Record<string, unknown>;
   'x-unknown-fields'?: string;
   'x-body-limit'?: number;

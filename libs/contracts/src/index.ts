@@ -211,6 +211,32 @@ export {
   StepStatusBody,
   StepUsage,
 } from './http/jobs/callbacks';
+export {
+  clockShifts,
+  CreateScheduleBody,
+  DeleteScheduleQuery,
+  ExecuteSchedulesBody,
+  FailedTick,
+  LaunchedTick,
+  type MisfirePolicy,
+  misfirePolicies,
+  PreviewQuery,
+  PreviewRun,
+  PreviewScheduleBody,
+  Schedule,
+  ScheduleDetail,
+  ScheduleList,
+  SchedulePreview,
+  ScheduleQuery,
+  ScheduleRun,
+  ScheduleTicks,
+  SkippedTick,
+  type SkipReason,
+  skipReasons,
+  type TickOutcome,
+  tickOutcomes,
+  UpdateScheduleBody,
+} from './http/schedules/schedules';
 export { Usage, UsageLimits, UsageQuery } from './http/usage/usage';
 export {
   AgentEventsQuery,

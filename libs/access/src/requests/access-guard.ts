@@ -1,4 +1,4 @@
-import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Inject, Injectable, Optional } from '@nestjs/common';
 import { AppError } from '@muster/contracts';
 import {
   BaseConfig,
@@ -12,6 +12,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Authenticator } from '../authentication/authenticator';
 import type { Principal } from '../principal';
 import { credentialOf } from './credential-of';
+import { CronConfig, requireCronSecret } from './cron-secret';
 import { type AccessRule, admit } from './access-rule';
 import { ENDPOINT, type EndpointOptions } from './endpoint';
 import { requireSameOrigin } from './same-origin';
@@ -35,6 +36,7 @@ export class AccessGuard implements CanActivate {
     @Inject(Authenticator) private readonly authenticator: Authenticator,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
     @Inject(BaseConfig) private readonly config: BaseConfig,
+    @Optional() @Inject(CronConfig) private readonly cron?: CronConfig,
   ) {
     this.known = { name: 'default', limit: config.rateLimitPerMinute, windowSeconds: 60 };
     this.anonymous = { name: 'anonymous', limit: config.rateLimitAnonymousPerMinute, windowSeconds: 60 };
@@ -48,7 +50,7 @@ export class AccessGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const reply = context.switchToHttp().getResponse<FastifyReply>();
     const caller =
-      endpoint.access === 'anyone'
+      endpoint.access === 'anyone' || endpoint.access === 'cron'
         ? null
         : this.authenticator.byCredential(credentialOf(request, this.config.publicAppUrl));
     return once(caller, (principal) => {
@@ -56,7 +58,8 @@ export class AccessGuard implements CanActivate {
       if (principal?.kind === 'user') requireSameOrigin(request, this.config.publicAppUrl);
       return once(this.limit(request, principal), (state) => {
         void reply.headers(rateHeaders(state));
-        if (endpoint.access !== 'anyone') enter(request, endpoint.access, principal);
+        if (endpoint.access === 'cron') requireCronSecret(request, this.cron?.cronSecret);
+        else if (endpoint.access !== 'anyone') enter(request, endpoint.access, principal);
         return true;
       });
     });

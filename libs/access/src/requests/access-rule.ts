@@ -1,10 +1,13 @@
 import { AppError, hasRole, type Role } from '@muster/contracts';
 import type { Principal } from '../principal';
 
-/** Who may call a route. `anyone` needs no credentials. */
-export type AccessRule = 'anyone' | { sessions: Role | null; keys: readonly ('api' | 'worker')[] };
+/** Who may call a route. `anyone` needs no credentials; `cron` needs the deployment's cron secret and nothing else. */
+export type AccessRule = 'anyone' | 'cron' | { sessions: Role | null; keys: readonly ('api' | 'worker')[] };
 
 export const anyone: AccessRule = 'anyone';
+
+/** Who holds CRON_SECRET: an operator's crontab. It is nobody in particular, so there is no principal. */
+export const cron: AccessRule = 'cron';
 
 /** People with at least this role; a key gets 403. */
 export function sessionsOf(role: Role): AccessRule {
@@ -22,6 +25,7 @@ export const workers: AccessRule = { sessions: null, keys: ['worker'] };
 /** Throws unless the rule lets the principal in. */
 export function admit(rule: AccessRule, principal: Principal): void {
   if (rule === 'anyone') return;
+  if (rule === 'cron') throw denied('This needs the cron secret.');
   if (principal.kind === 'api_key') {
     if (!rule.keys.includes(principal.scope)) {
       const needed = rule.keys.length ? `a key of scope ${rule.keys.join(' or ')}` : 'a signed-in person';

@@ -119,13 +119,16 @@ function eachOf(types: (new () => object)[]) {
 
 const statusText = { 200: 'Done', 201: 'Created', 202: 'Accepted', 204: 'Done, nothing to say' };
 
-function securityOf({ sessions, keys }: Exclude<AccessRule, 'anyone'>) {
+function securityOf(access: Exclude<AccessRule, 'anyone'>) {
+  if (access === 'cron') return [ApiSecurity('cronKey'), ApiSecurity('cronBearer')];
+  const { sessions, keys } = access;
   return [...(sessions ? [ApiSecurity('session')] : []), ...(keys.length ? [ApiSecurity('apiKey')] : [])];
 }
 
 function errorsOf({ access, body, errors = [], idempotent, etag, exempt }: EndpointOptions): ErrorCode[] {
   return [
-    ...(access === 'anyone' ? [] : (['unauthenticated', 'permission_denied'] as const)),
+    ...(access === 'anyone' ? [] : (['unauthenticated'] as const)),
+    ...(access === 'anyone' || access === 'cron' ? [] : (['permission_denied'] as const)),
     ...(body ? (['invalid_payload', 'payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(idempotent ? (['idempotency_key_reused', 'idempotency_key_in_flight'] as const) : []),
     ...(etag === 'change' ? (['precondition_failed'] as const) : []),

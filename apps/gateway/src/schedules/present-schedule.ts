@@ -1,0 +1,25 @@
+import type { Schedule, SchedulePreview, ScheduleRun } from '@muster/contracts';
+import { parseCron, previewRuns, type ScheduleRow, type ScheduleRunRow } from '@muster/schedules';
+
+export function presentSchedule(row: ScheduleRow): Schedule {
+  const { organizationId: _organization, version: _version, ...shown } = row;
+  return {
+    ...shown,
+    nextRunAt: row.nextRunAt?.toISOString() ?? null,
+    lastRunAt: row.lastRunAt?.toISOString() ?? null,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}
+
+export function presentRun({ kind, nominalAt, firedAt, ...run }: ScheduleRunRow): ScheduleRun {
+  return { ...run, forced: kind === 'forced', nominalAt: nominalAt.toISOString(), firedAt: firedAt.toISOString() };
+}
+
+export function presentPreview(
+  { cronExpression, timezone }: { cronExpression: string; timezone: string },
+  span: { after: Date; count: number },
+): SchedulePreview {
+  const runs = previewRuns(parseCron(cronExpression), timezone, span);
+  return { cronExpression, timezone, runs: runs.map((run) => ({ ...run, at: run.at.toISOString() })) };
+}

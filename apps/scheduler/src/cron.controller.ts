@@ -1,0 +1,45 @@
+import { Controller, Get, Inject, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { cron, Endpoint } from '@muster/access';
+import { ScheduleTicks } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Clock } from '@muster/platform';
+import { presentTicks, runDueSchedules } from '@muster/schedules';
+
+const scheduledRuns = {
+  summary: 'Execute what is due in all organizations',
+  description: 'The service ticks by itself as well; whoever comes first, each time runs once. No body is read.',
+  access: cron,
+  answer: ScheduleTicks,
+};
+
+@ApiTags('Cron')
+@Controller('/api/cron')
+export class CronController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Get('/scheduled-runs')
+  @Endpoint(scheduledRuns)
+  scheduledRuns(): Promise<ScheduleTicks> {
+    return this.tick();
+  }
+
+  @Post('/scheduled-runs')
+  @Endpoint(scheduledRuns)
+  postScheduledRuns(): Promise<ScheduleTicks> {
+    return this.tick();
+  }
+
+  private async tick(): Promise<ScheduleTicks> {
+    const report = await runDueSchedules(this.database, {
+      now: this.clock.now(),
+      limit: 1000,
+      budgetMs: 20_000,
+      whenScanned: 'wait',
+    });
+    return presentTicks(report);
+  }
+}

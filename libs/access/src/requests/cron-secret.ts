@@ -1,0 +1,25 @@
+import { AppError } from '@muster/contracts';
+import { BaseConfig, EnvText } from '@muster/platform';
+import type { FastifyRequest } from 'fastify';
+import { sameText, sha256 } from '../authentication/credentials';
+
+/** For an app with routes for cron; where none is set, they are closed. */
+export class CronConfig extends BaseConfig {
+  @EnvText('CRON_SECRET', {
+    description: 'Opens /api/cron/* as x-cron-key or Authorization: Bearer; without it they are closed.',
+    optional: true,
+    secret: true,
+  })
+  readonly cronSecret?: string;
+}
+
+/** Both header forms, compared in constant time whatever their length. */
+export function requireCronSecret({ headers }: FastifyRequest, secret: string | undefined): void {
+  const given = headers['x-cron-key'] ?? /^Bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1];
+  const matches = sameText(sha256(typeof given === 'string' ? given : ''), sha256(secret ?? ''));
+  if (!secret || !matches) {
+    throw new AppError('unauthenticated', {
+      detail: 'Send the cron secret as x-cron-key, or as Authorization: Bearer.',
+    });
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * The cron rule told another way, to hold ours against: it walks every minute of a stretch of time in UTC, reads what
+ * the clocks of the zone show, and matches the text of the expression. It knows no transitions and computes nothing
+ * ahead; a time that the clocks jumped over it finds by looking back at the minute before.
+ */
+export class WallClock {
+  /** What the clocks show at each minute: the day since 1970, and the minute of that day. */
+  private readonly days: Int32Array;
+  private readonly minutes: Int16Array;
+  private readonly firstUtcMinute: number;
+
+  constructor(timezone: string, from: Date, until: Date) {
+    const format = new Intl.DateTimeFormat('en-US', {
+      timeZone: timezone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+    });
+    this.firstUtcMinute = from.getTime() / 60_000;
+    const length = (until.getTime() - from.getTime()) / 60_000;
+    this.days = new Int32Array(length);
+    this.minutes = new Int16Array(length);
+    for (let at = 0; at < length; at += 1) {
+      // As 03/08/2026, 03:00
+      const shown = format.format((this.firstUtcMinute + at) * 60_000);
+      const part = (start: number, end: number) => Number(shown.slice(start, end));
+      this.days[at] = Date.UTC(part(6, 10), part(0, 2) - 1, part(3, 5)) / 86_400_000;
+      this.minutes[at] = part(12, 14) * 60 + part(15, 17);
+    }
+  }
+
+  /** Every run of the expression, in UTC ms. The first day serves to know what came before. */
+  runs(expression: string): number[] {
+    const [minute, hour, ...ofDay] = expression.split(' ') as [string, string, string, string, string];
+    const anyTime = star.test(minute) || star.test(hour);
+    const onDay = new Map<number, boolean>();
+    for (const day of new Set(this.days)) onDay.set(day, dayFits(new Date(day * 86_400_000), ofDay as never));
+    const atMinute = Array.from(
+      { length: 1440 },
+      (_, at) => listed(minute, at % 60, 0, 59) && listed(hour, Math.floor(at / 60), 0, 23),
+    );
+    const fits = (wall: number) => atMinute[wall % 1440]! && onDay.get(Math.floor(wall / 1440))!;
+    const runs: number[] = [];
+    let latest = Number.NEGATIVE_INFINITY;
+    for (let at = 0; at < this.days.length; at += 1) {
+      const wall = this.days[at]! * 1440 + this.minutes[at]!;
+      let due = false;
+      if (anyTime) due = fits(wall);
+      // Times that nobody has seen yet: this minute's, or also those that the clocks jumped over to get here.
+      else for (let seen = Math.max(latest + 1, wall - 1440); seen <= wall && !due; seen += 1) due = fits(seen);
+      if (latest === Number.NEGATIVE_INFINITY) due = fits(wall);
+      latest = Math.max(latest, wall);
+      if (due) runs.push((this.firstUtcMinute + at) * 60_000);
+    }
+    return runs;
+  }
+}
+
+const star = /(^|,)\*/;
+
+function dayFits(date: Date, [ofMonth, month, ofWeek]: [string, string, string]): boolean {
+  if (!listed(month, date.getUTCMonth() + 1, 1, 12)) return false;
+  const weekday = date.getUTCDay();
+  const inMonth = listed(ofMonth, date.getUTCDate(), 1, 31);
+  const inWeek = listed(ofWeek, weekday, 0, 6) || (weekday === 0 && listed(ofWeek, 7, 0, 7));
+  return star.test(ofMonth) || star.test(ofWeek) ? inMonth && inWeek : inMonth || inWeek;
+}
+
+const names: Record<string, number> = Object.fromEntries([
+  ...['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'].map((name, at) => [name, at]),
+  ...['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'].map((name, at) => [
+    name,
+    at + 1,
+  ]),
+]);
+
+function listed(field: string, value: number, min: number, max: number): boolean {
+  return field.split(',').some((item) => {
+    const [span, step = '1'] = item.split('/') as [string, string?];
+    const [low, high = low] = span === '*' ? [min, max] : span.split('-').map((end) => names[end] ?? Number(end));
+    return value >= low! && value <= high! && (value - low!) % Number(step) === 0;
+  });
+}

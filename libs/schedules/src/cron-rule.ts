@@ -1,0 +1,185 @@
+/** A cron expression, read. Each list is in ascending order and never empty. */
+export interface CronRule {
+  minutes: readonly number[];
+  hours: readonly number[];
+  days: ReadonlySet<number>;
+  months: ReadonlySet<number>;
+  /** 0 is Sunday. */
+  weekdays: ReadonlySet<number>;
+  /** With both restricted, a day that fits either runs; otherwise it must fit both. */
+  eitherDay: boolean;
+  /** A `*` in the minute or hour field: such a rule follows real time when clocks change, as in cron(8). */
+  wildcard: boolean;
+}
+
+export type CronReading = { rule: CronRule; fault?: undefined } | { rule?: undefined; fault: string };
+
+/** Reads five fields: minute, hour, day of month, month, day of week. What it does not know it refuses, saying why. */
+export function readCron(expression: string): CronReading {
+  try {
+    return { rule: parse(expression) };
+  } catch (error) {
+    if (error instanceof CronFault) return { fault: error.message };
+    throw error;
+  }
+}
+
+/** Of what is stored, and was therefore checked. */
+export function parseCron(expression: string): CronRule {
+  return parse(expression);
+}
+
+class CronFault extends Error {}
+
+interface Field {
+  name: string;
+  min: number;
+  max: number;
+  names?: readonly string[];
+}
+
+const maxLength = 200;
+
+const fields: readonly [Field, Field, Field, Field, Field] = [
+  { name: 'minute', min: 0, max: 59 },
+  { name: 'hour', min: 0, max: 23 },
+  { name: 'day of month', min: 1, max: 31 },
+  {
+    name: 'month',
+    min: 1,
+    max: 12,
+    names: ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'],
+  },
+  { name: 'day of week', min: 0, max: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'] },
+];
+
+const longestMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+function parse(expression: string): CronRule {
+  const parts = split(expression);
+  const [minute, hour, day, month, weekday] = fields.map((field, at) => readField(field, parts[at]!)) as [
+    Values,
+    Values,
+    Values,
+    Values,
+    Values,
+  ];
+  const possible = month.values.some((each) => day.values[0]! <= longestMonth[each - 1]!);
+  if (weekday.star && !possible) {
+    throw new CronFault(`it never runs: no such month has a day ${day.values[0]}`);
+  }
+  return {
+    minutes: minute.values,
+    hours: hour.values,
+    days: new Set(day.values),
+    months: new Set(month.values),
+    weekdays: new Set(weekday.values.map((each) => each % 7)),
+    eitherDay: !day.star && !weekday.star,
+    wildcard: minute.star || hour.star,
+  };
+}
+
+function split(expression: string): string[] {
+  if (expression.length > maxLength) throw new CronFault(`it has more than ${maxLength} characters`);
+  const foreign = /[^\x21-\x7e \t]/u.exec(expression);
+  if (foreign) {
+    const code = foreign[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
+    throw new CronFault(`U+${code} has no place in it; it is written in ASCII, on one line`);
+  }
+  const parts = expression.split(/[ \t]+/).filter(Boolean);
+  if (parts.length === 0) throw new CronFault('it is empty; it needs five fields');
+  if (parts[0]!.startsWith('@')) throw new CronFault(`${shown(parts[0]!)} is not supported; write the five fields`);
+  if (parts.length !== 5) {
+    const seconds = parts.length === 6 ? '; there is no field for seconds or years' : '';
+    throw new CronFault(
+      `it has ${parts.length} field${parts.length === 1 ? '' : 's'} and needs five: ` +
+        `minute, hour, day of month, month, day of week${seconds}`,
+    );
+  }
+  return parts;
+}
+
+interface Values {
+  values: number[];
+  /** It begins with a `*`, or an item of its list does. */
+  star: boolean;
+}
+
+function readField(field: Field, text: string): Values {
+  const values = new Set<number>();
+  let star = false;
+  for (const item of text.split(',')) {
+    if (item === '') throw fault(field, `${shown(text)} has an empty item in its list`);
+    if (item.startsWith('*')) star = true;
+    for (const value of readItem(field, item)) values.add(value);
+  }
+  return { values: [...values].sort((a, b) => a - b), star };
+}
+
+/** `*`, a value, a range, or one of the first and last with a step. */
+function readItem(field: Field, item: string): number[] {
+  const [span, step, ...more] = item.split('/');
+  if (more.length) throw fault(field, `${shown(item)} has more than one step`);
+  const [from, to] = readSpan(field, span!, item);
+  if (step === undefined) return every(from, to, 1);
+  if (!/^\d{1,3}$/.test(step)) throw fault(field, `the step ${shown(step)} is not a number`);
+  const by = Number(step);
+  if (by === 0) throw fault(field, 'a step of 0 never moves on');
+  if (span !== '*' && !span!.includes('-')) {
+    throw fault(field, `${shown(item)} has a step without a range; write ${span}-${field.max}/${step} or */${step}`);
+  }
+  if (by > field.max) throw fault(field, `a step of ${by} is larger than the field`);
+  return every(from, to, by);
+}
+
+function readSpan(field: Field, span: string, item: string): [number, number] {
+  // Sunday is 0 and 7: as the end of everything it counts once.
+  if (span === '*') return [field.min, field.name === 'day of week' ? 6 : field.max];
+  const ends = span.split('-');
+  if (ends.length > 2) throw fault(field, `${shown(item)} is not a range`);
+  const from = readValue(field, ends[0]!, item);
+  if (ends.length === 1) return [from, from];
+  let to = readValue(field, ends[1]!, item);
+  // FRI-SUN means what it says; SUN at the start of a range is 0.
+  if (to === 0 && from > 0 && /^sun$/i.test(ends[1]!)) to = 7;
+  if (from > to) throw fault(field, `the range ${shown(span)} runs backwards`);
+  return [from, to];
+}
+
+const special: Record<string, string> = {
+  L: 'L (the last one)',
+  W: 'W (the nearest weekday)',
+  '#': '# (the nth weekday)',
+  '?': '? (no value)',
+  H: 'H (a hashed value)',
+};
+
+function readValue(field: Field, text: string, item: string): number {
+  if (/^\d{1,2}$/.test(text)) {
+    const value = Number(text);
+    if (value < field.min || value > field.max) {
+      throw fault(field, `${value} is not within ${field.min}–${field.max}`);
+    }
+    return value;
+  }
+  const named = field.names?.indexOf(text.toUpperCase()) ?? -1;
+  if (named >= 0) return named + field.min;
+  if (text === '') throw fault(field, `${shown(item)} lacks a value`);
+  const known = /[#?]/.exec(text)?.[0] ?? /^\d*([LWH])(?:$|\d|\()/i.exec(text)?.[1]?.toUpperCase();
+  if (known) throw fault(field, `${special[known]} is not supported`);
+  throw fault(field, `${shown(text)} is not ${field.names ? 'a number or a name' : 'a number'} that it knows`);
+}
+
+function every(from: number, to: number, step: number): number[] {
+  const values: number[] = [];
+  for (let value = from; value <= to; value += step) values.push(value);
+  return values;
+}
+
+function fault(field: Field, why: string): CronFault {
+  return new CronFault(`${field.name}: ${why}`);
+}
+
+function shown(text: string): string {
+  return `“${text.length > 40 ? `${text.slice(0, 40)}…` : text}”`;
+}

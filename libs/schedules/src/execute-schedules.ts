@@ -1,0 +1,41 @@
+import { audit, type Principal } from '@muster/access';
+import type { Database } from '@muster/database';
+import { runDueSchedules } from './run-due-schedules';
+import type { TickReport } from './tick-report';
+
+export interface ExecuteRequest {
+  now: Date;
+  dryRun: boolean;
+  limit: number;
+  scheduleId?: string;
+}
+
+/** What is due in the caller's organization, or the one schedule if it is due, at the caller's word. */
+export async function executeSchedules(
+  database: Database,
+  caller: Principal,
+  { now, dryRun, limit, scheduleId }: ExecuteRequest,
+): Promise<TickReport> {
+  const { organizationId } = caller;
+  const report = await runDueSchedules(database, {
+    now,
+    organizationId,
+    scheduleId,
+    limit,
+    dryRun,
+    actor: caller,
+    budgetMs: 20_000,
+    whenScanned: 'wait',
+  });
+  if (!dryRun) {
+    await database.transaction({ organizationId }, (tx) => {
+      audit(tx, caller, {
+        action: 'schedule.execute',
+        target: { type: scheduleId ? 'schedule' : 'organization', id: scheduleId ?? organizationId },
+        changes: { scanned: report.scanned, launched: report.launched.length },
+      });
+      return Promise.resolve();
+    });
+  }
+  return report;
+}

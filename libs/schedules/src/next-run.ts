@@ -1,0 +1,101 @@
+import type { CronRule } from './cron-rule';
+import { type Stretch, type Timezone, timezoneOf } from './timezone';
+
+/** What a change of clocks did to a run: its time did not exist, or comes twice and counts the first time. */
+export type ClockShift = 'gap' | 'overlap';
+
+export interface NextRun {
+  at: Date;
+  shift: ClockShift | null;
+}
+
+const minute = 60_000;
+const day = 86_400_000;
+/** The 29th of February can be eight years away; that it falls in a gap or on one weekday takes longer still. */
+const horizonYears = 40;
+
+/**
+ * The first run after a moment, with daylight saving as in cron(8). A rule with a `*` in its minute or hour field
+ * follows real time: it runs at every minute whose wall clock fits. Any other is about times of the day: one that does
+ * not exist runs once right after the gap, and one that comes twice runs the first time.
+ */
+export function nextRun(rule: CronRule, timezone: string, after: Date): NextRun | null {
+  const zone = timezoneOf(timezone);
+  const from = (Math.floor(after.getTime() / minute) + 1) * minute;
+  const horizon = from + horizonYears * 366 * day;
+  for (let time = from; time < horizon;) {
+    const stretch = zone.stretchAt(time);
+    const found = rule.wildcard ? inRealTime(rule, stretch, time) : asTimesOfDay(rule, zone, stretch, time);
+    if (found) return found;
+    time = stretch.end;
+  }
+  return null;
+}
+
+/** The runs of a stretch of time, first to last, at most so many. */
+export function runsBetween(rule: CronRule, timezone: string, span: { after: Date; until: Date; limit: number }) {
+  const runs: Date[] = [];
+  let next = nextRun(rule, timezone, span.after);
+  while (next && next.at <= span.until && runs.length < span.limit) {
+    runs.push(next.at);
+    next = nextRun(rule, timezone, next.at);
+  }
+  return runs;
+}
+
+function inRealTime(rule: CronRule, { end, offset }: Stretch, time: number): NextRun | null {
+  const local = firstLocal(rule, time + offset, end + offset);
+  return local === null ? null : { at: new Date(local - offset), shift: null };
+}
+
+function asTimesOfDay(rule: CronRule, zone: Timezone, stretch: Stretch, time: number): NextRun | null {
+  const { start, end, offset, before } = stretch;
+  // Right after a gap: whatever it swallowed.
+  if (time === start && offset > before && firstLocal(rule, start + before, start + offset) !== null) {
+    return { at: new Date(start), shift: 'gap' };
+  }
+  // What the clocks showed before they were set back has had its turn.
+  const local = firstLocal(rule, Math.max(time + offset, start + before), end + offset);
+  if (local === null) return null;
+  const comesAgain = local >= end + zone.stretchAt(end).offset;
+  return { at: new Date(local - offset), shift: comesAgain ? 'overlap' : null };
+}
+
+/** The first time on the wall, written as if it were UTC, that fits the rule: `from` or later, and before `until`. */
+function firstLocal(rule: CronRule, from: number, until: number): number | null {
+  let today = Math.floor(from / day);
+  let minuteOfDay = Math.ceil((from - today * day) / minute);
+  while (today * day < until) {
+    const date = new Date(today * day);
+    if (!rule.months.has(date.getUTCMonth() + 1)) {
+      today = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1) / day;
+      minuteOfDay = 0;
+      continue;
+    }
+    const found = fitsDay(rule, date) ? firstMinute(rule, minuteOfDay) : null;
+    if (found !== null) {
+      const local = today * day + found * minute;
+      return local < until ? local : null;
+    }
+    today += 1;
+    minuteOfDay = 0;
+  }
+  return null;
+}
+
+function fitsDay({ days, weekdays, eitherDay }: CronRule, date: Date): boolean {
+  const [ofMonth, ofWeek] = [days.has(date.getUTCDate()), weekdays.has(date.getUTCDay())];
+  return eitherDay ? ofMonth || ofWeek : ofMonth && ofWeek;
+}
+
+/** The first minute of a day that fits, `from` or later. */
+function firstMinute({ hours, minutes }: CronRule, from: number): number | null {
+  const [atHour, atMinute] = [Math.floor(from / 60), from % 60];
+  for (const hour of hours) {
+    if (hour < atHour) continue;
+    if (hour > atHour) return hour * 60 + minutes[0]!;
+    const found = minutes.find((each) => each >= atMinute);
+    if (found !== undefined) return hour * 60 + found;
+  }
+  return null;
+}

@@ -1,0 +1,28 @@
+import type { CronRule } from './cron-rule';
+import { nextRun, type NextRun } from './next-run';
+import { timezoneOf } from './timezone';
+
+export type PreviewedRun = NextRun & { local: string };
+
+/** The next runs, with what the zone's clocks show then. */
+export function previewRuns(
+  rule: CronRule,
+  timezone: string,
+  { after, count }: { after: Date; count: number },
+): PreviewedRun[] {
+  const runs: PreviewedRun[] = [];
+  let next = nextRun(rule, timezone, after);
+  while (next && runs.length < count) {
+    runs.push({ ...next, local: localTime(timezone, next.at) });
+    next = nextRun(rule, timezone, next.at);
+  }
+  return runs;
+}
+
+function localTime(timezone: string, at: Date): string {
+  const offset = timezoneOf(timezone).offsetAt(at.getTime());
+  const minutes = Math.abs(offset) / 60_000;
+  const two = (value: number) => String(value).padStart(2, '0');
+  const zone = `${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+  return `${new Date(at.getTime() + offset).toISOString().slice(0, 19)}${zone}`;
+}

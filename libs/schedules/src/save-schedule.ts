@@ -1,0 +1,226 @@
+import { audit, changesBetween, type Principal } from '@muster/access';
+import {
+  AppError,
+  type CreateScheduleBody,
+  type FieldError,
+  refusedVariableName,
+  type UpdateScheduleBody,
+} from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { requireVariables } from '@muster/jobs';
+import { etagOf, newId, requireMatch } from '@muster/platform';
+import { parseCron, readCron } from './cron-rule';
+import { nextRun } from './next-run';
+import { lockSchedule, type ScheduleRow } from './schedule-row';
+import { timezoneFault } from './timezone';
+
+/** What a person says of a schedule. */
+type Definition = Pick<
+  ScheduleRow,
+  | 'name'
+  | 'scriptId'
+  | 'agentId'
+  | 'cronExpression'
+  | 'timezone'
+  | 'enabled'
+  | 'variables'
+  | 'vaultKeys'
+  | 'maxRuntimeMinutes'
+  | 'maxRetries'
+  | 'retryDelaySeconds'
+  | 'concurrencyLimit'
+  | 'idempotencyWindowMinutes'
+  | 'misfirePolicy'
+>;
+
+const defaults = {
+  enabled: true,
+  variables: {},
+  vaultKeys: [],
+  maxRuntimeMinutes: 720,
+  maxRetries: 0,
+  retryDelaySeconds: 0,
+  concurrencyLimit: null,
+  idempotencyWindowMinutes: null,
+  misfirePolicy: 'once',
+} as const;
+
+export async function createSchedule(
+  tx: Transaction,
+  caller: Principal,
+  body: CreateScheduleBody,
+  now: Date,
+): Promise<ScheduleRow> {
+  const { organizationId } = caller;
+  const timezone = body.timezone ?? (await timezoneOfOrganization(tx, organizationId));
+  const definition: Definition = { ...defaults, ...given(body), timezone } as Definition;
+  await requireSound(tx, organizationId, definition);
+  const id = newId();
+  await tx.execute(
+    `INSERT INTO schedule
+       (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, enabled, variables, vault_keys,
+        max_runtime_minutes, max_retries, retry_delay_seconds, concurrency_limit, idempotency_window_minutes,
+        misfire_policy, next_run_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+    [id, organizationId, ...valuesOf(definition), firstRun(definition, now)],
+  );
+  audit(tx, caller, {
+    action: 'schedule.create',
+    target: { type: 'schedule', id },
+    changes: { ...definition, variables: Object.keys(definition.variables) },
+  });
+  return lockSchedule(tx, organizationId, id);
+}
+
+/** Changes what is given. A new time begins now: what was missed before is not made up for. */
+export async function updateSchedule(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { change, ifMatch, now }: { change: UpdateScheduleBody; ifMatch?: string; now: Date },
+): Promise<ScheduleRow> {
+  const { organizationId } = caller;
+  const before = await lockSchedule(tx, organizationId, id);
+  requireMatch(ifMatch, etagOf(before.version));
+  const definition: Definition = { ...definitionOf(before), ...given(change) };
+  await requireSound(tx, organizationId, definition);
+  const sameTimes =
+    definition.cronExpression === before.cronExpression &&
+    definition.timezone === before.timezone &&
+    definition.enabled === before.enabled;
+  await tx.execute(
+    `UPDATE schedule
+     SET name = $3, workflow_id = $4, agent_id = $5, cron_expression = $6, timezone = $7, enabled = $8,
+         variables = $9, vault_keys = $10, max_runtime_minutes = $11, max_retries = $12, retry_delay_seconds = $13,
+         concurrency_limit = $14, idempotency_window_minutes = $15, misfire_policy = $16, next_run_at = $17,
+         version = version + 1, updated_at = now()
+     WHERE id = $1 AND organization_id = $2`,
+    [id, organizationId, ...valuesOf(definition), sameTimes ? before.nextRunAt : firstRun(definition, now)],
+  );
+  const { variables, ...others } = given(change) as Partial<Definition>;
+  audit(tx, caller, {
+    action: 'schedule.update',
+    target: { type: 'schedule', id },
+    changes: {
+      ...changesBetween<Definition>(before, others),
+      ...(variables ? { variables: Object.keys(variables) } : {}),
+    },
+  });
+  return lockSchedule(tx, organizationId, id);
+}
+
+/** Disables it and keeps its history; with `hard` both go. Its jobs stay either way. */
+export async function deleteSchedule(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { hard, ifMatch }: { hard: boolean; ifMatch?: string },
+): Promise<void> {
+  const { organizationId } = caller;
+  const { name, version } = await lockSchedule(tx, organizationId, id);
+  requireMatch(ifMatch, etagOf(version));
+  if (hard) await tx.execute('DELETE FROM schedule WHERE id = $1 AND organization_id = $2', [id, organizationId]);
+  else {
+    await tx.execute(
+      `UPDATE schedule SET enabled = false, next_run_at = NULL, version = version + 1, updated_at = now()
+       WHERE id = $1 AND organization_id = $2`,
+      [id, organizationId],
+    );
+  }
+  audit(tx, caller, {
+    action: hard ? 'schedule.delete' : 'schedule.disable',
+    target: { type: 'schedule', id },
+    changes: { name },
+  });
+}
+
+/** Throws what is wrong with an expression or a timezone, before anything is saved. */
+export function requireCron({ cronExpression, timezone }: { cronExpression: string; timezone: string }): void {
+  const cron = readCron(cronExpression).fault;
+  const zone = timezoneFault(timezone);
+  refuse([
+    ...(cron ? [{ field: 'cronExpression', message: `not a cron expression: ${cron}` }] : []),
+    ...(zone ? [{ field: 'timezone', message: `not a timezone: ${zone}` }] : []),
+  ]);
+}
+
+async function requireSound(tx: Transaction, organizationId: string, definition: Definition): Promise<void> {
+  requireCron(definition);
+  refuse(
+    definition.vaultKeys.flatMap((key, at) => {
+      const fault = refusedVariableName(key);
+      return fault ? [{ field: `vaultKeys.${at}`, message: fault }] : [];
+    }),
+  );
+  const [found] = await tx.query<{ variables: string[] | null; agent: string | null }>(
+    `SELECT (SELECT r.variables FROM workflow w
+               JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision
+             WHERE w.id = $2 AND w.organization_id = $1 AND w.archived_at IS NULL) AS variables,
+            (SELECT id FROM agent WHERE id = $3 AND organization_id = $1 AND status <> 'terminated') AS agent`,
+    [organizationId, definition.scriptId, definition.agentId],
+  );
+  if (!found?.variables) throw new AppError('not_found', { detail: 'There is no such workflow.' });
+  if (!found.agent) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
+  requireVariables(found.variables, definition.variables);
+}
+
+function refuse(errors: FieldError[]): void {
+  if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
+}
+
+function firstRun({ cronExpression, timezone, enabled }: Definition, now: Date): Date | null {
+  return enabled ? (nextRun(parseCron(cronExpression), timezone, now)?.at ?? null) : null;
+}
+
+export async function timezoneOfOrganization(tx: Transaction, organizationId: string): Promise<string> {
+  const [settings] = await tx.query<{ timezone: string }>(
+    'SELECT timezone FROM organization_settings WHERE organization_id = $1',
+    [organizationId],
+  );
+  return settings?.timezone ?? 'UTC';
+}
+
+function given<T extends object>(body: T): Partial<T> {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as Partial<T>;
+}
+
+function definitionOf(row: ScheduleRow): Definition {
+  const { name, scriptId, agentId, cronExpression, timezone, enabled, variables, vaultKeys } = row;
+  const { maxRuntimeMinutes, maxRetries, retryDelaySeconds } = row;
+  const { concurrencyLimit, idempotencyWindowMinutes, misfirePolicy } = row;
+  return {
+    name,
+    scriptId,
+    agentId,
+    cronExpression,
+    timezone,
+    enabled,
+    variables,
+    vaultKeys,
+    maxRuntimeMinutes,
+    maxRetries,
+    retryDelaySeconds,
+    concurrencyLimit,
+    idempotencyWindowMinutes,
+    misfirePolicy,
+  };
+}
+
+function valuesOf(definition: Definition): unknown[] {
+  return [
+    definition.name,
+    definition.scriptId,
+    definition.agentId,
+    definition.cronExpression,
+    definition.timezone,
+    definition.enabled,
+    JSON.stringify(definition.variables),
+    definition.vaultKeys,
+    definition.maxRuntimeMinutes,
+    definition.maxRetries,
+    definition.retryDelaySeconds,
+    definition.concurrencyLimit,
+    definition.idempotencyWindowMinutes,
+    definition.misfirePolicy,
+  ];
+}

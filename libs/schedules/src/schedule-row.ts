@@ -1,0 +1,121 @@
+import { AppError, type MisfirePolicy, type TickOutcome } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+import type { Page } from '@muster/platform';
+
+export interface ScheduleRow {
+  id: string;
+  organizationId: string;
+  name: string;
+  scriptId: string;
+  agentId: string;
+  cronExpression: string;
+  timezone: string;
+  enabled: boolean;
+  variables: Record<string, string>;
+  vaultKeys: string[];
+  maxRuntimeMinutes: number;
+  maxRetries: number;
+  retryDelaySeconds: number;
+  concurrencyLimit: number | null;
+  idempotencyWindowMinutes: number | null;
+  misfirePolicy: MisfirePolicy;
+  nextRunAt: Date | null;
+  lastRunAt: Date | null;
+  lastRunJobId: string | null;
+  lastResult: TickOutcome | null;
+  /** Grows with every change that a person makes, not with ticks: what an ETag is made of. */
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export interface ScheduleRunRow {
+  nominalAt: Date;
+  firedAt: Date;
+  kind: 'tick' | 'forced';
+  outcome: TickOutcome;
+  reason: string | null;
+  detail: string | null;
+  jobId: string | null;
+}
+
+const select = `
+  SELECT s.id, s.organization_id AS "organizationId", s.name, s.workflow_id AS "scriptId", s.agent_id AS "agentId",
+         s.cron_expression AS "cronExpression", s.timezone, s.enabled, s.variables, s.vault_keys AS "vaultKeys",
+         s.max_runtime_minutes AS "maxRuntimeMinutes", s.max_retries AS "maxRetries",
+         s.retry_delay_seconds AS "retryDelaySeconds", s.concurrency_limit AS "concurrencyLimit",
+         s.idempotency_window_minutes AS "idempotencyWindowMinutes", s.misfire_policy AS "misfirePolicy",
+         s.next_run_at AS "nextRunAt", s.last_run_at AS "lastRunAt", s.last_run_job_id AS "lastRunJobId",
+         s.last_result AS "lastResult", s.version, s.created_at AS "createdAt", s.updated_at AS "updatedAt"
+  FROM schedule s`;
+
+export function listSchedules(
+  database: Database,
+  organizationId: string,
+  { page, filter }: { page: Page; filter: { agentId?: string; scriptId?: string } },
+): Promise<ScheduleRow[]> {
+  return database.query<ScheduleRow>(
+    { organizationId },
+    `${select} WHERE s.organization_id = $1 AND ($2::uuid IS NULL OR s.id > $2)
+       AND ($3::uuid IS NULL OR s.agent_id = $3) AND ($4::uuid IS NULL OR s.workflow_id = $4)
+     ORDER BY s.id LIMIT $5`,
+    [organizationId, page.after?.[0] ?? null, filter.agentId ?? null, filter.scriptId ?? null, page.limit + 1],
+  );
+}
+
+export async function findSchedule(database: Database, organizationId: string, id: string): Promise<ScheduleRow> {
+  const [row] = await database.query<ScheduleRow>(
+    { organizationId },
+    `${select} WHERE s.id = $1 AND s.organization_id = $2`,
+    [id, organizationId],
+    'find_schedule',
+  );
+  if (!row) throw noSuchSchedule();
+  return row;
+}
+
+/** What became of its newest nominal times. */
+export function recentRuns(database: Database, organizationId: string, id: string): Promise<ScheduleRunRow[]> {
+  return database.query<ScheduleRunRow>(
+    { organizationId },
+    `SELECT nominal_at AS "nominalAt", fired_at AS "firedAt", kind, outcome, reason, detail, job_id AS "jobId"
+     FROM schedule_run WHERE schedule_id = $1 AND organization_id = $2
+     ORDER BY nominal_at DESC, kind LIMIT 50`,
+    [id, organizationId],
+    'recent_schedule_runs',
+  );
+}
+
+export async function lockSchedule(tx: Transaction, organizationId: string, id: string): Promise<ScheduleRow> {
+  const [row] = await tx.query<ScheduleRow>(
+    `${select} WHERE s.id = $1 AND s.organization_id = $2 FOR UPDATE OF s`,
+    [id, organizationId],
+    'lock_schedule',
+  );
+  if (!row) throw noSuchSchedule();
+  return row;
+}
+
+/** Undefined when another has it, or it is gone. */
+export async function tryLockSchedule(
+  tx: Transaction,
+  organizationId: string,
+  id: string,
+): Promise<ScheduleRow | undefined> {
+  const [row] = await tx.query<ScheduleRow>(
+    `${select} WHERE s.id = $1 AND s.organization_id = $2 FOR UPDATE OF s SKIP LOCKED`,
+    [id, organizationId],
+    'try_lock_schedule',
+  );
+  return row;
+}
+
+/** For one that could not be locked: throws unless it is there. */
+export async function lockedElsewhere(tx: Transaction, organizationId: string, id: string): Promise<void> {
+  const rows = await tx.query('SELECT FROM schedule WHERE id = $1 AND organization_id = $2', [id, organizationId]);
+  if (rows.length === 0) throw noSuchSchedule();
+}
+
+export function noSuchSchedule(): AppError {
+  return new AppError('not_found', { detail: 'There is no such schedule.' });
+}

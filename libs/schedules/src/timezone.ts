@@ -1,0 +1,100 @@
+/** From `start` on, until `end`, clocks are `offset` ahead of UTC; before `start` they were `before` ahead. All in ms. */
+export interface Stretch {
+  start: number;
+  end: number;
+  offset: number;
+  before: number;
+}
+
+/** Abbreviations that the library behind Intl knows and the IANA database does not. */
+const abbreviations = new Set(
+  'ACT AET AGT ART AST BET BST CAT CNT CST CTT EAT ECT IET IST JST MIT NET NST PLT PNT PRT PST SST VST'.split(' '),
+);
+
+const zones = new Map<string, Timezone>();
+
+/** Why it is not the name of a timezone, or null when it is. */
+export function timezoneFault(name: string): string | null {
+  if (name.length > 64 || !/^[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+){0,2}$/.test(name)) {
+    return 'it must be a name of the IANA timezone database, such as America/Chicago';
+  }
+  try {
+    if (abbreviations.has(name.toUpperCase())) throw new RangeError();
+    timezoneOf(name);
+    return null;
+  } catch {
+    return `the IANA timezone database has no ${name}`;
+  }
+}
+
+/** Kept, because making a formatter costs as much as a hundred uses of it. */
+export function timezoneOf(name: string): Timezone {
+  const known = zones.get(name);
+  if (known) return known;
+  const made = new Timezone(name);
+  if (zones.size >= 2000) zones.clear();
+  zones.set(name, made);
+  return made;
+}
+
+const hour = 3_600_000;
+const minute = 60_000;
+
+/** When a zone's clocks change, found through Intl, a year at a time. */
+export class Timezone {
+  private readonly format: Intl.DateTimeFormat;
+  private readonly years = new Map<number, Stretch[]>();
+
+  constructor(readonly name: string) {
+    this.format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
+  }
+
+  /** The stretch that a moment is in. Stretches end with a year of UTC too, where nothing changes. */
+  stretchAt(time: number): Stretch {
+    const year = new Date(time).getUTCFullYear();
+    let stretches = this.years.get(year);
+    if (!stretches) {
+      if (this.years.size >= 50) this.years.clear();
+      stretches = this.stretchesOf(year);
+      this.years.set(year, stretches);
+    }
+    let at = stretches.length - 1;
+    while (stretches[at]!.start > time) at -= 1;
+    return stretches[at]!;
+  }
+
+  offsetAt(time: number): number {
+    const [, sign, hours, minutes] = /GMT(?:([+-])(\d\d):(\d\d))?/.exec(this.format.format(time))!;
+    return sign ? (sign === '-' ? -1 : 1) * (Number(hours) * hour + Number(minutes) * minute) : 0;
+  }
+
+  private stretchesOf(year: number): Stretch[] {
+    const first = Date.UTC(year, 0);
+    const end = Date.UTC(year + 1, 0);
+    const stretches: Stretch[] = [];
+    let start = first;
+    let offset = this.offsetAt(first);
+    let before = this.offsetAt(first - minute);
+    // No zone has changed its clocks there and back within half a day.
+    for (let from = first; from < end; from += 12 * hour) {
+      const to = Math.min(from + 12 * hour, end - minute);
+      const next = this.offsetAt(to);
+      if (next === offset) continue;
+      const change = this.changeBetween(from, to, offset);
+      stretches.push({ start, end: change, offset, before });
+      [start, before, offset] = [change, offset, next];
+    }
+    return [...stretches, { start, end, offset, before }];
+  }
+
+  /** The first minute with another offset than the one at `from`. */
+  private changeBetween(from: number, to: number, offset: number): number {
+    let [same, other] = [from, to];
+    while (other - same > minute) {
+      const middle = same + Math.floor((other - same) / 2 / minute) * minute;
+      if (this.offsetAt(middle) === offset) same = middle;
+      else other = middle;
+    }
+    return other;
+  }
+}
