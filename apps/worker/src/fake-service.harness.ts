@@ -6,7 +6,7 @@ import { isObject } from './command';
 import { sign, verify } from './signature';
 
 /** What came over the wire, for tests to look into. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
+
 export type Json = any;
 
 export interface Heard {

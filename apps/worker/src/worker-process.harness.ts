@@ -30,7 +30,6 @@ export class WorkerHarness {
   spawn(env: Record<string, string> = {}): ChildProcess {
     this.child = spawn(process.execPath, [this.file], {
       env: {
-        // eslint-disable-next-line no-restricted-syntax
         PATH: process.env.PATH!,
         SERVICE_BASE_URL: this.service.url,
         SERVICE_API_KEY: this.service.apiKeys[0]!,

@@ -11,7 +11,7 @@ const ranks: Record<StepStatus, number> = { pending: 0, running: 1, skipped: 2, 
  * Which of two reports of a step is the later one: an end is later than what is not, then the greater seq, then the
  * rank. A total order, so whatever order they arrive in, and however often, the step ends in the same state.
  */
-export function stateKey({ status, seq = 0 }: { status: StepStatus; seq?: number }): number {
+function stateKey({ status, seq = 0 }: { status: StepStatus; seq?: number }): number {
   const over = ranks[status] > 1 ? 1 : 0;
   return over * 2 ** 51 + Math.min(seq, 2 ** 40) * 8 + ranks[status];
 }

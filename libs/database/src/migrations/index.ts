@@ -1,5 +1,6 @@
 import { AccessAndPlumbing1763690000000 } from './1763690000000-access-and-plumbing';
 import { AgentsAndJobs1763700000000 } from './1763700000000-agents-and-jobs';
+import { Timeline1763700000001 } from './1763700000001-timeline';
 import { AgentControl1763710000000 } from './1763710000000-agent-control';
 import { Schedules1763720000000 } from './1763720000000-schedules';
 
@@ -7,6 +8,7 @@ import { Schedules1763720000000 } from './1763720000000-schedules';
 export const migrations = [
   AccessAndPlumbing1763690000000,
   AgentsAndJobs1763700000000,
+  Timeline1763700000001,
   AgentControl1763710000000,
   Schedules1763720000000,
 ];

@@ -1,114 +1,13 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
 import { describeProvider, testMachine } from '../conformance';
-import { endWorkers } from './end-workers';
-import { LocalMachines } from './local-machines';
+import { bootsIn, folder, processesIn, supervise, useGrounds, workerOf } from './local-ground.harness';
 import { isAlive } from './processes';
-import { type LocalAgents, WorkerSupervision } from './worker-supervision';
 
-/** A worker that writes down its boots and does, on its way, what its folder tells it to. */
-const worker = `
-const fs = require('node:fs'), { spawn } = require('node:child_process'), { join } = require('node:path');
-const dir = process.env.MUSTER_WORKER_DIR;
-fs.appendFileSync(join(dir, 'boots'), process.pid + '\\n');
-fs.writeFileSync(join(dir, 'env.json'), JSON.stringify(process.env));
-const does = (name) => fs.existsSync(join(dir, '..', name));
-if (does('crash')) { console.error('cannot go on'); process.exit(3); }
-if (does('stubborn')) process.on('SIGTERM', () => {});
-if (does('children')) {
-  const stubborn = "process.on('SIGTERM',()=>{});setInterval(()=>{},1000)";
-  spawn(process.execPath, ['-e', stubborn], { stdio: 'ignore' });
-  spawn(process.execPath, ['-e', stubborn], { stdio: 'ignore', detached: true, env: {} });
-  spawn(process.execPath, ['-e', stubborn], { stdio: 'ignore', detached: true, env: { MUSTER_RUN_ROOT: join(dir, 'runs/1') } });
-}
-console.log('awake');
-setInterval(() => {}, 1000);
-`;
-
-interface Ground {
-  root: string;
-  machines: LocalMachines;
-  supervision: WorkerSupervision;
-  statuses: Map<string, string>;
-  givenUp: [string, string][];
-  agents: LocalAgents;
-}
-
-const grounds: { root: string; supervision: WorkerSupervision }[] = [];
-
-async function folder(): Promise<string> {
-  const root = await mkdtemp(join(tmpdir(), 'muster-local-'));
-  await writeFile(join(root, 'worker.cjs'), worker);
-  return root;
-}
-
-async function supervise(root: string, settings: object = {}): Promise<Ground> {
-  const machines = new LocalMachines(root, 2000);
-  const supervision = new WorkerSupervision({
-    machines,
-    program: join(root, 'worker.cjs'),
-    serviceUrl: 'http://127.0.0.1:1',
-    baseEnv: { PATH: process.env['PATH']! },
-    graceMs: 300,
-    roundMs: 50,
-    leaseMs: 50,
-    restartDelayMs: 10,
-    ...settings,
-  });
-  const statuses = new Map<string, string>();
-  const givenUp: [string, string][] = [];
-  const agents: LocalAgents = {
-    keyOf: () => Promise.resolve('msk_key'),
-    statusesOf: (ids) => Promise.resolve(new Map(ids.map((id) => [id, statuses.get(id) ?? 'online']))),
-    gaveUp: (...what) => Promise.resolve(void givenUp.push(what)),
-  };
-  await supervision.begin(agents);
-  grounds.push({ root, supervision });
-  return { root, machines, supervision, statuses, givenUp, agents };
-}
-
-/** Every process whose environment leads into the folder, or that one of those began. */
-function processesIn(root: string): number[] {
-  const rows = execFileSync('ps', ['-eo', 'pid=,ppid=,stat='], { encoding: 'utf8' })
-    .trim()
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/))
-    .filter(([, , state]) => !state!.startsWith('Z'));
-  const marked = (pid: string) => {
-    try {
-      return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`=${root}/`);
-    } catch {
-      return false;
-    }
-  };
-  return rows.filter(([pid]) => marked(pid!)).map(([pid]) => Number(pid));
-}
-
-async function bootsIn(root: string, agentId: string): Promise<string[]> {
-  const text = await readFile(join(root, agentId, 'boots'), 'utf8').catch(() => '');
-  return text.split('\n').filter(Boolean);
-}
-
-async function workerOf({ root }: { root: string }, agentId: string): Promise<number> {
-  return waitFor('a worker', async () => {
-    const pid = Number((await bootsIn(root, agentId)).at(-1));
-    return pid && existsSync(`/proc/${pid}`) ? pid : null;
-  });
-}
-
-afterEach(async () => {
-  const all = grounds.splice(0);
-  // The newest first: whoever waits for a folder would take it over.
-  for (const { supervision } of [...all].reverse()) await supervision.close();
-  for (const { root } of all) {
-    expect(processesIn(root)).toEqual([]);
-    await rm(root, { recursive: true, force: true });
-  }
-});
+useGrounds();
 
 describeProvider('local', async () => {
   const root = await folder();
@@ -304,53 +203,6 @@ describe('a local worker', () => {
     ground.statuses.set(machine.agentId, 'stopped');
     await waitFor('its end', () => processesIn(ground.root).length === 0);
     expect((await ground.machines.describe(machine)).state).toBe('stopped');
-  });
-});
-
-describe('the folder of local agents', () => {
-  it('has one supervisor, and another process’s orders are carried out by that one', async () => {
-    const root = await folder();
-    const first = await supervise(root);
-    const second = await supervise(root);
-    expect([first.supervision.isSupervising, second.supervision.isSupervising]).toEqual([true, false]);
-    const machine = testMachine();
-    await second.machines.start(machine);
-    expect((await second.machines.describe(machine)).state).toBe('running');
-    await second.machines.stop(machine);
-    expect(processesIn(root)).toEqual([]);
-    await second.machines.start(machine);
-    await first.supervision.close();
-    await waitFor('the other one', () => second.supervision.isSupervising);
-    await waitFor('it runs', async () => (await second.machines.describe(machine)).state === 'running');
-  });
-
-  it('can be cleared of the workers that a killed service left, and of no others', async () => {
-    const root = await folder();
-    const machine = testMachine();
-    const script = join(root, 'service.cjs');
-    await writeFile(script, serviceScript(root, machine.agentId));
-    const service = spawn(process.execPath, [script], { stdio: ['ignore', 'inherit', 'inherit'] });
-    const gone = new Promise((resolve) => service.once('exit', resolve));
-    const pid = await workerOf({ root }, machine.agentId);
-    await waitFor('the service’s note', () => existsSync(join(root, machine.agentId, 'worker.json')));
-    await endWorkers(root);
-    expect(processesIn(root)).toEqual([pid]);
-    service.kill('SIGKILL');
-    await gone;
-    await endWorkers(root);
-    expect(processesIn(root)).toEqual([]);
-    const next = await supervise(root);
-    await waitFor('it runs again', async () => (await next.machines.describe(machine)).state === 'running');
-  });
-
-  it('that nobody supervises fails an order in time', async () => {
-    const machines = new LocalMachines(await folder(), 100);
-    await expect(machines.start(testMachine())).rejects.toMatchObject({ fault: 'unreachable' });
-  });
-
-  it('says so for good when there is no worker program', async () => {
-    const ground = await supervise(await folder(), { program: '/nowhere/worker.js' });
-    await expect(ground.machines.start(testMachine())).rejects.toMatchObject({ fault: 'misconfigured' });
   });
 });
 

@@ -1,0 +1,132 @@
+import { AccessModule } from '@muster/access';
+import { type Database, DatabaseModule } from '@muster/database';
+import { BaseConfig } from '@muster/platform';
+import { type Harness, makeAgent, makeOrganization, startHarness, waitFor } from '@muster/testing';
+import { VaultModule } from '@muster/vault';
+import { VmConfig } from '@muster/vm';
+import { AgentsModule } from '../agents-module';
+import { ControlPlane } from './control-plane.harness';
+import { MachineControl } from './machine-control';
+import { MachinesModule } from './machines-module';
+import { moveAgent } from './move-agent';
+import { completeWake, requestWake } from './wakes';
+
+export interface AgentOf {
+  organizationId: string;
+  agentId: string;
+}
+
+/** Agents whose machines a control plane of the test's own has, and the dispatcher's sweeps over them. */
+export function useMachines() {
+  let harness: Harness;
+  let db: Database;
+  let machines: MachineControl;
+  let plane: ControlPlane;
+  let baseUrl: string;
+  let sweeping: Promise<void>;
+  let over = false;
+
+  beforeAll(async () => {
+    harness = await startHarness({
+      name: 'gateway',
+      configs: [BaseConfig, VmConfig],
+      modules: [DatabaseModule, AccessModule, VaultModule, AgentsModule, MachinesModule],
+      env: { OUTBOUND_ALLOW: '127.0.0.0/8', WAKE_TIMEOUT_MS: '400' },
+    });
+    db = harness.db;
+    machines = harness.app.nest.get(MachineControl);
+    // As the dispatcher does it, only faster, and from two replicas.
+    const sweep = async () => {
+      while (!over) {
+        await Promise.all([machines.sweep(), machines.sweep()]);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    };
+    sweeping = sweep();
+  });
+  afterAll(async () => {
+    over = true;
+    await sweeping;
+    await machines.settled();
+    await harness.close();
+  });
+  beforeEach(async () => {
+    plane = new ControlPlane();
+    baseUrl = await plane.listen();
+  });
+  afterEach(() => plane.close());
+
+  async function agentAt(status = 'stopped', input: object = {}) {
+    const { id: organizationId } = await makeOrganization(db);
+    const providerConfig = { baseUrl, ref: 'vm-1' };
+    const agent = await makeAgent(db, {
+      organizationId,
+      status,
+      provider: 'http',
+      providerConfig,
+      providerRef: 'vm-1',
+      bootId: 'old boot',
+      lastSeen: new Date(),
+      ...input,
+    });
+    return { organizationId, agentId: agent.id };
+  }
+  const wake = (of: AgentOf, input: { timeoutMs?: number; jobId?: string } = {}) =>
+    db.transaction('system', (tx) =>
+      requestWake(tx, { ...of, source: 'dispatcher', reason: 'a job is queued', timeoutMs: 20_000, ...input }),
+    );
+  const handshake = (of: AgentOf, bootId: string) =>
+    db.transaction('system', async (tx) => {
+      const from = ['starting', 'stopped', 'offline', 'rebooting'] as const;
+      await moveAgent(tx, { ...of, from, to: 'online', source: 'handshake', reason: 'it reported' });
+      await completeWake(tx, { ...of, bootId });
+    });
+  const eventsOf = async ({ agentId }: AgentOf) =>
+    (
+      await db.query<{ event: string; data: Record<string, string>; source: string }>(
+        'system',
+        `SELECT data->>'eventType' AS event, data, source FROM timeline_entry
+         WHERE agent_id = $1 AND kind = 'lifecycle' ORDER BY seq`,
+        [agentId],
+      )
+    ).map(({ event, data, source }) => ({ event, source, from: data['previousStatus'], to: data['currentStatus'] }));
+  const eventNames = async (of: AgentOf) => (await eventsOf(of)).map(({ event }) => event);
+  const statusOf = async ({ agentId }: AgentOf) =>
+    (await db.query<{ status: string }>('system', 'SELECT status FROM agent WHERE id = $1', [agentId]))[0]!.status;
+  const wakesOf = ({ agentId }: AgentOf) =>
+    db.query<{ state: string; attempt: number; error: string | null }>(
+      'system',
+      'SELECT state, attempt, error FROM agent_wake WHERE agent_id = $1 ORDER BY requested_at',
+      [agentId],
+    );
+  const becomes = (of: AgentOf, status: string) => waitFor(status, async () => (await statusOf(of)) === status);
+  const doorbells = async ({ agentId }: AgentOf, name: string) =>
+    (await db.query('system', `SELECT FROM outbox WHERE name = $1 AND payload->>'agentId' = $2`, [name, agentId]))
+      .length;
+  const count = (order: string) => plane.orders.filter((each) => each === order).length;
+
+  return {
+    agentAt,
+    wake,
+    handshake,
+    eventsOf,
+    eventNames,
+    statusOf,
+    wakesOf,
+    becomes,
+    doorbells,
+    count,
+    get plane() {
+      return plane;
+    },
+    get machines() {
+      return machines;
+    },
+    get db() {
+      return db;
+    },
+    get harness() {
+      return harness;
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { waitFor } from '@muster/testing';
+import { testMachine } from '../conformance';
+import { endWorkers } from './end-workers';
+import { folder, processesIn, supervise, useGrounds, workerOf } from './local-ground.harness';
+import { LocalMachines } from './local-machines';
+
+useGrounds();
+
+describe('the folder of local agents', () => {
+  it('has one supervisor, and another process’s orders are carried out by that one', async () => {
+    const root = await folder();
+    const first = await supervise(root);
+    const second = await supervise(root);
+    expect([first.supervision.isSupervising, second.supervision.isSupervising]).toEqual([true, false]);
+    const machine = testMachine();
+    await second.machines.start(machine);
+    expect((await second.machines.describe(machine)).state).toBe('running');
+    await second.machines.stop(machine);
+    expect(processesIn(root)).toEqual([]);
+    await second.machines.start(machine);
+    await first.supervision.close();
+    await waitFor('the other one', () => second.supervision.isSupervising);
+    await waitFor('it runs', async () => (await second.machines.describe(machine)).state === 'running');
+  });
+
+  it('can be cleared of the workers that a killed service left, and of no others', async () => {
+    const root = await folder();
+    const machine = testMachine();
+    const script = join(root, 'service.cjs');
+    await writeFile(script, serviceScript(root, machine.agentId));
+    const service = spawn(process.execPath, [script], { stdio: ['ignore', 'inherit', 'inherit'] });
+    const gone = new Promise((resolve) => service.once('exit', resolve));
+    const pid = await workerOf({ root }, machine.agentId);
+    await waitFor('the service’s note', () => existsSync(join(root, machine.agentId, 'worker.json')));
+    await endWorkers(root);
+    expect(processesIn(root)).toEqual([pid]);
+    service.kill('SIGKILL');
+    await gone;
+    await endWorkers(root);
+    expect(processesIn(root)).toEqual([]);
+    const next = await supervise(root);
+    await waitFor('it runs again', async () => (await next.machines.describe(machine)).state === 'running');
+  });
+
+  it('that nobody supervises fails an order in time', async () => {
+    const machines = new LocalMachines(await folder(), 100);
+    await expect(machines.start(testMachine())).rejects.toMatchObject({ fault: 'unreachable' });
+  });
+
+  it('says so for good when there is no worker program', async () => {
+    const ground = await supervise(await folder(), { program: '/nowhere/worker.js' });
+    await expect(ground.machines.start(testMachine())).rejects.toMatchObject({ fault: 'misconfigured' });
+  });
+});
+
+/** What a service that is killed leaves: a worker with its note, and a lock whose holder is gone. */
+function serviceScript(root: string, agentId: string): string {
+  const dir = join(root, agentId);
+  return `
+const fs = require('node:fs'), { spawn } = require('node:child_process');
+const startTime = (pid) => fs.readFileSync('/proc/' + pid + '/stat', 'latin1').split(') ')[1].split(' ')[19];
+fs.mkdirSync(${JSON.stringify(dir)}, { recursive: true });
+fs.writeFileSync(${JSON.stringify(join(root, 'supervisor.lock'))},
+  JSON.stringify({ id: 'killed', pid: process.pid, startTime: startTime(process.pid) }));
+fs.writeFileSync(${JSON.stringify(join(dir, 'wanted.json'))}, JSON.stringify({ state: 'running', order: 'o', at: Date.now() }));
+const child = spawn(process.execPath, [${JSON.stringify(join(root, 'worker.cjs'))}], {
+  detached: true, stdio: 'ignore', cwd: ${JSON.stringify(dir)},
+  env: { MUSTER_WORKER_DIR: ${JSON.stringify(dir)}, MUSTER_LEASE_FILE: ${JSON.stringify(join(dir, 'lease'))} } });
+child.on('spawn', () => fs.writeFileSync(${JSON.stringify(join(dir, 'worker.json'))},
+  JSON.stringify({ pid: child.pid, startTime: startTime(child.pid), order: 'o', at: Date.now() })));
+setInterval(() => {}, 1000);
+`;
+}

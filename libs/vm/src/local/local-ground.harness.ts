@@ -1,0 +1,111 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitFor } from '@muster/testing';
+import { LocalMachines } from './local-machines';
+import { type LocalAgents, WorkerSupervision } from './worker-supervision';
+
+/** A worker that writes down its boots and does, on its way, what its folder tells it to. */
+const worker = `
+const fs = require('node:fs'), { spawn } = require('node:child_process'), { join } = require('node:path');
+const dir = process.env.MUSTER_WORKER_DIR;
+fs.appendFileSync(join(dir, 'boots'), process.pid + '\\n');
+fs.writeFileSync(join(dir, 'env.json'), JSON.stringify(process.env));
+const does = (name) => fs.existsSync(join(dir, '..', name));
+if (does('crash')) { console.error('cannot go on'); process.exit(3); }
+if (does('stubborn')) process.on('SIGTERM', () => {});
+if (does('children')) {
+  const stubborn = "process.on('SIGTERM',()=>{});setInterval(()=>{},1000)";
+  spawn(process.execPath, ['-e', stubborn], { stdio: 'ignore' });
+  spawn(process.execPath, ['-e', stubborn], { stdio: 'ignore', detached: true, env: {} });
+  spawn(process.execPath, ['-e', stubborn], { stdio: 'ignore', detached: true, env: { MUSTER_RUN_ROOT: join(dir, 'runs/1') } });
+}
+console.log('awake');
+setInterval(() => {}, 1000);
+`;
+
+export interface Ground {
+  root: string;
+  machines: LocalMachines;
+  supervision: WorkerSupervision;
+  statuses: Map<string, string>;
+  givenUp: [string, string][];
+  agents: LocalAgents;
+}
+
+export const grounds: { root: string; supervision: WorkerSupervision }[] = [];
+
+export async function folder(): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'muster-local-'));
+  await writeFile(join(root, 'worker.cjs'), worker);
+  return root;
+}
+
+export async function supervise(root: string, settings: object = {}): Promise<Ground> {
+  const machines = new LocalMachines(root, 2000);
+  const supervision = new WorkerSupervision({
+    machines,
+    program: join(root, 'worker.cjs'),
+    serviceUrl: 'http://127.0.0.1:1',
+    baseEnv: { PATH: process.env['PATH']! },
+    graceMs: 300,
+    roundMs: 50,
+    leaseMs: 50,
+    restartDelayMs: 10,
+    ...settings,
+  });
+  const statuses = new Map<string, string>();
+  const givenUp: [string, string][] = [];
+  const agents: LocalAgents = {
+    keyOf: () => Promise.resolve('msk_key'),
+    statusesOf: (ids) => Promise.resolve(new Map(ids.map((id) => [id, statuses.get(id) ?? 'online']))),
+    gaveUp: (...what) => Promise.resolve(void givenUp.push(what)),
+  };
+  await supervision.begin(agents);
+  grounds.push({ root, supervision });
+  return { root, machines, supervision, statuses, givenUp, agents };
+}
+
+/** Every process whose environment leads into the folder, or that one of those began. */
+export function processesIn(root: string): number[] {
+  const rows = execFileSync('ps', ['-eo', 'pid=,ppid=,stat='], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, , state]) => !state!.startsWith('Z'));
+  const marked = (pid: string) => {
+    try {
+      return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`=${root}/`);
+    } catch {
+      return false;
+    }
+  };
+  return rows.filter(([pid]) => marked(pid!)).map(([pid]) => Number(pid));
+}
+
+export async function bootsIn(root: string, agentId: string): Promise<string[]> {
+  const text = await readFile(join(root, agentId, 'boots'), 'utf8').catch(() => '');
+  return text.split('\n').filter(Boolean);
+}
+
+export async function workerOf({ root }: { root: string }, agentId: string): Promise<number> {
+  return waitFor('a worker', async () => {
+    const pid = Number((await bootsIn(root, agentId)).at(-1));
+    return pid && existsSync(`/proc/${pid}`) ? pid : null;
+  });
+}
+
+/** Ends what the test began, and sees that nothing of it is left. */
+export function useGrounds(): void {
+  afterEach(async () => {
+    const all = grounds.splice(0);
+    // The newest first: whoever waits for a folder would take it over.
+    for (const { supervision } of [...all].reverse()) await supervision.close();
+    for (const { root } of all) {
+      expect(processesIn(root)).toEqual([]);
+      await rm(root, { recursive: true, force: true });
+    }
+  });
+}
