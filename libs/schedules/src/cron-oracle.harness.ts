@@ -4,12 +4,16 @@
  * ahead; a time that the clocks jumped over it finds by looking back at the minute before.
  */
 export class WallClock {
-  /** What the clocks show at each minute: the day since 1970, and the minute of that day. */
-  private readonly days: Int32Array;
-  private readonly minutes: Int16Array;
-  private readonly firstUtcMinute: number;
+  /** What the clocks show at each minute: which day since the first one, and which minute of that day. */
+  private readonly days: Uint16Array;
+  private readonly minutes: Uint16Array;
+  private readonly dates: Date[];
 
-  constructor(timezone: string, from: Date, until: Date) {
+  constructor(
+    timezone: string,
+    private readonly from: Date,
+    until: Date,
+  ) {
     const format = new Intl.DateTimeFormat('en-US', {
       timeZone: timezone,
       hourCycle: 'h23',
@@ -19,41 +23,43 @@ export class WallClock {
       hour: '2-digit',
       minute: '2-digit',
     });
-    this.firstUtcMinute = from.getTime() / 60_000;
     const length = (until.getTime() - from.getTime()) / 60_000;
-    this.days = new Int32Array(length);
-    this.minutes = new Int16Array(length);
+    this.days = new Uint16Array(length);
+    this.minutes = new Uint16Array(length);
+    const dayBefore = Math.floor(from.getTime() / 86_400_000) - 1;
     for (let at = 0; at < length; at += 1) {
       // As 03/08/2026, 03:00
-      const shown = format.format((this.firstUtcMinute + at) * 60_000);
+      const shown = format.format(from.getTime() + at * 60_000);
       const part = (start: number, end: number) => Number(shown.slice(start, end));
-      this.days[at] = Date.UTC(part(6, 10), part(0, 2) - 1, part(3, 5)) / 86_400_000;
+      this.days[at] = Date.UTC(part(6, 10), part(0, 2) - 1, part(3, 5)) / 86_400_000 - dayBefore;
       this.minutes[at] = part(12, 14) * 60 + part(15, 17);
     }
+    const lastDay = Math.max(this.days[0]!, this.days[length - 1]!);
+    this.dates = Array.from({ length: lastDay + 2 }, (_, day) => new Date((dayBefore + day) * 86_400_000));
   }
 
   /** Every run of the expression, in UTC ms. The first day serves to know what came before. */
   runs(expression: string): number[] {
     const [minute, hour, ...ofDay] = expression.split(' ') as [string, string, string, string, string];
     const anyTime = star.test(minute) || star.test(hour);
-    const onDay = new Map<number, boolean>();
-    for (const day of new Set(this.days)) onDay.set(day, dayFits(new Date(day * 86_400_000), ofDay as never));
+    const onDay = this.dates.map((date) => dayFits(date, ofDay as never));
     const atMinute = Array.from(
       { length: 1440 },
       (_, at) => listed(minute, at % 60, 0, 59) && listed(hour, Math.floor(at / 60), 0, 23),
     );
-    const fits = (wall: number) => atMinute[wall % 1440]! && onDay.get(Math.floor(wall / 1440))!;
     const runs: number[] = [];
-    let latest = Number.NEGATIVE_INFINITY;
+    let latest = this.days[0]! * 1440 + this.minutes[0]! - 1;
     for (let at = 0; at < this.days.length; at += 1) {
-      const wall = this.days[at]! * 1440 + this.minutes[at]!;
+      const [day, ofDayNow] = [this.days[at]!, this.minutes[at]!];
+      const wall = day * 1440 + ofDayNow;
       let due = false;
-      if (anyTime) due = fits(wall);
-      // Times that nobody has seen yet: this minute's, or also those that the clocks jumped over to get here.
-      else for (let seen = Math.max(latest + 1, wall - 1440); seen <= wall && !due; seen += 1) due = fits(seen);
-      if (latest === Number.NEGATIVE_INFINITY) due = fits(wall);
-      latest = Math.max(latest, wall);
-      if (due) runs.push((this.firstUtcMinute + at) * 60_000);
+      if (anyTime) due = atMinute[ofDayNow]! && onDay[day]!;
+      // What nobody has seen yet: this minute, and those that the clocks jumped over to get here.
+      for (let seen = latest + 1; !anyTime && !due && seen <= wall; seen += 1) {
+        due = atMinute[seen % 1440]! && onDay[Math.floor(seen / 1440)]!;
+      }
+      if (wall > latest) latest = wall;
+      if (due) runs.push(this.from.getTime() + at * 60_000);
     }
     return runs;
   }

@@ -1,10 +1,11 @@
 import type { Actor } from '@muster/access';
 import { AppError } from '@muster/contracts';
-import { type Database, isDatabaseUnavailable, lock, type Transaction, tryLock } from '@muster/database';
+import { type Database, isDatabaseUnavailable, type Transaction } from '@muster/database';
 import { parseCron } from './cron-rule';
 import { decideRun, decideTick } from './decide-tick';
 import { readGuardFacts } from './guard-facts';
 import { launchRun } from './launch-run';
+import { type Due, scanDue } from './scan-due';
 import { findSchedule, type ScheduleRow, tryLockSchedule } from './schedule-row';
 import { isSettled, moveOn, recordMisfires, recordOutcome } from './tick-ledger';
 import { emptyReport, note, type Outcome, type TickReport } from './tick-report';
@@ -25,12 +26,6 @@ export interface TickRequest {
   actor?: Actor;
   /** While another scans: wait for it, or leave it to that one. */
   whenScanned: 'wait' | 'leave';
-}
-
-interface Due {
-  id: string;
-  organizationId: string;
-  nextRunAt: Date;
 }
 
 /** Few enough that a tick leaves connections to everybody else. */
@@ -69,33 +64,6 @@ export async function runDueSchedules(database: Database, request: TickRequest):
     after = batch.at(-1);
   }
   return report;
-}
-
-async function scanDue(
-  database: Database,
-  { organizationId, now, dryRun, whenScanned }: TickRequest,
-  { after, limit }: { after: Due | undefined; limit: number },
-): Promise<Due[]> {
-  return database.transaction(organizationId ? { organizationId } : 'system', async (tx) => {
-    if (!dryRun) {
-      if (whenScanned === 'wait') await lock(tx, 'schedules', 'scan');
-      else if (!(await tryLock(tx, 'schedules', 'scan'))) return [];
-    }
-    return tx.query<Due>(
-      `SELECT id, organization_id AS "organizationId", next_run_at AS "nextRunAt" FROM schedule
-       WHERE enabled AND next_run_at <= $1 AND (next_run_at, id) > ($2::timestamptz, $3::uuid)
-         ${organizationId ? 'AND organization_id = $5' : ''}
-       ORDER BY next_run_at, id LIMIT $4`,
-      [
-        now,
-        after?.nextRunAt ?? '-infinity',
-        after?.id ?? '00000000-0000-0000-0000-000000000000',
-        limit,
-        ...(organizationId ? [organizationId] : []),
-      ],
-      organizationId ? 'scan_due_of_organization' : 'scan_due',
-    );
-  });
 }
 
 /** Settles a schedule's nominal times up to now. Whatever goes wrong with it is its own affair. */

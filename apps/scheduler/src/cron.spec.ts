@@ -1,0 +1,90 @@
+import {
+  FakeClock,
+  type Harness,
+  makeAgent,
+  makeOrganization,
+  makeWorkflow,
+  startHarness,
+  waitFor,
+} from '@muster/testing';
+import { newId } from '@muster/platform';
+import { SchedulerConfig } from './scheduler.config';
+import { SchedulerModule } from './scheduler.module';
+
+const path = '/api/cron/scheduled-runs';
+
+async function start(env: Record<string, string>, clock: FakeClock): Promise<Harness> {
+  return startHarness({ name: 'scheduler', configs: [SchedulerConfig], modules: [SchedulerModule], clock, env });
+}
+
+async function makeSchedule({ db }: Harness): Promise<string> {
+  const { id: organizationId } = await makeOrganization(db);
+  const { id: workflowId } = await makeWorkflow(db, { organizationId });
+  const { id: agentId } = await makeAgent(db, { organizationId, status: 'online' });
+  const id = newId();
+  await db.query(
+    'system',
+    `INSERT INTO schedule (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, next_run_at)
+     VALUES ($1, $2, 's', $3, $4, '*/5 * * * *', 'UTC', '2026-03-02T09:05:00Z')`,
+    [id, organizationId, workflowId, agentId],
+  );
+  return id;
+}
+
+describe('the cron endpoint', () => {
+  it('is closed while no secret is set, whatever is sent', async () => {
+    const harness = await start({}, new FakeClock());
+    try {
+      for (const headers of [{}, { 'x-cron-key': '' }, { 'x-cron-key': 'undefined' }, { authorization: 'Bearer ' }]) {
+        for (const method of ['GET', 'POST']) {
+          const answer = await harness.http.with(headers as Record<string, string>).send(method, path);
+          expect([answer.status, answer.body.code]).toEqual([401, 'unauthenticated']);
+        }
+      }
+    } finally {
+      await harness.close();
+    }
+  });
+
+  it('executes what is due in all organizations, with both methods', async () => {
+    const clock = new FakeClock('2026-03-02T09:05:10.000Z');
+    const harness = await start({ CRON_SECRET: 'open sesame', SCHEDULE_TICK_MS: '3600000' }, clock);
+    try {
+      const ids = [await makeSchedule(harness), await makeSchedule(harness)];
+      const first = await harness.http.with({ 'x-cron-key': 'open sesame' }).get(path);
+      expect(first.status).toBe(200);
+      expect(first.body).toEqual({
+        dryRun: false,
+        scanned: 2,
+        launched: expect.arrayContaining(
+          ids.map((scheduleId) => ({
+            scheduleId,
+            jobId: expect.any(String),
+            nominalAt: '2026-03-02T09:05:00.000Z',
+          })),
+        ),
+        skipped: [],
+        failed: [],
+      });
+      clock.set('2026-03-02T09:10:10.000Z');
+      const second = await harness.http.with({ authorization: 'bearer open sesame' }).send('POST', path);
+      expect([second.status, second.body.launched.length]).toEqual([200, 2]);
+      expect((await harness.http.with({ 'x-cron-key': 'open sesame' }).get(path)).body.scanned).toBe(0);
+    } finally {
+      await harness.close();
+    }
+  });
+
+  it('is not needed: the service ticks by itself', async () => {
+    const harness = await start({ SCHEDULE_TICK_MS: '50' }, new FakeClock('2026-03-02T09:05:10.000Z'));
+    try {
+      const id = await makeSchedule(harness);
+      await waitFor('its run', async () => {
+        const rows = await harness.db.query('system', 'SELECT FROM job WHERE schedule_id = $1', [id]);
+        return rows.length === 1;
+      });
+    } finally {
+      await harness.close();
+    }
+  });
+});

@@ -1,0 +1,48 @@
+import { type Database, lock, tryLock } from '@muster/database';
+
+/** A schedule whose next time has come. */
+export interface Due {
+  id: string;
+  organizationId: string;
+  nextRunAt: Date;
+}
+
+export interface ScanRequest {
+  now: Date;
+  /** One organization's schedules; all when absent. */
+  organizationId?: string;
+  dryRun?: boolean;
+  /** While another scans: wait for it, or leave it to that one. */
+  whenScanned: 'wait' | 'leave';
+}
+
+/** The schedules that have been due the longest, from a place on. One process scans at a time. */
+export async function scanDue(
+  database: Database,
+  { organizationId, now, dryRun, whenScanned }: ScanRequest,
+  { after, limit }: { after?: Due; limit: number },
+): Promise<Due[]> {
+  return database.transaction(organizationId ? { organizationId } : 'system', async (tx) => {
+    if (!dryRun) {
+      if (whenScanned === 'wait') await lock(tx, 'schedules', 'scan');
+      else if (!(await tryLock(tx, 'schedules', 'scan'))) return [];
+    }
+    return tx.query<Due>(
+      scanDueSql(organizationId !== undefined),
+      [...scanDueValues(now, limit, after), ...(organizationId ? [organizationId] : [])],
+      organizationId ? 'scan_due_of_organization' : 'scan_due',
+    );
+  });
+}
+
+/** Answered from an index, in its order: it costs what it finds, and not what there is. */
+export function scanDueSql(ofOrganization: boolean): string {
+  return `SELECT id, organization_id AS "organizationId", next_run_at AS "nextRunAt" FROM schedule
+    WHERE enabled AND next_run_at <= $1 AND (next_run_at, id) > ($2::timestamptz, $3::uuid)
+      ${ofOrganization ? 'AND organization_id = $5' : ''}
+    ORDER BY next_run_at, id LIMIT $4`;
+}
+
+export function scanDueValues(now: Date, limit: number, after?: Due): unknown[] {
+  return [now, after?.nextRunAt ?? '-infinity', after?.id ?? '00000000-0000-0000-0000-000000000000', limit];
+}
