@@ -3,7 +3,16 @@ import { join } from 'node:path';
 
 // `npm run bench [name…]`: the named benchmarks, or all, one after the other so that none disturbs another.
 
-const benchmarks = ['read-resource', 'outbox', 'streams', 'launch', 'launch-latency', 'job-logs', 'heartbeats'];
+const benchmarks = [
+  'read-resource',
+  'outbox',
+  'streams',
+  'launch',
+  'launch-latency',
+  'job-logs',
+  'heartbeats',
+  'schedules',
+];
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !benchmarks.includes(name));

@@ -1,0 +1,87 @@
+import { migrate } from '@muster/database';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { type BenchStack, onBenchStack } from './bench-stack';
+import { makeBenchTenant } from './bench-tenant';
+import { Child } from './child';
+import { milliseconds } from './report';
+import { median, percentile } from './rounds';
+import type { SchedulesAnswer } from './schedules-subject';
+
+// A tick's scan over 100,000 schedules of which 100 are due, against one over 1,000 of which 100 are due.
+
+const goal = 1.5;
+const rounds = 8;
+const scans = 200;
+
+void onBenchStack(async (stack) => {
+  const [few, many] = [await start(stack, 1000), await start(stack, 100_000)];
+  const measured = { few: [] as SchedulesAnswer[], many: [] as SchedulesAnswer[] };
+  try {
+    for (let round = 0; round <= rounds; round += 1) {
+      const [below, ours] = [await few.ask<SchedulesAnswer>({ scans }), await many.ask<SchedulesAnswer>({ scans })];
+      if (round === 0) continue;
+      measured.few.push(below);
+      measured.many.push(ours);
+    }
+    const ratios = measured.many.map(({ scansMs }, at) => median(scansMs) / median(measured.few[at]!.scansMs));
+    const ratio = median(ratios);
+    const spread = `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`;
+    console.log(
+      `schedules: a scan of 100,000 takes ${ratio.toFixed(2)} times one of 1,000, 100 of each due ` +
+        `(median of ${rounds} rounds, ${spread}); goal ${goal}: ${ratio <= goal ? 'met' : 'not met'}`,
+    );
+    const scan = (of: SchedulesAnswer[], percent: number) =>
+      milliseconds(
+        percentile(
+          of.flatMap(({ scansMs }) => scansMs),
+          percent,
+        ),
+      );
+    for (const percent of [50, 99]) {
+      console.log(`  scan p${percent}: ${scan(measured.many, percent)} to ${scan(measured.few, percent)}`);
+    }
+    const tick = (of: SchedulesAnswer[]) => milliseconds(median(of.map(({ tickMs }) => tickMs)));
+    console.log(`  a tick that launches the 100: ${tick(measured.many)} to ${tick(measured.few)}\n`);
+  } finally {
+    await Promise.all([few.stop(), many.stop()]);
+  }
+});
+
+/** A database with so many schedules, and a process that ticks on it. */
+async function start(stack: BenchStack, schedules: number): Promise<Child> {
+  const url = new URL(stack.databaseUrl);
+  const client = new Client({ connectionString: stack.databaseUrl });
+  await client.connect();
+  await client.query(`CREATE DATABASE schedules_${schedules}`);
+  await client.end();
+  url.pathname = `/schedules_${schedules}`;
+  const databaseUrl = url.toString();
+  await migrate(databaseUrl);
+  await makeSchedules({ ...stack, databaseUrl }, schedules);
+  return Child.start(join(__dirname, 'schedules-subject.js'), {
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: stack.redisUrl,
+    REDIS_PREFIX: `schedules${schedules}`,
+    PUBLIC_APP_URL: 'http://muster.bench',
+    MASTER_KEYS: `bench:${randomBytes(32).toString('base64')}`,
+    LOG_LEVEL: 'error',
+  });
+}
+
+async function makeSchedules(stack: BenchStack, count: number): Promise<void> {
+  const { organizationId, workflowId, agentIds } = await makeBenchTenant(stack, 20);
+  const client = new Client({ connectionString: stack.databaseUrl });
+  await client.connect();
+  await client.query(
+    `INSERT INTO schedule (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, variables,
+                           next_run_at)
+     SELECT gen_random_uuid(), $1, n, $2, ($3::uuid[])[1 + n % 20], '0 0 1 1 *', 'UTC', '{"CLAIM_ID": "C"}',
+            timestamptz '2026-01-01T00:00:00Z' + CASE WHEN n <= 100 THEN 0 ELSE n END * interval '1 minute'
+     FROM generate_series(1, $4) AS n ORDER BY random()`,
+    [organizationId, workflowId, agentIds, count],
+  );
+  await client.query('VACUUM ANALYZE schedule');
+  await client.end();
+}
