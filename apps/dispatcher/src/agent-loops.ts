@@ -1,17 +1,18 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { AgentsConfig, CommandDelivery, failOverdueCommands, failSilentAgents } from '@muster/agents';
+import { AgentsConfig, CommandDelivery, failOverdueCommands, failSilentAgents, stopIdleAgents } from '@muster/agents';
 import { Database } from '@muster/database';
-import { Periodic } from '@muster/platform';
+import { Clock, Periodic } from '@muster/platform';
 
-/** What nobody rings for: commands to push again, commands past their deadline, and machines that fell silent. */
+/** What nobody rings for: commands to push again, commands past their deadline, and machines that fell silent or idle. */
 @Injectable()
 export class AgentLoops implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly loops: Periodic[];
 
   constructor(
-    @Inject(AgentsConfig) { agentOfflineAfterMs: offlineAfterMs, commandSweepMs }: AgentsConfig,
+    @Inject(AgentsConfig) { agentOfflineAfterMs: offlineAfterMs, commandSweepMs, idleMonitorTickMs }: AgentsConfig,
     @Inject(Database) database: Database,
     @Inject(CommandDelivery) delivery: CommandDelivery,
+    @Inject(Clock) clock: Clock,
   ) {
     this.loops = [
       new Periodic({ name: 'push commands', intervalMs: commandSweepMs, runOnce: () => delivery.deliverDue() }),
@@ -25,6 +26,11 @@ export class AgentLoops implements OnApplicationBootstrap, OnApplicationShutdown
         // Often enough that silence is seen within a tenth of what is allowed.
         intervalMs: Math.min(10_000, Math.max(20, offlineAfterMs / 10)),
         runOnce: () => failSilentAgents(database, { offlineAfterMs }),
+      }),
+      new Periodic({
+        name: 'stop idle agents',
+        intervalMs: idleMonitorTickMs,
+        runOnce: () => stopIdleAgents(database, { now: clock.now() }),
       }),
     ];
   }

@@ -2,7 +2,7 @@ import { Inject } from '@nestjs/common';
 import { CommandDelivery, MachineControl } from '@muster/agents';
 import type { AgentPayload, CommandPayload, ProbePayload, WakePayload } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
-import { confirmStop, Dispatch } from '@muster/jobs';
+import { confirmStop, Dispatch, settleStoppedAgent } from '@muster/jobs';
 import { HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
 
 @ProcessesQueue('dispatch')
@@ -44,5 +44,10 @@ export class DispatchProcessor extends QueueProcessor {
   @HandlesJob('dispatch', 'control-agent')
   async controlAgent({ agentId }: AgentPayload): Promise<void> {
     await this.machines.control(agentId);
+  }
+
+  @HandlesJob('dispatch', 'agent-stopped')
+  async agentStopped({ agentId }: AgentPayload): Promise<void> {
+    await settleStoppedAgent(this.database, agentId);
   }
 }

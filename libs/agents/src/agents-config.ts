@@ -17,6 +17,13 @@ export class AgentsConfig extends BaseConfig {
   })
   readonly agentOfflineAfterMs!: number;
 
+  @EnvInt('IDLE_MONITOR_TICK_MS', {
+    description: 'How often machines are looked for that have been idle for longer than their organization allows.',
+    default: 30_000,
+    min: 50,
+  })
+  readonly idleMonitorTickMs!: number;
+
   @EnvInt('COMMAND_SWEEP_MS', {
     description: 'How often commands are looked for that are to be pushed again, or past their deadline.',
     default: 1000,

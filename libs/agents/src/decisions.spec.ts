@@ -1,4 +1,5 @@
 import { decideCommand } from './commands/start-command';
+import { decideIdleStop } from './lifecycle/decide-idle-stop';
 import { decideSilence } from './lifecycle/fail-silent-agents';
 import { decideHeartbeat } from './machines/decide-heartbeat';
 import { tunnelUrlOf } from './machines/tunnel-url';
@@ -14,35 +15,103 @@ describe('why a machine is on, and until when', () => {
     statusSince: minutesAgo(60),
     statusSource: 'handshake',
     statusReason: 'the worker reported',
-    lastSeen: now,
+    provider: 'local' as const,
     lastActivityAt: minutesAgo(10),
+    lastActivity: 'a job’s log',
     idleAutoStopExempt: false,
-    hasWork: false,
+    drain: null,
+    idleStopFailedAt: null,
+    onSince: minutesAgo(90),
+    running: false,
+    queued: false,
+    commands: false,
+    waking: false,
+    autoStopEnabled: true,
+    idleStopMinutes: 30,
+    hourlyComputeUsd: 0.12,
   };
-  const settings = { autoStopEnabled: true, idleStopMinutes: 30 };
 
   it('counts from the last activity, and without one from its being on', () => {
-    expect(explainAgent(agent, settings, now).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
+    expect(explainAgent(agent, now).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
     const fresh = { ...agent, lastActivityAt: null };
-    expect(explainAgent(fresh, settings, now)).toEqual({
+    expect(explainAgent(fresh, now)).toEqual({
       stopAt: new Date('2026-03-02T08:30:00.000Z'),
       why: expect.stringContaining('about to be stopped'),
     });
   });
 
+  it('says what extended it last, and what it costs since it was started', () => {
+    const { why } = explainAgent(agent, now);
+    expect(why).toContain('Last activity: a job’s log at 2026-03-02T08:50:00.000Z.');
+    expect(why).toContain('On since 2026-03-02T07:30:00.000Z, about 0.18 USD so far.');
+    expect(explainAgent({ ...agent, status: 'stopped', onSince: null }, now).why).not.toContain('USD');
+  });
+
   it.each([
-    [{ hasWork: true }, {}, 'it has work'],
-    [{ idleAutoStopExempt: true }, {}, 'it is pinned'],
-    [{}, { autoStopEnabled: false }, 'idle stop is off'],
-  ])('has no end with %j and %j', (facts, setting, reason) => {
-    const { stopAt, why } = explainAgent({ ...agent, ...facts }, { ...settings, ...setting }, now);
+    [{ running: true }, 'it has work'],
+    [{ queued: true }, 'it has work'],
+    [{ commands: true }, 'a command is under way'],
+    [{ waking: true }, 'it is being woken'],
+    [{ drain: 'finish' }, 'it is being drained'],
+    [{ status: 'draining' as const }, 'it is being drained'],
+    [{ idleAutoStopExempt: true }, 'it is pinned'],
+    [{ autoStopEnabled: false }, 'idle stop is off'],
+    [{ provider: 'external' as const }, 'its machine is external and has its switch elsewhere'],
+  ])('has no end with %j', (facts, reason) => {
+    const { stopAt, why } = explainAgent({ ...agent, ...facts }, now);
     expect([stopAt, why]).toEqual([null, expect.stringContaining(`It stays on: ${reason}.`)]);
   });
 
-  it('is only asked of machines that are on', () => {
-    for (const status of ['offline', 'stopped', 'starting', 'stopping', 'rebooting', 'draining'] as const) {
-      const { stopAt, why } = explainAgent({ ...agent, status }, settings, now);
+  it('is only asked of machines that may be on', () => {
+    for (const status of ['stopped', 'starting', 'stopping', 'rebooting', 'terminated'] as const) {
+      const { stopAt, why } = explainAgent({ ...agent, status, onSince: null }, now);
       expect([stopAt, why.endsWith('(handshake): the worker reported.')]).toEqual([null, true]);
+    }
+  });
+
+  it('ends one that does not report as well, a whole limit after it fell silent, whatever waits for it', () => {
+    const lastActivityAt = minutesAgo(60);
+    const silent = { ...agent, lastActivityAt, status: 'offline' as const, statusSince: minutesAgo(5), queued: true };
+    expect(explainAgent(silent, now).stopAt).toEqual(new Date('2026-03-02T09:25:00.000Z'));
+    expect(decideIdleStop({ ...silent, statusSince: minutesAgo(30) }, now).action).toBe('stop');
+    expect(decideIdleStop({ ...silent, running: true, statusSince: minutesAgo(90) }, now).action).toBe('stay');
+  });
+});
+
+describe('an idle stop', () => {
+  const idle = {
+    status: 'online' as const,
+    statusSince: minutesAgo(90),
+    provider: 'ec2' as const,
+    lastActivityAt: minutesAgo(30),
+    idleAutoStopExempt: false,
+    drain: null,
+    idleStopFailedAt: null as Date | null,
+    running: false,
+    queued: false,
+    commands: false,
+    waking: false,
+    autoStopEnabled: true,
+    idleStopMinutes: 30,
+  };
+
+  it('comes at its time and not a moment before', () => {
+    expect(decideIdleStop(idle, now)).toMatchObject({ action: 'stop', reason: 'idle for 30 min, the limit is 30 min' });
+    expect(decideIdleStop(idle, new Date(now.getTime() - 1)).action).toBe('wait');
+  });
+
+  it('that failed is tried again, but not at once', () => {
+    expect(decideIdleStop({ ...idle, idleStopFailedAt: minutesAgo(29) }, now).action).toBe('wait');
+    expect(decideIdleStop({ ...idle, idleStopFailedAt: minutesAgo(30) }, now).action).toBe('stop');
+    const short = { ...idle, idleStopMinutes: 0.05, idleStopFailedAt: minutesAgo(0.5) };
+    expect(decideIdleStop(short, now).action).toBe('wait');
+  });
+
+  it('is never nearer for activity, wherever that falls', () => {
+    for (let minute = 0; minute < 60; minute += 1) {
+      const before = decideIdleStop({ ...idle, lastActivityAt: minutesAgo(minute + 1) }, now).stopAt!;
+      const after = decideIdleStop({ ...idle, lastActivityAt: minutesAgo(minute) }, now).stopAt!;
+      expect(after.getTime()).toBeGreaterThan(before.getTime());
     }
   });
 });

@@ -132,7 +132,8 @@ export class Dispatch {
     });
     tx.post(
       `WITH slot AS (
-         UPDATE agent SET current_job_id = $2, dispatched_at = now(), last_activity_at = now() WHERE id = $1)
+         UPDATE agent SET current_job_id = $2, dispatched_at = now(), last_activity_at = now(),
+           last_activity = 'a job was given to it' WHERE id = $1)
        UPDATE job SET command_id = $3, dispatched_at = now(), waiting_reason = NULL, waiting_since = NULL
        WHERE id = $2 AND status = 'queued'`,
       [agentId, jobId, commandId],

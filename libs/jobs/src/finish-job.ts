@@ -133,7 +133,8 @@ function release(
        SET status = CASE WHEN $3 = 'completed' THEN 'success' ELSE 'failed' END, error = $4, finished_at = now(),
            next_push_at = NULL, payload = payload - 'script'
        WHERE job_id = $1 AND kind = 'run' AND status = 'pending')
-     UPDATE agent SET current_job_id = NULL, dispatched_at = NULL, last_activity_at = now()
+     UPDATE agent SET current_job_id = NULL, dispatched_at = NULL, last_activity_at = now(),
+       last_activity = 'a job of it ended'
      WHERE id = $2 AND current_job_id = $1`,
     [jobId, agentId, to, error ?? null],
     'release_agent',

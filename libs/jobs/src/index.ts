@@ -15,4 +15,5 @@ export { launchJob, type LaunchInput, requireVariables } from './launch-job';
 export { listAgentRuns, listJobs, type RunRow } from './list-jobs';
 export { listSteps, type StepRow } from './list-steps';
 export { replayJob } from './replay-job';
+export { settleStoppedAgent } from './settle-stopped-agent';
 export { sweepDispatch } from './sweep-dispatch';

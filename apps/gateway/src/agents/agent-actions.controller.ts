@@ -106,13 +106,13 @@ export class AgentActionsController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
     @Param('id') id: string,
-    @Body() { at }: ActivityBody,
+    @Body() { kind, at }: ActivityBody,
   ): Promise<unknown> {
     return this.mutations.run(
       request,
       reply,
       async (tx, caller) => {
-        const lastActivityAt = await markActivity(tx, caller, id, at ? new Date(at) : undefined);
+        const lastActivityAt = await markActivity(tx, caller, id, { kind, at: at ? new Date(at) : undefined });
         return { body: { success: true, lastActivityAt: lastActivityAt.toISOString() } satisfies ActivityAnswer };
       },
       { unaudited: 'it says that somebody is there, many times an hour, and changes nothing that is theirs' },

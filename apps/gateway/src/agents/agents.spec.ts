@@ -144,7 +144,10 @@ describe('agents at the gateway', () => {
   it('say when idle stop comes, and what keeps them on', async () => {
     const { agent } = await make();
     const at = new Date('2026-03-02T09:00:00.000Z');
-    await sql(`UPDATE agent SET status = 'online', last_activity_at = $2 WHERE id = $1`, [agent.id, at]);
+    await sql(`UPDATE agent SET status = 'online', provider = 'ec2', last_activity_at = $2 WHERE id = $1`, [
+      agent.id,
+      at,
+    ]);
     const read = async () => (await tenant.as.viewer.get(`/api/agents/${agent.id}`)).body;
     expect((await read()).stopAt).toBe('2026-03-02T09:30:00.000Z');
     await sql('UPDATE agent SET idle_auto_stop_exempt = true WHERE id = $1', [agent.id]);

@@ -2,7 +2,7 @@ import { type AgentRow, explainAgent } from '@muster/agents';
 import type { Agent } from '@muster/contracts';
 
 export function presentAgent(row: AgentRow, now: Date): Agent {
-  const { why, stopAt } = explainAgent(row, row, now);
+  const { why, stopAt } = explainAgent(row, now);
   return {
     id: row.id,
     name: row.name,

@@ -86,5 +86,6 @@ function presentSettings(row: SettingsRow): OrganizationSettings {
     minutesSavedPerClaim: row.minutesSavedPerClaim,
     hourlyComputeUsd: row.hourlyComputeUsd,
     timezone: row.timezone,
+    failStalledRuns: row.failStalledRuns,
   };
 }

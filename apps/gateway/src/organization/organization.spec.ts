@@ -28,6 +28,7 @@ describe('an organization’s own things at the gateway', () => {
         minutesSavedPerClaim: 12,
         hourlyComputeUsd: 0.12,
         timezone: 'UTC',
+        failStalledRuns: false,
       });
       const changed = await as.admin.patch('/api/organization/settings', {
         idleStopMinutes: 0.05,

@@ -16,6 +16,7 @@ export interface SettingsRow {
   minutesSavedPerClaim: number;
   hourlyComputeUsd: number;
   timezone: string;
+  failStalledRuns: boolean;
 }
 
 /** One round trip: it is read with every launch. */
@@ -26,7 +27,8 @@ export async function readSettings(database: Database, organizationId: string): 
             idle_stop_minutes AS "idleStopMinutes", max_concurrent_runs AS "maxConcurrentRuns",
             monthly_run_limit AS "monthlyRunLimit", monthly_spend_limit_usd AS "monthlySpendLimitUsd",
             labor_rate_usd_per_hour AS "laborRateUsdPerHour", minutes_saved_per_claim AS "minutesSavedPerClaim",
-            hourly_compute_usd AS "hourlyComputeUsd", timezone
+            hourly_compute_usd AS "hourlyComputeUsd", timezone,
+            fail_stalled_runs AS "failStalledRuns"
      FROM organization_settings WHERE organization_id = $1`,
     [organizationId],
     'read_settings',

@@ -20,11 +20,17 @@ export async function setIdleExempt(tx: Transaction, caller: Principal, id: stri
 }
 
 /** Somebody works at the agent. It never moves back, and never ahead of now. */
-export async function markActivity(tx: Transaction, caller: Principal, id: string, at?: Date): Promise<Date> {
+export async function markActivity(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { kind = 'somebody at work', at }: { kind?: string; at?: Date } = {},
+): Promise<Date> {
   const [agent] = await tx.query<{ at: Date }>(
-    `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, LEAST($3, now()))
+    `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, LEAST($3, now())),
+       last_activity = CASE WHEN last_activity_at >= LEAST($3, now()) THEN last_activity ELSE $4 END
      WHERE id = $1 AND organization_id = $2 RETURNING last_activity_at AS at`,
-    [id, caller.organizationId, at ?? new Date(8.64e14)],
+    [id, caller.organizationId, at ?? new Date(8.64e14), kind],
   );
   if (!agent) throw noSuchAgent();
   return agent.at;

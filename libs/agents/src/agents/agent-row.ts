@@ -1,5 +1,6 @@
 import { type AgentProvider, type AgentStatus, AppError } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
+import { workColumns } from '../lifecycle/stop-idle-agents';
 
 export interface AgentRow {
   id: string;
@@ -23,10 +24,16 @@ export interface AgentRow {
   currentJobId: string | null;
   drain: string | null;
   createdAt: Date;
-  /** A job of it runs or waits. */
-  hasWork: boolean;
+  onSince: Date | null;
+  lastActivity: string | null;
+  idleStopFailedAt: Date | null;
+  running: boolean;
+  queued: boolean;
+  commands: boolean;
+  waking: boolean;
   autoStopEnabled: boolean;
   idleStopMinutes: number;
+  hourlyComputeUsd: number;
 }
 
 /** Rows of this shape, whatever follows: a WHERE over `a`, an order, a limit. */
@@ -38,10 +45,10 @@ export const selectAgents = `
          a.tunnel_url AS "tunnelUrl", a.vm_state AS "vmState", a.vm_ip AS "vmIp",
          a.idle_auto_stop_exempt AS "idleAutoStopExempt", a.worker_version AS "workerVersion",
          a.current_job_id AS "currentJobId", a.drain, a.created_at AS "createdAt",
-         a.current_job_id IS NOT NULL
-           OR EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'queued')
-           OR EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'running') AS "hasWork",
-         s.auto_stop_enabled AS "autoStopEnabled", s.idle_stop_minutes AS "idleStopMinutes"
+         a.on_since AS "onSince", a.last_activity AS "lastActivity", a.idle_stop_failed_at AS "idleStopFailedAt",
+         ${workColumns},
+         s.auto_stop_enabled AS "autoStopEnabled", s.idle_stop_minutes AS "idleStopMinutes",
+         s.hourly_compute_usd AS "hourlyComputeUsd"
   FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id`;
 
 const one = `${selectAgents} WHERE a.id = $1 AND a.organization_id = $2`;

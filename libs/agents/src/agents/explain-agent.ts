@@ -1,49 +1,41 @@
 import type { AgentStatus } from '@muster/contracts';
+import { decideIdleStop, type IdleFacts } from '../lifecycle/decide-idle-stop';
 import type { AgentRow } from './agent-row';
 
-type Explained = Pick<
-  AgentRow,
-  | 'status'
-  | 'statusSince'
-  | 'statusSource'
-  | 'statusReason'
-  | 'lastSeen'
-  | 'lastActivityAt'
-  | 'idleAutoStopExempt'
-  | 'hasWork'
->;
-type StopSettings = Pick<AgentRow, 'autoStopEnabled' | 'idleStopMinutes'>;
+type Explained = IdleFacts & Pick<AgentRow, 'statusSource' | 'statusReason' | 'onSince' | 'lastActivity'>;
 
-/** Why the machine is on or off and since when, and when idle stop will end it. */
+/** Why the machine is on or off and since when, what keeps it on, when idle stop will end it, and what it costs. */
 export function explainAgent(
-  agent: Explained,
-  settings: StopSettings,
+  agent: Explained & Pick<AgentRow, 'hourlyComputeUsd'>,
   now: Date,
 ): { why: string; stopAt: Date | null } {
   const { status, statusSince, statusSource, statusReason } = agent;
-  const keptOn = reasonToStayOn(agent, settings);
-  const stopAt = status === 'online' && keptOn === null ? idleDeadline(agent, settings) : null;
+  const { stopAt, reason } = decideIdleStop(agent, now);
   const since = `${words[status]} since ${statusSince.toISOString()} (${statusSource})`;
   const because = statusReason ? `: ${statusReason}` : '';
-  const next = status !== 'online' ? '' : stopAt ? stopSentence(stopAt, now) : ` It stays on: ${keptOn}.`;
-  return { why: `${since}${because}.${next}`, stopAt };
-}
-
-/** Null: it stops once it has been idle for long enough. */
-function reasonToStayOn({ idleAutoStopExempt, hasWork }: Explained, { autoStopEnabled }: StopSettings): string | null {
-  if (hasWork) return 'it has work';
-  if (idleAutoStopExempt) return 'it is pinned';
-  if (!autoStopEnabled) return 'idle stop is off';
-  return null;
-}
-
-/** Counted from the last activity; a machine on which nothing has happened yet, from its being on. */
-function idleDeadline({ lastActivityAt, statusSince }: Explained, { idleStopMinutes }: StopSettings): Date {
-  return new Date((lastActivityAt ?? statusSince).getTime() + idleStopMinutes * 60_000);
+  const isOn = status === 'online' || status === 'draining' || (status === 'offline' && stopAt !== null);
+  const next = !isOn ? '' : stopAt ? stopSentence(stopAt, now) : ` It stays on: ${reason}.`;
+  return { why: `${since}${because}.${next}${isOn ? extendedBy(agent) : ''}${costSentence(agent, now)}`, stopAt };
 }
 
 function stopSentence(stopAt: Date, now: Date): string {
   return stopAt <= now ? ' It is idle and about to be stopped.' : ` Idle stop comes at ${stopAt.toISOString()}.`;
+}
+
+function extendedBy({ lastActivity, lastActivityAt }: Explained): string {
+  if (!lastActivityAt) return '';
+  return ` Last activity: ${lastActivity ?? 'something'} at ${lastActivityAt.toISOString()}.`;
+}
+
+/** Estimated by the hour, as the organization says; a machine that is off costs nothing that we know of. */
+function costSentence(
+  { status, onSince, hourlyComputeUsd }: Pick<AgentRow, 'status' | 'onSince' | 'hourlyComputeUsd'>,
+  now: Date,
+): string {
+  if (!onSince || status === 'stopped' || status === 'terminated') return '';
+  const hours = Math.max(0, now.getTime() - onSince.getTime()) / 3_600_000;
+  const usd = (hours * hourlyComputeUsd).toFixed(2);
+  return ` On since ${onSince.toISOString()}, about ${usd} USD so far.`;
 }
 
 const words: Record<AgentStatus, string> = {

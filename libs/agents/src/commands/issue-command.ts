@@ -39,6 +39,14 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
     ],
     'issue_command',
   );
+  // A run is told with its job.
+  if (kind !== 'run' && kind !== 'stop_job') {
+    tx.post(
+      `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, now()), last_activity = $2 WHERE id = $1`,
+      [agentId, `a ${kind} command`],
+      'command_activity',
+    );
+  }
   if (!command.deliveredByCaller) {
     await tx.ring({ queue: 'dispatch', name: 'deliver-command', payload: { commandId: id } });
   }

@@ -40,7 +40,8 @@ export async function receiveResult(
   return database.transaction({ organizationId }, async (tx) => {
     const ended = await tx.query<{ id: string; job_id: string | null }>(
       `WITH active AS (
-         UPDATE agent SET last_activity_at = now() WHERE id = $2 AND organization_id = $3
+         UPDATE agent SET last_activity_at = now(), last_activity = 'a command’s result'
+         WHERE id = $2 AND organization_id = $3
            AND EXISTS (SELECT FROM agent_command WHERE id = $1 AND agent_id = $2 AND status = 'pending'))
        UPDATE agent_command
        SET status = $4, output = $5, error = $6, error_code = $7, exit_code = $8, finished_at = now(),

@@ -1,7 +1,7 @@
-import type { LifecycleEvent, LifecycleSource } from '@muster/contracts';
+import type { AgentStatus, LifecycleEvent, LifecycleSource } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { Logger } from '@nestjs/common';
-import { MachineError } from '@muster/vm';
+import { type MachineDescription, MachineError } from '@muster/vm';
 import { revokeAgentKeys } from '../agent-keys';
 import { appendTimeline } from '../timeline/append-timeline';
 import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';
@@ -41,6 +41,7 @@ interface Order extends MachineRow {
   error: string | null;
   statusSource: LifecycleSource;
   neverSeen: boolean;
+  drain: string | null;
 }
 
 const ordered = ['stopping', 'rebooting', 'terminated'];
@@ -48,13 +49,15 @@ const leaseMs = 60_000;
 /** A stop that was taken and shows no effect is ordered again. */
 const repeatStopMs = 60_000;
 const describeLimitMs = 5000;
+/** A machine that spoke so recently is taken to be there still. */
+const heardLatelySeconds = 90;
 const logger = new Logger('machines');
 
 /** Takes the agent's order for as long as a try may last; null where there is none, or somebody is at it. */
 async function claim(tx: Transaction, agentId: string): Promise<Order | null> {
-  const [agent] = await tx.query<MachineRow & { forMs: number; statusSource: LifecycleSource; neverSeen: boolean }>(
+  const [agent] = await tx.query<Omit<Order, 'issuedAgoMs' | 'attempt' | 'error'>>(
     `SELECT ${machineColumns}, extract(epoch FROM now() - a.status_since)::float8 * 1000 AS "forMs",
-            a.status_source AS "statusSource", a.last_seen IS NULL AND a.vm_state IS NULL AS "neverSeen"
+            a.status_source AS "statusSource", a.last_seen IS NULL AND a.vm_state IS NULL AS "neverSeen", a.drain
      FROM agent a WHERE a.id = $1 FOR UPDATE`,
     [agentId],
     'control_agent',
@@ -89,14 +92,15 @@ async function stop(parts: MachineParts, order: Order, { stopTimeoutMs }: Contro
   const { machines, ring, clock } = parts;
   const provider = machines.of(order.provider);
   const machine = machineOf(order, ring, clock);
+  let found: MachineDescription | null = null;
   const giveUp = (reason: string) =>
-    leave(parts, order, { reason: `It could not be stopped: ${reason}`, failed: true });
+    leave(parts, order, { reason: `It could not be stopped: ${reason}`, state: found?.state, failed: true });
   try {
     if (order.issuedAgoMs === null || order.issuedAgoMs > repeatStopMs) {
       await provider.stop(machine);
       await issued(parts, order);
     }
-    const found = await describeWithin(provider, machine, describeLimitMs);
+    found = await describeWithin(provider, machine, describeLimitMs);
     if (found?.state === 'stopped' || found?.state === 'gone') {
       return await leave(parts, order, { reason: 'the machine has stopped', state: found.state });
     }
@@ -156,6 +160,7 @@ async function terminate(parts: MachineParts, order: Order): Promise<void> {
     appendTimeline(tx, { organizationId, agentId }, [
       { kind: 'provisioning', source: 'provider', message: 'the machine is gone and its keys are revoked' },
     ]);
+    await tx.ring({ queue: 'dispatch', name: 'agent-stopped', payload: { agentId } });
     tx.tell('agent', agentId);
   });
 }
@@ -181,16 +186,18 @@ async function leave(
   order: Order,
   { reason, state, failed = false }: { reason: string; state?: string; failed?: boolean },
 ): Promise<void> {
-  const { agentId, organizationId, status, statusSource } = order;
+  const { agentId, organizationId, status, statusSource, drain } = order;
   const off = state === 'stopped' || state === 'gone';
   const idle = status === 'stopping' && statusSource === 'idle_monitor';
   const eventType: LifecycleEvent | undefined = idle ? (off ? 'idle_stop_success' : 'idle_stop_failed') : undefined;
   await parts.database.transaction('system', async (tx) => {
     const of = { organizationId, agentId };
+    const spoke = idle && !off && (await heardLately(tx, agentId));
+    const left: AgentStatus = off ? 'stopped' : 'offline';
     const moved = await moveAgent(tx, {
       ...of,
       from: [status],
-      to: off ? 'stopped' : 'offline',
+      to: spoke ? (drain ? 'draining' : 'online') : left,
       source: idle ? 'idle_monitor' : 'provider',
       reason,
       ...(eventType ? { eventType } : {}),
@@ -200,13 +207,24 @@ async function leave(
     await tx.execute('DELETE FROM agent_control WHERE agent_id = $1', [agentId]);
     await tx.execute(
       `UPDATE agent SET vm_state = COALESCE($2, vm_state), vm_ip = CASE WHEN $3 THEN NULL ELSE vm_ip END,
-              public_tunnel_url = CASE WHEN $3 THEN NULL ELSE public_tunnel_url END
+              public_tunnel_url = CASE WHEN $3 THEN NULL ELSE public_tunnel_url END,
+              idle_stop_failed_at = CASE WHEN $4 THEN now() WHEN $3 THEN NULL ELSE idle_stop_failed_at END
        WHERE id = $1`,
-      [agentId, state ?? null, off],
+      [agentId, state ?? null, off, idle && !off],
     );
     await continueWake(tx, of);
+    if (off) await tx.ring({ queue: 'dispatch', name: 'agent-stopped', payload: { agentId } });
     await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
   });
+}
+
+/** A machine that could not be stopped and goes on reporting is no less on than before. */
+async function heardLately(tx: Transaction, agentId: string): Promise<boolean> {
+  const rows = await tx.query(
+    `SELECT FROM agent WHERE id = $1 AND last_seen > now() - $2 * interval '1 second' FOR UPDATE`,
+    [agentId, heardLatelySeconds],
+  );
+  return rows.length > 0;
 }
 
 async function continueWake(tx: Transaction, of: { organizationId: string; agentId: string }): Promise<void> {

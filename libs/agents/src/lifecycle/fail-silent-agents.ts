@@ -33,8 +33,9 @@ export async function failSilentAgents(
     'system',
     `SELECT id FROM agent
      WHERE status IN ('online', 'draining')
-       AND GREATEST(last_seen, status_since) < now() - $1 * interval '1 millisecond'
-     ORDER BY last_seen LIMIT $2`,
+       AND (last_seen < now() - $1 * interval '1 millisecond' OR last_seen IS NULL)
+       AND status_since < now() - $1 * interval '1 millisecond'
+     ORDER BY last_seen NULLS FIRST LIMIT $2`,
     [offlineAfterMs, limit],
     'silent_agents',
   );

@@ -17,7 +17,8 @@ export interface AgentMove {
 export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ previous: AgentStatus } | null> {
   const { organizationId, agentId, from, to, source, reason, eventType } = move;
   const [moved] = await tx.query<{ previous: AgentStatus; last_seen: Date | null; vm_state: string | null }>(
-    `UPDATE agent SET status = $3, status_since = now(), status_source = $4, status_reason = $5
+    `UPDATE agent SET status = $3, status_since = now(), status_source = $4, status_reason = $5,
+       on_since = CASE WHEN $3 NOT IN ('stopped', 'terminated') THEN COALESCE(agent.on_since, now()) END
      FROM (SELECT id, status FROM agent WHERE id = $1 AND organization_id = $2 FOR UPDATE) AS was
      WHERE agent.id = was.id AND was.status = ANY($6)
      RETURNING was.status AS previous, agent.last_seen, agent.vm_state`,

@@ -23,7 +23,8 @@ export async function takeHandshake(
   if (refused.includes(agent.status)) throw refusedMachine(`The agent is ${agent.status}.`, agent.status);
   const [before] = await tx.query<{ boot_id: string | null }>(
     `UPDATE agent SET
-       boot_id = $3, worker_version = $4, last_seen = now(), last_activity_at = now(), unhealthy_checks = 0,
+       boot_id = $3, worker_version = $4, last_seen = now(), last_activity_at = now(),
+       last_activity = 'its handshake', unhealthy_checks = 0,
        tunnel_url = COALESCE($5, agent.tunnel_url), public_tunnel_url = COALESCE($5, agent.public_tunnel_url),
        tunnel_hostname = COALESCE($6, agent.tunnel_hostname), vm_state = 'running'
      FROM agent AS was

@@ -71,6 +71,7 @@ const heartbeat = `
     UPDATE agent SET
       last_seen = now(),
       last_activity_at = CASE WHEN $10 THEN now() ELSE last_activity_at END,
+      last_activity = CASE WHEN $10 THEN 'a heartbeat that reported work' ELSE last_activity END,
       tunnel_url = COALESCE($4, tunnel_url),
       public_tunnel_url = COALESCE($4, public_tunnel_url),
       tunnel_hostname = COALESCE($5, tunnel_hostname),

@@ -54,6 +54,8 @@ export const queueCatalogue = {
       'wake-agent': { payload: WakePayload, ...quick },
       /** A machine is to be stopped, rebooted or terminated, as its status says. */
       'control-agent': { payload: AgentPayload, ...quick, timeoutMs: 120_000 },
+      /** A machine is off: nothing that was to end on it runs any more. */
+      'agent-stopped': { payload: AgentPayload, ...quick },
     },
   },
   schedule: { app: 'scheduler', purpose: 'schedules to look at before their tick', concurrency: 5, jobs: { probe } },

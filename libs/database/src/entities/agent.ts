@@ -9,7 +9,9 @@ import { OrganizationEntity } from './organization';
 )
 @Index('agent_organization_idx', ['organizationId', 'id'])
 @Index('agent_name_key', ['organizationId', 'name'], { unique: true, where: "status <> 'terminated'" })
-@Index('agent_watch_idx', ['lastSeen'], { where: "status = 'online'" })
+@Index('agent_watch_idx', ['lastSeen'], { where: "status IN ('online', 'draining')" })
+@Index('agent_idle_idx', { synchronize: false })
+@Index('agent_held_idx', ['dispatchedAt'], { where: 'current_job_id IS NOT NULL' })
 @Index('agent_transit_idx', ['statusSince'], { where: "status IN ('starting', 'stopping', 'rebooting')" })
 export class AgentEntity {
   @PrimaryColumn('uuid') id!: string;
@@ -60,4 +62,10 @@ export class AgentEntity {
   currentJobId!: string | null;
   @Column('timestamptz', { nullable: true })
   dispatchedAt!: Date | null;
+  @Column('timestamptz', { nullable: true })
+  onSince!: Date | null;
+  @Column('text', { nullable: true })
+  lastActivity!: string | null;
+  @Column('timestamptz', { nullable: true })
+  idleStopFailedAt!: Date | null;
 }

@@ -121,6 +121,8 @@ export class JobEntity {
   requestId!: string | null;
   @Column('text', { nullable: true })
   traceparent!: string | null;
+  @Column('timestamptz', { nullable: true })
+  stalledAt!: Date | null;
 }
 
 @Entity('job_step')

@@ -27,5 +27,6 @@ export class OrganizationSettingsEntity {
   @Column('double precision', { default: 12 }) minutesSavedPerClaim!: number;
   @Column('double precision', { default: () => '0.12' }) hourlyComputeUsd!: number;
   @Column('text', { default: 'UTC' }) timezone!: string;
+  @Column('boolean', { default: false }) failStalledRuns!: boolean;
   @Column('timestamptz', { default: () => 'now()' }) updatedAt!: Date;
 }

@@ -3,6 +3,7 @@ import { AgentsAndJobs1763700000000 } from './1763700000000-agents-and-jobs';
 import { Timeline1763700000001 } from './1763700000001-timeline';
 import { AgentControl1763710000000 } from './1763710000000-agent-control';
 import { Schedules1763720000000 } from './1763720000000-schedules';
+import { IdleAndWatchdog1763730000000 } from './1763730000000-idle-and-watchdog';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -11,4 +12,5 @@ export const migrations = [
   Timeline1763700000001,
   AgentControl1763710000000,
   Schedules1763720000000,
+  IdleAndWatchdog1763730000000,
 ];

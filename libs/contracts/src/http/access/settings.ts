@@ -13,6 +13,8 @@ export class OrganizationSettings {
   @NumberField({ example: 12, max: 1_440 }) minutesSavedPerClaim!: number;
   @NumberField({ example: 0.12, max: 10_000 }) hourlyComputeUsd!: number;
   @TextField({ example: 'America/Chicago', max: 64 }) timezone!: string;
+  @BooleanField({ example: false, description: 'Fail a run that reports no progress any more, instead of saying so.' })
+  failStalledRuns!: boolean;
 }
 
 export class UpdateOrganizationSettingsBody {
@@ -26,6 +28,7 @@ export class UpdateOrganizationSettingsBody {
   @NumberField({ optional: true, max: 1_440 }) minutesSavedPerClaim?: number;
   @NumberField({ optional: true, max: 10_000 }) hourlyComputeUsd?: number;
   @TextField({ optional: true, example: 'America/Chicago', max: 64 }) timezone?: string;
+  @BooleanField({ optional: true }) failStalledRuns?: boolean;
 }
 
 export class SigningSecret {

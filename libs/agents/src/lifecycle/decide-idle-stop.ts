@@ -1,0 +1,82 @@
+import type { AgentProvider, AgentStatus } from '@muster/contracts';
+
+export interface IdleFacts {
+  status: AgentStatus;
+  statusSince: Date;
+  provider: AgentProvider;
+  lastActivityAt: Date | null;
+  idleAutoStopExempt: boolean;
+  drain: string | null;
+  /** When an idle stop of it came to nothing, if one did. */
+  idleStopFailedAt: Date | null;
+  /** It has begun a job, or may have. */
+  running: boolean;
+  /** A job waits for it. */
+  queued: boolean;
+  /** A command other than a run has no result yet. */
+  commands: boolean;
+  /** Somebody is waking it. */
+  waking: boolean;
+  autoStopEnabled: boolean;
+  idleStopMinutes: number;
+}
+
+export type IdleDecision =
+  | { action: 'stop'; stopAt: Date; reason: string }
+  /** It is idle, but not for long enough. */
+  | { action: 'wait'; stopAt: Date; reason: string }
+  | { action: 'stay'; stopAt: null; reason: string };
+
+/** The least time between an idle stop that failed and the next one. */
+const restMs = 60_000;
+
+/**
+ * May this machine be stopped, and if not yet, when? Activity moves the end away and nothing brings it nearer. A machine
+ * that does not report is stopped as well: it may be running all the same. A job that waits does not keep that one on,
+ * because only a new start can help it.
+ */
+export function decideIdleStop(facts: IdleFacts, now: Date): IdleDecision {
+  const kept = reasonToStay(facts);
+  if (kept) return { action: 'stay', stopAt: null, reason: kept };
+  const stopAt = idleDeadline(facts);
+  if (stopAt > now) return { action: 'wait', stopAt, reason: `idle stop comes at ${stopAt.toISOString()}` };
+  const idleMs = now.getTime() - idleSince(facts).getTime();
+  const silent = facts.status === 'offline' ? 'not heard of and idle' : 'idle';
+  return { action: 'stop', stopAt, reason: `${silent} for ${minutesOf(idleMs)}, the limit is ${limitOf(facts)}` };
+}
+
+function reasonToStay(facts: IdleFacts): string | null {
+  const { status } = facts;
+  if (facts.provider === 'external') return 'its machine is external and has its switch elsewhere';
+  if (status === 'draining' || (status === 'online' && facts.drain)) return 'it is being drained';
+  if (status !== 'online' && status !== 'offline') return `it is ${status}`;
+  if (facts.running || (facts.queued && status === 'online')) return 'it has work';
+  if (facts.commands) return 'a command is under way';
+  if (facts.waking) return 'it is being woken';
+  if (facts.idleAutoStopExempt) return 'it is pinned';
+  if (!facts.autoStopEnabled) return 'idle stop is off';
+  if (facts.drain) return 'it is being drained';
+  return null;
+}
+
+function idleSince({ status, lastActivityAt, statusSince }: IdleFacts): Date {
+  const since = lastActivityAt ?? statusSince;
+  // A machine that fell silent, or that a wake brought no word of, has the whole limit to report.
+  return status === 'offline' && statusSince > since ? statusSince : since;
+}
+
+function idleDeadline(facts: IdleFacts): Date {
+  const limitMs = facts.idleStopMinutes * 60_000;
+  const dueAt = idleSince(facts).getTime() + limitMs;
+  const { idleStopFailedAt } = facts;
+  if (!idleStopFailedAt) return new Date(dueAt);
+  return new Date(Math.max(dueAt, idleStopFailedAt.getTime() + Math.max(limitMs, restMs)));
+}
+
+function minutesOf(ms: number): string {
+  return `${Math.round(ms / 6000) / 10} min`;
+}
+
+function limitOf({ idleStopMinutes }: IdleFacts): string {
+  return `${idleStopMinutes} min`;
+}

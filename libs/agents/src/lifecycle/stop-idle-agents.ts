@@ -1,0 +1,104 @@
+import type { Database, Transaction } from '@muster/database';
+import { decideIdleStop, type IdleDecision, type IdleFacts } from './decide-idle-stop';
+import { moveAgent } from './move-agent';
+
+/** What keeps a machine on beside its own row, over `a`. */
+export const workColumns = `
+  EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'running')
+    OR EXISTS (SELECT FROM agent_command c WHERE c.job_id = a.current_job_id AND c.kind = 'run'
+                 AND c.taken_at IS NOT NULL) AS running,
+  a.current_job_id IS NOT NULL
+    OR EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'queued') AS queued,
+  EXISTS (SELECT FROM agent_command c WHERE c.agent_id = a.id AND c.status = 'pending' AND c.kind <> 'run') AS commands,
+  EXISTS (SELECT FROM agent_wake w WHERE w.agent_id = a.id AND w.state = 'open') AS waking`;
+
+/**
+ * Each organization's machines that nothing has happened on for its limit. What is decided under the lock is more than
+ * this; what is left out here are those that stay for as long as they have work, so that they stand in nobody's way.
+ */
+export const idleCandidates = `
+  SELECT idle.id FROM organization_settings s CROSS JOIN LATERAL (
+    SELECT a.id FROM agent a
+    WHERE a.organization_id = s.organization_id
+      AND a.status IN ('online', 'offline') AND a.provider <> 'external' AND NOT a.idle_auto_stop_exempt
+      AND a.drain IS NULL
+      AND COALESCE(a.last_activity_at, a.status_since) <= $1::timestamptz - s.idle_stop_minutes * interval '1 minute'
+      AND (a.idle_stop_failed_at IS NULL OR a.idle_stop_failed_at <= $1::timestamptz - interval '1 minute')
+      AND (a.status = 'online' OR a.status_since <= $1::timestamptz - s.idle_stop_minutes * interval '1 minute')
+      AND NOT EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'running')
+      AND NOT (a.status = 'online'
+               AND (a.current_job_id IS NOT NULL
+                    OR EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'queued')))
+      AND NOT EXISTS (SELECT FROM agent_command c
+                      WHERE c.agent_id = a.id AND c.status = 'pending' AND c.kind <> 'run')
+      AND NOT EXISTS (SELECT FROM agent_wake w WHERE w.agent_id = a.id AND w.state = 'open')
+    ORDER BY COALESCE(a.last_activity_at, a.status_since) LIMIT $2) idle
+  WHERE s.auto_stop_enabled LIMIT $2`;
+
+/**
+ * Stops machines that have been idle for long enough; on any number of replicas, each once. It goes on for as long as
+ * there are more and it gets somewhere, within its budget.
+ */
+export async function stopIdleAgents(
+  database: Database,
+  { now, limit = 500, budgetMs = 20_000 }: { now: Date; limit?: number; budgetMs?: number },
+): Promise<{ idle: number; stopping: number; failed: number }> {
+  const counts = { idle: 0, stopping: 0, failed: 0 };
+  const until = performance.now() + budgetMs;
+  for (;;) {
+    const before = counts.stopping;
+    const candidates = await database.query<{ id: string }>('system', idleCandidates, [now, limit], 'idle_agents');
+    counts.idle += candidates.length;
+    for (const { id } of candidates) {
+      try {
+        const decision = await stopIfIdle(database, id, now);
+        if (decision?.action === 'stop') counts.stopping += 1;
+      } catch {
+        // One bad row never stops the rest; it is a candidate again in the next round.
+        counts.failed += 1;
+      }
+    }
+    if (candidates.length < limit || counts.stopping === before || performance.now() > until) return counts;
+  }
+}
+
+/** Decided again under the agent's lock. Null: somebody else is at it. */
+export function stopIfIdle(database: Database, agentId: string, now: Date): Promise<IdleDecision | null> {
+  return database.transaction('system', async (tx) => {
+    const facts = await lockFacts(tx, agentId);
+    if (!facts) return null;
+    const decision = decideIdleStop(facts, now);
+    if (decision.action !== 'stop') return decision;
+    await moveAgent(tx, {
+      organizationId: facts.organizationId,
+      agentId,
+      from: [facts.status],
+      to: 'stopping',
+      source: 'idle_monitor',
+      reason: decision.reason,
+      eventType: 'idle_stop_attempt',
+    });
+    await tx.ring({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
+    return decision;
+  });
+}
+
+/** Its work is read once the lock is held: a job that comes later finds the machine stopping, and has it woken. */
+async function lockFacts(
+  tx: Transaction,
+  agentId: string,
+): Promise<(IdleFacts & { organizationId: string }) | undefined> {
+  const locked = await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE SKIP LOCKED', [agentId], 'lock_idle_agent');
+  if (locked.length === 0) return undefined;
+  const [facts] = await tx.query<IdleFacts & { organizationId: string }>(
+    `SELECT a.organization_id AS "organizationId", a.status, a.status_since AS "statusSince", a.provider,
+            a.last_activity_at AS "lastActivityAt", a.idle_auto_stop_exempt AS "idleAutoStopExempt", a.drain,
+            a.idle_stop_failed_at AS "idleStopFailedAt", ${workColumns},
+            s.auto_stop_enabled AS "autoStopEnabled", s.idle_stop_minutes AS "idleStopMinutes"
+     FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id
+     WHERE a.id = $1`,
+    [agentId],
+    'idle_facts',
+  );
+  return facts;
+}
