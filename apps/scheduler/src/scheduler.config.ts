@@ -29,4 +29,24 @@ export class SchedulerConfig extends CronConfig {
     max: 36_500,
   })
   readonly scheduleHistoryDays!: number;
+
+  @EnvInt('STALE_JOBS_TICK_MS', {
+    description: 'How often runs are looked for that are past their limit, lost or stalled.',
+    default: 60_000,
+    min: 50,
+  })
+  readonly staleJobsTickMs!: number;
+
+  @EnvInt('JOB_LOST_AFTER_MS', {
+    description: 'A job that its agent has, and that nobody has heard of for so long, fails.',
+    default: 900_000,
+    min: 100,
+  })
+  readonly jobLostAfterMs!: number;
+
+  @EnvInt('JOB_STALLED_AFTER_MS', {
+    description: 'A run without a step, a claim or a log line for so long is called stalled; 0 calls none so.',
+    default: 3_600_000,
+  })
+  readonly jobStalledAfterMs!: number;
 }

@@ -2,7 +2,7 @@ import type { CronRule } from './cron-rule';
 import { type Stretch, type Timezone, timezoneOf } from './timezone';
 
 /** What a change of clocks did to a run: its time did not exist, or comes twice and counts the first time. */
-export type ClockShift = 'gap' | 'overlap';
+type ClockShift = 'gap' | 'overlap';
 
 export interface NextRun {
   at: Date;

@@ -54,7 +54,8 @@ export async function createSchedule(
   const { organizationId } = caller;
   const timezone = body.timezone ?? (await timezoneOfOrganization(tx, organizationId));
   const definition: Definition = { ...defaults, ...given(body), timezone } as Definition;
-  await requireSound(tx, organizationId, definition);
+  requireSound(definition);
+  await requireRunnable(tx, organizationId, definition);
   const id = newId();
   await tx.execute(
     `INSERT INTO schedule
@@ -83,7 +84,11 @@ export async function updateSchedule(
   const before = await lockSchedule(tx, organizationId, id);
   requireMatch(ifMatch, etagOf(before.version));
   const definition: Definition = { ...definitionOf(before), ...given(change) };
-  await requireSound(tx, organizationId, definition);
+  requireSound(definition);
+  // One whose workflow is archived can still be renamed or disabled.
+  if (change.scriptId ?? change.agentId ?? change.variables ?? change.enabled) {
+    await requireRunnable(tx, organizationId, definition);
+  }
   const sameTimes =
     definition.cronExpression === before.cronExpression &&
     definition.timezone === before.timezone &&
@@ -144,7 +149,7 @@ export function requireCron({ cronExpression, timezone }: { cronExpression: stri
   ]);
 }
 
-async function requireSound(tx: Transaction, organizationId: string, definition: Definition): Promise<void> {
+function requireSound(definition: Definition): void {
   requireCron(definition);
   refuse(
     definition.vaultKeys.flatMap((key, at) => {
@@ -152,6 +157,9 @@ async function requireSound(tx: Transaction, organizationId: string, definition:
       return fault ? [{ field: `vaultKeys.${at}`, message: fault }] : [];
     }),
   );
+}
+
+async function requireRunnable(tx: Transaction, organizationId: string, definition: Definition): Promise<void> {
   const [found] = await tx.query<{ variables: string[] | null; agent: string | null }>(
     `SELECT (SELECT r.variables FROM workflow w
                JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision

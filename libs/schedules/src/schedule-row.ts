@@ -116,6 +116,6 @@ export async function lockedElsewhere(tx: Transaction, organizationId: string, i
   if (rows.length === 0) throw noSuchSchedule();
 }
 
-export function noSuchSchedule(): AppError {
+function noSuchSchedule(): AppError {
   return new AppError('not_found', { detail: 'There is no such schedule.' });
 }
