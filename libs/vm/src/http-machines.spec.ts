@@ -18,6 +18,8 @@ class ControlPlane {
   state: 'running' | 'stopped' | 'gone' = 'stopped';
   readonly boots: string[] = [];
   readonly calls: string[] = [];
+  /** What it has, if it tells. */
+  listed?: unknown[];
   answerInstead?: (response: ServerResponse) => void;
   private readonly server: Server = createServer((request, response) => void this.answer(request, response));
 
@@ -37,8 +39,11 @@ class ControlPlane {
     const body = Buffer.concat(chunks).toString();
     if (!isSigned(request.headers['x-service-signature'], body)) return end(response, 401, {});
     const [, order] = /^\/v1\/machines\/vm%2F7(?:\/(\w+))?$/.exec(request.url!) ?? [null, 'nothing'];
-    this.calls.push(`${request.method} ${order ?? 'state'}`);
+    this.calls.push(request.url === '/v1/machines' ? 'list' : `${request.method} ${order ?? 'state'}`);
     if (this.answerInstead) return this.answerInstead(response);
+    if (request.method === 'GET' && request.url === '/v1/machines') {
+      return this.listed ? end(response, 200, { machines: this.listed }) : end(response, 404, {});
+    }
     if (request.method === 'GET' && !order) {
       if (this.state === 'gone') return end(response, 404, {});
       return end(response, 200, { state: this.state, ip: this.state === 'running' ? '10.0.0.7' : null });
@@ -144,6 +149,30 @@ describe('a control plane', () => {
     await expect(provider.reboot(machine)).rejects.toMatchObject({ fault: 'gone' });
     await provider.stop(machine);
     await provider.terminate(machine);
+  });
+
+  it('lists what it has, where it can', async () => {
+    const { plane, provider, machine } = under;
+    expect(await provider.list(machine)).toBeNull();
+    plane.listed = [
+      { ref: 'vm/7', state: 'running' },
+      { ref: 'vm/8', agentId: 'a', state: 'stopped', expiresAt: '2030-01-01T00:00:00.000Z', zone: 'b' },
+    ];
+    expect(await provider.list(machine)).toEqual([
+      { ref: 'vm/7', agentId: null, organizationId: null, state: 'running', expiresAt: null },
+      { ref: 'vm/8', agentId: 'a', organizationId: null, state: 'stopped', expiresAt: new Date('2030-01-01') },
+    ]);
+    expect(plane.calls).toEqual(['list', 'list']);
+  });
+
+  it.each([
+    [{ state: 'running' }],
+    [{ ref: 'a', state: 'on fire' }],
+    [{ ref: 'a', state: 'gone', expiresAt: 'soon' }],
+    [7],
+  ])('that lists %j is not believed', async (entry) => {
+    under.plane.listed = [entry];
+    await expect(under.provider.list(under.machine)).rejects.toMatchObject({ fault: 'bad_answer' });
   });
 
   it('is not called at an address that is not public', async () => {

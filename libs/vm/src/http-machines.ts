@@ -1,5 +1,6 @@
 import { type Outbound, type OutboundAnswer, OutboundRefused } from '@muster/platform';
 import {
+  type ListedMachine,
   type Machine,
   type MachineDescription,
   MachineError,
@@ -40,6 +41,22 @@ export class HttpMachines implements MachineProvider {
     await this.order(machine, 'terminate', ['gone']);
   }
 
+  placeOf({ organizationId, providerConfig: { baseUrl } }: Machine): string | null {
+    return typeof baseUrl === 'string' ? `${organizationId} ${baseUrl.replace(/\/+$/, '')}` : null;
+  }
+
+  /** A control plane need not know how to tell what it has. */
+  async list(machine: Machine): Promise<ListedMachine[] | null> {
+    const { status, body } = await this.send(machine, 'GET', `${baseUrlOf(machine)}/machines`);
+    if (status === 404 || status === 405 || status === 501) return null;
+    if (status < 200 || status > 299) throw badAnswer('the question for its machines', status);
+    const { machines } = parse(body);
+    if (!Array.isArray(machines)) {
+      throw new MachineError('bad_answer', 'The control plane answered no list of machines.');
+    }
+    return machines.map(readListed);
+  }
+
   /** A refusal is none where the machine is already as it should be. */
   private async order(machine: Machine, order: Order, wanted: MachineState[]): Promise<void> {
     const { status } = await this.call(machine, 'POST', order);
@@ -52,8 +69,11 @@ export class HttpMachines implements MachineProvider {
     throw badAnswer(`the order to ${order}`, status);
   }
 
-  private async call(machine: Machine, method: 'GET' | 'POST', order?: Order): Promise<OutboundAnswer> {
-    const url = `${addressOf(machine)}${order ? `/${order}` : ''}`;
+  private call(machine: Machine, method: 'GET' | 'POST', order?: Order): Promise<OutboundAnswer> {
+    return this.send(machine, method, `${addressOf(machine)}${order ? `/${order}` : ''}`);
+  }
+
+  private async send(machine: Machine, method: 'GET' | 'POST', url: string): Promise<OutboundAnswer> {
     const headers = { accept: 'application/json', 'x-service-signature': machine.sign('') };
     try {
       return await this.outbound.fetch({ url, method, headers, timeoutMs: this.timeoutMs });
@@ -67,16 +87,34 @@ export class HttpMachines implements MachineProvider {
   }
 }
 
-function addressOf({ providerConfig, providerRef }: Machine): string {
-  const { baseUrl } = providerConfig;
-  const ref = providerRef ?? providerConfig['ref'];
-  if (typeof baseUrl !== 'string' || !URL.canParse(baseUrl)) {
-    throw new MachineError('misconfigured', 'The agent’s providerConfig has no baseUrl of a control plane.');
-  }
+function addressOf(machine: Machine): string {
+  const baseUrl = baseUrlOf(machine);
+  const ref = machine.providerRef ?? machine.providerConfig['ref'];
   if (typeof ref !== 'string' || !ref) {
     throw new MachineError('misconfigured', 'The agent’s providerConfig has no ref of a machine.');
   }
-  return `${baseUrl.replace(/\/+$/, '')}/machines/${encodeURIComponent(ref)}`;
+  return `${baseUrl}/machines/${encodeURIComponent(ref)}`;
+}
+
+function baseUrlOf({ providerConfig: { baseUrl } }: Machine): string {
+  if (typeof baseUrl === 'string' && URL.canParse(baseUrl)) return baseUrl.replace(/\/+$/, '');
+  throw new MachineError('misconfigured', 'The agent’s providerConfig has no baseUrl of a control plane.');
+}
+
+function readListed(found: unknown): ListedMachine {
+  const { ref, agentId = null, state, expiresAt = null } = (found ?? {}) as Record<string, unknown>;
+  const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= 200;
+  const expires = isText(expiresAt) ? Date.parse(expiresAt) : null;
+  if (!isText(ref) || !ref || !machineStates.includes(state as MachineState) || Number.isNaN(expires)) {
+    throw new MachineError('bad_answer', `The control plane listed ${show(found)}, which is no machine.`);
+  }
+  return {
+    ref,
+    agentId: isText(agentId) ? agentId : null,
+    organizationId: null,
+    state: state as MachineState,
+    expiresAt: expires === null ? null : new Date(expires),
+  };
 }
 
 function readDescription(body: Buffer): MachineDescription {

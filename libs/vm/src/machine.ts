@@ -16,6 +16,18 @@ export interface MachineDescription {
   ip: string | null;
 }
 
+/** A machine of ours, as its provider lists it. */
+export interface ListedMachine {
+  /** What the provider knows it by: an agent's providerRef. */
+  ref: string;
+  /** Whose it is, as the machine itself says. */
+  agentId: string | null;
+  organizationId: string | null;
+  state: MachineState;
+  /** Until when somebody said that it is needed. */
+  expiresAt: Date | null;
+}
+
 /**
  * Where a machine comes from. Every order may be given twice; an order that was taken may still be under way, and
  * `describe` says how far it is. What cannot be done is thrown as a MachineError, within half a minute.
@@ -28,6 +40,13 @@ export interface MachineProvider {
   reboot(machine: Machine): Promise<void>;
   /** Leaves nothing of the machine. */
   terminate(machine: Machine): Promise<void>;
+
+  /** What may be listed together with this machine, as a name: a region, an engine; null where nothing may be. */
+  placeOf?(machine: Machine): string | null;
+  /** The machines of ours at the place where this one is; null where the place doesn't tell. */
+  list?(machine: Machine): Promise<ListedMachine[] | null>;
+  /** Writes on the machine whose it is, and until when it is needed. */
+  renew?(machine: Machine, expiresAt: Date): Promise<void>;
 }
 
 export type MachineFault =
@@ -39,6 +58,10 @@ export type MachineFault =
   | 'gone'
   /** There was no answer. */
   | 'unreachable'
+  /** We ask too often. */
+  | 'throttled'
+  /** We may not. That passes: keys are rotated, and a machine that runs must not be given up for it. */
+  | 'denied'
   /** There was an answer, and it said no or made no sense. */
   | 'bad_answer'
   /** It was tried and did not work. */

@@ -1,21 +1,40 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { AgentProvider } from '@muster/contracts';
 import { Outbound } from '@muster/platform';
+import { DockerMachines } from './docker/docker-machines';
+import { Ec2Machines } from './ec2/ec2-machines';
 import { ExternalMachines } from './external-machines';
 import { HttpMachines } from './http-machines';
 import { LocalMachines } from './local/local-machines';
 import { type Machine, type MachineDescription, MachineError, type MachineProvider } from './machine';
+import { VmConfig } from './vm.config';
 
 /** The providers that this service has, by their names. */
 @Injectable()
-export class Machines {
+export class Machines implements OnApplicationShutdown {
+  private readonly ec2: Ec2Machines;
   private readonly providers: Partial<Record<AgentProvider, MachineProvider>>;
 
   constructor(
     @Inject(LocalMachines) readonly local: LocalMachines,
     @Inject(Outbound) outbound: Outbound,
+    @Inject(VmConfig) { dockerHost, ec2Endpoint, ec2AccessKeyId, ec2SecretAccessKey = '' }: VmConfig,
   ) {
-    this.providers = { local, external: new ExternalMachines(), http: new HttpMachines(outbound) };
+    this.ec2 = new Ec2Machines({
+      endpoint: ec2Endpoint,
+      ...(ec2AccessKeyId ? { credentials: { accessKeyId: ec2AccessKeyId, secretAccessKey: ec2SecretAccessKey } } : {}),
+    });
+    this.providers = {
+      local,
+      external: new ExternalMachines(),
+      http: new HttpMachines(outbound),
+      ec2: this.ec2,
+      docker: new DockerMachines({ outbound, host: dockerHost }),
+    };
+  }
+
+  onApplicationShutdown(): void {
+    this.ec2.close();
   }
 
   /** A name that nobody answers to has a provider too: one that says so. */

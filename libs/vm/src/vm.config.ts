@@ -27,4 +27,28 @@ export class VmConfig extends BaseConfig {
     min: 100,
   })
   readonly wakeTimeoutMs!: number;
+
+  @EnvUrl('EC2_ENDPOINT', {
+    description: 'An EC2 endpoint for every region; absent means the region’s own at AWS.',
+    protocols: ['http:', 'https:'],
+    optional: true,
+  })
+  readonly ec2Endpoint?: string;
+
+  @EnvText('EC2_ACCESS_KEY_ID', {
+    description: 'Absent means the platform’s own credentials (an instance role, a web identity).',
+    optional: true,
+  })
+  readonly ec2AccessKeyId?: string;
+
+  @EnvText('EC2_SECRET_ACCESS_KEY', { description: 'Belongs to EC2_ACCESS_KEY_ID.', optional: true, secret: true })
+  readonly ec2SecretAccessKey?: string;
+
+  @EnvText('DOCKER_HOST', {
+    description:
+      'The Docker Engine of agents that name none: unix:///path or tcp://host:port. Only containers that are labelled ' +
+      'with their agent (muster.agent) or organization (muster.organization) are touched there.',
+    optional: true,
+  })
+  readonly dockerHost?: string;
 }

@@ -24,6 +24,17 @@ describeProvider('local', async () => {
 });
 
 describe('a local worker', () => {
+  it('is listed by its folder, whether it runs or not', async () => {
+    const { machines } = await supervise(await folder());
+    const [running, stopped] = [testMachine(), testMachine()];
+    await machines.start(running);
+    await machines.start(stopped);
+    await machines.stop(stopped);
+    const listed = await machines.list(running);
+    const states = Object.fromEntries(listed.map(({ ref, state }) => [ref, state]));
+    expect(states).toEqual({ [running.agentId]: 'running', [stopped.agentId]: 'stopped' });
+  });
+
   it('gets what it needs to report and nothing of the service’s secrets', async () => {
     process.env['MASTER_KEYS'] = 'secret';
     const ground = await supervise(await folder());

@@ -1,6 +1,15 @@
 import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Machine, type MachineDescription, MachineError, type MachineProvider } from '../machine';
+import {
+  type ListedMachine,
+  type Machine,
+  type MachineDescription,
+  MachineError,
+  type MachineProvider,
+} from '../machine';
+import { isUuid } from '@muster/platform';
 import { AgentFolder } from './agent-folder';
 import { isAlive } from './processes';
 
@@ -58,6 +67,21 @@ export class LocalMachines implements MachineProvider {
     if (!folder.exists()) return;
     await folder.want('removed');
     await this.carriedOut(agentId, 'terminate', () => Promise.resolve(!folder.exists()));
+  }
+
+  /** Each machine that supervises has folders of its own. */
+  placeOf(): string {
+    return `${hostname()}:${this.root}`;
+  }
+
+  async list(machine: Machine): Promise<ListedMachine[]> {
+    const agentIds = (await readdir(this.root).catch(() => [])).filter(isUuid);
+    return Promise.all(
+      agentIds.map(async (agentId) => {
+        const { state } = await this.describe({ ...machine, agentId });
+        return { ref: agentId, agentId, organizationId: null, state, expiresAt: null };
+      }),
+    );
   }
 
   folderOf(agentId: string): AgentFolder {

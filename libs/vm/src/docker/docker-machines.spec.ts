@@ -1,0 +1,208 @@
+import type { ServerResponse } from 'node:http';
+import { newId, Outbound } from '@muster/platform';
+import { describeProvider, expectBoundedFailure, testMachine } from '../conformance';
+import { DockerMachines } from './docker-machines';
+import { FakeDocker, json } from './fake-docker.harness';
+
+async function ground(kind: 'socket' | 'tcp' = 'socket') {
+  const docker = new FakeDocker();
+  const outbound = new Outbound(['127.0.0.0/8']);
+  const host = kind === 'socket' ? await docker.listenOnSocket() : await docker.listen();
+  const agentId = newId();
+  const own = kind === 'socket';
+  const container = docker.add('worker-1', own ? { 'muster.agent': agentId } : {});
+  return {
+    docker,
+    host,
+    container,
+    outbound,
+    provider: new DockerMachines({ outbound, timeoutMs: 400, graceSeconds: 1, ...(own ? { host } : {}) }),
+    machine: testMachine({
+      agentId,
+      providerRef: 'worker-1',
+      providerConfig: { container: 'worker-1', ...(own ? {} : { host }) },
+    }),
+    boots: () => Promise.resolve(container.boots),
+    leftovers: () =>
+      Promise.resolve(container.status === 'running' && docker.containers.has('worker-1') ? ['it runs'] : []),
+    close: async () => {
+      outbound.onApplicationShutdown();
+      await docker.close();
+    },
+  };
+}
+
+describeProvider('docker on the deployment’s socket', () => ground('socket'));
+describeProvider('docker at an agent’s host', () => ground('tcp'));
+
+describe('a Docker Engine', () => {
+  let under: Awaited<ReturnType<typeof ground>>;
+  beforeEach(async () => (under = await ground()));
+  afterEach(() => under.close());
+
+  const orders = (calls: string[]) => calls.filter((call) => !call.startsWith('GET'));
+
+  it('tells a container’s state and address, and that one it does not know is gone', async () => {
+    const { docker, container, provider, machine } = under;
+    container.status = 'running';
+    expect(await provider.describe(machine)).toEqual({ state: 'running', ip: '172.17.0.2' });
+    for (const [status, state] of [
+      ['created', 'stopped'],
+      ['exited', 'stopped'],
+      ['restarting', 'starting'],
+      ['removing', 'stopping'],
+      ['paused', 'unknown'],
+      ['dead', 'gone'],
+    ] as const) {
+      container.status = status;
+      expect(await provider.describe(machine)).toEqual({ state, ip: null });
+    }
+    docker.containers.clear();
+    expect(await provider.describe(machine)).toEqual({ state: 'gone', ip: null });
+  });
+
+  it('is told exactly what its interface takes', async () => {
+    const { docker, provider, machine } = under;
+    await provider.start(machine);
+    await provider.reboot(machine);
+    await provider.stop(machine);
+    await provider.terminate(machine);
+    expect(orders(docker.calls)).toEqual([
+      'POST /containers/worker-1/start',
+      'POST /containers/worker-1/restart?t=1',
+      'POST /containers/worker-1/stop?t=1',
+      'DELETE /containers/worker-1?force=true&v=true',
+    ]);
+  });
+
+  it('is given the time that a container takes to end', async () => {
+    const { docker, container, provider, machine } = under;
+    await provider.start(machine);
+    docker.endMs = 700;
+    await provider.stop(machine);
+    expect(container.status).toBe('exited');
+  });
+
+  it.each([
+    ['older', '1.41', '1.12'],
+    ['newer, and has forgotten old versions', '1.52', '1.44'],
+  ])('may be %s', async (_, apiVersion, minApiVersion) => {
+    Object.assign(under.docker, { apiVersion, minApiVersion });
+    await under.provider.start(under.machine);
+    expect((await under.provider.describe(under.machine)).state).toBe('running');
+  });
+
+  it('may be replaced by another version', async () => {
+    const { docker, provider, machine } = under;
+    await provider.describe(machine);
+    docker.apiVersion = '1.41';
+    await expect(provider.describe(machine)).rejects.toMatchObject({ permanent: false });
+    expect((await provider.describe(machine)).state).toBe('stopped');
+  });
+
+  it('that knows no such container says so for good, and nothing is left to stop', async () => {
+    const { docker, provider, machine } = under;
+    docker.containers.clear();
+    await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
+    await expect(provider.reboot(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
+    await provider.stop(machine);
+    await provider.terminate(machine);
+    expect(orders(docker.calls)).toEqual([]);
+  });
+
+  it('that hangs is not waited for, whether at once or in an answer', async () => {
+    for (const begin of [() => undefined, (response: ServerResponse) => response.writeHead(200).write('{"Api')]) {
+      under.docker.interfere = (response) => {
+        begin(response);
+        return true;
+      };
+      const began = Date.now();
+      for (const error of await expectBoundedFailure(under.provider, under.machine)) {
+        expect([error.fault, error.permanent]).toEqual(['unreachable', false]);
+      }
+      expect(Date.now() - began).toBeLessThan(2500);
+    }
+  });
+
+  it('that is not there is unreachable', async () => {
+    await under.docker.close();
+    for (const error of await expectBoundedFailure(under.provider, under.machine)) {
+      expect(error.fault).toBe('unreachable');
+    }
+  });
+
+  it.each([
+    ['fails', 500, { message: 'driver failed programming external connectivity' }, 'failed', /driver failed/],
+    ['asks for patience', 429, { message: 'too many requests' }, 'throttled', /429/],
+    ['forbids it', 403, { message: 'authorization denied by plugin' }, 'denied', /denied by plugin/],
+    ['answers no state', 200, { State: { Status: 'on fire' } }, 'bad_answer', /"on fire"/],
+    ['answers nothing of use', 200, '<html>', 'bad_answer', /state null/],
+  ] as const)('that %s is answered with what it said', async (_, status, body, fault, words) => {
+    under.docker.interfere = (response, path) => {
+      if (path === '/version') return false;
+      json(response, status, body);
+      return true;
+    };
+    for (const error of await expectBoundedFailure(under.provider, under.machine)) {
+      expect([error.fault, error.permanent]).toEqual([fault, false]);
+      expect(error.message).toMatch(words);
+    }
+  });
+
+  it('has to be one', async () => {
+    under.docker.interfere = (response) => {
+      response.writeHead(200).end('<html>');
+      return true;
+    };
+    for (const error of await expectBoundedFailure(under.provider, under.machine))
+      expect(error.message).toMatch(/no Docker/);
+  });
+
+  it('says why it refuses an order', async () => {
+    under.container.status = 'paused';
+    await expect(under.provider.start(under.machine)).rejects.toThrow(/409, cannot start a paused container/);
+  });
+
+  it('lists what carries our label, and nothing else', async () => {
+    const { docker, provider, machine } = under;
+    const [agentId, expiresAt] = [newId(), new Date('2030-01-01T00:00:00Z')];
+    docker.add('old', { 'muster.agent': agentId, 'muster.expires-at': expiresAt.toISOString() }, 'running');
+    docker.add('database', {}, 'running');
+    expect(await provider.list(machine)).toEqual([
+      { ref: 'worker-1', agentId: machine.agentId, organizationId: null, state: 'stopped', expiresAt: null },
+      { ref: 'old', agentId, organizationId: null, state: 'running', expiresAt },
+    ]);
+  });
+
+  it('of the deployment is no agent’s to use for a container that is not labelled as its own', async () => {
+    const { docker, provider, machine } = under;
+    docker.add('database', {}, 'running');
+    docker.add('neighbour', { 'muster.agent': newId() }, 'running');
+    docker.add('sibling', { 'muster.organization': machine.organizationId }, 'running');
+    for (const providerRef of ['database', 'neighbour']) {
+      for (const error of await expectBoundedFailure(provider, { ...machine, providerRef })) {
+        expect(error.fault).toBe('misconfigured');
+      }
+    }
+    expect(orders(docker.calls)).toEqual([]);
+    await provider.stop({ ...machine, providerRef: 'sibling' });
+  });
+
+  it('is no agent’s to name by its socket, nor at an address that is not public', async () => {
+    const elsewhere = new DockerMachines({ outbound: new Outbound([]) });
+    for (const host of [under.host, 'tcp://127.0.0.1:2375', 'tcp://169.254.169.254:80', 'ssh://somewhere']) {
+      const machine = { ...under.machine, providerConfig: { container: 'worker-1', host } };
+      for (const error of await expectBoundedFailure(elsewhere, machine)) expect(error.fault).toBe('misconfigured');
+    }
+    for (const error of await expectBoundedFailure(elsewhere, under.machine)) expect(error.fault).toBe('misconfigured');
+    expect(under.docker.calls).toEqual([]);
+  });
+
+  it.each(['..', '../version', 'a/b', 'a?all=true', ''])(
+    'is never asked for a container named %j',
+    async (providerRef) => {
+      const machine = { ...under.machine, providerRef };
+      await expect(under.provider.start(machine)).rejects.toMatchObject({ fault: 'misconfigured' });
+    },
+  );
+});

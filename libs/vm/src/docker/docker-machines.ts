@@ -1,0 +1,203 @@
+import type { Outbound } from '@muster/platform';
+import {
+  type ListedMachine,
+  type Machine,
+  type MachineDescription,
+  MachineError,
+  type MachineProvider,
+  type MachineState,
+} from '../machine';
+import { Engine, type EngineCall, messageOf } from './engine';
+
+export interface DockerOptions {
+  outbound: Pick<Outbound, 'fetch'>;
+  /** The deployment's own engine. Only it may be a socket. */
+  host?: string;
+  /** For an order with everything that it takes. */
+  timeoutMs?: number;
+  /** How long a container may take to end by itself before it is killed. */
+  graceSeconds?: number;
+}
+
+const labels = { agent: 'muster.agent', organization: 'muster.organization', expiresAt: 'muster.expires-at' };
+
+const states: Record<string, MachineState> = {
+  created: 'stopped',
+  running: 'running',
+  // Its processes are there and do nothing; neither start nor stop says anything of it.
+  paused: 'unknown',
+  restarting: 'starting',
+  removing: 'stopping',
+  exited: 'stopped',
+  dead: 'gone',
+};
+
+interface Container {
+  Name: string;
+  State: { Status: string };
+  Config: { Labels: Record<string, string> };
+  NetworkSettings: { Networks: Record<string, { IPAddress?: string }> };
+}
+
+/** Containers that exist already, by name or id. */
+export class DockerMachines implements MachineProvider {
+  private readonly engines = new Map<string, Engine>();
+  private readonly options: Required<Pick<DockerOptions, 'timeoutMs' | 'graceSeconds'>> & DockerOptions;
+
+  constructor(options: DockerOptions) {
+    this.options = { timeoutMs: 10_000, graceSeconds: 10, ...options };
+  }
+
+  async describe(machine: Machine): Promise<MachineDescription> {
+    const container = await this.inspect(machine, this.begin(machine));
+    if (!container) return { state: 'gone', ip: null };
+    const networks = Object.values(container.NetworkSettings.Networks);
+    return {
+      state: stateOf(container.State.Status),
+      ip: networks.find(({ IPAddress }) => IPAddress)?.IPAddress ?? null,
+    };
+  }
+
+  /** 304: it ran already. */
+  async start(machine: Machine): Promise<void> {
+    await this.order(machine, { what: 'start', path: 'start', fine: [204, 304] });
+  }
+
+  async stop(machine: Machine): Promise<void> {
+    const path = `stop?t=${this.options.graceSeconds}`;
+    await this.order(machine, { what: 'stop', path, fine: [204, 304], waits: true, goneIsFine: true });
+  }
+
+  async reboot(machine: Machine): Promise<void> {
+    const path = `restart?t=${this.options.graceSeconds}`;
+    await this.order(machine, { what: 'restart', path, fine: [204], waits: true });
+  }
+
+  /** 409: somebody is removing it at this moment. */
+  async terminate(machine: Machine): Promise<void> {
+    const path = '?force=true&v=true';
+    await this.order(machine, { what: 'remove', method: 'DELETE', path, fine: [204, 409], goneIsFine: true });
+  }
+
+  placeOf({ providerConfig }: Machine): string | null {
+    return (providerConfig['host'] as string | undefined) ?? this.options.host ?? null;
+  }
+
+  async list(machine: Machine): Promise<ListedMachine[]> {
+    const filters = encodeURIComponent(JSON.stringify({ label: [labels.agent] }));
+    const { status, body } = await this.begin(machine)({
+      method: 'GET',
+      path: `/containers/json?all=true&filters=${filters}`,
+    });
+    if (status !== 200 || !Array.isArray(body)) throw refusal('list its containers', status, body);
+    return body.map((found: { Names?: string[]; Id: string; State: string; Labels: Record<string, string> }) => {
+      const expires = Date.parse(found.Labels[labels.expiresAt] ?? '');
+      return {
+        ref: bareName(found.Names?.[0]) ?? found.Id,
+        agentId: found.Labels[labels.agent] ?? null,
+        organizationId: found.Labels[labels.organization] ?? null,
+        state: stateOf(found.State),
+        expiresAt: Number.isNaN(expires) ? null : new Date(expires),
+      };
+    });
+  }
+
+  private async order(
+    machine: Machine,
+    order: { what: string; path: string; fine: number[]; method?: 'DELETE'; waits?: boolean; goneIsFine?: boolean },
+  ): Promise<void> {
+    const { what, path, fine, method = 'POST', waits = false, goneIsFine = false } = order;
+    // Stopping answers when it is done, and it is killed after its grace.
+    const call = this.begin(machine, waits ? this.options.graceSeconds * 1000 : 0);
+    const container = await this.inspect(machine, call);
+    const at = `/containers/${refOf(machine)}${method === 'DELETE' ? '' : '/'}${path}`;
+    const { status, body } = container ? await call({ method, path: at }) : { status: 404, body: null };
+    if (fine.includes(status)) return;
+    if (status === 404 && goneIsFine) return;
+    if (status === 404) throw new MachineError('gone', `There is no container ${refOf(machine)}.`);
+    throw refusal(what, status, body);
+  }
+
+  /** Calls that together take no longer than an order may. */
+  private begin(machine: Machine, moreMs = 0) {
+    const engine = this.engineOf(machine);
+    const deadline = Date.now() + this.options.timeoutMs + moreMs;
+    return (call: Omit<EngineCall, 'timeoutMs'>) =>
+      engine.call({ ...call, timeoutMs: Math.max(1, deadline - Date.now()) });
+  }
+
+  private async inspect(machine: Machine, call: ReturnType<DockerMachines['begin']>): Promise<Container | null> {
+    const { status, body } = await call({ method: 'GET', path: `/containers/${refOf(machine)}/json` });
+    if (status === 404) return null;
+    if (status !== 200) throw refusal('describe the container', status, body);
+    const container = readContainer(body);
+    this.requireOurs(machine, container);
+    return container;
+  }
+
+  /** Whoever may make agents could otherwise switch every container that the deployment's own engine runs. */
+  private requireOurs(machine: Machine, { Config: { Labels } }: Container): void {
+    if (this.placeOf(machine) !== this.options.host) return;
+    if (Labels[labels.agent] === machine.agentId || Labels[labels.organization] === machine.organizationId) return;
+    const needed = `${labels.agent}=${machine.agentId} nor ${labels.organization}=${machine.organizationId}`;
+    throw new MachineError('misconfigured', `The container ${refOf(machine)} is labelled neither ${needed}.`);
+  }
+
+  private engineOf(machine: Machine): Engine {
+    const host = this.placeOf(machine);
+    if (!host) throw new MachineError('misconfigured', 'The agent names no Docker host, and this service has none.');
+    const isOwn = host === this.options.host;
+    if (!isOwn && !host.startsWith('tcp://')) {
+      throw new MachineError(
+        'misconfigured',
+        'The socket of a Docker Engine is for the deployment to name, not for an agent.',
+      );
+    }
+    const known = this.engines.get(host);
+    if (known) return known;
+    const engine = new Engine(host, isOwn ? null : this.options.outbound);
+    this.engines.set(host, engine);
+    return engine;
+  }
+}
+
+function refOf({ providerRef, providerConfig }: Machine): string {
+  const ref = providerRef ?? providerConfig['container'];
+  if (typeof ref === 'string' && /^[A-Za-z0-9][\w.-]*$/.test(ref)) return ref;
+  throw new MachineError('misconfigured', 'The agent’s providerConfig has no container.');
+}
+
+function stateOf(status: string): MachineState {
+  return states[status] ?? 'unknown';
+}
+
+function bareName(name: string | undefined): string | null {
+  return name?.replace(/^\//, '') || null;
+}
+
+function readContainer(body: unknown): Container {
+  const { Name = '', State, Config, NetworkSettings } = (body ?? {}) as Partial<Container>;
+  if (typeof State?.Status !== 'string' || !states[State.Status]) {
+    const said = JSON.stringify(State?.Status ?? null).slice(0, 60);
+    throw new MachineError('bad_answer', `The Docker Engine answered the state ${said}, which is none.`);
+  }
+  return {
+    Name,
+    State,
+    Config: { Labels: Config?.Labels ?? {} },
+    NetworkSettings: { Networks: NetworkSettings?.Networks ?? {} },
+  };
+}
+
+function refusal(what: string, status: number, body: unknown): MachineError {
+  const fault =
+    status === 429
+      ? 'throttled'
+      : status === 401 || status === 403
+        ? 'denied'
+        : status >= 500
+          ? 'failed'
+          : 'bad_answer';
+  const said = messageOf(body);
+  return new MachineError(fault, `The Docker Engine did not ${what}: status ${status}${said ? `, ${said}` : ''}.`);
+}

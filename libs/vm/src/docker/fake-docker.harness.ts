@@ -1,0 +1,150 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AddressInfo } from 'node:net';
+
+export interface FakeContainer {
+  id: string;
+  status: 'created' | 'running' | 'exited' | 'paused' | 'restarting' | 'removing' | 'dead';
+  boots: string[];
+  labels: Record<string, string>;
+}
+
+/**
+ * A Docker Engine's HTTP interface over a unix socket or TCP, as its reference describes it: versioned paths, JSON
+ * errors, 304 for what is so already, filters, and refusal of versions that it does not speak.
+ */
+export class FakeDocker {
+  readonly containers = new Map<string, FakeContainer>();
+  readonly calls: string[] = [];
+  apiVersion = '1.47';
+  minApiVersion = '1.24';
+  /** How long a container takes to end when it is asked to. */
+  endMs = 0;
+  interfere?: (response: ServerResponse, path: string) => boolean;
+  private boots = 0;
+  private folder?: string;
+  private readonly server: Server = createServer((request, response) => void this.answer(request, response));
+
+  async listenOnSocket(): Promise<string> {
+    this.folder = await mkdtemp(join(tmpdir(), 'muster-docker-'));
+    const path = join(this.folder, 'docker.sock');
+    await new Promise<void>((resolve) => this.server.listen(path, resolve));
+    return `unix://${path}`;
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    return `tcp://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+    if (this.folder) await rm(this.folder, { recursive: true, force: true });
+  }
+
+  add(name: string, labels: Record<string, string> = {}, status: FakeContainer['status'] = 'created'): FakeContainer {
+    const id = Buffer.from(name).toString('hex').padEnd(64, '0');
+    const container = { id, status, boots: [], labels };
+    this.containers.set(name, container);
+    return container;
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    request.resume();
+    const url = new URL(request.url!, 'http://docker');
+    if (this.interfere?.(response, url.pathname)) return;
+    if (request.method === 'GET' && url.pathname === '/version') {
+      return json(response, 200, { ApiVersion: this.apiVersion, MinAPIVersion: this.minApiVersion, Version: '27.0.0' });
+    }
+    const [, version, path] = /^\/v(\d+\.\d+)(\/.*)$/.exec(url.pathname) ?? [];
+    if (!version || !path) return json(response, 404, { message: 'page not found' });
+    const minor = (text: string) => Number(text.split('.')[1]);
+    if (minor(version) > minor(this.apiVersion)) {
+      return json(response, 400, {
+        message: `client version ${version} is too new. Maximum supported API version is ${this.apiVersion}`,
+      });
+    }
+    if (minor(version) < minor(this.minApiVersion)) {
+      return json(response, 400, {
+        message: `client version ${version} is too old. Minimum supported API version is ${this.minApiVersion}`,
+      });
+    }
+    this.calls.push(`${request.method} ${path}${url.search}`);
+    if (request.method === 'GET' && path === '/containers/json') return this.list(response, url.searchParams);
+    return this.one(request.method!, path, url.searchParams, response);
+  }
+
+  private async one(method: string, path: string, query: URLSearchParams, response: ServerResponse): Promise<void> {
+    const [, name = '', order] = /^\/containers\/([\w.-]+)(?:\/(json|start|stop|restart))?$/.exec(path) ?? [];
+    const found = this.find(name);
+    if (!found) return json(response, 404, { message: `No such container: ${name}` });
+    const [fullName, container] = found;
+    if (method === 'GET' && order === 'json') return json(response, 200, this.describe(fullName, container));
+    if (method === 'DELETE' && !order) {
+      if (container.status === 'running' && query.get('force') !== 'true') {
+        return json(response, 409, { message: `cannot remove container "/${fullName}": container is running` });
+      }
+      this.containers.delete(fullName);
+      return nothing(response, 204);
+    }
+    if (method !== 'POST' || !order || order === 'json') return json(response, 404, { message: 'page not found' });
+    if (container.status === 'paused' && order === 'start') {
+      return json(response, 409, { message: 'cannot start a paused container, try unpause instead' });
+    }
+    if (order === 'start') {
+      if (container.status === 'running') return nothing(response, 304);
+      this.boot(container);
+      return nothing(response, 204);
+    }
+    if (!/^\d+$/.test(query.get('t') ?? '')) return json(response, 400, { message: 'invalid value for t' });
+    if (order === 'stop' && container.status !== 'running') return nothing(response, 304);
+    // It is killed after its grace.
+    await new Promise((resolve) => setTimeout(resolve, Math.min(this.endMs, Number(query.get('t')) * 1000)));
+    container.status = 'exited';
+    if (order === 'restart') this.boot(container);
+    return nothing(response, 204);
+  }
+
+  private find(name: string): [string, FakeContainer] | undefined {
+    return [...this.containers].find(([known, { id }]) => known === name || (name.length >= 8 && id.startsWith(name)));
+  }
+
+  private describe(name: string, { id, status, labels }: FakeContainer) {
+    return {
+      Id: id,
+      Name: `/${name}`,
+      State: { Status: status, Running: status === 'running', Paused: false, Restarting: false, Dead: false },
+      Config: { Image: 'worker:1', Labels: labels },
+      NetworkSettings: { Networks: { bridge: { IPAddress: status === 'running' ? '172.17.0.2' : '' } } },
+    };
+  }
+
+  private list(response: ServerResponse, query: URLSearchParams): void {
+    const filters = JSON.parse(query.get('filters') ?? '{}') as { label?: string[] };
+    const listed = [...this.containers].filter(
+      ([, { labels, status }]) =>
+        (query.get('all') === 'true' || status === 'running') && (filters.label ?? []).every((key) => key in labels),
+    );
+    json(
+      response,
+      200,
+      listed.map(([name, { id, status, labels }]) => ({ Id: id, Names: [`/${name}`], State: status, Labels: labels })),
+    );
+  }
+
+  private boot(container: FakeContainer): void {
+    container.status = 'running';
+    container.boots.push(`boot ${(this.boots += 1)}`);
+  }
+}
+
+export function json(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+function nothing(response: ServerResponse, status: number): void {
+  response.writeHead(status).end();
+}

@@ -1,0 +1,51 @@
+import { MachineError, type MachineFault } from '../machine';
+
+const faults: Record<string, MachineFault> = {
+  'InvalidInstanceID.NotFound': 'gone',
+  'InvalidInstanceID.Malformed': 'misconfigured',
+  RequestLimitExceeded: 'throttled',
+  Throttling: 'throttled',
+  ThrottlingException: 'throttled',
+  RequestThrottled: 'throttled',
+  AuthFailure: 'denied',
+  UnauthorizedOperation: 'denied',
+  OperationNotPermitted: 'denied',
+  OptInRequired: 'denied',
+  Blocked: 'denied',
+  SignatureDoesNotMatch: 'denied',
+  InvalidClientTokenId: 'denied',
+  RequestExpired: 'denied',
+  ExpiredToken: 'denied',
+  CredentialsProviderError: 'denied',
+  InsufficientInstanceCapacity: 'failed',
+  InstanceLimitExceeded: 'failed',
+  VcpuLimitExceeded: 'failed',
+  InternalError: 'failed',
+  InternalFailure: 'failed',
+  Unavailable: 'failed',
+  ServiceUnavailable: 'failed',
+  TimeoutError: 'unreachable',
+};
+
+const words: Partial<Record<MachineFault, string>> = {
+  throttled: 'EC2 asks us to call less often',
+  denied: 'EC2 does not let this service do that',
+  unreachable: 'EC2 did not answer',
+};
+
+/** What the SDK threw, in the port's terms. */
+export function asMachineError(
+  error: Error & { $metadata?: { httpStatusCode?: number }; code?: string },
+): MachineError {
+  const status = error.$metadata?.httpStatusCode;
+  const fault = faults[error.name] ?? (status === undefined ? 'unreachable' : byStatus(status));
+  const name = error.name === 'Error' ? (error.code ?? 'Error') : error.name;
+  const said = `${name}: ${error.message}`.split('\n')[0]!.slice(0, 300);
+  return new MachineError(fault, `${words[fault] ?? 'EC2 refused'} (${said}).`, { cause: error });
+}
+
+function byStatus(status: number): MachineFault {
+  if (status === 401 || status === 403) return 'denied';
+  if (status === 429) return 'throttled';
+  return status >= 500 ? 'failed' : 'bad_answer';
+}

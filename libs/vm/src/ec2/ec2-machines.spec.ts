@@ -1,0 +1,211 @@
+import { randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { describeProvider, expectBoundedFailure, testMachine } from '../conformance';
+import { type Ec2Options, Ec2Machines } from './ec2-machines';
+import { credentials, FakeEc2, refuse } from './fake-ec2.harness';
+
+const region = 'eu-central-1';
+
+async function ground(options: Ec2Options = {}) {
+  const ec2 = new FakeEc2();
+  const endpoint = await ec2.listen();
+  const instanceId = `i-${randomBytes(4).toString('hex')}`;
+  const instance = ec2.add(instanceId);
+  const make = (more: Ec2Options = {}) =>
+    new Ec2Machines({ endpoint, credentials, timeoutMs: 400, patienceMs: 1500, pollMs: 20, ...options, ...more });
+  const provider = make();
+  return {
+    ec2,
+    instance,
+    instanceId,
+    make,
+    provider,
+    machine: testMachine({ providerRef: instanceId, providerConfig: { instanceId, region } }),
+    boots: () => Promise.resolve(instance.boots),
+    leftovers: () =>
+      Promise.resolve(['stopped', 'terminated', 'shutting-down'].includes(instance.state) ? [] : [instance.state]),
+    close: async () => {
+      provider.close();
+      await ec2.close();
+    },
+  };
+}
+
+describeProvider('ec2', ground);
+
+describe('EC2', () => {
+  let under: Awaited<ReturnType<typeof ground>>;
+  beforeEach(async () => (under = await ground()));
+  afterEach(() => under.close());
+
+  const orders = (calls: string[]) => calls.filter((call) => call !== 'DescribeInstances');
+
+  it('tells an instance’s state and address, and that one it does not know is gone', async () => {
+    const { ec2, instance, provider, machine, instanceId } = under;
+    instance.state = 'running';
+    expect(await provider.describe(machine)).toEqual({ state: 'running', ip: '10.0.0.7' });
+    for (const [state, ours] of [
+      ['pending', 'starting'],
+      ['stopping', 'stopping'],
+      ['shutting-down', 'stopping'],
+      ['terminated', 'gone'],
+    ] as const) {
+      instance.state = state;
+      expect(await provider.describe(machine)).toEqual({ state: ours, ip: null });
+    }
+    ec2.instances.delete(instanceId);
+    expect(await provider.describe(machine)).toEqual({ state: 'gone', ip: null });
+  });
+
+  it('starts an instance that was still stopping once it has stopped', async () => {
+    const { ec2, instance, provider, machine } = under;
+    instance.state = 'running';
+    ec2.transitMs = 200;
+    await provider.stop(machine);
+    expect(instance.state).toBe('stopping');
+    await provider.start(machine);
+    expect(instance.state).toBe('pending');
+    expect(orders(ec2.calls)).toEqual(['StopInstances', 'StartInstances']);
+  });
+
+  it('stops an instance that boots slowly as soon as it can be stopped', async () => {
+    const { ec2, instance, provider, machine } = under;
+    ec2.transitMs = 200;
+    await provider.start(machine);
+    expect(await provider.describe(machine)).toEqual({ state: 'starting', ip: null });
+    await provider.stop(machine);
+    expect(instance.state).toBe('stopping');
+  });
+
+  it('does not wait for ever for a state to pass, and it is worth another try', async () => {
+    const { instance, provider, machine } = under;
+    instance.state = 'stopping';
+    await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'failed', permanent: false });
+  });
+
+  it('orders again when the state it was told of was no longer true', async () => {
+    const { ec2, provider, machine } = under;
+    let first = true;
+    ec2.interfere = (response, action) => {
+      if (action !== 'StartInstances' || !first) return false;
+      first = false;
+      refuse(response, 'IncorrectInstanceState', 'It is not in a state from which it can be started.');
+      return true;
+    };
+    await provider.start(machine);
+    expect(orders(ec2.calls)).toEqual(['StartInstances', 'StartInstances']);
+  });
+
+  it('says of an instance that is gone that trying again changes nothing, and nothing is left to stop', async () => {
+    const { ec2, provider, machine, instanceId } = under;
+    ec2.instances.delete(instanceId);
+    await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
+    await expect(provider.reboot(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
+    await provider.stop(machine);
+    await provider.terminate(machine);
+    expect(orders(ec2.calls)).toEqual([]);
+  });
+
+  it('that hangs is not waited for', async () => {
+    under.ec2.interfere = () => true;
+    const began = Date.now();
+    for (const error of await expectBoundedFailure(under.provider, under.machine)) {
+      expect([error.fault, error.permanent]).toEqual(['unreachable', false]);
+    }
+    expect(Date.now() - began).toBeLessThan(2000);
+  });
+
+  it('that is not there is unreachable', async () => {
+    await under.ec2.close();
+    for (const error of await expectBoundedFailure(under.provider, under.machine)) {
+      expect(error.fault).toBe('unreachable');
+    }
+  });
+
+  it.each([
+    [
+      'throttles',
+      (response: ServerResponse) => refuse(response, 'RequestLimitExceeded', 'Request limit exceeded.', 503),
+      'throttled',
+    ],
+    ['fails', (response: ServerResponse) => refuse(response, 'InternalError', 'An internal error.', 500), 'failed'],
+    [
+      'does not allow it',
+      (response: ServerResponse) => refuse(response, 'UnauthorizedOperation', 'You are not authorized.', 403),
+      'denied',
+    ],
+    ['answers no XML', (response: ServerResponse) => response.writeHead(200).end('<html'), /bad_answer|unreachable/],
+  ])('that %s says so, and it passes', async (_, answer, fault) => {
+    const { ec2, make, machine } = under;
+    ec2.interfere = (response) => {
+      answer(response);
+      return true;
+    };
+    const patient = make({ timeoutMs: 5000, patienceMs: 5000 });
+    for (const error of await expectBoundedFailure(patient, machine)) {
+      expect(error.fault).toMatch(fault);
+      expect(error.permanent).toBe(false);
+    }
+    // Twice each, and no more.
+    expect(ec2.calls.length).toBeLessThanOrEqual(10);
+    patient.close();
+  });
+
+  it('is not believed when it names a state that is none', async () => {
+    under.instance.state = 'on-fire' as never;
+    for (const error of await expectBoundedFailure(under.provider, under.machine))
+      expect(error.fault).toBe('bad_answer');
+  });
+
+  it.each([
+    ['key', { accessKeyId: 'AKIAOTHER', secretAccessKey: credentials.secretAccessKey }],
+    ['secret', { ...credentials, secretAccessKey: 'wrong' }],
+  ])('refuses another %s', async (_, wrong) => {
+    const stranger = under.make({ credentials: wrong });
+    for (const error of await expectBoundedFailure(stranger, under.machine)) expect(error.fault).toBe('denied');
+    expect(under.ec2.calls).toEqual([]);
+    stranger.close();
+  });
+
+  it('refuses what was signed for another region', async () => {
+    const machine = { ...under.machine, providerConfig: { region: 'us-east-1' } };
+    await expect(under.provider.start(machine)).rejects.toMatchObject({ fault: 'denied' });
+  });
+
+  it('carries whose an instance is and until when, and lists all of those, page by page', async () => {
+    const { ec2, provider, machine, instanceId, instance } = under;
+    const expiresAt = new Date(Date.now() + 3_600_000);
+    for (let i = 0; i < 4; i += 1) ec2.add(`i-0000000${i}`, 'running', { 'muster:agent': `agent ${i}` });
+    ec2.add('i-00000009', 'running', { other: 'tag' });
+    await provider.renew(machine, expiresAt);
+    expect(Object.fromEntries(instance.tags)).toEqual({
+      'muster:agent': machine.agentId,
+      'muster:organization': machine.organizationId,
+      'muster:expires-at': expiresAt.toISOString(),
+    });
+    const listed = await provider.list(machine);
+    expect(listed).toHaveLength(5);
+    const { agentId, organizationId } = machine;
+    expect(listed).toContainEqual({ ref: instanceId, agentId, organizationId, state: 'stopped', expiresAt });
+    expect(listed).toContainEqual({
+      ref: 'i-00000003',
+      agentId: 'agent 3',
+      organizationId: null,
+      state: 'running',
+      expiresAt: null,
+    });
+  });
+
+  it('leaves alone what is tagged as another organization’s', async () => {
+    const { ec2, provider, machine, instance } = under;
+    instance.tags.set('muster:organization', 'somebody else');
+    for (const error of await expectBoundedFailure(provider, machine)) expect(error.fault).toBe('misconfigured');
+    await expect(provider.renew(machine, new Date())).rejects.toMatchObject({ fault: 'misconfigured' });
+    expect(orders(ec2.calls)).toEqual([]);
+  });
+
+  it.each([[{}], [{ region }], [{ instanceId: 'i-00000001' }]])('needs more than %j', async (providerConfig) => {
+    const machine = { ...under.machine, providerRef: null, providerConfig };
+    await expect(under.provider.start(machine)).rejects.toMatchObject({ fault: 'misconfigured', permanent: true });
+  });
+});

@@ -1,0 +1,270 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EC2Client, Instance } from '@aws-sdk/client-ec2';
+import {
+  type ListedMachine,
+  type Machine,
+  type MachineDescription,
+  MachineError,
+  type MachineProvider,
+  type MachineState,
+} from '../machine';
+import { asMachineError } from './ec2-errors';
+
+export interface Ec2Options {
+  /** For every region; absent means each region's own. */
+  endpoint?: string;
+  /** Absent means the platform's own. */
+  credentials?: { accessKeyId: string; secretAccessKey: string };
+  /** For one call. */
+  timeoutMs?: number;
+  /** For an order with everything that it takes. */
+  patienceMs?: number;
+  pollMs?: number;
+}
+
+type Sdk = typeof import('@aws-sdk/client-ec2');
+type Send = EC2Client['send'];
+
+const tags = { agent: 'muster:agent', organization: 'muster:organization', expiresAt: 'muster:expires-at' };
+
+const states: Record<string, MachineState> = {
+  pending: 'starting',
+  running: 'running',
+  'shutting-down': 'stopping',
+  stopping: 'stopping',
+  stopped: 'stopped',
+  terminated: 'gone',
+};
+const ending = ['shutting-down', 'terminated'];
+
+/**
+ * Instances that exist already, by their ids. The SDK is loaded with the first use: it is large, and most services have
+ * no such agent.
+ */
+export class Ec2Machines implements MachineProvider {
+  private readonly options: Required<Pick<Ec2Options, 'timeoutMs' | 'patienceMs' | 'pollMs'>> & Ec2Options;
+  private readonly clients = new Map<string, EC2Client>();
+  private loaded?: Promise<Sdk>;
+
+  constructor(options: Ec2Options = {}) {
+    this.options = { timeoutMs: 10_000, patienceMs: 25_000, pollMs: 1000, ...options };
+  }
+
+  async describe(machine: Machine): Promise<MachineDescription> {
+    const instance = await this.find(machine);
+    if (!instance) return { state: 'gone', ip: null };
+    return { state: stateOf(instance), ip: instance.PublicIpAddress ?? instance.PrivateIpAddress ?? null };
+  }
+
+  /** AWS refuses to start an instance that is still stopping, so that is waited for. */
+  async start(machine: Machine): Promise<void> {
+    await this.carryOut(machine, 'start', async (state, { sdk, send }) => {
+      if (state === 'running' || state === 'pending') return true;
+      if (state === 'stopped') await send(new sdk.StartInstancesCommand({ InstanceIds: [idOf(machine)] }));
+      return state === 'stopped';
+    });
+  }
+
+  async stop(machine: Machine): Promise<void> {
+    await this.carryOut(machine, 'stop', async (state, { sdk, send }) => {
+      if (state === null || state === 'stopped' || state === 'stopping' || ending.includes(state)) return true;
+      if (state === 'running') await send(new sdk.StopInstancesCommand({ InstanceIds: [idOf(machine)] }));
+      return state === 'running';
+    });
+  }
+
+  async reboot(machine: Machine): Promise<void> {
+    await this.carryOut(machine, 'reboot', async (state, { sdk, send }) => {
+      const InstanceIds = [idOf(machine)];
+      if (state === 'stopped') await send(new sdk.StartInstancesCommand({ InstanceIds }));
+      if (state === 'running') await send(new sdk.RebootInstancesCommand({ InstanceIds }));
+      return state === 'stopped' || state === 'running';
+    });
+  }
+
+  async terminate(machine: Machine): Promise<void> {
+    await this.carryOut(machine, 'terminate', async (state, { sdk, send }) => {
+      if (state === null || ending.includes(state)) return true;
+      await send(new sdk.TerminateInstancesCommand({ InstanceIds: [idOf(machine)] }));
+      return true;
+    });
+  }
+
+  placeOf({ providerConfig: { region } }: Machine): string | null {
+    return typeof region === 'string' ? region : null;
+  }
+
+  async list(machine: Machine): Promise<ListedMachine[]> {
+    const { sdk, send } = await this.at(machine);
+    const found: ListedMachine[] = [];
+    let NextToken: string | undefined;
+    do {
+      const answer = await send(
+        new sdk.DescribeInstancesCommand({
+          Filters: [{ Name: 'tag-key', Values: [tags.agent] }],
+          MaxResults: 1000,
+          NextToken,
+        }),
+      );
+      found.push(...instancesOf(answer).map(listed));
+      NextToken = answer.NextToken;
+    } while (NextToken);
+    return found;
+  }
+
+  async renew(machine: Machine, expiresAt: Date): Promise<void> {
+    if (!(await this.find(machine))) throw gone(machine);
+    const { sdk, send } = await this.at(machine);
+    await send(
+      new sdk.CreateTagsCommand({
+        Resources: [idOf(machine)],
+        Tags: [
+          { Key: tags.agent, Value: machine.agentId },
+          { Key: tags.organization, Value: machine.organizationId },
+          { Key: tags.expiresAt, Value: expiresAt.toISOString() },
+        ],
+      }),
+    );
+  }
+
+  close(): void {
+    for (const client of this.clients.values()) client.destroy();
+    this.clients.clear();
+  }
+
+  /** Tries until the instance's state allows the order: a state between two others passes. */
+  private async carryOut(
+    machine: Machine,
+    order: 'start' | 'stop' | 'reboot' | 'terminate',
+    attempt: (state: string | null, at: { sdk: Sdk; send: Send }) => Promise<boolean>,
+  ): Promise<void> {
+    const { patienceMs, pollMs } = this.options;
+    const deadline = Date.now() + patienceMs;
+    for (;;) {
+      const at = await this.at(machine, deadline);
+      const state = rawState(await this.find(machine, deadline));
+      if ((order === 'start' || order === 'reboot') && (state === null || ending.includes(state))) throw gone(machine);
+      try {
+        if (await attempt(state, at)) return;
+      } catch (error) {
+        if (order === 'terminate' && error instanceof MachineError && error.fault === 'gone') return;
+        // It was in another state by then.
+        if (!(error instanceof WrongState)) throw error;
+      }
+      if (Date.now() + pollMs > deadline) {
+        throw new MachineError('failed', `The instance is ${state}, and the order to ${order} has to wait for that.`);
+      }
+      await sleep(pollMs);
+    }
+  }
+
+  /** The instance, or null where there is none. What another organization has marked as its own is not touched. */
+  private async find(machine: Machine, deadline?: number): Promise<Instance | null> {
+    const { sdk, send } = await this.at(machine, deadline);
+    const id = idOf(machine);
+    let answer;
+    try {
+      answer = await send(new sdk.DescribeInstancesCommand({ InstanceIds: [id] }));
+    } catch (error) {
+      if (error instanceof MachineError && error.fault === 'gone') return null;
+      throw error;
+    }
+    const instance = instancesOf(answer).find(({ InstanceId }) => InstanceId === id);
+    if (!instance) return null;
+    const owner = tagOf(instance, tags.organization);
+    if (owner && owner !== machine.organizationId) {
+      throw new MachineError('misconfigured', `The instance ${id} is tagged as another organization’s.`);
+    }
+    if (!states[rawState(instance)!]) {
+      throw new MachineError('bad_answer', `EC2 answered the state ${rawState(instance)}, which is none.`);
+    }
+    return instance;
+  }
+
+  private async at(machine: Machine, deadline = Date.now() + this.options.patienceMs) {
+    const region = this.placeOf(machine);
+    if (!region) throw new MachineError('misconfigured', 'The agent’s providerConfig has no region.');
+    idOf(machine);
+    this.loaded ??= import('@aws-sdk/client-ec2');
+    const sdk = await this.loaded;
+    const client = this.clientOf(sdk, region);
+    const send = ((command: Parameters<Send>[0]) => this.bounded(client, command, deadline)) as Send;
+    return { sdk, send };
+  }
+
+  /** In time, whatever hangs: the platform's credentials, the connection, or the answer. */
+  private async bounded(client: EC2Client, command: Parameters<Send>[0], deadline: number): Promise<unknown> {
+    const limitMs = Math.max(1, Math.min(this.options.timeoutMs, deadline - Date.now()));
+    const abort = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(new MachineError('unreachable', `EC2 did not answer within ${limitMs} ms.`));
+        abort.abort();
+      }, limitMs);
+    });
+    try {
+      return await Promise.race([client.send(command, { abortSignal: abort.signal }), late]);
+    } catch (error) {
+      if (error instanceof MachineError) throw error;
+      if ((error as Error).name === 'IncorrectInstanceState') throw new WrongState();
+      throw asMachineError(error as Error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private clientOf(sdk: Sdk, region: string): EC2Client {
+    const known = this.clients.get(region);
+    if (known) return known;
+    const { endpoint, credentials, timeoutMs } = this.options;
+    const client = new sdk.EC2Client({
+      region,
+      maxAttempts: 2,
+      requestHandler: { connectionTimeout: 3000, requestTimeout: timeoutMs, throwOnRequestTimeout: true },
+      ...(endpoint ? { endpoint } : {}),
+      ...(credentials ? { credentials } : {}),
+    });
+    this.clients.set(region, client);
+    return client;
+  }
+}
+
+class WrongState extends Error {}
+
+function idOf({ providerRef, providerConfig }: Machine): string {
+  const id = providerRef ?? providerConfig['instanceId'];
+  if (typeof id === 'string' && id) return id;
+  throw new MachineError('misconfigured', 'The agent’s providerConfig has no instanceId.');
+}
+
+function gone(machine: Machine): MachineError {
+  return new MachineError('gone', `There is no instance ${idOf(machine)} in its region any more.`);
+}
+
+function instancesOf({ Reservations }: { Reservations?: { Instances?: Instance[] }[] }): Instance[] {
+  return (Reservations ?? []).flatMap(({ Instances }) => Instances ?? []);
+}
+
+function rawState(instance: Instance | null): string | null {
+  return instance ? (instance.State?.Name ?? 'unknown') : null;
+}
+
+function stateOf(instance: Instance): MachineState {
+  return states[rawState(instance)!] ?? 'unknown';
+}
+
+function tagOf({ Tags }: Instance, key: string): string | null {
+  return Tags?.find(({ Key }) => Key === key)?.Value ?? null;
+}
+
+function listed(instance: Instance): ListedMachine {
+  const expires = Date.parse(tagOf(instance, tags.expiresAt) ?? '');
+  return {
+    ref: instance.InstanceId!,
+    agentId: tagOf(instance, tags.agent),
+    organizationId: tagOf(instance, tags.organization),
+    state: stateOf(instance),
+    expiresAt: Number.isNaN(expires) ? null : new Date(expires),
+  };
+}

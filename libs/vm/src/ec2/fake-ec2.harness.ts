@@ -1,0 +1,264 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface FakeInstance {
+  state: 'pending' | 'running' | 'stopping' | 'stopped' | 'shutting-down' | 'terminated';
+  boots: string[];
+  tags: Map<string, string>;
+}
+
+export const credentials = { accessKeyId: 'AKIAFAKE', secretAccessKey: 'a-secret/of+the=fake' };
+const region = 'eu-central-1';
+const namespace = 'http://ec2.amazonaws.com/doc/2016-11-15/';
+const stateCodes = { pending: 0, running: 16, 'shutting-down': 32, terminated: 48, stopping: 64, stopped: 80 };
+
+class Ec2Error extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly status = 400,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * EC2's Query API over HTTP, as AWS documents it: form-encoded actions, SigV4 in the headers, XML answers, states that
+ * take their time, and the refusals of orders that a state does not allow.
+ */
+export class FakeEc2 {
+  readonly instances = new Map<string, FakeInstance>();
+  readonly calls: string[] = [];
+  /** How long each state between two others lasts. */
+  transitMs = 40;
+  pageSize = 2;
+  /** In place of an answer, for as long as it answers true. */
+  interfere?: (response: ServerResponse, action: string) => boolean;
+  private boots = 0;
+  private readonly server: Server = createServer((request, response) => {
+    this.answer(request, response).catch((error: Error) => {
+      const known = error instanceof Ec2Error ? error : new Ec2Error('InternalError', error.message, 500);
+      refuse(response, known.code, known.message, known.status);
+    });
+  });
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  add(id: string, state: FakeInstance['state'] = 'stopped', tags: Record<string, string> = {}): FakeInstance {
+    const instance = { state, boots: [], tags: new Map(Object.entries(tags)) };
+    this.instances.set(id, instance);
+    return instance;
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+    const body = Buffer.concat(chunks).toString('utf8');
+    if (request.method !== 'POST' || request.url !== '/') throw new Ec2Error('InvalidRequest', 'Not the Query API.');
+    if (!/^application\/x-www-form-urlencoded/.test(request.headers['content-type'] ?? '')) {
+      throw new Ec2Error('MalformedQueryString', 'The body is no form.');
+    }
+    requireSignature(request, body);
+    const form = new URLSearchParams(body);
+    if (form.get('Version') !== '2016-11-15') throw new Ec2Error('NoSuchVersion', 'The version is not known.');
+    const action = form.get('Action') ?? '';
+    this.calls.push(action);
+    if (this.interfere?.(response, action)) return;
+    const result = this.act(action, form);
+    response
+      .writeHead(200, { 'content-type': 'text/xml;charset=UTF-8' })
+      .end(
+        `<?xml version="1.0" encoding="UTF-8"?>\n<${action}Response xmlns="${namespace}"><requestId>r-1</requestId>` +
+          `${result}</${action}Response>`,
+      );
+  }
+
+  private act(action: string, form: URLSearchParams): string {
+    switch (action) {
+      case 'DescribeInstances':
+        return this.describe(form);
+      case 'StartInstances':
+        return this.change(form, (instance) => this.start(instance));
+      case 'StopInstances':
+        return this.change(form, (instance) => this.stop(instance));
+      case 'TerminateInstances':
+        return this.change(form, (instance) => this.pass(instance, 'shutting-down', 'terminated'));
+      case 'RebootInstances':
+        this.change(form, (instance) => this.reboot(instance));
+        return '<return>true</return>';
+      case 'CreateTags':
+        return this.tag(form);
+      default:
+        throw new Ec2Error('InvalidAction', `The action ${action} is not valid for this web service.`);
+    }
+  }
+
+  private describe(form: URLSearchParams): string {
+    const ids = listOf(form, 'InstanceId');
+    if (ids.length) return reservations(ids.map((id) => [id, this.get(id)]));
+    if (form.get('Filter.1.Name') !== 'tag-key') throw new Ec2Error('InvalidParameterValue', 'Only tag-key is known.');
+    const keys = listOf(form, 'Filter.1.Value');
+    const all = [...this.instances].filter(([, { tags }]) => keys.some((key) => tags.has(key)));
+    const from = Number(form.get('NextToken') ?? 0);
+    const next = from + Math.min(this.pageSize, Number(form.get('MaxResults') ?? 1000));
+    return `${reservations(all.slice(from, next))}${next < all.length ? `<nextToken>${next}</nextToken>` : ''}`;
+  }
+
+  private change(form: URLSearchParams, apply: (instance: FakeInstance) => void): string {
+    const ids = listOf(form, 'InstanceId');
+    if (!ids.length) throw new Ec2Error('MissingParameter', 'The request must contain the parameter InstanceId.');
+    const items = ids.map((id) => {
+      const instance = this.get(id);
+      const previous = instance.state;
+      apply(instance);
+      const named = (tag: string, state: FakeInstance['state']) => `<${tag}>${stateXml(state)}</${tag}>`;
+      return `<item><instanceId>${id}</instanceId>${named('currentState', instance.state)}${named('previousState', previous)}</item>`;
+    });
+    return `<instancesSet>${items.join('')}</instancesSet>`;
+  }
+
+  private start(instance: FakeInstance): void {
+    if (instance.state === 'pending' || instance.state === 'running') return;
+    if (instance.state !== 'stopped') throw wrongState(instance, 'started');
+    this.pass(instance, 'pending', 'running');
+    this.boot(instance);
+  }
+
+  private stop(instance: FakeInstance): void {
+    if (instance.state === 'stopping' || instance.state === 'stopped') return;
+    if (instance.state !== 'running') throw wrongState(instance, 'stopped');
+    this.pass(instance, 'stopping', 'stopped');
+  }
+
+  private reboot(instance: FakeInstance): void {
+    if (instance.state !== 'running') throw wrongState(instance, 'rebooted');
+    this.boot(instance);
+  }
+
+  private pass(instance: FakeInstance, through: FakeInstance['state'], to: FakeInstance['state']): void {
+    if (instance.state === through || instance.state === to) return;
+    instance.state = through;
+    setTimeout(() => instance.state === through && (instance.state = to), this.transitMs);
+  }
+
+  private boot(instance: FakeInstance): void {
+    instance.boots.push(`boot ${(this.boots += 1)}`);
+  }
+
+  private tag(form: URLSearchParams): string {
+    for (const id of listOf(form, 'ResourceId')) {
+      const { tags } = this.get(id);
+      for (let i = 1; form.has(`Tag.${i}.Key`); i += 1)
+        tags.set(form.get(`Tag.${i}.Key`)!, form.get(`Tag.${i}.Value`)!);
+    }
+    return '<return>true</return>';
+  }
+
+  private get(id: string): FakeInstance {
+    if (!/^i-([0-9a-f]{8}|[0-9a-f]{17})$/.test(id)) {
+      throw new Ec2Error('InvalidInstanceID.Malformed', `Invalid id: "${id}"`);
+    }
+    const instance = this.instances.get(id);
+    if (!instance) throw new Ec2Error('InvalidInstanceID.NotFound', `The instance ID '${id}' does not exist`);
+    return instance;
+  }
+}
+
+export function refuse(response: ServerResponse, code: string, message: string, status = 400): void {
+  response
+    .writeHead(status, { 'content-type': 'text/xml;charset=UTF-8' })
+    .end(
+      `<?xml version="1.0" encoding="UTF-8"?>\n<Response><Errors><Error><Code>${code}</Code>` +
+        `<Message>${escapeXml(message)}</Message></Error></Errors><RequestID>r-1</RequestID></Response>`,
+    );
+}
+
+function wrongState({ state }: FakeInstance, what: string): Ec2Error {
+  return new Ec2Error(
+    'IncorrectInstanceState',
+    `The instance is not in a state from which it can be ${what}: ${state}.`,
+  );
+}
+
+function listOf(form: URLSearchParams, name: string): string[] {
+  const values: string[] = [];
+  for (let i = 1; form.has(`${name}.${i}`); i += 1) values.push(form.get(`${name}.${i}`)!);
+  return values;
+}
+
+function reservations(instances: [string, FakeInstance][]): string {
+  const items = instances.map(([id, { state, tags }]) => {
+    const tagItems = [...tags].map(
+      ([key, value]) => `<item><key>${escapeXml(key)}</key><value>${escapeXml(value)}</value></item>`,
+    );
+    const ip = state === 'running' ? '<privateIpAddress>10.0.0.7</privateIpAddress>' : '';
+    return (
+      `<item><reservationId>r-${id}</reservationId><ownerId>1</ownerId><instancesSet><item>` +
+      `<instanceId>${id}</instanceId><instanceState>${stateXml(state)}</instanceState>${ip}` +
+      `<tagSet>${tagItems.join('')}</tagSet></item></instancesSet></item>`
+    );
+  });
+  return `<reservationSet>${items.join('')}</reservationSet>`;
+}
+
+function stateXml(state: FakeInstance['state']): string {
+  return `<code>${stateCodes[state] ?? 255}</code><name>${state}</name>`;
+}
+
+function escapeXml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** Signature Version 4, as strictly as AWS: every signed header, the body's hash, the day, the region, the service. */
+function requireSignature(request: IncomingMessage, body: string): void {
+  const { authorization = '', 'x-amz-date': date = '', host = '' } = request.headers as Record<string, string>;
+  const form =
+    /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8}\/[\w-]+\/\w+\/aws4_request), ?SignedHeaders=([\w;-]+), ?Signature=([0-9a-f]{64})$/;
+  const [, keyId, scope = '', names = '', given = ''] = form.exec(authorization) ?? [];
+  if (!keyId || !/^\d{8}T\d{6}Z$/.test(date) || !host) {
+    throw new Ec2Error('MissingAuthenticationToken', 'Request is missing Authentication Token', 403);
+  }
+  if (keyId !== credentials.accessKeyId) {
+    throw new Ec2Error('AuthFailure', 'AWS was not able to validate the provided access credentials', 401);
+  }
+  const signedAt = Date.parse(date.replace(/(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/, '$1-$2-$3T$4:$5:$6Z'));
+  if (Math.abs(Date.now() - signedAt) > 300_000) throw new Ec2Error('RequestExpired', 'Request has expired.');
+  const signed = names.split(';');
+  const loose = Object.keys(request.headers).filter((name) => name === 'host' || name.startsWith('x-amz-'));
+  const inOrder = signed.join() === [...signed].sort().join() && loose.every((name) => signed.includes(name));
+  const wanted = `${date.slice(0, 8)}/${region}/ec2/aws4_request`;
+  const canonical = [
+    'POST',
+    '/',
+    '',
+    ...signed.map(
+      (name) =>
+        `${name}:${String(request.headers[name] ?? '')
+          .trim()
+          .replace(/ +/g, ' ')}`,
+    ),
+    '',
+    names,
+    createHash('sha256').update(body).digest('hex'),
+  ].join('\n');
+  const key = scope
+    .split('/')
+    .reduce<string | Buffer>(
+      (made, part) => createHmac('sha256', made).update(part).digest(),
+      `AWS4${credentials.secretAccessKey}`,
+    );
+  const text = ['AWS4-HMAC-SHA256', date, scope, createHash('sha256').update(canonical).digest('hex')].join('\n');
+  const expected = createHmac('sha256', key).update(text).digest();
+  if (scope !== wanted || !inOrder || !timingSafeEqual(expected, Buffer.from(given, 'hex'))) {
+    throw new Ec2Error('SignatureDoesNotMatch', 'The request signature we calculated does not match.', 403);
+  }
+}
