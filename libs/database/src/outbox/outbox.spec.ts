@@ -11,9 +11,9 @@ import { sweepOutbox } from './sweep-outbox';
 const handled: string[] = [];
 let failWith: Error | null = null;
 
-@ProcessesQueue('dispatch')
+@ProcessesQueue('feedback')
 class TestProcessor extends QueueProcessor {
-  @HandlesJob('dispatch', 'probe')
+  @HandlesJob('feedback', 'probe')
   async probe({ probeId }: ProbePayload): Promise<void> {
     if (failWith) throw failWith;
     handled.push(probeId);
@@ -36,7 +36,7 @@ describe('outbox', () => {
 
   beforeAll(async () => {
     harness = await startHarness({
-      name: 'dispatcher',
+      name: 'feedback-sync',
       configs: [BaseConfig],
       modules: [DatabaseModule, { module: class {}, providers: [TestProcessor] }],
     });
@@ -53,7 +53,7 @@ describe('outbox', () => {
       'SELECT * FROM outbox',
     );
   const ring = (count = 1) =>
-    harness.db.transaction('system', (tx) => requestQueueProbes(tx, { queues: ['dispatch'], count }));
+    harness.db.transaction('system', (tx) => requestQueueProbes(tx, { queues: ['feedback'], count }));
   const due = () => harness.db.query('system', 'UPDATE outbox SET next_ring_at = now() WHERE next_ring_at IS NOT NULL');
   const settled = () => waitFor('an empty outbox', async () => (await rows()).length === 0);
 
@@ -65,7 +65,7 @@ describe('outbox', () => {
 
   it('rings for nothing that was rolled back', async () => {
     const attempt = harness.db.transaction('system', async (tx) => {
-      await requestQueueProbes(tx, { queues: ['dispatch'] });
+      await requestQueueProbes(tx, { queues: ['feedback'] });
       throw new Error('changed my mind');
     });
     await expect(attempt).rejects.toThrow('changed my mind');
@@ -136,7 +136,7 @@ describe('outbox', () => {
       return (await rows())[0]?.next_ring_at === null;
     });
     const [letter] = await listDeadLetters(harness.db, { limit: 10, after: null });
-    expect(letter).toMatchObject({ attempts: 8, queue: 'dispatch', name: 'probe' });
+    expect(letter).toMatchObject({ attempts: 8, queue: 'feedback', name: 'probe' });
     expect(letter!.lastError).toBe('no such luck: msk_abcdefgh_[redacted]');
     failWith = null;
     await harness.db.transaction('system', (tx) => replayDeadLetter(tx, letter!.id));
