@@ -7,6 +7,7 @@ import { VmModule } from '@muster/vm';
 import { OrganizationsController } from './admin/organizations.controller';
 import { QueuesController } from './admin/queues.controller';
 import { AgentCommandsController } from './agents/agent-commands.controller';
+import { AgentDrainController } from './agents/agent-drain.controller';
 import { AgentScriptController } from './agents/agent-script.controller';
 import { AgentActions } from './agents/agent-actions';
 import { AgentActionsController } from './agents/agent-actions.controller';
@@ -15,6 +16,7 @@ import { FunctionsController } from './agents/functions.controller';
 import { timelineHub } from './agents/timeline-hub.provider';
 import { TimelineController } from './agents/timeline.controller';
 import { AgentRunsController } from './jobs/agent-runs.controller';
+import { BatchesController } from './jobs/batches.controller';
 import { JobsController } from './jobs/jobs.controller';
 import { SchedulesController } from './schedules/schedules.controller';
 import { UsageController } from './usage/usage.controller';
@@ -43,11 +45,13 @@ import { VaultController } from './organization/vault.controller';
     QueuesController,
     AgentsController,
     AgentActionsController,
+    AgentDrainController,
     AgentCommandsController,
     AgentScriptController,
     FunctionsController,
     TimelineController,
     JobsController,
+    BatchesController,
     AgentRunsController,
     UsageController,
     WorkflowsController,

@@ -25,9 +25,27 @@ export function openApiOf(app: INestApplication): Record<string, unknown> {
   });
   // A route that asks for nothing says so; absence would read as forgotten.
   for (const path of Object.values(document.paths)) {
-    for (const operation of Object.values(path) as { security?: unknown[] }[]) operation.security ??= [];
+    for (const operation of Object.values(path) as Operation[]) {
+      operation.security ??= [];
+      addForm(operation);
+    }
   }
   return sortKeys(withoutNullable(JSON.parse(JSON.stringify(document)))) as Record<string, unknown>;
+}
+
+interface Operation {
+  security?: unknown[];
+  'x-form'?: string;
+  requestBody?: { required: boolean; content: Record<string, unknown> };
+}
+
+/** A form's schema is not that of the JSON which the same route may take. */
+function addForm(operation: Operation): void {
+  const { 'x-form': form } = operation;
+  if (!form) return;
+  delete operation['x-form'];
+  const content = { 'multipart/form-data': { schema: { $ref: `#/components/schemas/${form}` } } };
+  operation.requestBody = { required: true, content: { ...operation.requestBody?.content, ...content } };
 }
 
 /** 3.1 is JSON Schema, which says null as a type; the generator still writes 3.0's nullable. */

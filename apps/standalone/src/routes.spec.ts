@@ -33,6 +33,14 @@ const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) => Promi
     return made.body.id;
   },
   '/api/workflows/{id}': async ({ organizationId }, db) => (await makeWorkflow(db, { organizationId })).id,
+  '/api/batches/{id}': async ({ organizationId, api }, db) => {
+    const [{ id: workflowId }, agent] = await Promise.all([
+      makeWorkflow(db, { organizationId }),
+      makeAgent(db, { organizationId, name: newId() }),
+    ]);
+    const made = await api.post('/api/jobs/batch', { workflowId, agentIds: [agent.id], rows: [{}] });
+    return made.body.batchId;
+  },
   '/api/jobs/{id}': async ({ organizationId }, db) => (await makeJob(db, { organizationId })).id,
   '/api/schedules/{id}': async (tenant, db) => {
     const { organizationId } = tenant;

@@ -199,6 +199,19 @@ export {
   StepQuery,
 } from './http/jobs/jobs';
 export {
+  Batch,
+  BatchList,
+  BatchProgress,
+  BatchQuery,
+  CancelBatchBody,
+  CreateBatchBody,
+  CreateBatchForm,
+  CreatedBatch,
+  maxBatchBytes,
+  maxBatchRows,
+  RejectedRow,
+} from './http/jobs/batches';
+export {
   CallbackAnswer,
   ClaimResult,
   ClaimResultsAnswer,

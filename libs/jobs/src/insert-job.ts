@@ -26,8 +26,8 @@ export interface NewJob {
   source: LifecycleSource;
 }
 
-const defaultPriority = 5;
-const defaultMaxRuntimeMs = 12 * 3600 * 1000;
+export const defaultPriority = 5;
+export const defaultMaxRuntimeMs = 12 * 3600 * 1000;
 
 /** Writes a queued job down, tells its agent's timeline, and rings for its agent. */
 export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {

@@ -25,6 +25,8 @@ export interface EndpointOptions {
   errors?: ErrorCode[];
   /** The request's body, where it has one. */
   body?: new () => object;
+  /** The request's body as multipart/form-data, where it takes one; beside a body in JSON, or alone. */
+  form?: new () => object;
   /** Takes an Idempotency-Key: the effect and its answer are stored together for a day. */
   idempotent?: boolean;
   /** Answers an ETag; a change takes If-Match. */
@@ -52,6 +54,7 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
     answer,
     status = 200,
     body,
+    form,
     idempotent,
     etag,
     exempt,
@@ -68,6 +71,8 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
     ...(bodyLimit ? [ApiExtension('x-body-limit', bodyLimit)] : []),
     ...(access === 'anyone' ? [] : securityOf(access)),
     ...(body ? [ApiBody({ type: body, required: true })] : []),
+    // The generator knows one schema for all types of content: the document's own pass adds this one.
+    ...(form ? [ApiExtraModels(form), ApiExtension('x-form', form.name)] : []),
     ...(body && ignoresUnknownFields(body) ? [ApiExtension('x-unknown-fields', 'ignored')] : []),
     ...(stream ? [ApiExtraModels(...stream)] : []),
     ApiResponse({
@@ -107,6 +112,7 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
     RouteConfig({
       noTimeout: exempt === true || waits === true || stream !== undefined,
       rawBody: rawBody ?? false,
+      form: form !== undefined,
       bodyLimit,
     }),
   );
@@ -125,11 +131,11 @@ function securityOf(access: Exclude<AccessRule, 'anyone'>) {
   return [...(sessions ? [ApiSecurity('session')] : []), ...(keys.length ? [ApiSecurity('apiKey')] : [])];
 }
 
-function errorsOf({ access, body, errors = [], idempotent, etag, exempt }: EndpointOptions): ErrorCode[] {
+function errorsOf({ access, body, form, errors = [], idempotent, etag, exempt }: EndpointOptions): ErrorCode[] {
   return [
     ...(access === 'anyone' ? [] : (['unauthenticated'] as const)),
     ...(access === 'anyone' || access === 'cron' ? [] : (['permission_denied'] as const)),
-    ...(body ? (['invalid_payload', 'payload_too_large', 'unsupported_media_type'] as const) : []),
+    ...(body || form ? (['invalid_payload', 'payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(idempotent ? (['idempotency_key_reused', 'idempotency_key_in_flight'] as const) : []),
     ...(etag === 'change' ? (['precondition_failed'] as const) : []),
     ...(exempt ? [] : (['rate_limited', 'service_unavailable'] as const)),

@@ -8,6 +8,7 @@ import {
 } from './access';
 import { AgentEntity } from './agent';
 import { AgentCommandEntity, AgentControlEntity, AgentFunctionEntity, AgentWakeEntity } from './agent-work';
+import { BatchEntity } from './batch';
 import { AiUsageEntity, ArtifactEntity, ClaimOutcomeEntity, JobEntity, JobLogSeenEntity, JobStepEntity } from './job';
 import { OrganizationEntity, OrganizationSettingsEntity } from './organization';
 import { OutboxEntity, QueueProbeEntity } from './outbox';
@@ -26,6 +27,7 @@ export const entities = [
   ApiKeyEntity,
   ArtifactEntity,
   AuditEntryEntity,
+  BatchEntity,
   ClaimOutcomeEntity,
   IdempotencyKeyEntity,
   JobEntity,

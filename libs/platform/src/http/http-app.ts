@@ -21,6 +21,8 @@ declare module 'fastify' {
     noTimeout?: boolean;
     /** Keeps the exact bytes for a signature. */
     rawBody?: boolean;
+    /** Takes multipart/form-data, which its handler reads. */
+    form?: boolean;
     /** How many bytes a body may have, where that is not what all may have. */
     bodyLimit?: number;
   }
@@ -74,6 +76,10 @@ function addBodyParsers(fastify: FastifyInstance): void {
       }
     });
   }
+  fastify.addContentTypeParser('multipart/form-data', (request, _payload, done) => {
+    const taken = request.routeOptions.config.form === true;
+    done(taken ? null : new AppError('unsupported_media_type', { detail: 'This route takes no form.' }), undefined);
+  });
 }
 
 function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics, logger: Logger): void {

@@ -24,6 +24,14 @@ export class InputPipe {
   }
 }
 
+/** What a body of this class must be, for one that did not come as JSON, or not all at once. */
+export function checkBody<T extends object>(type: new () => T, value: unknown): Promise<T> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new AppError('invalid_payload', { detail: 'The body must be a JSON object.' });
+  }
+  return strictBody.transform(value, { type: 'body', metatype: type }) as Promise<T>;
+}
+
 function checkParam(value: unknown, { data }: ArgumentMetadata): unknown {
   const idLike = data === 'id' || data?.endsWith('Id');
   if (idLike && !isUuid(value)) {

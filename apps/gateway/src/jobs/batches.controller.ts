@@ -1,0 +1,104 @@
+import { Body, Controller, Get, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, Mutations, principalOf, sessionsAndKeysOf } from '@muster/access';
+import {
+  Batch,
+  BatchList,
+  BatchQuery,
+  CancelBatchBody,
+  CreateBatchBody,
+  CreateBatchForm,
+  CreatedBatch,
+  maxBatchBytes,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { cancelOpenRuns, findBatch, launchBatch, listBatches, requestBatchCancel } from '@muster/jobs';
+import { Clock, pageOf, paginate } from '@muster/platform';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { presentBatch } from './present-batch';
+import { readBatch } from './read-batch';
+
+@ApiTags('Batches')
+@Controller()
+export class BatchesController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Post('/api/jobs/batch')
+  @Endpoint({
+    summary: 'Queue a run for each row of a table',
+    description:
+      'The rows come as JSON, or as a CSV file in a form. They are spread over the agents evenly; a row that is wrong ' +
+      'is rejected with its reasons and the others are queued, unless strict is true.',
+    access: sessionsAndKeysOf('member'),
+    body: CreateBatchBody,
+    form: CreateBatchForm,
+    bodyLimit: maxBatchBytes,
+    answer: CreatedBatch,
+    status: 202,
+    errors: ['not_found', 'agent_not_found', 'billing_gate_closed'],
+    idempotent: true,
+  })
+  async create(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<unknown> {
+    const { input, rows } = await readBatch(request);
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      const launched = await launchBatch(tx, caller, { input, rows, now: this.clock.now() });
+      return { body: launched, location: `/api/batches/${launched.batchId}` };
+    });
+  }
+
+  @Get('/api/batches')
+  @Endpoint({
+    summary: 'List batches, newest first',
+    access: sessionsAndKeysOf('viewer'),
+    answer: BatchList,
+    errors: ['invalid_payload'],
+  })
+  async list(@Req() request: FastifyRequest, @Query() query: BatchQuery): Promise<BatchList> {
+    const page = pageOf(query, 'id');
+    const { organizationId } = principalOf(request);
+    const rows = await listBatches(this.database, organizationId, { page, workflowId: query.workflowId });
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { batches: items.map(presentBatch), nextCursor };
+  }
+
+  @Get('/api/batches/:id')
+  @Endpoint({
+    summary: 'Read a batch: what became of its rows so far',
+    description: 'Its runs are at /api/jobs?batchId=.',
+    access: sessionsAndKeysOf('viewer'),
+    answer: Batch,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  async read(@Req() request: FastifyRequest, @Param('id') id: string): Promise<Batch> {
+    return presentBatch(await findBatch(this.database, principalOf(request).organizationId, id));
+  }
+
+  @Post('/api/batches/:id/cancel')
+  @Endpoint({
+    summary: 'Cancel everything of a batch that is open',
+    description: 'What had not started is over at once; the rest is told to stop. Asking again takes up the rest.',
+    access: sessionsAndKeysOf('member'),
+    body: CancelBatchBody,
+    answer: Batch,
+    status: 202,
+    errors: ['not_found'],
+    waits: true,
+  })
+  async cancel(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Param('id') id: string,
+    @Body() { reason }: CancelBatchBody,
+  ): Promise<Batch> {
+    await this.mutations.run(request, reply, async (tx, caller) => {
+      await requestBatchCancel(tx, caller, id, { reason });
+      return { body: undefined, location: `/api/batches/${id}` };
+    });
+    await cancelOpenRuns(this.database, principalOf(request), id, { reason, now: () => this.clock.now() });
+    return this.read(request, id);
+  }
+}

@@ -1,0 +1,424 @@
+import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { newId } from '@muster/platform';
+import { gateway } from '../gateway.harness';
+
+describe('batches', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  let workflowId: string;
+  let agentIds: string[];
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+  });
+  beforeEach(async () => {
+    tenant = await harness.makeTenant();
+    const { organizationId } = tenant;
+    const made = await makeWorkflow(harness.db, { organizationId, variables: ['CLAIM_ID', 'PAYER'] });
+    workflowId = made.id;
+    agentIds = [];
+    for (const name of ['One', 'Two', 'Three']) {
+      agentIds.push((await makeAgent(harness.db, { organizationId, name })).id);
+    }
+  });
+  afterAll(() => harness.close());
+
+  const rowOf = (n: number) => ({ CLAIM_ID: `C-${n}`, PAYER: 'Delta' });
+  const rowsOf = (count: number) => Array.from({ length: count }, (_, at) => rowOf(at + 1));
+  const post = (body: object) => tenant.api.post('/api/jobs/batch', { workflowId, agentIds, ...body });
+  const jobsOf = (batchId: string) =>
+    harness.db.query<any>(
+      'system',
+      `SELECT id, agent_id, batch_row, variables, status, priority, max_retries FROM job
+       WHERE batch_id = $1 ORDER BY batch_row`,
+      [batchId],
+    );
+  const send = (table: string | Uint8Array, fields: Record<string, string> = {}) => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries({ workflowId, agentIds: JSON.stringify(agentIds), ...fields })) {
+      form.set(name, value);
+    }
+    form.set('file', new Blob([table as string], { type: 'text/csv' }), 'claims.csv');
+    return sendForm(form);
+  };
+  const sendForm = async (form: FormData, headers: Record<string, string> = {}) => {
+    const response = await fetch(`${harness.url}/api/jobs/batch`, {
+      method: 'POST',
+      headers: { ...keyHeader(tenant), ...headers },
+      body: form,
+    });
+    const body: any = await response.json();
+    return { status: response.status, headers: response.headers, body };
+  };
+
+  describe('from JSON', () => {
+    it('queue a run for each row, spread evenly over the agents, in the order of the rows', async () => {
+      const made = await post({ rows: rowsOf(7), priority: 8, maxRetries: 2 });
+      expect(made.status).toBe(202);
+      expect(made.headers.get('location')).toBe(`/api/batches/${made.body.batchId}`);
+      expect(made.body).toMatchObject({ queued: 7, rejected: [] });
+      const jobs = await jobsOf(made.body.batchId);
+      expect(jobs.map(({ id }) => id)).toEqual(made.body.jobIds);
+      expect(jobs.map(({ batch_row }) => batch_row)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+      expect(jobs.map(({ agent_id }) => agentIds.indexOf(agent_id))).toEqual([0, 1, 2, 0, 1, 2, 0]);
+      expect(jobs[4]).toMatchObject({ variables: rowOf(5), priority: 8, max_retries: 2, status: 'queued' });
+      const listed = await tenant.api.get(`/api/jobs?batchId=${made.body.batchId}&limit=200`);
+      expect(listed.body.jobs).toHaveLength(7);
+    });
+
+    it('write one audit row and one timeline entry for each agent, and ring each agent once', async () => {
+      const rings = () =>
+        harness.db.query<any>(
+          'system',
+          `SELECT payload->>'agentId' AS "agentId" FROM outbox WHERE organization_id = $1`,
+          [tenant.organizationId],
+        );
+      const { body } = await post({ rows: rowsOf(10) });
+      expect((await rings()).map(({ agentId }) => agentId).sort()).toEqual([...agentIds].sort());
+      for (const [at, queued] of [4, 3, 3].entries()) {
+        const { entries } = (await tenant.api.get(`/api/agents/${agentIds[at]}/logs`)).body;
+        expect(entries).toEqual([
+          expect.objectContaining({ message: `queued ${queued} runs of a batch`, jobId: null, source: 'api' }),
+        ]);
+        expect(entries[0].data).toEqual({ batchId: body.batchId, queued });
+      }
+      const { entries } = (await tenant.as.admin.get('/api/audit')).body;
+      const made = entries.filter(({ action }: { action: string }) => action !== 'session.create');
+      expect(made).toEqual([
+        expect.objectContaining({ action: 'batch.create', target: { type: 'batch', id: body.batchId } }),
+      ]);
+    });
+
+    it('reject the rows that are wrong, each with its reasons, and queue the others', async () => {
+      const rows = [
+        rowOf(1),
+        { CLAIM_ID: 'C-2' },
+        { ...rowOf(3), SURPLUS: 'x' },
+        { CLAIM_ID: 4, PAYER: null },
+        { CLAIM_ID: 'x'.repeat(65_537), PAYER: 'Delta' },
+        { CLAIM_ID: '\ud800', PAYER: 'Delta' },
+        rowOf(7),
+      ];
+      const { status, body } = await post({ rows });
+      expect(status).toBe(202);
+      expect(body.queued).toBe(2);
+      expect(body.rejected).toEqual([
+        { row: 2, errors: ['the workflow needs the variable PAYER'] },
+        { row: 3, errors: ['the workflow has no variable SURPLUS'] },
+        { row: 4, errors: ['CLAIM_ID: must be a text', 'PAYER: must be a text'] },
+        { row: 5, errors: ['CLAIM_ID: has 65,537 characters; at most 65,536 are taken'] },
+        { row: 6, errors: ['CLAIM_ID: has a character that is not valid Unicode'] },
+      ]);
+      expect((await jobsOf(body.batchId)).map(({ batch_row }) => batch_row)).toEqual([1, 7]);
+      const read = await tenant.api.get(`/api/batches/${body.batchId}`);
+      expect(read.body).toMatchObject({ total: 7, rejected: 5, queued: 2, running: 0 });
+    });
+
+    it('queue nothing when strict and a row is wrong', async () => {
+      const { status, body } = await post({ rows: [rowOf(1), { CLAIM_ID: 'C-2' }], strict: true });
+      expect(status).toBe(400);
+      expect(body.code).toBe('invalid_payload');
+      expect(body.errors).toEqual([{ field: 'rows.2', message: 'the workflow needs the variable PAYER' }]);
+      expect(body.rejected).toEqual([{ row: 2, errors: ['the workflow needs the variable PAYER'] }]);
+      expect((await tenant.api.get('/api/batches')).body.batches).toEqual([]);
+      expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
+    });
+
+    it('read variables from other columns by a mapping, and give every row what it leaves out', async () => {
+      const rows = [
+        { Claim: 'C-1', Note: 'ignored' },
+        { Claim: 'C-2', PAYER: 'Cigna' },
+      ];
+      const made = await post({ rows, mapping: { CLAIM_ID: 'Claim' }, variables: { PAYER: 'Delta' } });
+      expect(made.body).toMatchObject({ queued: 2, rejected: [] });
+      expect((await jobsOf(made.body.batchId)).map(({ variables }) => variables)).toEqual([
+        { CLAIM_ID: 'C-1', PAYER: 'Delta' },
+        { CLAIM_ID: 'C-2', PAYER: 'Cigna' },
+      ]);
+      const lacking = await post({ rows: [{ PAYER: 'x' }], mapping: { CLAIM_ID: 'Claim' } });
+      expect(lacking.body.rejected[0].errors).toEqual([
+        'the workflow needs the variable CLAIM_ID, and the row has no column Claim',
+      ]);
+    });
+
+    it.each([
+      ['no rows', { rows: [] }, 'rows'],
+      ['a row that is a list', { rows: [[]] }, 'rows.0'],
+      ['rows that are no list', { rows: 7 }, 'rows'],
+      ['10,001 rows', { rows: Array.from({ length: 10_001 }, () => ({})) }, 'rows'],
+      ['no agents', { rows: [{}], agentIds: [] }, 'agentIds'],
+      ['the same agent twice', { rows: [{}], agentIds: [newId(), newId()].fill('x') }, 'agentIds'],
+      ['an agent that is no id', { rows: [{}], agentIds: ['x'] }, 'agentIds.0'],
+      ['a mapping of an unknown variable', { rows: [{}], mapping: { NOPE: 'a' } }, 'mapping.NOPE'],
+      ['a text for an unknown variable', { rows: [{}], variables: { NOPE: 'a' } }, 'variables.NOPE'],
+    ])('refuse %s', async (_, body, field) => {
+      const answer = await post(body);
+      expect([answer.status, answer.body.errors?.[0]?.field]).toEqual([400, field]);
+    });
+
+    it('answer 404 for a workflow or an agent of another organization, and queue nothing', async () => {
+      const other = await harness.makeTenant();
+      const theirs = await makeWorkflow(harness.db, { organizationId: other.organizationId });
+      const agent = await makeAgent(harness.db, { organizationId: other.organizationId });
+      const strange = await post({ workflowId: theirs.id, rows: [{}] });
+      expect([strange.status, strange.body.code]).toEqual([404, 'not_found']);
+      const answer = await post({ agentIds: [agentIds[0], agent.id], rows: rowsOf(2) });
+      expect([answer.status, answer.body.code]).toEqual([404, 'agent_not_found']);
+      expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
+    });
+
+    it('pass the billing gate as a whole or not at all', async () => {
+      await tenant.as.admin.patch('/api/organization/settings', { monthlyRunLimit: 5 });
+      const refused = await post({ rows: rowsOf(6) });
+      expect([refused.status, refused.body.code]).toEqual([402, 'billing_gate_closed']);
+      expect(refused.body.detail).toBe("The batch has 6 runs, and the month's limit of 5 leaves 5.");
+      expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
+      expect((await post({ rows: rowsOf(5) })).status).toBe(202);
+      expect((await post({ rows: rowsOf(1) })).status).toBe(402);
+    });
+
+    it('answer a repeat with the same Idempotency-Key from what was stored', async () => {
+      const client = tenant.api.with({ 'idempotency-key': 'nightly-1' });
+      const body = { workflowId, agentIds, rows: rowsOf(3) };
+      const first = await client.post('/api/jobs/batch', body);
+      const again = await client.post('/api/jobs/batch', body);
+      expect(again.headers.get('idempotency-replayed')).toBe('true');
+      expect([again.status, again.body]).toEqual([202, first.body]);
+      const other = await client.post('/api/jobs/batch', { ...body, rows: rowsOf(2) });
+      expect([other.status, other.body.code]).toEqual([422, 'idempotency_key_reused']);
+      expect(await jobsOf(first.body.batchId)).toHaveLength(3);
+    });
+
+    it('take 10,000 rows', async () => {
+      const made = await post({ rows: rowsOf(10_000) });
+      expect([made.status, made.body.queued, made.body.jobIds.length]).toEqual([202, 10_000, 10_000]);
+      const [{ jobs, logs }] = await harness.db.query<any>(
+        'system',
+        `SELECT count(*)::int AS jobs, count(s.job_id)::int AS logs
+         FROM job j LEFT JOIN job_log_seen s ON s.job_id = j.id WHERE j.batch_id = $1`,
+        [made.body.batchId],
+      );
+      expect({ jobs, logs }).toEqual({ jobs: 10_000, logs: 10_000 });
+    });
+  });
+
+  describe('from CSV', () => {
+    it('keep quotes, newlines and formulas as they are, whatever ends the lines and begins the file', async () => {
+      const table =
+        '\ufeffCLAIM_ID,PAYER\r\n"C-1","Delta, ""West"""\r\nC-2,"two\r\nlines"\n\r\nC-3,=1+1\r\n C-4 ,@SUM(A1)\r\nC-5,';
+      const made = await send(table);
+      expect([made.status, made.body.queued, made.body.rejected]).toEqual([202, 5, []]);
+      expect((await jobsOf(made.body.batchId)).map(({ variables }) => variables)).toEqual([
+        { CLAIM_ID: 'C-1', PAYER: 'Delta, "West"' },
+        { CLAIM_ID: 'C-2', PAYER: 'two\r\nlines' },
+        { CLAIM_ID: 'C-3', PAYER: '=1+1' },
+        { CLAIM_ID: ' C-4 ', PAYER: '@SUM(A1)' },
+        { CLAIM_ID: 'C-5', PAYER: '' },
+      ]);
+    });
+
+    it('say of each bad row what is wrong with it', async () => {
+      const bad = Buffer.concat([
+        Buffer.from('CLAIM_ID,PAYER\nC-1,Delta\nC-2\nC-3,Delta,more\nC-4,'),
+        Buffer.from([0x44, 0xff, 0x65]),
+        Buffer.from(`\n${'9'.repeat(1_000_000)},Delta\nC-6,De"lta\nC-7,\u0000\nC-8,Delta\n`),
+      ]);
+      const made = await send(bad);
+      expect(made.status).toBe(202);
+      expect(made.body.rejected).toEqual([
+        { row: 2, errors: ['the row has 1 cell and the table 2 columns: PAYER is missing'] },
+        { row: 3, errors: ['the row has 3 cells and the table 2 columns'] },
+        { row: 4, errors: ['PAYER: is not valid UTF-8'] },
+        { row: 5, errors: ['CLAIM_ID: has 1,000,000 characters; at most 65,536 are taken'] },
+        { row: 6, errors: ['line 7: a quote stands inside a cell that does not begin with one'] },
+        { row: 7, errors: ['PAYER: has a U+0000'] },
+      ]);
+      expect((await jobsOf(made.body.batchId)).map(({ batch_row }) => batch_row)).toEqual([1, 8]);
+    });
+
+    it('say so in each row where a column is missing or means nothing, unless a mapping says what counts', async () => {
+      const surplus = await send('CLAIM_ID,PAYER,Note\nC-1,Delta,x\n');
+      expect(surplus.body.rejected).toEqual([{ row: 1, errors: ['the workflow has no variable Note'] }]);
+      const missing = await send('CLAIM_ID\nC-1\n');
+      expect(missing.body.rejected).toEqual([{ row: 1, errors: ['the workflow needs the variable PAYER'] }]);
+      const mapped = await send('Claim,PAYER,Note\nC-1,Delta,x\n', { mapping: '{"CLAIM_ID":"Claim"}' });
+      expect(mapped.body).toMatchObject({ queued: 1, rejected: [] });
+    });
+
+    it('take the run options and strict from the form', async () => {
+      const made = await send('CLAIM_ID,PAYER\nC-1,Delta\n', { priority: '9', maxRetries: '1', strict: 'true' });
+      expect(made.status).toBe(202);
+      expect(await jobsOf(made.body.batchId)).toMatchObject([{ priority: 9, max_retries: 1 }]);
+      const strict = await send('CLAIM_ID,PAYER\nC-1\n', { strict: 'true' });
+      expect([strict.status, strict.body.errors[0].field]).toEqual([400, 'rows.1']);
+    });
+
+    it.each([
+      ['nothing', '', /no row of names/],
+      ['names alone', 'CLAIM_ID,PAYER\n', /no rows below/],
+      ['a name twice', 'CLAIM_ID,CLAIM_ID\na,b\n', /two columns CLAIM_ID/],
+      ['UTF-16', Buffer.from('\ufeffCLAIM_ID,PAYER\nC-1,D\n', 'utf16le'), /UTF-16/],
+      ['a quote that is not closed', 'CLAIM_ID,PAYER\nC-1,"Delta\nC-2,D\n', /not closed/],
+      ['text behind a closing quote', 'CLAIM_ID,PAYER\nC-1,"Del"ta\nC-2,D\n', /Line 2: something stands behind/],
+      ['10,001 rows', `CLAIM_ID,PAYER\n${'a,b\n'.repeat(10_001)}`, /more than 10,000 rows/],
+    ])('refuse a file with %s', async (_, table, why) => {
+      const { status, body } = await send(table);
+      expect([status, body.code, body.errors]).toEqual([
+        400,
+        'invalid_payload',
+        [{ field: 'file', message: expect.stringMatching(why) }],
+      ]);
+    });
+
+    it('refuse forms that are broken, too large, or say something else', async () => {
+      const withFile = (name = 'file') => {
+        const form = new FormData();
+        form.set('workflowId', workflowId);
+        form.set(name, new Blob(['CLAIM_ID,PAYER\nC-1,Delta\n']), 'a.csv');
+        return form;
+      };
+      expect((await sendForm(withFile())).body.errors[0].field).toBe('agentIds');
+      expect((await sendForm(withFile('recording'))).body.errors[0].field).toBe('recording');
+      const twice = withFile();
+      twice.append('file', new Blob(['x']), 'b.csv');
+      expect((await sendForm(twice)).body.detail).toBe('The form has two files.');
+      const text = new FormData();
+      text.set('file', 'CLAIM_ID');
+      expect((await sendForm(text)).body.detail).toMatch(/must be a file/);
+      const none = new FormData();
+      none.set('workflowId', workflowId);
+      expect((await sendForm(none)).body.errors[0].field).toBe('file');
+      expect((await send('CLAIM_ID,PAYER\nC-1,D\n', { mapping: '{' })).body.errors[0]).toEqual({
+        field: 'mapping',
+        message: 'mapping must be JSON',
+      });
+      expect((await send('CLAIM_ID,PAYER\nC-1,D\n', { surprise: '1' })).status).toBe(400);
+      const large = await send(`CLAIM_ID,PAYER\n${'x'.repeat(17 * 1024 * 1024)},b\n`);
+      expect([large.status, large.body.code]).toEqual([413, 'payload_too_large']);
+      const cut = await fetch(`${harness.url}/api/jobs/batch`, {
+        method: 'POST',
+        headers: { ...keyHeader(tenant), 'content-type': 'multipart/form-data; boundary=x' },
+        body: '--x\r\ncontent-disposition: form-data; name="workflowId"\r\n\r\nabc',
+      });
+      expect(cut.status).toBe(400);
+      const without = await fetch(`${harness.url}/api/jobs/batch`, {
+        method: 'POST',
+        headers: { ...keyHeader(tenant), 'content-type': 'multipart/form-data' },
+        body: 'x',
+      });
+      expect(without.status).toBe(400);
+      const elsewhere = await fetch(`${harness.url}/api/workflows`, {
+        method: 'POST',
+        headers: keyHeader(tenant),
+        body: withFile(),
+      });
+      expect(elsewhere.status).toBe(415);
+      expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
+    });
+
+    it('know a repeat by its fields and the bytes of its file', async () => {
+      const form = (table: string) => {
+        const made = new FormData();
+        made.set('workflowId', workflowId);
+        made.set('agentIds', JSON.stringify(agentIds));
+        made.set('file', new Blob([table]), 'a.csv');
+        return made;
+      };
+      const key = { 'idempotency-key': 'csv-1' };
+      const first = await sendForm(form('CLAIM_ID,PAYER\nC-1,D\n'), key);
+      const again = await sendForm(form('CLAIM_ID,PAYER\nC-1,D\n'), key);
+      expect([again.headers.get('idempotency-replayed'), again.body]).toEqual(['true', first.body]);
+      expect((await sendForm(form('CLAIM_ID,PAYER\nC-2,D\n'), key)).status).toBe(422);
+    });
+  });
+
+  describe('once made', () => {
+    it('show how far they are, a row counting once by its latest attempt', async () => {
+      const { batchId, jobIds } = (await post({ rows: rowsOf(4) })).body;
+      const set = (id: string, sql: string) => harness.db.query('system', `UPDATE job SET ${sql} WHERE id = $1`, [id]);
+      await set(jobIds[0], `status = 'completed', claims_attempted = 3, claims_eob_uploaded = 2, total_cost_usd = 0.5`);
+      await set(jobIds[1], `status = 'failed', claims_attempted = 1, claims_failed = 1, total_cost_usd = 0.25`);
+      await set(jobIds[2], `status = 'cancelled'`);
+      const retry = newId();
+      await harness.db.query(
+        'system',
+        `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, batch_id, batch_row, retry_of, attempt)
+         SELECT $1, organization_id, workflow_id, workflow_revision, agent_id, batch_id, batch_row, id, 2
+         FROM job WHERE id = $2`,
+        [retry, jobIds[1]],
+      );
+      const read = await tenant.as.viewer.get(`/api/batches/${batchId}`);
+      expect(read.body).toEqual({
+        id: batchId,
+        workflowId,
+        workflowRevision: 1,
+        createdAt: expect.any(String),
+        createdBy: expect.stringMatching(/^api_key /),
+        cancelRequestedAt: null,
+        total: 4,
+        rejected: 0,
+        queued: 2,
+        running: 0,
+        completed: 1,
+        failed: 0,
+        cancelled: 1,
+        progress: { percent: 50 },
+        claims: { attempted: 3, eobUploaded: 2, noEobFound: 0, failed: 0 },
+        costUsd: 0.75,
+      });
+      const { batches, nextCursor } = (await tenant.api.get('/api/batches')).body;
+      expect([batches, nextCursor]).toEqual([[read.body], null]);
+    });
+
+    it('are listed newest first, page by page, and by workflow', async () => {
+      const made: string[] = [];
+      for (let n = 0; n < 3; n += 1) made.push((await post({ rows: rowsOf(1) })).body.batchId);
+      const first = (await tenant.api.get('/api/batches?limit=2')).body;
+      const second = (await tenant.api.get(`/api/batches?limit=2&cursor=${first.nextCursor}`)).body;
+      expect([...first.batches, ...second.batches].map(({ id }: { id: string }) => id)).toEqual(made.reverse());
+      expect((await tenant.api.get(`/api/batches?workflowId=${newId()}`)).body.batches).toEqual([]);
+    });
+
+    it('end everything that is open when they are cancelled, more than one step of it, and again without harm', async () => {
+      const { batchId, jobIds } = (await post({ rows: rowsOf(1203) })).body;
+      await harness.db.query('system', `UPDATE job SET status = 'completed', billed_at = now() WHERE id = $1`, [
+        jobIds[0],
+      ]);
+      await harness.db.query('system', `UPDATE job SET status = 'running', command_id = $2 WHERE id = $1`, [
+        jobIds[1],
+        newId(),
+      ]);
+      const bystander = (await post({ rows: rowsOf(1) })).body.batchId;
+      const answer = await tenant.api.post(`/api/batches/${batchId}/cancel`, { reason: 'the wrong file' });
+      expect([answer.status, answer.headers.get('location')]).toEqual([202, `/api/batches/${batchId}`]);
+      expect(answer.body).toMatchObject({ queued: 0, running: 1, completed: 1, cancelled: 1201, failed: 0 });
+      expect(answer.body.cancelRequestedAt).toEqual(expect.any(String));
+      expect((await tenant.api.get(`/api/jobs/${jobIds[1]}`)).body).toMatchObject({
+        status: 'running',
+        cancelling: true,
+      });
+      expect((await tenant.api.get(`/api/batches/${bystander}`)).body).toMatchObject({ queued: 1, cancelled: 0 });
+      const again = await tenant.api.post(`/api/batches/${batchId}/cancel`);
+      expect(again.body).toEqual(answer.body);
+    });
+
+    it('are nobody else’s to read or cancel, nor a viewer’s to make or cancel', async () => {
+      const { batchId } = (await post({ rows: rowsOf(1) })).body;
+      const other = await harness.makeTenant();
+      expect((await other.api.get(`/api/batches/${batchId}`)).status).toBe(404);
+      expect((await other.api.post(`/api/batches/${batchId}/cancel`)).status).toBe(404);
+      expect((await tenant.as.viewer.post(`/api/batches/${batchId}/cancel`)).status).toBe(403);
+      expect((await tenant.as.viewer.post('/api/jobs/batch', { workflowId, agentIds, rows: [] })).status).toBe(403);
+      expect((await tenant.api.get(`/api/batches/${batchId}`)).body).toMatchObject({ queued: 1, cancelled: 0 });
+    });
+
+    it('cannot be made of an archived workflow', async () => {
+      await tenant.api.delete(`/api/workflows/${workflowId}`);
+      expect((await post({ rows: rowsOf(1) })).status).toBe(404);
+    });
+  });
+});
+
+function keyHeader({ api }: Tenant): Record<string, string> {
+  return { 'x-api-key': (api as unknown as { headers: Record<string, string> }).headers['x-api-key']! };
+}

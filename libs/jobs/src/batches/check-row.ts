@@ -1,0 +1,73 @@
+/** A row as it was given: what its columns hold, or why it could not be read. */
+export interface GivenRow {
+  /** From 1. */
+  row: number;
+  cells: Record<string, unknown>;
+  errors: string[];
+}
+
+export interface RowRule {
+  /** The workflow's variables. */
+  names: readonly string[];
+  /** Variable to column. */
+  mapping?: Record<string, string>;
+  /** What every row has unless it says otherwise. */
+  defaults: Record<string, string>;
+}
+
+export type CheckedRow = { variables: Record<string, string> } | { errors: string[] };
+
+/** The interface's limit on a variable's text. */
+const maxCharacters = 65_536;
+/** Half of a surrogate pair is no character, and no database would keep it. */
+const halfPair = /\p{Surrogate}/u;
+/** A row of a thousand faulty columns is not told all of them. */
+const maxErrors = 10;
+
+/** The row's variables, or everything that is wrong with it. */
+export function checkRow({ cells, errors: unread }: GivenRow, { names, mapping, defaults }: RowRule): CheckedRow {
+  const errors = [...unread];
+  const variables: Record<string, string> = {};
+  for (const name of unread.length ? [] : names) {
+    const column = columnOf(name, mapping);
+    if (!Object.hasOwn(cells, column)) {
+      if (Object.hasOwn(defaults, name)) variables[name] = defaults[name]!;
+      else errors.push(missing(name, column));
+      continue;
+    }
+    const text = cells[column];
+    const fault = faultOf(text);
+    if (fault) errors.push(`${name}: ${fault}`);
+    else variables[name] = text as string;
+  }
+  if (!mapping && !unread.length) errors.push(...surplus(cells, names));
+  return errors.length ? { errors: errors.slice(0, maxErrors) } : { variables };
+}
+
+function columnOf(name: string, mapping: Record<string, string> | undefined): string {
+  return mapping && Object.hasOwn(mapping, name) ? mapping[name]! : name;
+}
+
+function missing(name: string, column: string): string {
+  const why = column === name ? '' : `, and the row has no column ${shown(column)}`;
+  return `the workflow needs the variable ${name}${why}`;
+}
+
+function surplus(cells: Record<string, unknown>, names: readonly string[]): string[] {
+  const unknown = Object.keys(cells).filter((column) => !names.includes(column));
+  return unknown.map((column) => `the workflow has no variable ${shown(column)}`);
+}
+
+function faultOf(text: unknown): string | null {
+  if (typeof text !== 'string') return 'must be a text';
+  if (text.length > maxCharacters) {
+    return `has ${text.length.toLocaleString('en-US')} characters; at most ${maxCharacters.toLocaleString('en-US')} are taken`;
+  }
+  if (text.includes('\0')) return 'has a U+0000';
+  if (halfPair.test(text)) return 'has a character that is not valid Unicode';
+  return null;
+}
+
+function shown(column: string): string {
+  return column.length > 100 ? `${column.slice(0, 100)}…` : column;
+}

@@ -1,0 +1,232 @@
+import { appendTimeline } from '@muster/agents';
+import { type Actor, audit } from '@muster/access';
+import { AppError, type CreateBatchBody, type FieldError, type RejectedRow } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { currentContext, isUuid, newId } from '@muster/platform';
+import { gateColumns, type GateFacts, monthOf, requireOpenGate } from '@muster/pricing';
+import { setImmediate as breathe } from 'node:timers/promises';
+import { defaultMaxRuntimeMs, defaultPriority } from '../insert-job';
+import { checkRow, type GivenRow, type RowRule } from './check-row';
+
+export type BatchInput = Omit<CreateBatchBody, 'rows'>;
+
+export interface LaunchedBatch {
+  batchId: string;
+  queued: number;
+  rejected: RejectedRow[];
+  jobIds: string[];
+}
+
+interface Run {
+  id: string;
+  agentId: string;
+  row: number;
+  variables: string;
+}
+
+const rowsAtOnce = 500;
+const charactersAtOnce = 1024 * 1024;
+
+/** Queues a run for each row that is right, all in this transaction, and says of each other row what is wrong. */
+export async function launchBatch(
+  tx: Transaction,
+  caller: Actor,
+  { input, rows, now }: { input: BatchInput; rows: readonly GivenRow[]; now: Date },
+): Promise<LaunchedBatch> {
+  const { organizationId } = caller;
+  const { workflowId, agentIds } = input;
+  const facts = await factsOf(tx, organizationId, { workflowId, agentIds, now });
+  const rule = ruleOf(facts.workflowVariables, input);
+  const { runs, rejected } = await sort(rows, rule, agentIds);
+  if (input.strict && rejected.length) throw refused(rejected);
+  requireRoom(facts, runs.length);
+  const batchId = newId();
+  const createdBy = caller.email ?? `${caller.kind} ${caller.id}`;
+  await tx.execute(
+    `INSERT INTO batch (id, organization_id, workflow_id, workflow_revision, total, rejected, created_by)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [batchId, organizationId, workflowId, facts.workflowRevision, rows.length, rejected.length, createdBy],
+  );
+  for (const chunk of chunksOf(runs)) {
+    await insertRuns(tx, { organizationId, batchId, revision: facts.workflowRevision!, input, runs: chunk });
+  }
+  await tellAgents(tx, { organizationId, batchId, runs, source: caller.kind === 'user' ? 'console' : 'api' });
+  audit(tx, caller, {
+    action: 'batch.create',
+    target: { type: 'batch', id: batchId },
+    changes: { workflowId, agents: agentIds.length, queued: runs.length, rejected: rejected.length },
+  });
+  return { batchId, queued: runs.length, rejected, jobIds: runs.map(({ id }) => id) };
+}
+
+type Facts = GateFacts & {
+  workflowRevision: number | null;
+  workflowVariables: string[];
+  agents: string[];
+};
+
+async function factsOf(
+  tx: Transaction,
+  organizationId: string,
+  { workflowId, agentIds, now }: { workflowId: string; agentIds: string[]; now: Date },
+): Promise<Facts> {
+  const errors = agentIds.flatMap((id, at) =>
+    isUuid(id) ? [] : [{ field: `agentIds.${at}`, message: `agentIds.${at} must be a UUID` }],
+  );
+  if (errors.length) throw invalid(errors);
+  const [facts] = await tx.query<Facts>(
+    `SELECT ${gateColumns}, w.revision AS "workflowRevision", r.variables AS "workflowVariables",
+            ARRAY(SELECT a.id FROM agent a WHERE a.id = ANY($3) AND a.organization_id = o.id
+                  AND a.status <> 'terminated') AS agents
+     FROM organization o
+     JOIN organization_settings s ON s.organization_id = o.id
+     LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $4
+     LEFT JOIN workflow w ON w.id = $2 AND w.organization_id = o.id AND w.archived_at IS NULL
+     LEFT JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision
+     WHERE o.id = $1`,
+    [organizationId, workflowId, agentIds, monthOf(now)],
+    'batch_facts',
+  );
+  if (!facts?.workflowRevision) throw new AppError('not_found', { detail: 'There is no such workflow.' });
+  const unknown = agentIds.find((id) => !facts.agents.includes(id.toLowerCase()));
+  if (unknown) throw new AppError('agent_not_found', { detail: `There is no agent ${unknown}.` });
+  return facts;
+}
+
+/** What is wrong with every row at once is the request's fault, and not each row's. */
+function ruleOf(names: readonly string[], { mapping, variables: defaults = {} }: BatchInput): RowRule {
+  const unknown = (field: string, given: Record<string, string>) =>
+    Object.keys(given)
+      .filter((name) => !names.includes(name))
+      .map((name) => ({ field: `${field}.${name}`, message: `the workflow has no variable ${name}` }));
+  const errors = [...unknown('mapping', mapping ?? {}), ...unknown('variables', defaults)];
+  if (errors.length) throw invalid(errors);
+  return { names, mapping, defaults };
+}
+
+async function sort(
+  rows: readonly GivenRow[],
+  rule: RowRule,
+  agentIds: string[],
+): Promise<{ runs: Run[]; rejected: RejectedRow[] }> {
+  const runs: Run[] = [];
+  const rejected: RejectedRow[] = [];
+  for (const [at, given] of rows.entries()) {
+    if (at % rowsAtOnce === rowsAtOnce - 1) await breathe();
+    const checked = checkRow(given, rule);
+    const { row } = given;
+    if ('errors' in checked) rejected.push({ row, errors: checked.errors });
+    else {
+      const agentId = agentIds[runs.length % agentIds.length]!;
+      runs.push({ id: newId(), agentId, row, variables: JSON.stringify(checked.variables) });
+    }
+  }
+  return { runs, rejected };
+}
+
+const told = 100;
+
+function refused(rejected: RejectedRow[]): AppError {
+  const errors = rejected.flatMap(({ row, errors: faults }) =>
+    faults.map((message) => ({ field: `rows.${row}`, message })),
+  );
+  return new AppError('invalid_payload', {
+    detail: `Nothing was queued: ${rejected.length} rows are wrong; row ${rejected[0]!.row}: ${rejected[0]!.errors[0]}.`,
+    errors: errors.slice(0, told),
+    extra: { rejected },
+  });
+}
+
+/** The gate is asked for the whole batch: it is launched as far as the month's limit, or not at all. */
+function requireRoom(facts: GateFacts, runs: number): void {
+  requireOpenGate(facts);
+  const { monthlyRunLimit, runs: used, openRuns } = facts;
+  const left = monthlyRunLimit === null ? Infinity : monthlyRunLimit - used - openRuns;
+  if (runs > left) {
+    throw new AppError('billing_gate_closed', {
+      detail: `The batch has ${runs} runs, and the month's limit of ${monthlyRunLimit} leaves ${left}.`,
+    });
+  }
+}
+
+function* chunksOf(runs: Run[]): Generator<Run[]> {
+  let chunk: Run[] = [];
+  let characters = 0;
+  for (const run of runs) {
+    if (chunk.length === rowsAtOnce || (chunk.length && characters + run.variables.length > charactersAtOnce)) {
+      yield chunk;
+      [chunk, characters] = [[], 0];
+    }
+    chunk.push(run);
+    characters += run.variables.length;
+  }
+  if (chunk.length) yield chunk;
+}
+
+/** As insertJob writes one down; the timeline and the doorbell are for all of an agent's at once. */
+async function insertRuns(
+  tx: Transaction,
+  {
+    organizationId,
+    batchId,
+    revision,
+    input,
+    runs,
+  }: { organizationId: string; batchId: string; revision: number; input: BatchInput; runs: Run[] },
+): Promise<void> {
+  const context = currentContext();
+  await tx.execute(
+    `WITH job AS (INSERT INTO job
+       (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
+        retry_delay_ms, retry_backoff, max_runtime_ms, batch_id, batch_row, request_id, traceparent)
+     SELECT r.id, $1, $2, $3, r.agent_id, r.variables, $4, $5, $6, $7, $8, $9, $10, r.row, $11, $12
+     FROM unnest($13::uuid[], $14::uuid[], $15::int[], $16::jsonb[]) AS r (id, agent_id, row, variables)
+     RETURNING id, organization_id)
+     INSERT INTO job_log_seen (job_id, organization_id) SELECT id, organization_id FROM job`,
+    [
+      organizationId,
+      input.workflowId,
+      revision,
+      input.vaultKeys ?? [],
+      input.priority ?? defaultPriority,
+      input.maxRetries ?? 0,
+      input.retryDelayMs ?? 0,
+      input.retryBackoff ?? 'fixed',
+      input.maxRuntimeMs ?? defaultMaxRuntimeMs,
+      batchId,
+      context?.requestId ?? null,
+      context?.traceparent ?? null,
+      runs.map(({ id }) => id),
+      runs.map(({ agentId }) => agentId),
+      runs.map(({ row }) => row),
+      runs.map(({ variables }) => variables),
+    ],
+    'insert_batch_jobs',
+  );
+}
+
+/** In the order of their ids, so that two batches never wait for each other's timelines. */
+async function tellAgents(
+  tx: Transaction,
+  {
+    organizationId,
+    batchId,
+    runs,
+    source,
+  }: { organizationId: string; batchId: string; runs: Run[]; source: 'api' | 'console' },
+): Promise<void> {
+  const counts = new Map<string, number>();
+  for (const { agentId } of runs) counts.set(agentId, (counts.get(agentId) ?? 0) + 1);
+  for (const agentId of [...counts.keys()].sort()) {
+    const queued = counts.get(agentId)!;
+    const message = `queued ${queued} ${queued === 1 ? 'run' : 'runs'} of a batch`;
+    appendTimeline(tx, { organizationId, agentId }, [
+      { kind: 'execution', message, source, data: { batchId, queued } },
+    ]);
+    await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
+  }
+}
+
+function invalid(errors: FieldError[]): AppError {
+  return new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
+}

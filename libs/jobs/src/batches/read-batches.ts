@@ -1,0 +1,74 @@
+import { AppError } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import type { Page } from '@muster/platform';
+
+export interface BatchRow {
+  id: string;
+  workflowId: string;
+  workflowRevision: number;
+  createdAt: Date;
+  createdBy: string;
+  cancelRequestedAt: Date | null;
+  total: number;
+  rejected: number;
+  queued: number;
+  running: number;
+  completed: number;
+  failed: number;
+  cancelled: number;
+  claimsAttempted: number;
+  claimsEobUploaded: number;
+  claimsNoEobFound: number;
+  claimsFailed: number;
+  costUsd: number;
+}
+
+// A row of the batch counts once, by its latest attempt; what earlier attempts cost was spent all the same.
+const select = `SELECT b.id, b.workflow_id AS "workflowId", b.workflow_revision AS "workflowRevision",
+    b.created_at AS "createdAt", b.created_by AS "createdBy", b.cancel_requested_at AS "cancelRequestedAt",
+    b.total, b.rejected, c.queued, c.running, c.completed, c.failed, c.cancelled,
+    c.attempted AS "claimsAttempted", c.eob_uploaded AS "claimsEobUploaded",
+    c.no_eob_found AS "claimsNoEobFound", c.claims_failed AS "claimsFailed", c.cost AS "costUsd"
+  FROM page b CROSS JOIN LATERAL (
+    SELECT (count(*) FILTER (WHERE latest AND status = 'queued'))::int AS queued,
+           (count(*) FILTER (WHERE latest AND status = 'running'))::int AS running,
+           (count(*) FILTER (WHERE latest AND status = 'completed'))::int AS completed,
+           (count(*) FILTER (WHERE latest AND status = 'failed'))::int AS failed,
+           (count(*) FILTER (WHERE latest AND status = 'cancelled'))::int AS cancelled,
+           COALESCE(sum(claims_attempted) FILTER (WHERE latest), 0)::int AS attempted,
+           COALESCE(sum(claims_eob_uploaded) FILTER (WHERE latest), 0)::int AS eob_uploaded,
+           COALESCE(sum(claims_no_eob_found) FILTER (WHERE latest), 0)::int AS no_eob_found,
+           COALESCE(sum(claims_failed) FILTER (WHERE latest), 0)::int AS claims_failed,
+           COALESCE(sum(total_cost_usd), 0)::float8 AS cost
+    FROM (SELECT j.*, NOT EXISTS (SELECT FROM job r WHERE r.retry_of = j.id AND r.batch_id = b.id) AS latest
+          FROM job j WHERE j.batch_id = b.id) j) c`;
+
+export async function findBatch(database: Database, organizationId: string, id: string): Promise<BatchRow> {
+  const [row] = await database.query<BatchRow>(
+    { organizationId },
+    `WITH page AS (SELECT * FROM batch WHERE id = $1 AND organization_id = $2) ${select}`,
+    [id, organizationId],
+  );
+  if (!row) throw noSuchBatch();
+  return row;
+}
+
+/** Newest first: ids are made in the order of time. */
+export function listBatches(
+  database: Database,
+  organizationId: string,
+  { page, workflowId }: { page: Page; workflowId?: string },
+): Promise<BatchRow[]> {
+  return database.query<BatchRow>(
+    { organizationId },
+    `WITH page AS (
+       SELECT * FROM batch WHERE organization_id = $1 AND ($2::uuid IS NULL OR id < $2)
+         AND ($3::uuid IS NULL OR workflow_id = $3)
+       ORDER BY id DESC LIMIT $4) ${select} ORDER BY b.id DESC`,
+    [organizationId, page.after?.[0] ?? null, workflowId ?? null, page.limit + 1],
+  );
+}
+
+export function noSuchBatch(): AppError {
+  return new AppError('not_found', { detail: 'There is no such batch.' });
+}
