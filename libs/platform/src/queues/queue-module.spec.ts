@@ -15,8 +15,9 @@ describe('the queue catalogue', () => {
 
   it('names a job without a handler, one with two, and one that it does not know', () => {
     const [first, ...rest] = whole;
-    expect(catalogueFaults('standalone', rest)).toEqual([`${first!.queue}.probe has no handler`]);
-    expect(catalogueFaults('standalone', [...whole, first!])).toEqual([`${first!.queue}.probe has 2 handlers`]);
+    const faultsOf = (says: string) => first!.jobs.map((job) => `${first!.queue}.${job} has ${says}`);
+    expect(catalogueFaults('standalone', rest)).toEqual(faultsOf('no handler'));
+    expect(catalogueFaults('standalone', [...whole, first!])).toEqual(faultsOf('2 handlers'));
     const surprising = [{ ...first!, jobs: [...first!.jobs, 'surprise'] }, ...rest];
     expect(catalogueFaults('standalone', surprising)).toEqual([`${first!.queue}.surprise is not in the catalogue`]);
   });
