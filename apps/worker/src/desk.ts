@@ -43,8 +43,13 @@ export class Desk {
     const { commandId, kind, jobId } = command;
     if (journal.knows(commandId)) return 'known';
     if (this.closed) return 'stopping';
+    if (kind === 'run' && journal.hasStopped(jobId!)) {
+      // The stop overtook the run, and was answered: nothing of this job runs any more, nor ever will.
+      log('info', 'a run came after its stop', { commandId, jobId });
+      return 'known';
+    }
     if (kind === 'run' && runs.isBusy) return 'busy';
-    journal.start(commandId, kind, jobId, Date.now());
+    journal.start(commandId, kind, kind === 'stop_job' ? stoppedBy(command) : jobId, Date.now());
     log('info', 'a command starts', { commandId, kind, jobId });
     if (kind === 'run') this.startRun(command);
     else this.work(command);
@@ -137,14 +142,18 @@ export class Desk {
     return result;
   }
 
-  private async stopJob({ jobId, payload }: Command): Promise<Result> {
-    const job = textOf(payload.jobId) || jobId || '';
+  private async stopJob(command: Command): Promise<Result> {
+    const { payload } = command;
     const graceMs = typeof payload.graceMs === 'number' ? Math.min(Math.max(0, payload.graceMs), 10 * 60_000) : 5_000;
     const error = textOf(payload.reason) || 'the job was cancelled';
-    const remaining = await this.options.runs.stopJob(job, { status: 'cancelled', error, graceMs });
+    const remaining = await this.options.runs.stopJob(stoppedBy(command), { status: 'cancelled', error, graceMs });
     if (!remaining) return { status: 'success', output: { remaining } };
     return { status: 'failed', output: { remaining }, error: `${remaining} processes could not be killed` };
   }
+}
+
+function stoppedBy({ jobId, payload }: Command): string {
+  return textOf(payload.jobId) || jobId || '';
 }
 
 /** A folder for each session of the builder, kept: its sources tell what ran. */

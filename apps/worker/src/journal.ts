@@ -38,6 +38,11 @@ export class Journal {
     return this.entries.has(id);
   }
 
+  /** Whether a stop for this job was taken here. */
+  hasStopped(jobId: string): boolean {
+    return [...this.entries.values()].some((entry) => entry.kind === 'stop_job' && entry.jobId === jobId);
+  }
+
   unfinished(): Entry[] {
     return [...this.entries.values()].filter((entry) => !entry.finished);
   }

@@ -86,6 +86,22 @@ describe('What ends a run', () => {
     });
   });
 
+  it('a run that its stop_job has overtaken never begins, nor after a kill of the worker', async () => {
+    await worker.start();
+    const late = runOf('print("never")');
+    const stop = commandOf('stop_job', { jobId: late.jobId, reason: 'cancelled before it came', graceMs: 0 });
+    await service.push(stop);
+    expect((await service.until('the result', () => service.result(stop.commandId))).output).toEqual({ remaining: 0 });
+    expect(await service.push(late)).toBe(200);
+    await worker.kill();
+    await worker.start();
+    expect(await service.push(late)).toBe(200);
+    const next = runOf('print("next")');
+    expect(await service.push(next)).toBe(202);
+    await service.until('the end of the next', () => service.terminal(next.jobId));
+    expect(service.heard.filter(({ text }) => text.includes(late.jobId) && !text.includes('remaining'))).toEqual([]);
+  });
+
   it('its own end takes daemons along', async () => {
     await worker.start();
     const run = runOf(stubborn.replace('MARK', worker.folder).replace(/time\.sleep\(600\)\n$/, 'time.sleep(0.3)\n'));
