@@ -1,4 +1,5 @@
 export { markActivity, setIdleExempt } from './actions/activity';
+export { drainAgent, type TouchedJobs, undrainAgent } from './actions/drain';
 export { rebootAgent, requireSwitch, startAgent, stopAgent } from './actions/power';
 export { waitForWake, type WakeEnd } from './actions/wait-for-wake';
 export { agentKeyOf, issueAgentKey, revokeAgentKeys } from './agent-keys';

@@ -104,6 +104,8 @@ export {
   AgentActionBody,
   agentActions,
   AgentLiveStatus,
+  DrainAnswer,
+  DrainBody,
   IdleExemptAnswer,
   IdleExemptBody,
 } from './http/agents/actions';
@@ -250,6 +252,7 @@ export {
   tickOutcomes,
   UpdateScheduleBody,
 } from './http/schedules/schedules';
+export { StaleJobs } from './http/jobs/stale-jobs';
 export { Usage, UsageLimits, UsageQuery } from './http/usage/usage';
 export {
   AgentEventsQuery,

@@ -24,7 +24,7 @@ export interface JobEnd {
   retries?: boolean;
 }
 
-export type EndOutcome = { applied: boolean; previous: JobStatus } | null;
+export type EndOutcome = { applied: boolean; previous: JobStatus; retried: boolean } | null;
 
 interface Ended {
   previous: JobStatus;
@@ -57,7 +57,7 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   const ended = await move(tx, end);
   if (!ended) return null;
   const { previous, applied, agentId } = ended;
-  if (!applied) return { applied, previous };
+  if (!applied) return { applied, previous, retried: false };
   const { organizationId, jobId, to, source, error } = end;
   release(tx, { jobId, agentId, to, error });
   const { runSeconds, finishedAt } = ended;
@@ -72,13 +72,14 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
       source,
     }),
   ]);
-  if (to === 'failed' && (end.retries ?? true) && ended.attempt <= ended.maxRetries) await retry(tx, end, ended);
+  const retried = to === 'failed' && (end.retries ?? true) && ended.attempt <= ended.maxRetries;
+  if (retried) await retry(tx, end, ended);
   tx.tell('job', jobId);
   await tx.ring(
     { queue: 'metering', name: 'job-finished', payload: { jobId } },
     { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } },
   );
-  return { applied, previous };
+  return { applied, previous, retried };
 }
 
 async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {

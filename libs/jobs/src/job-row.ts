@@ -34,6 +34,7 @@ export interface JobRow {
   error: string | null;
   result: unknown;
   screenshotKey: string | null;
+  stalled: boolean;
   stepsTotal: number;
   stepsPassed: number;
   stepsFailed: number;
@@ -51,6 +52,7 @@ export const jobColumns = `j.id, j.organization_id AS "organizationId", j.status
   j.claims_attempted AS "claimsAttempted", j.claims_eob_uploaded AS "claimsEobUploaded",
   j.claims_no_eob_found AS "claimsNoEobFound", j.claims_failed AS "claimsFailed",
   j.total_cost_usd AS "totalCostUsd", j.error, j.result, j.screenshot_key AS "screenshotKey",
+  COALESCE(j.status = 'running' AND j.stalled_at > COALESCE(j.last_progress_at, j.started_at), false) AS stalled,
   s.total AS "stepsTotal", s.passed AS "stepsPassed", s.failed AS "stepsFailed", s.running AS "stepRunning"`;
 
 export const jobSource = `job j CROSS JOIN LATERAL (

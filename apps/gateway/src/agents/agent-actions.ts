@@ -64,7 +64,7 @@ export class AgentActions {
       case 'stop':
         return done((await this.stop(tx, caller, id, body)).status);
       case 'reboot':
-        return done((await rebootAgent(tx, caller, id)).status);
+        return done((await this.reboot(tx, caller, id, body)).status);
       case 'terminate':
         await this.terminate(tx, caller, id, body);
         return done('terminated');
@@ -133,6 +133,12 @@ export class AgentActions {
   private async stop(tx: Transaction, caller: Principal, id: string, { force }: AgentActionBody) {
     if (force) await this.cancelCurrentJob(tx, caller, id, 'the agent was stopped');
     return stopAgent(tx, caller, id, { force });
+  }
+
+  private async reboot(tx: Transaction, caller: Principal, id: string, { force }: AgentActionBody) {
+    const answer = await rebootAgent(tx, caller, id, { force });
+    if (force) await this.cancelCurrentJob(tx, caller, id, 'the agent was rebooted');
+    return answer;
   }
 
   private async terminate(tx: Transaction, caller: Principal, id: string, { force }: AgentActionBody): Promise<void> {

@@ -11,6 +11,7 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
     id: row.id,
     status: row.status,
     cancelling: row.cancelRequestedAt !== null && !isTerminal(row.status),
+    stalled: row.stalled,
     workflowId: row.workflowId,
     workflowRevision: row.workflowRevision,
     agentId: row.agentId,

@@ -42,12 +42,7 @@ export async function stopAgent(
   const agent = await loadAgent(tx, caller.organizationId, id, 'lock');
   requireSwitch(agent, 'stopped');
   requireStatus(agent, ['online', 'offline', 'starting', 'draining', 'stopping'], 'stopped');
-  if (agent.currentJobId && !force) {
-    throw new AppError('agent_not_ready', {
-      detail: `Job ${agent.currentJobId} runs on the agent; wait for it, or repeat this with force: true.`,
-      extra: { agentStatus: agent.status, jobId: agent.currentJobId },
-    });
-  }
+  if (!force) requireFree(agent);
   const of = { organizationId: caller.organizationId, agentId: id };
   const [source, reason] = [sourceOf(caller), `stopped by ${nameOf(caller)}`];
   await cancelWake(tx, { ...of, reason });
@@ -65,10 +60,16 @@ export async function stopAgent(
 }
 
 /** Answers once it is ordered; the machine's state is then to be polled. */
-export async function rebootAgent(tx: Transaction, caller: Principal, id: string): Promise<{ status: AgentStatus }> {
+export async function rebootAgent(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { force = false }: { force?: boolean } = {},
+): Promise<{ status: AgentStatus }> {
   const agent = await loadAgent(tx, caller.organizationId, id, 'lock');
   requireSwitch(agent, 'rebooted');
   requireStatus(agent, ['online', 'offline', 'stopped', 'starting', 'draining', 'rebooting'], 'rebooted');
+  if (!force) requireFree(agent);
   const of = { organizationId: caller.organizationId, agentId: id };
   const [source, reason] = [sourceOf(caller), `rebooted by ${nameOf(caller)}`];
   if (agent.status !== 'rebooting') {
@@ -79,7 +80,7 @@ export async function rebootAgent(tx: Transaction, caller: Principal, id: string
   audit(tx, caller, {
     action: 'agent.reboot',
     target: { type: 'agent', id },
-    changes: { status: [agent.status, 'rebooting'] },
+    changes: { status: [agent.status, 'rebooting'], ...(force ? { force } : {}) },
   });
   return { status: 'rebooting' };
 }
@@ -101,6 +102,14 @@ function requireStatus({ status }: Pick<AgentRow, 'status'>, allowed: AgentStatu
   });
 }
 
+function requireFree({ currentJobId: jobId, status }: Pick<AgentRow, 'currentJobId' | 'status'>): void {
+  if (!jobId) return;
+  throw new AppError('agent_not_ready', {
+    detail: `Job ${jobId} runs on the agent; wait for it, or repeat this with force: true.`,
+    extra: { agentStatus: status, jobId },
+  });
+}
+
 /** What it had before it was stopped; the next handshake says it anew. */
 async function restoreTunnel(tx: Transaction, { id }: Pick<AgentRow, 'id'>): Promise<void> {
   const [row] = await tx.query<{ hostname: string | null; url: string | null }>(
@@ -111,10 +120,10 @@ async function restoreTunnel(tx: Transaction, { id }: Pick<AgentRow, 'id'>): Pro
   if (url) await tx.execute('UPDATE agent SET public_tunnel_url = $2 WHERE id = $1', [id, url]);
 }
 
-function sourceOf(caller: Principal): LifecycleSource {
+export function sourceOf(caller: Principal): LifecycleSource {
   return caller.kind === 'user' ? 'console' : 'api';
 }
 
-function nameOf(caller: Principal): string {
+export function nameOf(caller: Principal): string {
   return caller.kind === 'user' ? caller.email : `key ${caller.id}`;
 }

@@ -1,5 +1,15 @@
-import { BooleanField, DateTimeField, EnumField, TextField, TextMapField, UuidField } from '../fields';
+import {
+  BooleanField,
+  DateTimeField,
+  EnumField,
+  ObjectField,
+  TextField,
+  TextListField,
+  TextMapField,
+  UuidField,
+} from '../fields';
 import { type AgentStatus, agentStatuses } from './agent-words';
+import { Agent } from './agents';
 
 export const agentActions = [
   'start',
@@ -18,7 +28,7 @@ export type AgentAction = (typeof agentActions)[number];
 
 export class AgentActionBody {
   @EnumField(agentActions) action!: AgentAction;
-  @BooleanField({ optional: true, description: 'stop, terminate: also while a job runs, which is cancelled.' })
+  @BooleanField({ optional: true, description: 'stop, reboot, terminate: also while a job runs, which is cancelled.' })
   force?: boolean;
   @UuidField({ optional: true, description: 'start_job: what to run; this or jobId.' }) workflowId?: string;
   @TextMapField({
@@ -55,6 +65,18 @@ export class IdleExemptBody {
 export class IdleExemptAnswer {
   @BooleanField() success!: boolean;
   @BooleanField() idleAutoStopExempt!: boolean;
+}
+
+export class DrainBody {
+  @EnumField(['finish', 'now'], { description: 'finish: what it has may end; now: what it has is cancelled.' })
+  mode!: 'finish' | 'now';
+}
+
+export class DrainAnswer {
+  @ObjectField(() => Agent) agent!: Agent;
+  @TextListField({ max: 36, maxItems: 100_000, description: 'The jobs that it has.', example: [] }) running!: string[];
+  @TextListField({ max: 36, maxItems: 100_000, description: 'The jobs that wait for it.', example: [] })
+  queued!: string[];
 }
 
 export class ActivityBody {

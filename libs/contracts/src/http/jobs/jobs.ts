@@ -94,6 +94,8 @@ export class Job {
     description: 'It is to end, and its agent has not yet said that nothing of it runs.',
   })
   cancelling!: boolean;
+  @BooleanField({ example: false, description: 'It runs, and has made no progress for longer than it should.' })
+  stalled!: boolean;
   @UuidField() workflowId!: string;
   @IntField({ min: 1, example: 3 }) workflowRevision!: number;
   @UuidField() agentId!: string;

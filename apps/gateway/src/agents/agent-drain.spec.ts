@@ -1,0 +1,157 @@
+import { takeHandshake, takeHeartbeat } from '@muster/agents';
+import { applyJobReport, Dispatch, DispatchConfig, JobsModule, settleStoppedAgent } from '@muster/jobs';
+import { newId } from '@muster/platform';
+import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+describe('draining', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  let dispatch: Dispatch;
+  let workflowId: string;
+  let made = 0;
+
+  beforeAll(async () => {
+    harness = await startHarness({
+      ...gateway,
+      configs: [...gateway.configs, DispatchConfig],
+      modules: [...gateway.modules, JobsModule],
+    });
+    tenant = await harness.makeTenant();
+    dispatch = harness.app.nest.get(Dispatch, { strict: false });
+    workflowId = (await makeWorkflow(harness.db, { organizationId: tenant.organizationId })).id;
+  });
+  afterAll(() => harness.close());
+
+  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+  async function machine(status = 'online'): Promise<string> {
+    made += 1;
+    const { organizationId } = tenant;
+    const input = { organizationId, name: `Machine ${made}`, status, provider: 'local', bootId: 'boot 1' };
+    return (await makeAgent(harness.db, { ...input, lastSeen: new Date() })).id;
+  }
+  const launch = async (agentId: string) =>
+    (await tenant.api.post('/api/jobs/launch', { workflowId, agentId, variables: {} })).body.jobId as string;
+  async function running(agentId: string): Promise<string> {
+    const jobId = await launch(agentId);
+    await dispatch.startNext(agentId);
+    await applyJobReport(harness.db, { organizationId: tenant.organizationId, agentId }, { jobId, status: 'running' });
+    return jobId;
+  }
+  const complete = (agentId: string, jobId: string) =>
+    applyJobReport(harness.db, { organizationId: tenant.organizationId, agentId }, { jobId, status: 'completed' });
+  const drain = (id: string, mode: string) => tenant.api.post(`/api/agents/${id}/drain`, { mode });
+  const undrain = (id: string) => tenant.api.post(`/api/agents/${id}/undrain`);
+  const agent = async (id: string) => (await tenant.api.get(`/api/agents/${id}`)).body;
+  const job = async (id: string) => (await tenant.api.get(`/api/jobs/${id}`)).body;
+  const handshake = (agentId: string, bootId: string) =>
+    harness.db.transaction('system', (tx) =>
+      takeHandshake(tx, tenant.organizationId, { agentId, bootId, workerVersion: '1' }),
+    );
+  const heartbeat = (agentId: string, bootId: string) =>
+    takeHeartbeat(harness.db, tenant.organizationId, { agentId, bootId }, new Date());
+
+  it('finishes what runs, takes nothing new, and says which jobs that touches', async () => {
+    const id = await machine();
+    const [first, second] = [await running(id), await launch(id)];
+    const answer = await drain(id, 'finish');
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      { agent: expect.objectContaining({ id, status: 'draining', stopAt: null }), running: [first], queued: [second] },
+    ]);
+    expect(answer.body.agent.why).toContain('It stays on: it is being drained.');
+    await complete(id, first);
+    expect(await dispatch.startNext(id)).toMatchObject({ action: 'wait' });
+    expect((await job(second)).waiting).toMatchObject({ reason: 'draining' });
+    expect(await agent(id)).toMatchObject({ status: 'draining', currentJobId: null });
+    const released = await undrain(id);
+    expect([released.status, released.body.agent.status, released.body.queued]).toEqual([200, 'online', [second]]);
+    expect(await dispatch.startNext(id)).toMatchObject({ action: 'start', jobId: second });
+  });
+
+  it('now: what runs is told to stop', async () => {
+    const id = await machine();
+    const [first, second] = [await running(id), await launch(id)];
+    expect((await drain(id, 'now')).body).toMatchObject({ running: [first], queued: [second] });
+    expect(await job(first)).toMatchObject({ status: 'running', cancelling: true });
+    expect(await job(second)).toMatchObject({ status: 'queued', cancelling: false });
+    const stops = await sql(`SELECT job_id FROM agent_command WHERE agent_id = $1 AND kind = 'stop_job'`, [id]);
+    expect(stops).toEqual([{ job_id: first }]);
+    expect((await drain(id, 'now')).status).toBe(200);
+  });
+
+  it('outlives silence, restarts and new boots', async () => {
+    const id = await machine();
+    await drain(id, 'finish');
+    await handshake(id, 'boot 2');
+    expect((await agent(id)).status).toBe('draining');
+    await sql(`UPDATE agent SET status = 'offline' WHERE id = $1`, [id]);
+    expect((await heartbeat(id, 'boot 2')).status).toBe('draining');
+    const asleep = await machine('stopped');
+    expect((await drain(asleep, 'finish')).body.agent.status).toBe('stopped');
+    const waiting = await launch(asleep);
+    expect(await dispatch.startNext(asleep)).toMatchObject({ action: 'wait' });
+    expect((await job(waiting)).waiting).toMatchObject({ reason: 'draining' });
+    expect(await sql('SELECT FROM agent_wake WHERE agent_id = $1', [asleep])).toEqual([]);
+    await undrain(asleep);
+    expect(await dispatch.startNext(asleep)).toMatchObject({ action: 'wake' });
+  });
+
+  it('is told on the timeline, and left in the audit', async () => {
+    const id = await machine();
+    await drain(id, 'finish');
+    await undrain(id);
+    const told = await sql(`SELECT source, message FROM timeline_entry WHERE agent_id = $1 ORDER BY seq`, [id]);
+    expect(told.map(({ source, message }: any) => `${source} ${message.split(':')[0]}`)).toEqual([
+      'api online → draining',
+      'api draining → online',
+    ]);
+    const kept = await sql(`SELECT action, changes FROM audit_entry WHERE target_id = $1 ORDER BY at`, [id]);
+    expect(kept).toEqual([
+      { action: 'agent.drain', changes: { drain: [null, 'finish'] } },
+      { action: 'agent.undrain', changes: { drain: ['finish', null] } },
+    ]);
+  });
+
+  it('is not for agents that are terminated', async () => {
+    const answer = await drain(await machine('terminated'), 'finish');
+    expect([answer.status, answer.body.code]).toEqual([409, 'agent_not_ready']);
+  });
+
+  describe('a job on the machine', () => {
+    const act = (id: string, body: object) => tenant.api.post(`/api/agent/${id}/action`, body);
+
+    it('keeps it from being rebooted, unless that is meant', async () => {
+      const id = await machine();
+      const jobId = await running(id);
+      const refused = await act(id, { action: 'reboot' });
+      expect([refused.status, refused.body.code, refused.body.jobId]).toEqual([409, 'agent_not_ready', jobId]);
+      expect((await agent(id)).status).toBe('online');
+      expect((await act(id, { action: 'reboot', force: true })).body).toMatchObject({ status: 'rebooting' });
+      expect(await job(jobId)).toMatchObject({ cancelling: true });
+    });
+
+    it('is cancelled for good once a machine that was stopped by force is off', async () => {
+      const id = await machine();
+      const [jobId, next] = [await running(id), await launch(id)];
+      await act(id, { action: 'stop', force: true });
+      expect(await settleStoppedAgent(harness.db, id)).toEqual({ cancelled: 0 });
+      expect(await job(jobId)).toMatchObject({ status: 'running', cancelling: true });
+      await sql(`UPDATE agent SET status = 'stopped' WHERE id = $1`, [id]);
+      expect(await settleStoppedAgent(harness.db, id)).toEqual({ cancelled: 1 });
+      expect(await settleStoppedAgent(harness.db, id)).toEqual({ cancelled: 0 });
+      expect(await job(jobId)).toMatchObject({ status: 'cancelled', error: 'the agent was stopped' });
+      expect(await job(next)).toMatchObject({ status: 'queued' });
+      expect(await dispatch.startNext(id)).toMatchObject({ action: 'wake', jobId: next });
+    });
+
+    it('is not taken for ended because of a machine that is on again', async () => {
+      const id = await machine();
+      const jobId = await running(id);
+      await tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
+      await settleStoppedAgent(harness.db, id);
+      await settleStoppedAgent(harness.db, newId());
+      expect(await job(jobId)).toMatchObject({ status: 'running', cancelling: true });
+    });
+  });
+});

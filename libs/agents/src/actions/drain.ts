@@ -1,0 +1,83 @@
+import { audit, type Principal } from '@muster/access';
+import { AppError } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { loadAgent } from '../agents/agent-row';
+import { moveAgent } from '../lifecycle/move-agent';
+import { nameOf, sourceOf } from './power';
+
+export interface TouchedJobs {
+  /** The agent has them. */
+  running: string[];
+  /** They wait for it. */
+  queued: string[];
+}
+
+/**
+ * The agent takes nothing new until it is let go again, on this boot or any later one. What it has goes on; who wants
+ * it to end now cancels what is answered as running.
+ */
+export async function drainAgent(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  mode: 'finish' | 'now',
+): Promise<TouchedJobs> {
+  const { organizationId } = caller;
+  const agent = await loadAgent(tx, organizationId, id, 'lock');
+  if (agent.status === 'terminated') {
+    throw new AppError('agent_not_ready', {
+      detail: 'The agent is terminated and cannot be drained.',
+      extra: { agentStatus: agent.status },
+    });
+  }
+  await tx.execute('UPDATE agent SET drain = $2 WHERE id = $1', [id, mode]);
+  const reason = mode === 'now' ? `drained at once by ${nameOf(caller)}` : `drained by ${nameOf(caller)}`;
+  const source = sourceOf(caller);
+  if (agent.status === 'online') {
+    await moveAgent(tx, { organizationId, agentId: id, from: ['online'], to: 'draining', source, reason });
+  }
+  audit(tx, caller, {
+    action: 'agent.drain',
+    target: { type: 'agent', id },
+    changes: { drain: [agent.drain, mode] },
+  });
+  // What waits is to say what for.
+  await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
+  tx.tell('agent', id);
+  return touchedJobs(tx, id);
+}
+
+/** The agent takes jobs again. Whoever lets it go is about to use it, so its idle time begins anew. */
+export async function undrainAgent(tx: Transaction, caller: Principal, id: string): Promise<TouchedJobs> {
+  const { organizationId } = caller;
+  const agent = await loadAgent(tx, organizationId, id, 'lock');
+  await tx.execute(
+    `UPDATE agent SET drain = NULL, last_activity_at = GREATEST(last_activity_at, now()),
+            last_activity = 'the end of its draining'
+     WHERE id = $1`,
+    [id],
+  );
+  const [source, reason] = [sourceOf(caller), `let go again by ${nameOf(caller)}`];
+  await moveAgent(tx, { organizationId, agentId: id, from: ['draining'], to: 'online', source, reason });
+  audit(tx, caller, {
+    action: 'agent.undrain',
+    target: { type: 'agent', id },
+    changes: { drain: [agent.drain, null] },
+  });
+  await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
+  tx.tell('agent', id);
+  return touchedJobs(tx, id);
+}
+
+async function touchedJobs(tx: Transaction, agentId: string): Promise<TouchedJobs> {
+  const jobs = await tx.query<{ id: string; given: boolean }>(
+    `SELECT j.id, j.status = 'running' OR j.command_id IS NOT NULL AS given FROM job j
+     WHERE j.agent_id = $1 AND j.status = 'running'
+     UNION ALL
+     SELECT j.id, j.command_id IS NOT NULL FROM job j WHERE j.agent_id = $1 AND j.status = 'queued'
+     ORDER BY id`,
+    [agentId],
+  );
+  const idsOf = (given: boolean) => jobs.filter((job) => job.given === given).map(({ id }) => id);
+  return { running: idsOf(true), queued: idsOf(false) };
+}

@@ -1,0 +1,66 @@
+import type { AgentStatus } from '@muster/contracts';
+
+export interface StaleFacts {
+  /** Queued is one that its agent has taken and not begun. */
+  status: 'queued' | 'running';
+  agentStatus: AgentStatus;
+  startedAt: Date | null;
+  maxRuntimeMs: number;
+  /** The last word of the run itself: a heartbeat, a step, a log line. */
+  heardAt: Date;
+  /** The last step, claim, percentage or log line. */
+  progressAt: Date;
+  stalledAt: Date | null;
+  failStalled: boolean;
+}
+
+export interface StaleLimits {
+  /** A run that nobody has heard of for so long is lost. */
+  lostAfterMs: number;
+  /** A run that makes no progress for so long is stalled; 0 never calls one so. */
+  stalledAfterMs: number;
+}
+
+export type StaleDecision =
+  | { action: 'none' }
+  | { action: 'report'; reason: string }
+  | { action: 'fail'; code: 'execution_timeout' | 'agent_not_ready'; reason: string };
+
+const none: StaleDecision = { action: 'none' };
+
+/** Is it to be given up, and why? */
+export function decideStale(facts: StaleFacts, { lostAfterMs, stalledAfterMs }: StaleLimits, now: Date): StaleDecision {
+  const { status, startedAt, maxRuntimeMs } = facts;
+  const ago = (date: Date) => now.getTime() - date.getTime();
+  if (status === 'running' && startedAt && ago(startedAt) >= maxRuntimeMs) {
+    return {
+      action: 'fail',
+      code: 'execution_timeout',
+      reason: `The run went past its limit of ${spanOf(maxRuntimeMs)}.`,
+    };
+  }
+  if (ago(facts.heardAt) >= lostAfterMs) {
+    return { action: 'fail', code: 'agent_not_ready', reason: `${whyLost(facts)} (${spanOf(ago(facts.heardAt))}).` };
+  }
+  if (status !== 'running' || stalledAfterMs === 0 || ago(facts.progressAt) < stalledAfterMs) return none;
+  const reason = `The run made no progress for ${spanOf(ago(facts.progressAt))}.`;
+  if (facts.failStalled) return { action: 'fail', code: 'execution_timeout', reason };
+  const told = facts.stalledAt !== null && facts.stalledAt > facts.progressAt;
+  return told ? none : { action: 'report', reason };
+}
+
+function whyLost({ status, agentStatus }: StaleFacts): string {
+  if (agentStatus !== 'online' && agentStatus !== 'draining') {
+    const off = agentStatus === 'stopped' || agentStatus === 'terminated';
+    return off ? `The agent was ${agentStatus}` : 'The agent went offline';
+  }
+  return status === 'queued'
+    ? 'The agent took the job and never began it'
+    : 'The agent says nothing of the run any more';
+}
+
+function spanOf(ms: number): string {
+  const minutes = ms / 60_000;
+  if (minutes < 1) return `${Math.round(ms / 1000)} s`;
+  return minutes < 120 ? `${Math.round(minutes)} min` : `${Math.round(minutes / 6) / 10} h`;
+}
