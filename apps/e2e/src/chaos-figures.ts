@@ -15,6 +15,9 @@ export interface Figures {
   usageEvents: number;
   logLines: number;
   timelineEntries: number;
+  /** Seconds from being given to its machine, and from being told to stop, to the end. */
+  slowestRun: number;
+  slowestCancel: number;
   faults: Record<string, number>;
 }
 
@@ -32,11 +35,15 @@ export async function isQuiet(lab: FaultLab): Promise<boolean> {
   return row?.open === 0;
 }
 
-/** `starts`: a job's id for each start of its script. */
-export async function countAll(lab: FaultLab, starts: string[]): Promise<Figures> {
-  const of = new Map<string, number>();
-  for (const jobId of starts) of.set(jobId, (of.get(jobId) ?? 0) + 1);
-  const started = [...of.keys()].map((id) => `'${id}'::uuid`).join(', ') || 'NULL::uuid';
+/** A script that began, and when, in seconds since 1970. */
+export interface Start {
+  jobId: string;
+  at: number;
+}
+
+export async function countAll(lab: FaultLab, starts: Start[]): Promise<Figures> {
+  const rows = starts.map(({ jobId, at }) => `('${jobId}'::uuid, to_timestamp(${at}))`).join(', ');
+  const started = `(VALUES ${rows || '(NULL::uuid, now())'}) AS started (job_id, at)`;
   const count = async (sql: string) => (await lab.query<{ n: number }>(`SELECT (${sql})::int AS n`))[0]!.n;
   const all = async (counts: Record<string, string>) =>
     Object.fromEntries(
@@ -52,6 +59,8 @@ export async function countAll(lab: FaultLab, starts: string[]): Promise<Figures
     usageEvents: `SELECT count(*) FROM usage_event WHERE kind = 'run'`,
     logLines: `SELECT count(*) FROM timeline_entry WHERE kind = 'execution'`,
     timelineEntries: 'SELECT count(*) FROM timeline_entry',
+    slowestRun: `SELECT max(EXTRACT(epoch FROM finished_at - dispatched_at)) FROM job WHERE cancel_requested_at IS NULL`,
+    slowestCancel: 'SELECT max(EXTRACT(epoch FROM finished_at - cancel_requested_at)) FROM job',
   });
   const faults = await all({
     'jobs not over': `SELECT count(*) FROM job WHERE NOT ${over}`,
@@ -66,7 +75,12 @@ export async function countAll(lab: FaultLab, starts: string[]): Promise<Figures
       (SELECT count(*) FROM usage_event u WHERE u.job_id = j.id AND u.kind = 'run' AND u.outcome = j.status)`,
     'jobs not costed once': `SELECT count(*) FROM job j WHERE 1 <>
       (SELECT count(*) FROM run_cost r WHERE r.job_id = j.id)`,
-    'completed jobs that never started': `SELECT count(*) FROM job WHERE status = 'completed' AND id NOT IN (${started})`,
+    'completed jobs that never started': `SELECT count(*) FROM job WHERE status = 'completed'
+      AND id NOT IN (SELECT job_id FROM ${started})`,
+    'attempts started twice': `SELECT count(*) FROM (
+      SELECT 1 FROM ${started} GROUP BY job_id HAVING count(*) > 1) twice`,
+    'jobs started after their end': `SELECT count(*) FROM ${started} JOIN job j ON j.id = started.job_id
+      WHERE started.at > j.finished_at`,
     'log lines doubled': `SELECT count(*) FROM (
       SELECT 1 FROM timeline_entry WHERE kind = 'execution' GROUP BY job_id, log_seq HAVING count(*) > 1) d`,
     'log lines of another place': `SELECT count(*) FROM timeline_entry t WHERE kind = 'execution' AND level = 'info'
@@ -75,7 +89,8 @@ export async function countAll(lab: FaultLab, starts: string[]): Promise<Figures
       (SELECT array_agg(t.log_seq ORDER BY t.log_seq) FROM timeline_entry t WHERE t.job_id = j.id AND t.kind = 'execution')
       IS DISTINCT FROM (SELECT array_agg(n) FROM generate_series(1, (j.variables->>'CHAOS_LINES')::bigint) n)`,
     'jobs with gaps in their lines': `SELECT count(*) FROM (
-      SELECT 1 FROM timeline_entry WHERE kind = 'execution' GROUP BY job_id HAVING count(*) <> max(log_seq)) g`,
+      SELECT 1 FROM timeline_entry t JOIN agent a ON a.id = t.agent_id
+      WHERE t.kind = 'execution' AND a.name LIKE 'worker %' GROUP BY t.job_id HAVING count(*) <> max(t.log_seq)) g`,
     'jobs without their steps': `SELECT count(*) FROM job j WHERE ${spoke} AND 2 <>
       (SELECT count(*) FROM job_step s WHERE s.job_id = j.id AND s.status = 'passed')`,
     'jobs without their claim': `SELECT count(*) FROM job j WHERE ${spoke} AND
@@ -97,7 +112,6 @@ export async function countAll(lab: FaultLab, starts: string[]): Promise<Figures
     starts: starts.length,
     faults: {
       ...faults,
-      'attempts started twice': [...of.values()].filter((times) => times > 1).length,
       'counters other than their events': (await unequalCounters(database)).length,
     },
   };

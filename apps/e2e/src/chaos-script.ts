@@ -7,7 +7,7 @@ lines = int(os.environ["CHAOS_LINES"])
 fail = os.environ["CHAOS_FAIL"]
 
 mark = os.open(os.environ["CHAOS_STARTS"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-os.write(mark, (job + "\\n").encode())
+os.write(mark, ("%s %f\\n" % (job, time.time())).encode())
 os.close(mark)
 
 def say(first, last):

@@ -31,6 +31,7 @@ interface Run {
  */
 export class SimulatedWorker {
   private readonly journal = new Set<string>();
+  private readonly stopped = new Set<string>();
   private run: Run | null = null;
   private readonly results = new Map<string, object>();
   private bootId = '';
@@ -104,10 +105,11 @@ export class SimulatedWorker {
   private take({ commandId, kind, jobId, payload }: Command): void {
     if (this.journal.has(commandId)) return;
     this.journal.add(commandId);
-    if (kind === 'run') {
+    if (kind === 'run' && !this.stopped.has(jobId)) {
       this.options.onStart(jobId);
       this.run = this.runOf(jobId, payload.variables);
     } else if (kind === 'stop_job') {
+      this.stopped.add(jobId);
       if (this.run?.jobId === jobId) {
         const body = { jobId, status: 'cancelled', error: 'told to stop', seq: 1_000_000 };
         this.run = { ...this.run, end: { path: '/api/job-webhook', body }, holds: false };

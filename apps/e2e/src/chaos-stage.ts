@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Start } from './chaos-figures';
 import { ChaosNetwork } from './chaos-network';
 import { chaosScript, type JobPlan, planNames } from './chaos-script';
 import { SimulatedWorker } from './chaos-simulated';
@@ -19,8 +20,8 @@ export class ChaosStage {
   readonly services = new Map<ServiceApp, ServiceProcess>();
   readonly workers: ChaosWorker[] = [];
   readonly simulated: SimulatedWorker[] = [];
-  /** The jobs that the simulated workers started, each as often as it was. */
-  readonly starts: string[] = [];
+  /** What the simulated workers started. */
+  readonly starts: Start[] = [];
   client!: HttpClient;
   workflowId = '';
 
@@ -75,7 +76,7 @@ export class ChaosStage {
       const agent = await this.makeAgent(`simulated ${number}`);
       const worker = new SimulatedWorker(this.network, agent, {
         random: this.random,
-        onStart: (jobId) => this.starts.push(jobId),
+        onStart: (jobId) => this.starts.push({ jobId, at: Date.now() / 1000 }),
         failed,
       });
       this.simulated.push(worker);

@@ -1,5 +1,5 @@
 import { waitFor } from '@muster/testing';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { countAll, isQuiet } from './chaos-figures';
 import { wreak } from './chaos-kills';
@@ -42,8 +42,9 @@ describe('jobs in chaos', () => {
     const answers = await stage.network.replay();
     await waitFor('all to be quiet again', () => isQuiet(stage.lab), 60_000).catch(explain);
     await waitFor('no process of any run', () => processesOf(`MUSTER_RUN_ROOT=${stage.folder}`).length === 0, 30_000);
-    const marked = existsSync(marks) ? readFileSync(marks, 'utf8').trim().split('\n') : [];
-    const { faults, ...figures } = await countAll(stage.lab, [...marked, ...stage.starts]);
+    const marked = readFileSync(marks, 'utf8').trim().split('\n');
+    const starts = marked.map((line) => ({ jobId: line.split(' ')[0]!, at: Number(line.split(' ')[1]) }));
+    const { faults, ...figures } = await countAll(stage.lab, [...starts, ...stage.starts]);
     const facts = { ...figures, kills: await killing, network: stage.network.counts, seconds };
     process.stdout.write(`chaos (seed ${random.seed}): ${JSON.stringify(facts)}\n`);
     expect(Object.fromEntries(Object.entries(faults).filter(([, count]) => count !== 0))).toEqual({});
