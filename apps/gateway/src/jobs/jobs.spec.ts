@@ -1,0 +1,172 @@
+import { type Harness, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+describe('jobs', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  let agentId: string;
+  let workflowId: string;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    tenant = await harness.makeTenant();
+    const { organizationId } = tenant;
+    agentId = (await makeAgent(harness.db, { organizationId, status: 'online' })).id;
+    workflowId = (await makeWorkflow(harness.db, { organizationId, variables: ['CLAIM_ID'] })).id;
+  });
+  afterAll(() => harness.close());
+
+  const launch = (body: object = {}, client = tenant.api) =>
+    client.post('/api/jobs/launch', { workflowId, agentId, variables: { CLAIM_ID: 'C-1' }, ...body });
+  const rows = <T extends object>(sql: string, values: unknown[] = []) =>
+    harness.db.query<T & object>('system', sql, values);
+
+  it('are queued by a launch, with the revision of that moment', async () => {
+    const launched = await launch({ priority: 9, maxRetries: 2, retryDelayMs: 10, maxRuntimeMs: 60_000 });
+    expect([launched.status, launched.headers.get('location')]).toEqual([202, `/api/jobs/${launched.body.jobId}`]);
+    expect(launched.body).toEqual({ jobId: expect.any(String), status: 'queued' });
+    await tenant.api.post(`/api/workflows/${workflowId}/save`, { script: 'print(2)' });
+    const job = await tenant.api.get(`/api/jobs/${launched.body.jobId}`);
+    expect(job.body).toMatchObject({
+      id: launched.body.jobId,
+      status: 'queued',
+      cancelling: false,
+      workflowRevision: 1,
+      agentId,
+      attempt: 1,
+      priority: 9,
+      maxRetries: 2,
+      maxRuntimeMs: 60_000,
+      variables: { CLAIM_ID: 'C-1' },
+      progress: { percent: 0, stepsTotal: 0, stepsPassed: 0, stepsFailed: 0, currentStep: null },
+      claims: { attempted: 0, eobUploaded: 0, noEobFound: 0, failed: 0 },
+      startedAt: null,
+      error: null,
+      screenshotUrl: null,
+    });
+  });
+
+  it.each([
+    ['a variable too many', { variables: { CLAIM_ID: 'C', OTHER: 'x' } }, 400, 'variables.OTHER'],
+    ['a variable missing', { variables: {} }, 400, 'variables.CLAIM_ID'],
+    ['a variable that is no text', { variables: { CLAIM_ID: 1 } }, 400, 'variables'],
+    ['a priority out of range', { priority: 11 }, 400, 'priority'],
+    ['no agent of that id', { agentId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }, 404, undefined],
+    ['no workflow of that id', { workflowId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }, 404, undefined],
+  ])('are not launched with %s', async (_, change, status, field) => {
+    const before = await rows('SELECT id FROM job');
+    const answer = await launch(change);
+    expect([answer.status, answer.body.errors?.[0]?.field]).toEqual([status, field]);
+    expect(await rows('SELECT id FROM job')).toHaveLength(before.length);
+  });
+
+  it('are not launched by a viewer, nor on another organization’s machines', async () => {
+    expect((await launch({}, tenant.as.viewer)).status).toBe(403);
+    const other = await harness.makeTenant();
+    expect((await launch({}, other.api)).status).toBe(404);
+  });
+
+  it('are launched once for one Idempotency-Key', async () => {
+    const once = tenant.api.with({ 'idempotency-key': 'nightly-1' });
+    const [first, second] = [await launch({}, once), await launch({}, once)];
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
+    expect((await launch({ priority: 1 }, once)).status).toBe(422);
+  });
+
+  it('are refused with 402 and the reason once the month’s limit is used up, also by what is still open', async () => {
+    const limited = await harness.makeTenant();
+    const { organizationId } = limited;
+    const body = {
+      agentId: (await makeAgent(harness.db, { organizationId })).id,
+      workflowId: (await makeWorkflow(harness.db, { organizationId })).id,
+    };
+    await limited.as.admin.patch('/api/organization/settings', { monthlyRunLimit: 1 });
+    expect((await limited.api.post('/api/jobs/launch', body)).status).toBe(202);
+    const refused = await limited.api.post('/api/jobs/launch', body);
+    expect([refused.status, refused.body.code]).toEqual([402, 'billing_gate_closed']);
+    expect(refused.body.detail).toContain('limit of 1 runs');
+    const usage = await limited.api.get('/api/usage');
+    expect(usage.body).toMatchObject({ runs: 0, canLaunchRuns: false, limits: { monthlyRunLimit: 1 } });
+  });
+
+  it('run on an agent by either name of the workflow, but not by two', async () => {
+    const run = (body: object) =>
+      tenant.api.post(`/api/agents/${agentId}/run`, { variables: { CLAIM_ID: 'C' }, ...body });
+    expect((await run({ scriptId: workflowId })).status).toBe(202);
+    expect((await run({ workflowId, scriptId: workflowId })).status).toBe(202);
+    expect((await run({ workflowId, scriptId: agentId })).status).toBe(400);
+    expect((await run({})).status).toBe(400);
+  });
+
+  it('are listed newest first, by page and by filter', async () => {
+    const { organizationId } = tenant;
+    const lone = await makeJob(harness.db, { organizationId, status: 'completed' });
+    const filtered = await tenant.api.get(`/api/jobs?agentId=${lone.agentId}&status=completed`);
+    expect(filtered.body.jobs.map(({ id }: { id: string }) => id)).toEqual([lone.id]);
+    expect((await tenant.api.get(`/api/jobs?agentId=${lone.agentId}&status=failed`)).body.jobs).toEqual([]);
+    const seen: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const page: { body: { jobs: { id: string }[]; nextCursor: string | null } } = await tenant.api.get(
+        `/api/jobs?limit=2${cursor ? `&cursor=${cursor}` : ''}`,
+      );
+      seen.push(...page.body.jobs.map(({ id }) => id));
+      cursor = page.body.nextCursor;
+    }
+    const all = await rows<{ id: string }>('SELECT id FROM job WHERE organization_id = $1 ORDER BY id DESC', [
+      organizationId,
+    ]);
+    expect(seen).toEqual(all.map(({ id }) => id));
+  });
+
+  it('are cancelled at once while nothing of them has started, and never again', async () => {
+    const { body } = await launch();
+    const cancelled = await tenant.api.post(`/api/jobs/${body.jobId}/cancel`, { reason: 'by mistake' });
+    expect([cancelled.status, cancelled.body.status, cancelled.body.error]).toEqual([202, 'cancelled', 'by mistake']);
+    expect((await tenant.api.post(`/api/jobs/${body.jobId}/cancel`)).status).toBe(409);
+    const status = await tenant.api.get(`/api/job-status?jobId=${body.jobId}`);
+    expect(status.body).toMatchObject({ jobId: body.jobId, status: 'cancelled', finishedAt: expect.any(String) });
+  });
+
+  it('are replayed as they were, once they have ended', async () => {
+    const { body } = await launch({ priority: 3 });
+    expect((await tenant.api.post(`/api/jobs/${body.jobId}/replay`)).status).toBe(409);
+    await tenant.api.post(`/api/jobs/${body.jobId}/cancel`);
+    const replayed = await tenant.api.post(`/api/jobs/${body.jobId}/replay`);
+    const [again, before] = await Promise.all(
+      [replayed.body.jobId, body.jobId].map(async (id) => (await tenant.api.get(`/api/jobs/${id}`)).body),
+    );
+    expect(again).toMatchObject({
+      status: 'queued',
+      priority: 3,
+      variables: before.variables,
+      workflowRevision: before.workflowRevision,
+      retryOf: null,
+    });
+  });
+
+  it('are deleted by people alone, with all that was kept of them but the bill', async () => {
+    const { organizationId } = tenant;
+    const { id, agentId: of } = await makeJob(harness.db, { organizationId, status: 'completed' });
+    await rows(
+      `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key) VALUES ($1, 1, $2, 'passed', 1)`,
+      [id, organizationId],
+    );
+    await rows(`INSERT INTO usage_event (job_id, kind, organization_id, month) VALUES ($1, 'run', $2, '2026-01-01')`, [
+      id,
+      organizationId,
+    ]);
+    await rows(
+      `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, message, job_id) VALUES ($1, 1, $2, 'execution', 'x', $3)`,
+      [of, organizationId, id],
+    );
+    expect((await tenant.api.delete(`/api/jobs/${id}`)).status).toBe(403);
+    expect((await tenant.as.member.delete(`/api/jobs/${id}`)).status).toBe(204);
+    expect((await tenant.api.get(`/api/jobs/${id}`)).status).toBe(404);
+    expect(await rows('SELECT FROM job_step WHERE job_id = $1', [id])).toEqual([]);
+    expect(await rows('SELECT FROM timeline_entry WHERE job_id = $1', [id])).toEqual([]);
+    expect(await rows('SELECT FROM usage_event WHERE job_id = $1', [id])).toHaveLength(1);
+    const running = await makeJob(harness.db, { organizationId, status: 'running' });
+    expect((await tenant.as.member.delete(`/api/jobs/${running.id}`)).status).toBe(409);
+  });
+});

@@ -1,0 +1,114 @@
+import { createHmac } from 'node:crypto';
+import { type Harness, type HttpClient, makeApiKey, makeJob, makeOrganization, startHarness } from '@muster/testing';
+import { signingSecretsOf } from '@muster/access';
+import { KeyRing } from '@muster/vault';
+import { ingest } from '../ingest.harness';
+
+describe('callbacks over HTTP', () => {
+  let harness: Harness;
+  let organizationId: string;
+  let jobId: string;
+  let agentId: string;
+  let worker: HttpClient;
+  let secret: string;
+
+  beforeAll(async () => {
+    harness = await startHarness(ingest);
+    organizationId = (await makeOrganization(harness.db)).id;
+  });
+  beforeEach(async () => {
+    ({ id: jobId, agentId } = await makeJob(harness.db, {
+      organizationId,
+      commandId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e',
+    }));
+    worker = harness.http.withKey((await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId })).secret);
+    secret = signingSecretsOf(harness.app.nest.get(KeyRing, { strict: false }), organizationId)[0]!;
+  });
+  afterAll(() => harness.close());
+
+  const claims = (body: string, signature?: string) =>
+    worker
+      .with(signature ? { 'x-service-signature': signature } : {})
+      .send('POST', `/api/jobs/${jobId}/claim-results`, body);
+  const signed = (body: string, { of = jobId, at = Date.now(), key = secret } = {}) => {
+    const t = Math.floor(at / 1000);
+    return `t=${t},v1=${createHmac('sha256', key).update(`${t}.${of}.${body}`).digest('hex')}`;
+  };
+
+  it('move a job, and answer what is late with 200', async () => {
+    expect((await worker.post('/api/job-webhook', { jobId, status: 'running' })).body).toEqual({
+      accepted: true,
+      status: 'running',
+    });
+    const end = { jobId, status: 'completed', result: { pages: 3 }, totalCostUsd: 1.5, newerField: true };
+    expect((await worker.post('/api/job-webhook', end)).body).toEqual({ accepted: true, status: 'completed' });
+    const late = await worker.post('/api/job-webhook', { jobId, status: 'failed' });
+    expect([late.status, late.body]).toEqual([200, { accepted: false, reason: 'job_over', status: 'completed' }]);
+    const step = await worker.post(`/api/agents/${agentId}/step-status`, { jobId, stepOrder: 1, status: 'passed' });
+    expect([step.status, step.body]).toEqual([200, { accepted: false, reason: 'job_over' }]);
+  });
+
+  it('come from the job’s own agent alone', async () => {
+    const unbound = await makeApiKey(harness.db, { organizationId, scope: 'worker' });
+    const anyAgents = harness.http.withKey(unbound.secret);
+    const other = await makeJob(harness.db, { organizationId });
+    const key = await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: other.agentId });
+    const stranger = harness.http.withKey(key.secret);
+    const log = { jobId, level: 'info', message: 'x', timestamp: 1 };
+    expect((await stranger.post('/api/job-webhook', { jobId })).status).toBe(404);
+    expect((await stranger.post('/api/job-logs', { logs: [log] })).status).toBe(404);
+    const step = { jobId, stepOrder: 1, status: 'running' };
+    expect((await stranger.post(`/api/agents/${agentId}/step-status`, step)).status).toBe(403);
+    expect((await anyAgents.post('/api/job-webhook', { jobId })).status).toBe(200);
+  });
+
+  it('of claims are signed over time, job and body', async () => {
+    const body = JSON.stringify({ claimResults: [{ claimId: 'A', outcome: 'eob_uploaded' }] });
+    const good = await claims(body, signed(body));
+    expect([good.status, good.body]).toEqual([
+      200,
+      { accepted: 1, claims: { attempted: 1, eobUploaded: 1, noEobFound: 0, failed: 0 } },
+    ]);
+    const bad = [
+      undefined,
+      signed(body, { key: 'mss_wrong' }),
+      signed(body, { of: agentId }),
+      signed(body, { at: Date.now() - 301_000 }),
+      signed(`${body} `),
+    ];
+    for (const signature of bad) {
+      const refused = await claims(body, signature);
+      expect([refused.status, refused.body.code]).toEqual([401, 'unauthenticated']);
+    }
+  });
+
+  it('carry at most 100 claims and 1,000 log entries', async () => {
+    const many = (count: number) =>
+      JSON.stringify({
+        claimResults: Array.from({ length: count }, (_, at) => ({ claimId: `C${at}`, outcome: 'failed' })),
+      });
+    expect((await claims(many(100), signed(many(100)))).body.accepted).toBe(100);
+    expect((await claims(many(101), signed(many(101)))).status).toBe(400);
+    const logs = (count: number) => ({
+      logs: Array.from({ length: count }, (_, seq) => ({ jobId, level: 'info', message: 'x', timestamp: 1, seq })),
+    });
+    expect((await worker.post('/api/job-logs', logs(1000))).body).toEqual({ accepted: 1000 });
+    expect((await worker.post('/api/job-logs', logs(1000))).body).toEqual({ accepted: 0 });
+    expect((await worker.post('/api/job-logs', logs(1001))).status).toBe(400);
+    const refused = await worker.post('/api/job-logs', {
+      logs: [{ jobId, level: 'loud', message: 'x', timestamp: 1 }],
+    });
+    expect([refused.status, refused.body.errors[0].field]).toEqual([400, 'logs.0.level']);
+  });
+
+  it('show no other organization’s picture', async () => {
+    const theirs = {
+      jobId,
+      status: 'completed',
+      screenshotKey: 'artifacts/0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e/x.png',
+    };
+    expect((await worker.post('/api/job-webhook', theirs)).status).toBe(400);
+    const [job] = await harness.db.query<{ status: string }>('system', 'SELECT status FROM job WHERE id = $1', [jobId]);
+    expect(job!.status).toBe('queued');
+  });
+});
