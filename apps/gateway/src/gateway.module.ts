@@ -8,7 +8,6 @@ import { OrganizationsController } from './admin/organizations.controller';
 import { QueuesController } from './admin/queues.controller';
 import { AgentCommandsController } from './agents/agent-commands.controller';
 import { AgentDrainController } from './agents/agent-drain.controller';
-import { AgentDrainController } from './agents/agent-drain.controller';
 import { AgentScriptController } from './agents/agent-script.controller';
 import { AgentActions } from './agents/agent-actions';
 import { AgentActionsController } from './agents/agent-actions.controller';
@@ -46,7 +45,6 @@ import { VaultController } from './organization/vault.controller';
     QueuesController,
     AgentsController,
     AgentActionsController,
-    AgentDrainController,
     AgentDrainController,
     AgentCommandsController,
     AgentScriptController,

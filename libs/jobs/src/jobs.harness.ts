@@ -25,11 +25,14 @@ export interface JobsLab {
   close(): Promise<void>;
 }
 
-export async function openJobsLab(env: Record<string, string> = {}): Promise<JobsLab> {
+export async function openJobsLab(
+  env: Record<string, string> = {},
+  modules: (new () => object)[] = [],
+): Promise<JobsLab> {
   const harness = await startHarness({
     name: 'gateway',
     configs: [DispatchConfig, VmConfig],
-    modules: [DatabaseModule, AccessModule, VaultModule, JobsModule],
+    modules: [DatabaseModule, AccessModule, VaultModule, JobsModule, ...modules],
     env,
   });
   const { db, app } = harness;
