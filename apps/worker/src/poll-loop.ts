@@ -59,7 +59,9 @@ export class PollLoop {
     const { service, agentId, take, reject, log } = this.options;
     const path = `/api/agents/${agentId}/commands`;
     const timeoutMs = (wait + 15) * 1000;
-    const { status, body } = await service.call({ method: 'GET', path: `${path}?wait=${wait}`, timeoutMs });
+    // What is offered while we end is offered again: only an acknowledgement takes it.
+    const until = this.stopping;
+    const { status, body } = await service.call({ method: 'GET', path: `${path}?wait=${wait}`, timeoutMs, until });
     if (verdictOf(status) !== 'delivered') throw new Error(`answered ${status}`);
     let stuck = false;
     for (const offered of Array.isArray(body.commands) ? (body.commands as unknown[]) : []) {

@@ -14,6 +14,8 @@ export interface Call {
   text?: string;
   headers?: Record<string, string>;
   timeoutMs?: number;
+  /** Ends the wait for the answer, beside the worker's own end. */
+  until?: AbortSignal;
 }
 
 /** delivered; refused: this will never be taken; later: again, because the next attempt may well be taken. */
@@ -33,8 +35,8 @@ export class Service {
     private readonly ended: AbortSignal,
   ) {}
 
-  async call({ method, path, text, headers, timeoutMs = 30_000 }: Call): Promise<Answer> {
-    return within(timeoutMs, [this.ended], async (signal) => {
+  async call({ method, path, text, headers, timeoutMs = 30_000, until }: Call): Promise<Answer> {
+    return within(timeoutMs, until ? [this.ended, until] : [this.ended], async (signal) => {
       const response = await fetch(this.baseUrl + path, {
         method,
         headers: {
