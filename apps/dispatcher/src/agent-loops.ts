@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { AgentsConfig, CommandDelivery, failOverdueCommands, failSilentAgents, stopIdleAgents } from '@muster/agents';
 import { Database } from '@muster/database';
-import { Clock, Periodic } from '@muster/platform';
+import { Periodic } from '@muster/platform';
 
 /** What nobody rings for: commands to push again, commands past their deadline, and machines that fell silent or idle. */
 @Injectable()
@@ -12,7 +12,6 @@ export class AgentLoops implements OnApplicationBootstrap, OnApplicationShutdown
     @Inject(AgentsConfig) { agentOfflineAfterMs: offlineAfterMs, commandSweepMs, idleMonitorTickMs }: AgentsConfig,
     @Inject(Database) database: Database,
     @Inject(CommandDelivery) delivery: CommandDelivery,
-    @Inject(Clock) clock: Clock,
   ) {
     this.loops = [
       new Periodic({ name: 'push commands', intervalMs: commandSweepMs, runOnce: () => delivery.deliverDue() }),
@@ -30,7 +29,7 @@ export class AgentLoops implements OnApplicationBootstrap, OnApplicationShutdown
       new Periodic({
         name: 'stop idle agents',
         intervalMs: idleMonitorTickMs,
-        runOnce: () => stopIdleAgents(database, { now: clock.now() }),
+        runOnce: () => stopIdleAgents(database),
       }),
     ];
   }

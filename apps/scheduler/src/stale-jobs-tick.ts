@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Database } from '@muster/database';
 import { failStaleJobs, type StaleReport } from '@muster/jobs';
-import { Clock, Periodic } from '@muster/platform';
+import { Periodic } from '@muster/platform';
 import { SchedulerConfig } from './scheduler.config';
 
 /** The watchdog of jobs, by the service's own tick and for whoever asks for a round. */
@@ -12,7 +12,6 @@ export class StaleJobsTick implements OnApplicationBootstrap, OnApplicationShutd
   constructor(
     @Inject(SchedulerConfig) private readonly config: SchedulerConfig,
     @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
   ) {
     this.loop = new Periodic({
       name: 'fail stale jobs',
@@ -26,7 +25,7 @@ export class StaleJobsTick implements OnApplicationBootstrap, OnApplicationShutd
 
   runOnce(): Promise<StaleReport> {
     const { jobLostAfterMs: lostAfterMs, jobStalledAfterMs: stalledAfterMs } = this.config;
-    return failStaleJobs(this.database, { now: this.clock.now(), lostAfterMs, stalledAfterMs });
+    return failStaleJobs(this.database, { lostAfterMs, stalledAfterMs });
   }
 
   onApplicationBootstrap(): void {

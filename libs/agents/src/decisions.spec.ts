@@ -22,6 +22,7 @@ describe('why a machine is on, and until when', () => {
     drain: null,
     idleStopFailedAt: null,
     onSince: minutesAgo(90),
+    silentSince: null,
     running: false,
     queued: false,
     commands: false,
@@ -71,10 +72,11 @@ describe('why a machine is on, and until when', () => {
 
   it('ends one that does not report as well, a whole limit after it fell silent, whatever waits for it', () => {
     const lastActivityAt = minutesAgo(60);
-    const silent = { ...agent, lastActivityAt, status: 'offline' as const, statusSince: minutesAgo(5), queued: true };
+    const offline = { ...agent, lastActivityAt, status: 'offline' as const, statusSince: minutesAgo(5) };
+    const silent = { ...offline, silentSince: minutesAgo(5), queued: true };
     expect(explainAgent(silent, now).stopAt).toEqual(new Date('2026-03-02T09:25:00.000Z'));
-    expect(decideIdleStop({ ...silent, statusSince: minutesAgo(30) }, now).action).toBe('stop');
-    expect(decideIdleStop({ ...silent, running: true, statusSince: minutesAgo(90) }, now).action).toBe('stay');
+    expect(decideIdleStop({ ...silent, silentSince: minutesAgo(30) }, now).action).toBe('stop');
+    expect(decideIdleStop({ ...silent, running: true, silentSince: minutesAgo(90) }, now).action).toBe('stay');
   });
 });
 
@@ -86,6 +88,7 @@ describe('an idle stop', () => {
     lastActivityAt: minutesAgo(30),
     idleAutoStopExempt: false,
     drain: null,
+    silentSince: null,
     idleStopFailedAt: null as Date | null,
     running: false,
     queued: false,

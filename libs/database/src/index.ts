@@ -2,6 +2,7 @@ export { lock, tryLock } from './advisory-lock';
 export { ownerDataSource, serviceOptions } from './data-source';
 export { Database } from './database';
 export { isDatabaseUnavailable, violatedConstraint } from './database-errors';
+export { databaseTime } from './database-time';
 export { DatabaseModule } from './database-module';
 export {
   ApiKeyEntity,

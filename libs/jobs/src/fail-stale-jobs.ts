@@ -1,12 +1,13 @@
 import { appendTimeline } from '@muster/agents';
-import type { Database, Transaction } from '@muster/database';
+import { type Database, databaseTime, type Transaction } from '@muster/database';
 import { issueStop } from './cancel-job';
 import { decideStale, type StaleFacts, type StaleLimits } from './decide-stale';
 import { finishJob } from './finish-job';
 import { jobEntry } from './insert-job';
 
 export interface StaleOptions extends StaleLimits {
-  now: Date;
+  /** The database's own unless said. */
+  now?: Date;
   limit?: number;
   budgetMs?: number;
 }
@@ -28,8 +29,9 @@ const atOnce = 8;
  * any number of replicas each fails once. It goes through all there are, in batches, within its budget; what is left
  * over is the next round's.
  */
-export async function failStaleJobs(database: Database, options: StaleOptions): Promise<StaleReport> {
-  const { limit = 500, budgetMs = 20_000 } = options;
+export async function failStaleJobs(database: Database, given: StaleOptions): Promise<StaleReport> {
+  const { limit = 500, budgetMs = 20_000, now = await databaseTime(database) } = given;
+  const options = { ...given, now };
   const report: StaleReport = { scanned: 0, failed: [], killed: 0, retried: 0, stalled: 0, errors: 0 };
   const until = performance.now() + budgetMs;
   for (const candidates of [staleRuns, untouchedJobs]) {
@@ -47,12 +49,14 @@ export async function failStaleJobs(database: Database, options: StaleOptions): 
   return report;
 }
 
+type Decided = StaleOptions & { now: Date };
+
 interface Candidate {
   id: string;
   at: Date;
 }
 
-interface Search extends StaleOptions {
+interface Search extends Decided {
   limit: number;
   after: Candidate;
 }
@@ -97,7 +101,7 @@ function untouchedJobs(database: Database, { after, now, lostAfterMs, limit }: S
   );
 }
 
-async function settle(database: Database, id: string, options: StaleOptions, report: StaleReport): Promise<void> {
+async function settle(database: Database, id: string, options: Decided, report: StaleReport): Promise<void> {
   try {
     const done = await database.transaction('system', (tx) => settleJob(tx, id, options));
     if (done.failed) report.failed.push(id);
@@ -121,7 +125,7 @@ interface Locked extends StaleFacts {
 type Settled = { failed?: boolean; killed?: boolean; retried?: boolean; stalled?: boolean };
 
 /** Read again under its lock: it may have reported since, and another replica may be at it. */
-async function settleJob(tx: Transaction, id: string, options: StaleOptions): Promise<Settled> {
+async function settleJob(tx: Transaction, id: string, options: Decided): Promise<Settled> {
   const { now } = options;
   const job = await lockJob(tx, id);
   if (!job) return {};

@@ -1,6 +1,6 @@
 import { type AgentProvider, type AgentStatus, AppError } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
-import { workColumns } from '../lifecycle/stop-idle-agents';
+import { silentSince, workColumns } from '../lifecycle/stop-idle-agents';
 
 export interface AgentRow {
   id: string;
@@ -25,6 +25,7 @@ export interface AgentRow {
   drain: string | null;
   createdAt: Date;
   onSince: Date | null;
+  silentSince: Date | null;
   lastActivity: string | null;
   idleStopFailedAt: Date | null;
   running: boolean;
@@ -46,7 +47,7 @@ export const selectAgents = `
          a.idle_auto_stop_exempt AS "idleAutoStopExempt", a.worker_version AS "workerVersion",
          a.current_job_id AS "currentJobId", a.drain, a.created_at AS "createdAt",
          a.on_since AS "onSince", a.last_activity AS "lastActivity", a.idle_stop_failed_at AS "idleStopFailedAt",
-         ${workColumns},
+         ${silentSince} AS "silentSince", ${workColumns},
          s.auto_stop_enabled AS "autoStopEnabled", s.idle_stop_minutes AS "idleStopMinutes",
          s.hourly_compute_usd AS "hourlyComputeUsd"
   FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id`;

@@ -5,6 +5,8 @@ export interface IdleFacts {
   statusSince: Date;
   provider: AgentProvider;
   lastActivityAt: Date | null;
+  /** Of one that is offline: since when it could have reported, and nobody has heard of it. */
+  silentSince: Date | null;
   idleAutoStopExempt: boolean;
   drain: string | null;
   /** When an idle stop of it came to nothing, if one did. */
@@ -59,10 +61,11 @@ function reasonToStay(facts: IdleFacts): string | null {
   return null;
 }
 
-function idleSince({ status, lastActivityAt, statusSince }: IdleFacts): Date {
-  const since = lastActivityAt ?? statusSince;
-  // A machine that fell silent, or that a wake brought no word of, has the whole limit to report.
-  return status === 'offline' && statusSince > since ? statusSince : since;
+function idleSince({ status, lastActivityAt, statusSince, silentSince }: IdleFacts): Date {
+  if (status !== 'offline') return lastActivityAt ?? statusSince;
+  // It has the whole limit to report, but only once, however often it is woken in vain.
+  const silent = silentSince ?? statusSince;
+  return lastActivityAt && lastActivityAt > silent ? lastActivityAt : silent;
 }
 
 function idleDeadline(facts: IdleFacts): Date {

@@ -102,10 +102,11 @@ describe('the idle monitor', () => {
     expect((await eventsOf(speaking)).at(-1)).toBe('idle_stop_failed idle_monitor stopping → online');
     expect(await sweep()).toEqual({ idle: 0, stopping: 0, failed: 0 });
     fault = null;
-    await db.query('system', 'UPDATE agent SET idle_stop_failed_at = $2, status_since = $2 WHERE id = ANY($1)', [
-      [speaking, silent],
-      minutesAgo(31),
-    ]);
+    await db.query(
+      'system',
+      'UPDATE agent SET idle_stop_failed_at = $2, status_since = $2, on_since = $2 WHERE id = ANY($1)',
+      [[speaking, silent], minutesAgo(31)],
+    );
     expect(await sweep()).toMatchObject({ stopping: 2 });
   });
 
@@ -156,15 +157,49 @@ describe('the idle monitor', () => {
     const id = await machine({ status: 'offline', statusSince: minutesAgo(31), lastSeen: null, vmState: 'running' });
     await makeJob(db, { organizationId, agentId: id });
     const fresh = await machine({ status: 'offline', statusSince: minutesAgo(29) });
+    const turnedOn = await machine({ status: 'offline', statusSince: minutesAgo(40), onSince: minutesAgo(29) });
     expect(await sweep()).toMatchObject({ stopping: 1 });
     await control(id);
-    expect([await statusOf(id), await statusOf(fresh)]).toEqual(['stopped', 'offline']);
+    const states = [await statusOf(id), await statusOf(fresh), await statusOf(turnedOn)];
+    expect(states).toEqual(['stopped', 'offline', 'offline']);
     const rung = await db.query(
       'system',
       `SELECT FROM outbox WHERE name = 'dispatch-agent' AND payload->>'agentId' = $1`,
       [id],
     );
     expect(rung.length).toBeGreaterThan(0);
+  });
+
+  it('counts a machine that is woken in vain, again and again, from its first wake', async () => {
+    const input = {
+      status: 'offline',
+      statusSince: minutesAgo(2),
+      lastSeen: minutesAgo(120),
+      onSince: minutesAgo(200),
+    };
+    const [first, later] = [await machine(input), await machine(input)];
+    for (const [id, requestedAt] of [
+      [first, 31],
+      [first, 10],
+      [later, 29],
+      [later, 10],
+    ] as const) {
+      await db.query(
+        'system',
+        `INSERT INTO agent_wake (id, organization_id, agent_id, source, reason, state, requested_at, deadline)
+         VALUES ($1, $2, $3, 'api', 'test', 'timeout', $4, $4)`,
+        [newId(), organizationId, id, minutesAgo(requestedAt)],
+      );
+    }
+    await sweep();
+    expect([await statusOf(first), await statusOf(later)]).toEqual(['stopping', 'offline']);
+  });
+
+  it('is not fooled for long by a clock that was set back', async () => {
+    const id = await machine({ lastActivityAt: new Date(Date.now() + 24 * 3_600_000) });
+    await sweep();
+    expect(await statusOf(id)).toBe('online');
+    expect(await stopIdleAgents(db, { now: new Date(Date.now() + 31 * 60_000) })).toMatchObject({ stopping: 1 });
   });
 
   it('stops each once, however many replicas look, and all of them however small its batch', async () => {

@@ -1,6 +1,12 @@
-import type { Database, Transaction } from '@muster/database';
+import { type Database, databaseTime, type Transaction } from '@muster/database';
 import { decideIdleStop, type IdleDecision, type IdleFacts } from './decide-idle-stop';
 import { moveAgent } from './move-agent';
+
+/** Of one that is offline, over `a`: since its first wake that brought no word, or since it fell silent. */
+export const silentSince = `
+  CASE WHEN a.status = 'offline' THEN GREATEST(a.on_since, COALESCE(
+    (SELECT min(w.requested_at) FROM agent_wake w
+     WHERE w.agent_id = a.id AND w.requested_at > COALESCE(a.last_seen, '-infinity')), a.status_since)) END`;
 
 /** What keeps a machine on beside its own row, over `a`. */
 export const workColumns = `
@@ -24,7 +30,7 @@ export const idleCandidates = `
       AND a.drain IS NULL
       AND COALESCE(a.last_activity_at, a.status_since) <= $1::timestamptz - s.idle_stop_minutes * interval '1 minute'
       AND (a.idle_stop_failed_at IS NULL OR a.idle_stop_failed_at <= $1::timestamptz - interval '1 minute')
-      AND (a.status = 'online' OR a.status_since <= $1::timestamptz - s.idle_stop_minutes * interval '1 minute')
+      AND (a.status = 'online' OR ${silentSince} <= $1::timestamptz - s.idle_stop_minutes * interval '1 minute')
       AND NOT EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'running')
       AND NOT (a.status = 'online'
                AND (a.current_job_id IS NOT NULL
@@ -37,14 +43,16 @@ export const idleCandidates = `
 
 /**
  * Stops machines that have been idle for long enough; on any number of replicas, each once. It goes on for as long as
- * there are more and it gets somewhere, within its budget.
+ * there are more and it gets somewhere, within its budget. The time is the database's, as that of the activity is.
  */
 export async function stopIdleAgents(
   database: Database,
-  { now, limit = 500, budgetMs = 20_000 }: { now: Date; limit?: number; budgetMs?: number },
+  { now: given, limit = 500, budgetMs = 20_000 }: { now?: Date; limit?: number; budgetMs?: number } = {},
 ): Promise<{ idle: number; stopping: number; failed: number }> {
   const counts = { idle: 0, stopping: 0, failed: 0 };
   const until = performance.now() + budgetMs;
+  const now = given ?? (await databaseTime(database));
+  await bringBack(database, now);
   for (;;) {
     const before = counts.stopping;
     const candidates = await database.query<{ id: string }>('system', idleCandidates, [now, limit], 'idle_agents');
@@ -60,6 +68,23 @@ export async function stopIdleAgents(
     }
     if (candidates.length < limit || counts.stopping === before || performance.now() > until) return counts;
   }
+}
+
+/** Activity of a clock that was set back since: it would keep a machine on for as long as that went wrong. */
+async function bringBack(database: Database, now: Date): Promise<void> {
+  await database.query(
+    'system',
+    `UPDATE agent SET last_activity_at = $1 WHERE id IN (
+       SELECT ahead.id FROM organization_settings s CROSS JOIN LATERAL (
+         SELECT a.id FROM agent a
+         WHERE a.organization_id = s.organization_id
+           AND a.status IN ('online', 'offline') AND a.provider <> 'external' AND NOT a.idle_auto_stop_exempt
+           AND a.drain IS NULL
+           AND COALESCE(a.last_activity_at, a.status_since) > $1::timestamptz + interval '1 minute'
+         FOR UPDATE SKIP LOCKED) ahead)`,
+    [now],
+    'activity_ahead',
+  );
 }
 
 /** Decided again under the agent's lock. Null: somebody else is at it. */
@@ -92,7 +117,8 @@ async function lockFacts(
   if (locked.length === 0) return undefined;
   const [facts] = await tx.query<IdleFacts & { organizationId: string }>(
     `SELECT a.organization_id AS "organizationId", a.status, a.status_since AS "statusSince", a.provider,
-            a.last_activity_at AS "lastActivityAt", a.idle_auto_stop_exempt AS "idleAutoStopExempt", a.drain,
+            a.last_activity_at AS "lastActivityAt", ${silentSince} AS "silentSince",
+            a.idle_auto_stop_exempt AS "idleAutoStopExempt", a.drain,
             a.idle_stop_failed_at AS "idleStopFailedAt", ${workColumns},
             s.auto_stop_enabled AS "autoStopEnabled", s.idle_stop_minutes AS "idleStopMinutes"
      FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id
