@@ -1,4 +1,4 @@
-import { AgentsConfig } from '@muster/agents';
+import { AgentsConfig, ReaperConfig } from '@muster/agents';
 import { DispatchConfig } from '@muster/jobs';
 import type { BaseConfig } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
@@ -6,5 +6,6 @@ import { VmConfig } from '@muster/vm';
 export const dispatcherConfigs: [new () => BaseConfig, ...(new () => BaseConfig)[]] = [
   DispatchConfig,
   AgentsConfig,
+  ReaperConfig,
   VmConfig,
 ];

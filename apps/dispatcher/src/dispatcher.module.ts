@@ -6,11 +6,12 @@ import { VaultModule } from '@muster/vault';
 import { AgentLoops } from './agent-loops';
 import { DispatchLoops } from './dispatch-loops';
 import { DispatchProcessor } from './dispatch.processor';
-import { AgentsModule, MachinesModule } from '@muster/agents';
+import { AgentsModule, MachinesModule, ReaperModule } from '@muster/agents';
 import { MachineLoops } from './machine-loops';
+import { ReaperLoop } from './reaper-loop';
 
 @Module({
-  imports: [DatabaseModule, AccessModule, VaultModule, AgentsModule, MachinesModule, JobsModule],
-  providers: [DispatchProcessor, DispatchLoops, AgentLoops, MachineLoops],
+  imports: [DatabaseModule, AccessModule, VaultModule, AgentsModule, MachinesModule, ReaperModule, JobsModule],
+  providers: [DispatchProcessor, DispatchLoops, AgentLoops, MachineLoops, ReaperLoop],
 })
 export class DispatcherModule {}

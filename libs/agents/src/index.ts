@@ -57,6 +57,9 @@ export {
   type TimelineEntry,
   type TimelineOf,
 } from './timeline/append-timeline';
+export { Reaper } from './reaper/reaper';
+export { ReaperConfig } from './reaper/reaper.config';
+export { ReaperModule } from './reaper/reaper-module';
 export { requestUpload } from './uploads/request-upload';
 export { keepTimelinePartitions } from './timeline/keep-partitions';
 export { listTimeline, readJobLogs } from './timeline/list-timeline';

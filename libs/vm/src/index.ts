@@ -1,6 +1,7 @@
 export { endWorkers } from './local/end-workers';
 export { type LocalAgents, WorkerSupervision } from './local/worker-supervision';
 export {
+  type ListedMachine,
   type Machine,
   type MachineDescription,
   MachineError,

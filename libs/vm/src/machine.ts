@@ -20,6 +20,8 @@ export interface MachineDescription {
 export interface ListedMachine {
   /** What the provider knows it by: an agent's providerRef. */
   ref: string;
+  /** Another name of it there, by whose beginning it may be called too. */
+  id?: string;
   /** Whose it is, as the machine itself says. */
   agentId: string | null;
   organizationId: string | null;

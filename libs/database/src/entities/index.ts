@@ -10,6 +10,7 @@ import { AgentEntity } from './agent';
 import { AgentCommandEntity, AgentControlEntity, AgentFunctionEntity, AgentWakeEntity } from './agent-work';
 import { BatchEntity } from './batch';
 import { AiUsageEntity, ArtifactEntity, ClaimOutcomeEntity, JobEntity, JobLogSeenEntity, JobStepEntity } from './job';
+import { MachineFindingEntity } from './machine-finding';
 import { OrganizationEntity, OrganizationSettingsEntity } from './organization';
 import { OutboxEntity, QueueProbeEntity } from './outbox';
 import { ScheduleEntity, ScheduleRunEntity } from './schedule';
@@ -33,6 +34,7 @@ export const entities = [
   JobEntity,
   JobLogSeenEntity,
   JobStepEntity,
+  MachineFindingEntity,
   OrganizationEntity,
   OrganizationSettingsEntity,
   OutboxEntity,

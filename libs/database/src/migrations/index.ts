@@ -4,6 +4,7 @@ import { Timeline1763700000001 } from './1763700000001-timeline';
 import { AgentControl1763710000000 } from './1763710000000-agent-control';
 import { Schedules1763720000000 } from './1763720000000-schedules';
 import { IdleAndWatchdog1763730000000 } from './1763730000000-idle-and-watchdog';
+import { MachineFindings1763740000000 } from './1763740000000-machine-findings';
 import { Batches1763750000000 } from './1763750000000-batches';
 
 /** One linear history, oldest first. */
@@ -14,5 +15,6 @@ export const migrations = [
   AgentControl1763710000000,
   Schedules1763720000000,
   IdleAndWatchdog1763730000000,
+  MachineFindings1763740000000,
   Batches1763750000000,
 ];

@@ -168,10 +168,13 @@ describe('a Docker Engine', () => {
     const [agentId, expiresAt] = [newId(), new Date('2030-01-01T00:00:00Z')];
     docker.add('old', { 'muster.agent': agentId, 'muster.expires-at': expiresAt.toISOString() }, 'running');
     docker.add('database', {}, 'running');
-    expect(await provider.list(machine)).toEqual([
+    expect(await provider.list(machine)).toMatchObject([
       { ref: 'worker-1', agentId: machine.agentId, organizationId: null, state: 'stopped', expiresAt: null },
       { ref: 'old', agentId, organizationId: null, state: 'running', expiresAt },
     ]);
+    expect((await provider.list(machine)).map(({ id }) => id)).toEqual(
+      ['worker-1', 'old'].map((name) => docker.containers.get(name)!.id),
+    );
   });
 
   it('of the deployment is no agent’s to use for a container that is not labelled as its own', async () => {

@@ -94,6 +94,7 @@ export class DockerMachines implements MachineProvider {
       const expires = Date.parse(found.Labels[labels.expiresAt] ?? '');
       return {
         ref: bareName(found.Names?.[0]) ?? found.Id,
+        id: found.Id,
         agentId: found.Labels[labels.agent] ?? null,
         organizationId: found.Labels[labels.organization] ?? null,
         state: stateOf(found.State),

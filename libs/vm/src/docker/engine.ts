@@ -15,7 +15,7 @@ const maxAnswerBytes = 8 * 1024 * 1024;
 
 /** One Docker Engine: the deployment's own, or one that an agent named and that the outbound guard lets through. */
 export class Engine {
-  private version?: Promise<string>;
+  private version?: string;
 
   constructor(
     private readonly host: string,
@@ -33,19 +33,15 @@ export class Engine {
     return { status: answer.status, body };
   }
 
-  private agreedVersion(timeoutMs: number): Promise<string> {
-    this.version ??= this.exchange('GET', '/version', timeoutMs).then(({ status, body }) => {
-      const { ApiVersion } = (parse(body) ?? {}) as { ApiVersion?: unknown };
-      if (status !== 200 || typeof ApiVersion !== 'string' || !/^\d+\.\d+$/.test(ApiVersion)) {
-        throw new MachineError('bad_answer', `What answers at ${this.host} is no Docker Engine (status ${status}).`);
-      }
-      return older(ApiVersion, newestVersion);
-    });
-    const asked = this.version;
-    asked.catch(() => {
-      if (this.version === asked) this.version = undefined;
-    });
-    return asked;
+  /** Nobody waits for the question of somebody else, which may hang. */
+  private async agreedVersion(timeoutMs: number): Promise<string> {
+    if (this.version) return this.version;
+    const { status, body } = await this.exchange('GET', '/version', timeoutMs);
+    const { ApiVersion } = (parse(body) ?? {}) as { ApiVersion?: unknown };
+    if (status !== 200 || typeof ApiVersion !== 'string' || !/^\d+\.\d+$/.test(ApiVersion)) {
+      throw new MachineError('bad_answer', `What answers at ${this.host} is no Docker Engine (status ${status}).`);
+    }
+    return (this.version = older(ApiVersion, newestVersion));
   }
 
   private async exchange(method: EngineCall['method'], path: string, timeoutMs: number): Promise<OutboundAnswer> {

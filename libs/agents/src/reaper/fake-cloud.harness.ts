@@ -1,0 +1,70 @@
+import {
+  type ListedMachine,
+  type Machine,
+  type MachineDescription,
+  MachineError,
+  type MachineProvider,
+} from '@muster/vm';
+
+/** A cloud of the test's own, with one region. */
+export class FakeCloud implements MachineProvider {
+  readonly machines = new Map<string, ListedMachine>();
+  readonly stopped: string[] = [];
+  /** What it has, but does not list, because it carries no tags yet. */
+  readonly untagged = new Set<string>();
+  silent = false;
+  hangs = false;
+  stopFails = false;
+  lists = 0;
+
+  add(ref: string, input: Partial<ListedMachine> = {}): ListedMachine {
+    const machine = { ref, agentId: null, organizationId: null, state: 'running', expiresAt: null, ...input } as const;
+    this.machines.set(ref, { ...machine });
+    return this.machines.get(ref)!;
+  }
+
+  async describe({ providerRef }: Machine): Promise<MachineDescription> {
+    await this.answers();
+    return { state: this.machines.get(providerRef!)?.state ?? 'gone', ip: null };
+  }
+
+  start(): Promise<void> {
+    throw new Error('nothing here starts a machine');
+  }
+
+  async stop({ providerRef }: Machine): Promise<void> {
+    await this.answers();
+    if (this.stopFails) throw new MachineError('throttled', 'Not now.');
+    this.stopped.push(providerRef!);
+    this.machines.get(providerRef!)!.state = 'stopped';
+  }
+
+  reboot(): Promise<void> {
+    throw new Error('nothing here reboots a machine');
+  }
+
+  terminate(): Promise<void> {
+    throw new Error('nothing here terminates a machine');
+  }
+
+  placeOf({ providerConfig: { region } }: Machine): string | null {
+    return typeof region === 'string' ? region : null;
+  }
+
+  async list(): Promise<ListedMachine[]> {
+    this.lists += 1;
+    await this.answers();
+    return [...this.machines.values()].filter(({ ref }) => !this.untagged.has(ref)).map((machine) => ({ ...machine }));
+  }
+
+  async renew({ providerRef, agentId, organizationId }: Machine, expiresAt: Date): Promise<void> {
+    await this.answers();
+    Object.assign(this.machines.get(providerRef!)!, { agentId, organizationId, expiresAt });
+    this.untagged.delete(providerRef!);
+  }
+
+  private async answers(): Promise<void> {
+    if (this.hangs) await new Promise(() => undefined);
+    if (this.silent) throw new MachineError('unreachable', 'The cloud does not answer.');
+  }
+}

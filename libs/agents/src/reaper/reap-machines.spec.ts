@@ -1,0 +1,351 @@
+import { AccessModule } from '@muster/access';
+import { type Database, DatabaseModule } from '@muster/database';
+import { BaseConfig, Clock, Metrics, newId } from '@muster/platform';
+import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
+import { KeyRing, VaultModule } from '@muster/vault';
+import { type ListedMachine, Machines, VmConfig } from '@muster/vm';
+import { AgentsModule } from '../agents-module';
+import { MachinesModule } from '../lifecycle/machines-module';
+import { decideGone, decideOrphan, needsRenewal } from './decide-machines';
+import { FakeCloud } from './fake-cloud.harness';
+import { reapMachines, type ReaperParts } from './reap-machines';
+import { Reaper } from './reaper';
+import { ReaperConfig } from './reaper.config';
+import { ReaperModule } from './reaper-module';
+
+const now = new Date('2026-05-04T12:00:00Z');
+const later = new Date(now.getTime() + 3_600_000);
+const earlier = new Date(now.getTime() - 3_600_000);
+const machine = { ref: 'i-1', agentId: 'a', organizationId: null, state: 'running', expiresAt: null } as ListedMachine;
+
+describe('a machine is nobody’s', () => {
+  const ended = { status: 'terminated', ending: false } as const;
+  it.each([
+    ['its agent is terminated', {}, { isOwned: false, claimed: ended }, /terminated/],
+    [
+      'its agent is terminated, whatever it was renewed to',
+      { expiresAt: later },
+      { isOwned: false, claimed: ended },
+      /terminated/,
+    ],
+    ['nobody knows its agent', {}, { isOwned: false, claimed: null }, /no agent owns it/],
+    [
+      'nobody knows its agent and it has expired',
+      { expiresAt: earlier },
+      { isOwned: false, claimed: null },
+      /no agent/,
+    ],
+    [
+      'it carries the name of an agent with another machine, and nobody renews it',
+      { expiresAt: earlier },
+      { isOwned: false, claimed: { status: 'online', ending: false } as const },
+      /another one/,
+    ],
+  ])('when %s', (_, input, facts, words) => {
+    expect(decideOrphan({ ...machine, ...input }, facts, now)).toMatch(words);
+  });
+
+  it.each([
+    ['an agent owns it', {}, { isOwned: true, claimed: null }],
+    ['it does not say whose it is', { agentId: null }, { isOwned: false, claimed: null }],
+    ['it is gone', { state: 'gone' as const }, { isOwned: false, claimed: ended }],
+    ['its agent is just being terminated', {}, { isOwned: false, claimed: { ...ended, ending: true } }],
+    ['another service renews it', { expiresAt: later }, { isOwned: false, claimed: null }],
+    ['its agent lives', {}, { isOwned: false, claimed: { status: 'stopped', ending: false } as const }],
+  ])('but not when %s', (_, input, facts) => {
+    expect(decideOrphan({ ...machine, ...input }, facts, now)).toBeNull();
+  });
+});
+
+describe('an agent whose machine is gone', () => {
+  it('has ended where the provider says so, and is offline where it only does not know it', () => {
+    const agent = { status: 'stopped', heardAgoMs: 10 } as const;
+    expect(decideGone(agent, { listed: true }, 100)).toMatchObject({ to: 'terminated' });
+    expect(decideGone(agent, { listed: false }, 100)).toMatchObject({ to: 'offline' });
+  });
+
+  it.each(['online', 'draining', 'starting', 'stopping', 'rebooting', 'terminated'] as const)(
+    'is left alone while it is %s',
+    (status) => {
+      expect(decideGone({ status, heardAgoMs: null }, { listed: true }, 100)).toBeNull();
+    },
+  );
+
+  it('is believed more than its provider while it speaks', () => {
+    expect(decideGone({ status: 'offline', heardAgoMs: 50 }, { listed: true }, 100)).toBeNull();
+    expect(decideGone({ status: 'offline', heardAgoMs: 150 }, { listed: true }, 100)).not.toBeNull();
+  });
+});
+
+it('an expiry is renewed at its half, and written where there is none', () => {
+  const expires = (ms: number) => ({ ...machine, expiresAt: new Date(now.getTime() + ms) });
+  expect(needsRenewal(expires(60), 'a', now, 100)).toBe(false);
+  expect(needsRenewal(expires(40), 'a', now, 100)).toBe(true);
+  expect(needsRenewal(expires(60), 'b', now, 100)).toBe(true);
+  expect(needsRenewal(machine, 'a', now, 100)).toBe(true);
+  expect(needsRenewal(null, 'a', now, 100)).toBe(true);
+});
+
+describe('the reaper', () => {
+  let harness: Harness;
+  let db: Database;
+  let cloud: FakeCloud;
+  let parts: ReaperParts;
+  let ending: AbortController;
+  const confirmMs = 60_000;
+
+  beforeAll(async () => {
+    harness = await startHarness({
+      name: 'gateway',
+      configs: [BaseConfig, VmConfig, ReaperConfig],
+      modules: [DatabaseModule, AccessModule, VaultModule, AgentsModule, MachinesModule, ReaperModule],
+      env: { LOCAL_AGENTS_DIR: '/nonexistent/muster-agents' },
+    });
+    db = harness.db;
+  });
+  afterAll(() => harness.close());
+  beforeEach(async () => {
+    cloud = new FakeCloud();
+    ending = new AbortController();
+    const { nest } = harness.app;
+    const real = nest.get(Machines);
+    const machines = { of: (provider: string) => (provider === 'ec2' ? cloud : real.of(provider)) };
+    parts = { database: db, machines, ring: nest.get(KeyRing), clock: nest.get(Clock) };
+    await db.query('system', 'DELETE FROM machine_finding');
+    await db.query('system', 'DELETE FROM agent');
+  });
+
+  const pass = (input: Partial<Parameters<typeof reapMachines>[1]> = {}) =>
+    reapMachines(parts, { confirmMs, expiryMs: 3_600_000, stopsOrphans: true, signal: ending.signal, ...input });
+  /** As if what is known had been found so much earlier. */
+  const elapse = (ms = confirmMs) =>
+    db.query(
+      'system',
+      `UPDATE machine_finding SET first_seen_at = first_seen_at - $1 * interval '1 millisecond',
+              acted_at = acted_at - $1 * interval '1 millisecond'`,
+      [ms],
+    );
+  const findings = () =>
+    db.query<any>('system', 'SELECT kind, ref, reason, acted_at AS "actedAt" FROM machine_finding ORDER BY kind, ref');
+  const agentOf = async (ref: string, status = 'stopped', input: object = {}) => {
+    const { id: organizationId } = await makeOrganization(db);
+    const providerConfig = { instanceId: ref, region: 'here' };
+    const { id } = await makeAgent(db, {
+      organizationId,
+      status,
+      provider: 'ec2',
+      providerConfig,
+      providerRef: ref,
+      vmState: 'stopped',
+      lastSeen: new Date(Date.now() - 3_600_000),
+      ...input,
+    });
+    return { id, organizationId };
+  };
+  const rowOf = async (id: string) => (await db.query<any>('system', 'SELECT * FROM agent WHERE id = $1', [id]))[0];
+  const entriesOf = async (id: string) =>
+    (
+      await db.query<{ message: string }>(
+        'system',
+        'SELECT message FROM timeline_entry WHERE agent_id = $1 ORDER BY seq',
+        [id],
+      )
+    ).map(({ message }) => message);
+
+  it('reports a machine whose agent is terminated, and stops it in a later pass, once', async () => {
+    const { id } = await agentOf('i-1', 'terminated');
+    const owned = await agentOf('i-2');
+    cloud.add('i-1', { agentId: id });
+    cloud.add('i-2', { agentId: owned.id });
+    cloud.add('i-3', { agentId: newId(), expiresAt: new Date(Date.now() + 60_000) });
+
+    expect(await pass()).toMatchObject({ orphansFound: 1, orphansStopped: 0 });
+    expect(await pass()).toMatchObject({ orphansFound: 0, orphansStopped: 0 });
+    expect(cloud.stopped).toEqual([]);
+    expect(await findings()).toEqual([
+      { kind: 'orphan', ref: 'i-1', reason: 'its agent is terminated', actedAt: null },
+    ]);
+
+    await elapse();
+    expect(await pass()).toMatchObject({ orphansStopped: 1 });
+    expect(await pass()).toMatchObject({ orphansStopped: 0 });
+    expect(cloud.stopped).toEqual(['i-1']);
+    expect(cloud.machines.get('i-2')!.state).toBe('running');
+    expect(await entriesOf(id)).toEqual([
+      'its provider has the machine i-1, which is running: its agent is terminated',
+      'the machine i-1 was stopped: its agent is terminated',
+    ]);
+    expect(await rowOf(owned.id)).toMatchObject({ status: 'stopped' });
+  });
+
+  it('stops one once, however many replicas pass at the same moment', async () => {
+    for (let i = 0; i < 5; i += 1) cloud.add(`i-${i}`, { agentId: newId() });
+    await agentOf('i-owned');
+    cloud.add('i-owned');
+    const replicas = () => Promise.all([pass(), pass(), pass()]);
+    await replicas();
+    await elapse();
+    await replicas();
+    await replicas();
+    expect(cloud.stopped.sort()).toEqual(['i-0', 'i-1', 'i-2', 'i-3', 'i-4']);
+  });
+
+  it('stops it again when somebody has started it again', async () => {
+    await agentOf('i-owned');
+    const orphan = cloud.add('i-1', { agentId: newId() });
+    await pass();
+    await elapse();
+    await pass();
+    orphan.state = 'running';
+    await pass();
+    expect(cloud.stopped).toEqual(['i-1']);
+    await elapse();
+    await pass();
+    expect(cloud.stopped).toEqual(['i-1', 'i-1']);
+  });
+
+  it('tries again with the next pass when a stop failed, and says that it did', async () => {
+    const { id } = await agentOf('i-1', 'terminated');
+    cloud.add('i-1', { agentId: id });
+    await pass();
+    await elapse();
+    cloud.stopFails = true;
+    expect(await pass()).toMatchObject({ orphansStopped: 0, failed: 1 });
+    cloud.stopFails = false;
+    expect(await pass()).toMatchObject({ orphansStopped: 1, failed: 0 });
+    expect(await entriesOf(id)).toContainEqual(expect.stringContaining('could not be stopped: Not now.'));
+  });
+
+  it('only reports where it is told so', async () => {
+    await agentOf('i-owned');
+    cloud.add('i-1', { agentId: newId() });
+    await pass({ stopsOrphans: false });
+    await elapse();
+    await pass({ stopsOrphans: false });
+    expect(cloud.stopped).toEqual([]);
+    expect(await findings()).toHaveLength(2);
+  });
+
+  it('leaves a machine alone that has got an agent between two passes', async () => {
+    await agentOf('i-owned');
+    cloud.add('i-owned');
+    cloud.add('i-1', { agentId: newId() });
+    await pass();
+    await elapse();
+    await agentOf('i-1');
+    await pass();
+    expect(cloud.stopped).toEqual([]);
+    expect(await findings()).toEqual([]);
+  });
+
+  it('begins anew with a machine that was not there in between', async () => {
+    await agentOf('i-owned');
+    cloud.add('i-owned');
+    const orphan = cloud.add('i-1', { agentId: newId() });
+    await pass();
+    await elapse();
+    cloud.machines.delete('i-1');
+    await pass();
+    expect(await findings()).toEqual([]);
+    cloud.machines.set('i-1', orphan);
+    await pass();
+    expect(cloud.stopped).toEqual([]);
+  });
+
+  it('concludes nothing from silence, and a provider that hangs holds up no end', async () => {
+    const { id } = await agentOf('i-1', 'offline');
+    cloud.add('i-2', { agentId: newId() });
+    await pass();
+    await elapse();
+    cloud.silent = true;
+    expect(await pass()).toMatchObject({ silentPlaces: 1, orphansStopped: 0, goneOffline: 0 });
+    expect(await findings()).toHaveLength(2);
+    expect(await rowOf(id)).toMatchObject({ status: 'offline', vm_state: 'stopped' });
+    cloud.hangs = true;
+    const began = Date.now();
+    setTimeout(() => ending.abort(), 50);
+    await pass();
+    expect(Date.now() - began).toBeLessThan(2000);
+  });
+
+  it('terminates an agent whose machine has ended for good, after a second look, and rings for the rest', async () => {
+    const { id } = await agentOf('i-1');
+    const bystander = await agentOf('i-2');
+    cloud.add('i-1', { agentId: id, state: 'gone' });
+    cloud.add('i-2', { agentId: bystander.id, state: 'stopped' });
+    expect(await pass()).toMatchObject({ goneFound: 1 });
+    expect(await rowOf(id)).toMatchObject({ status: 'stopped' });
+    await pass();
+    expect(await rowOf(id)).toMatchObject({ status: 'stopped' });
+    await elapse();
+    expect(await pass()).toMatchObject({ goneTerminated: 1 });
+    expect(await rowOf(id)).toMatchObject({ status: 'terminated', status_source: 'watchdog', vm_state: 'gone' });
+    expect(await rowOf(bystander.id)).toMatchObject({ status: 'stopped', vm_state: 'stopped' });
+    const rung = await db.query('system', `SELECT name FROM outbox WHERE payload->>'agentId' = $1 ORDER BY name`, [id]);
+    expect(rung).toEqual([{ name: 'control-agent' }, { name: 'dispatch-agent' }]);
+    const audited = await db.query('system', 'SELECT action, actor_id FROM audit_entry WHERE target_id = $1', [id]);
+    expect(audited).toEqual([{ action: 'agent.terminate', actor_id: 'reaper' }]);
+    expect(await findings()).toEqual([]);
+  });
+
+  it('takes an agent as offline whose machine its provider does not know, says so once, and takes it back', async () => {
+    const { id } = await agentOf('i-1');
+    await pass();
+    await elapse();
+    expect(await pass()).toMatchObject({ goneOffline: 1 });
+    await elapse();
+    expect(await pass()).toMatchObject({ goneOffline: 0, goneFound: 0 });
+    expect(await rowOf(id)).toMatchObject({ status: 'offline', status_reason: 'its provider knows no such machine' });
+    expect((await entriesOf(id)).filter((message) => message.startsWith('offline:'))).toHaveLength(1);
+    cloud.add('i-1', { state: 'stopped' });
+    await pass();
+    expect(await findings()).toEqual([]);
+  });
+
+  it('judges no agent that speaks, or that somebody is at', async () => {
+    const ids = await Promise.all([
+      agentOf('i-1', 'online', { lastSeen: new Date() }),
+      agentOf('i-2', 'starting'),
+      agentOf('i-3', 'stopping'),
+      agentOf('i-4', 'offline', { lastSeen: new Date() }),
+    ]);
+    for (const [index, { id }] of ids.entries()) cloud.add(`i-${index + 1}`, { agentId: id, state: 'gone' });
+    await pass();
+    await elapse();
+    await pass();
+    const statuses = await Promise.all(ids.map(async ({ id }) => (await rowOf(id)).status));
+    expect(statuses).toEqual(['online', 'starting', 'stopping', 'offline']);
+    expect(await findings()).toEqual([]);
+  });
+
+  it('writes on each machine of an agent whose it is and until when, and renews that in time', async () => {
+    const { id, organizationId } = await agentOf('i-1');
+    cloud.add('i-1', { state: 'stopped' });
+    cloud.untagged.add('i-1');
+    expect(await pass()).toMatchObject({ renewed: 1 });
+    expect(cloud.machines.get('i-1')).toMatchObject({ agentId: id, organizationId });
+    expect(await pass()).toMatchObject({ renewed: 0 });
+    cloud.machines.get('i-1')!.expiresAt = new Date(Date.now() + 1000);
+    expect(await pass()).toMatchObject({ renewed: 1 });
+    expect(cloud.machines.get('i-1')!.expiresAt!.getTime()).toBeGreaterThan(Date.now() + 3_000_000);
+  });
+
+  it('asks once for all machines of a place', async () => {
+    for (let i = 0; i < 20; i += 1) cloud.add(`i-${i}`, { agentId: (await agentOf(`i-${i}`)).id });
+    await pass();
+    expect(cloud.lists).toBe(1);
+    expect(await findings()).toEqual([]);
+  });
+
+  it('counts what it finds for Prometheus', async () => {
+    await agentOf('i-1', 'offline', {
+      provider: 'docker',
+      providerConfig: { container: 'x', host: 'tcp://10.0.0.1:1' },
+    });
+    const counts = await harness.app.nest.get(Reaper).runOnce();
+    expect(counts).toMatchObject({ silentPlaces: 1, orphansFound: 0 });
+    const text = await harness.app.nest.get(Metrics, { strict: false }).registry.metrics();
+    expect(text).toContain('muster_machine_findings{kind="orphan"} 0');
+    expect(text).toContain('muster_reaper_actions_total{action="silentPlaces"} 1');
+  });
+});

@@ -1,0 +1,169 @@
+import type { Database } from '@muster/database';
+import type { Clock } from '@muster/platform';
+import type { KeyRing } from '@muster/vault';
+import type { Machine, Machines } from '@muster/vm';
+import { Logger } from '@nestjs/common';
+import { machineColumns, machineOf, type MachineRow } from '../lifecycle/machine-of';
+import { settleGone } from './settle-gone';
+import { settleOrphan } from './settle-orphan';
+import { isOf, type Place, type Survey, surveyPlace } from './survey-place';
+
+export interface ReaperParts {
+  database: Database;
+  machines: Pick<Machines, 'of'>;
+  ring: KeyRing;
+  clock: Clock;
+}
+
+export interface ReaperLimits {
+  confirmMs: number;
+  expiryMs: number;
+  stopsOrphans: boolean;
+  signal: AbortSignal;
+}
+
+export interface ReaperCounts extends Record<string, number> {
+  places: number;
+  silentPlaces: number;
+  orphansFound: number;
+  orphansStopped: number;
+  goneFound: number;
+  goneTerminated: number;
+  goneOffline: number;
+  renewed: number;
+  failed: number;
+}
+
+/** So long after its last agent ended, a place is still looked at. */
+const rememberedFor = '30 days';
+const listable = ['local', 'http', 'ec2', 'docker'];
+const atOnce = 4;
+const logger = new Logger('reaper');
+
+/**
+ * One pass over everything that providers have of ours. Any number of replicas may make one at the same time: they ask
+ * outside of every transaction, and decide about each machine under its lock with the rows as they are then.
+ */
+export async function reapMachines(parts: ReaperParts, limits: ReaperLimits): Promise<ReaperCounts> {
+  const counts: ReaperCounts = {
+    places: 0,
+    silentPlaces: 0,
+    orphansFound: 0,
+    orphansStopped: 0,
+    goneFound: 0,
+    goneTerminated: 0,
+    goneOffline: 0,
+    renewed: 0,
+    failed: 0,
+  };
+  const places = await findPlaces(parts);
+  const work = async () => {
+    for (let place = places.pop(); place && !limits.signal.aborted; place = places.pop()) {
+      await reapPlace(parts, place, limits, counts);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  // A place that nobody looks at any more, and an agent that ended otherwise.
+  await parts.database.query(
+    'system',
+    `DELETE FROM machine_finding f
+     WHERE f.last_seen_at < now() - interval '7 days'
+        OR f.kind = 'gone' AND NOT EXISTS (SELECT FROM agent a WHERE a.id = f.agent_id AND a.status <> 'terminated')`,
+    [],
+    'forget_findings',
+  );
+  return counts;
+}
+
+async function findPlaces({ database, machines, ring, clock }: ReaperParts): Promise<Place[]> {
+  const rows = await database.query<MachineRow>(
+    'system',
+    `SELECT ${machineColumns} FROM agent a
+     WHERE a.provider = ANY($1) AND (a.status <> 'terminated' OR a.status_since > now() - $2::interval)
+     ORDER BY a.status = 'terminated', a.id DESC`,
+    [listable, rememberedFor],
+    'reaper_agents',
+  );
+  const places = new Map<string, Place>();
+  const add = (provider: string, machine: Machine): Place | null => {
+    const name = machines.of(provider).placeOf?.(machine) ?? null;
+    if (name === null) return null;
+    const key = `${provider} ${name}`;
+    const place = places.get(key) ?? { provider, name, asking: machine, living: [] };
+    places.set(key, place);
+    return place;
+  };
+  for (const row of rows) {
+    const machine = machineOf(row, ring, clock);
+    const place = add(row.provider, machine);
+    if (row.status !== 'terminated') place?.living.push({ ...row, machine });
+  }
+  // The deployment's own places are there without any agent.
+  const nobody = '00000000-0000-0000-0000-000000000000';
+  const home = { agentId: nobody, organizationId: nobody, providerRef: null, providerConfig: {}, sign: () => '' };
+  for (const provider of ['local', 'docker']) add(provider, home);
+  return [...places.values()];
+}
+
+async function reapPlace(
+  parts: ReaperParts,
+  place: Place,
+  { confirmMs, expiryMs, stopsOrphans: stops, signal }: ReaperLimits,
+  counts: ReaperCounts,
+): Promise<void> {
+  const { database, machines, clock } = parts;
+  const provider = machines.of(place.provider);
+  const [{ began } = { began: new Date(0) }] = await database.query<{ began: Date }>('system', 'SELECT now() AS began');
+  let survey: Survey;
+  try {
+    survey = await surveyPlace(provider, place, { now: clock.now(), expiryMs, signal });
+  } catch (error) {
+    // Nothing is concluded from silence.
+    counts.silentPlaces += 1;
+    logger.warn(`${place.provider} at ${place.name} was not looked at: ${(error as Error).message}`);
+    return;
+  }
+  counts.places += 1;
+  counts.renewed += survey.renewed;
+  const refs = new Set(place.living.map(({ providerRef, agentId }) => providerRef ?? agentId));
+  const unowned = survey.machines?.filter(
+    (found) =>
+      !(found.agentId === null || found.state === 'gone' || refs.has(found.ref)) &&
+      !place.living.some(({ providerRef }) => isOf(found, providerRef)),
+  );
+  for (const found of unowned ?? []) {
+    await oneOf(counts, `${place.provider} machine ${found.ref}`, async () => {
+      const step = await settleOrphan(database, provider, { place, found }, { confirmMs, stops, signal });
+      if (step === 'found') counts.orphansFound += 1;
+      if (step === 'stopped') counts.orphansStopped += 1;
+      if (step === 'failed') counts.failed += 1;
+    });
+  }
+  for (const { agentId, listed } of survey.gone) {
+    await oneOf(counts, `agent ${agentId}`, async () => {
+      const step = await settleGone(database, { place, agentId, listed }, confirmMs);
+      if (step === 'found') counts.goneFound += 1;
+      if (step === 'terminated') counts.goneTerminated += 1;
+      if (step === 'offline') counts.goneOffline += 1;
+    });
+  }
+  // What a pass no longer sees begins anew with the next time that it is seen.
+  await database.query(
+    'system',
+    `DELETE FROM machine_finding
+     WHERE provider = $1 AND place = $2 AND last_seen_at < $3
+       AND (kind = 'orphan' AND NOT ref = ANY($4) OR kind = 'gone' AND ref = ANY($5))`,
+    [place.provider, place.name, began, unowned?.map(({ ref }) => ref) ?? null, survey.there],
+    'forget_seen',
+  );
+}
+
+/** One bad row never stops the rest; it comes again. */
+async function oneOf(counts: ReaperCounts, what: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    counts.failed += 1;
+    logger.warn(`${what}: ${(error as Error).message}`);
+  }
+}

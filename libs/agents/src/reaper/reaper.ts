@@ -1,0 +1,71 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Database } from '@muster/database';
+import { Clock, Metrics } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+import { Machines } from '@muster/vm';
+import { Counter, Gauge } from 'prom-client';
+import { type ReaperCounts, type ReaperParts, reapMachines } from './reap-machines';
+import { ReaperConfig } from './reaper.config';
+
+/** Machines without an agent and agents without a machine: looked for, counted, and ended. */
+@Injectable()
+export class Reaper {
+  private readonly parts: ReaperParts;
+  private readonly ending = new AbortController();
+  private readonly findings: Gauge;
+  private readonly actions: Counter;
+
+  constructor(
+    @Inject(ReaperConfig) private readonly config: ReaperConfig,
+    @Inject(Database) private readonly database: Database,
+    @Inject(Machines) machines: Machines,
+    @Inject(KeyRing) ring: KeyRing,
+    @Inject(Clock) clock: Clock,
+    @Inject(Metrics) { registry }: Metrics,
+  ) {
+    this.parts = { database, machines, ring, clock };
+    this.findings = new Gauge({
+      name: 'muster_machine_findings',
+      help: 'Machines that no agent owns (orphan), and agents whose machine is gone (gone).',
+      labelNames: ['kind'],
+      registers: [registry],
+    });
+    this.actions = new Counter({
+      name: 'muster_reaper_actions_total',
+      help: 'What came of findings, by what was done.',
+      labelNames: ['action'],
+      registers: [registry],
+    });
+  }
+
+  async runOnce(): Promise<ReaperCounts> {
+    const { reaperConfirmMs: confirmMs, machineExpiryMs: expiryMs, reaperOrphans } = this.config;
+    const stopsOrphans = reaperOrphans === 'stop';
+    const counts = await reapMachines(this.parts, { confirmMs, expiryMs, stopsOrphans, signal: this.ending.signal });
+    const { orphansStopped, goneTerminated, goneOffline, renewed, silentPlaces, failed } = counts;
+    for (const [action, count] of Object.entries({
+      orphansStopped,
+      goneTerminated,
+      goneOffline,
+      renewed,
+      silentPlaces,
+      failed,
+    })) {
+      this.actions.inc({ action }, count);
+    }
+    const rows = await this.database.query<{ kind: string; count: number }>(
+      'system',
+      'SELECT kind, count(*)::int AS count FROM machine_finding GROUP BY kind',
+    );
+    for (const kind of ['orphan', 'gone']) {
+      this.findings.set({ kind }, rows.find((row) => row.kind === kind)?.count ?? 0);
+    }
+    // What is as it should be is no news.
+    return { ...counts, places: 0 };
+  }
+
+  /** No provider holds up the end of the service. */
+  end(): void {
+    this.ending.abort();
+  }
+}

@@ -1,0 +1,73 @@
+import { audit } from '@muster/access';
+import type { AgentStatus } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+import { moveAgent } from '../lifecycle/move-agent';
+import { appendTimeline } from '../timeline/append-timeline';
+import { decideGone, type Finding, isConfirmed } from './decide-machines';
+import type { Place } from './survey-place';
+
+/** Decides about one agent whose machine its provider does not have. */
+export function settleGone(
+  database: Database,
+  { place, agentId, listed }: { place: Place; agentId: string; listed: boolean },
+  confirmMs: number,
+): Promise<'none' | 'known' | 'found' | 'terminated' | 'offline'> {
+  return database.transaction('system', (tx) => decide(tx, { place, agentId, listed }, confirmMs));
+}
+
+async function decide(
+  tx: Transaction,
+  { place, agentId, listed }: { place: Place; agentId: string; listed: boolean },
+  confirmMs: number,
+): Promise<'none' | 'known' | 'found' | 'terminated' | 'offline'> {
+  const [agent] = await tx.query<{ organizationId: string; status: AgentStatus; heardAgoMs: number | null; now: Date }>(
+    `SELECT organization_id AS "organizationId", status, clock_timestamp() AS now,
+            extract(epoch FROM now() - last_seen)::float8 * 1000 AS "heardAgoMs"
+     FROM agent WHERE id = $1 FOR UPDATE SKIP LOCKED`,
+    [agentId],
+    'reaper_agent',
+  );
+  const verdict = agent && decideGone(agent, { listed }, confirmMs);
+  if (!verdict) return 'none';
+  const { organizationId, status, now } = agent;
+  const { to, reason } = verdict;
+  const of = { organizationId, agentId };
+  const [finding] = await tx.query<Finding & { isNew: boolean }>(
+    `INSERT INTO machine_finding AS f (kind, provider, place, ref, agent_id, reason) VALUES ('gone', $1, $2, $3, $5, $4)
+     ON CONFLICT (kind, provider, place, ref) DO UPDATE SET last_seen_at = now(), reason = excluded.reason
+     RETURNING first_seen_at AS "firstSeenAt", acted_at AS "actedAt", xmax = 0 AS "isNew"`,
+    [place.provider, place.name, agentId, reason, agentId],
+    'reaper_missed',
+  );
+  if (finding!.isNew) {
+    const message = `${reason}; if that stays so, the agent becomes ${to}`;
+    appendTimeline(tx, of, [{ kind: 'provisioning', source: 'watchdog', level: 'warn', message }]);
+    return 'found';
+  }
+  // Said once; a machine that is there again ends the finding.
+  const said = finding!.actedAt !== null && to === 'offline';
+  if (said || !isConfirmed({ ...finding!, actedAt: null }, now, confirmMs)) return 'known';
+  await tx.execute(`UPDATE agent SET vm_state = 'gone', vm_ip = NULL, public_tunnel_url = NULL WHERE id = $1`, [
+    agentId,
+  ]);
+  await moveAgent(tx, { ...of, from: [status], to, source: 'watchdog', reason });
+  appendTimeline(tx, of, [{ kind: 'provisioning', source: 'watchdog', level: 'warn', message: `${to}: ${reason}` }]);
+  audit(
+    tx,
+    { kind: 'system', id: 'reaper', organizationId },
+    {
+      action: to === 'terminated' ? 'agent.terminate' : 'agent.lost_machine',
+      target: { type: 'agent', id: agentId },
+      changes: { status: [status, to], reason },
+    },
+  );
+  await tx.execute(
+    to === 'terminated'
+      ? `DELETE FROM machine_finding WHERE kind = 'gone' AND ref = $1`
+      : `UPDATE machine_finding SET acted_at = now() WHERE kind = 'gone' AND ref = $1`,
+    [agentId],
+  );
+  if (to === 'terminated') await tx.ring({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
+  await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
+  return to;
+}

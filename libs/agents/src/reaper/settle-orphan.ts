@@ -1,0 +1,138 @@
+import type { AgentProvider, AgentStatus } from '@muster/contracts';
+import { type Database, type Transaction, tryLock } from '@muster/database';
+import { isUuid } from '@muster/platform';
+import type { ListedMachine, Machine, MachineProvider } from '@muster/vm';
+import { Logger } from '@nestjs/common';
+import { appendTimeline } from '../timeline/append-timeline';
+import { decideOrphan, type Finding, isConfirmed } from './decide-machines';
+import { isOf, type Place, unless } from './survey-place';
+
+export interface OrphanLimits {
+  confirmMs: number;
+  stops: boolean;
+  signal: AbortSignal;
+}
+
+type Step = 'owned' | 'known' | 'found' | 'stop';
+
+interface Claimed {
+  organizationId: string;
+  status: AgentStatus;
+  ending: boolean;
+}
+
+const stopLimitMs = 30_000;
+const logger = new Logger('reaper');
+
+/** Decides about one machine that seemed to be nobody's, and stops it if that was so before and long enough. */
+export async function settleOrphan(
+  database: Database,
+  provider: MachineProvider,
+  { place, found }: { place: Place; found: ListedMachine },
+  limits: OrphanLimits,
+): Promise<Step | 'stopped' | 'failed'> {
+  const decided = await database.transaction('system', (tx) => decide(tx, { place, found }, provider, limits));
+  if (decided.step !== 'stop') return decided.step;
+  const { owner, reason } = decided;
+  const what = `${place.provider} machine ${found.ref}`;
+  try {
+    await unless(limits.signal, stopLimitMs, provider.stop(machineOfOrphan(place.asking, found)));
+  } catch (error) {
+    const said = (error as Error).message;
+    logger.error(`${what} could not be stopped, though ${reason}: ${said}`);
+    await database.transaction('system', async (tx) => {
+      await tx.execute(`UPDATE machine_finding SET acted_at = NULL ${whereOrphan}`, keyOf(place, found));
+      tell(tx, owner, 'error', `the machine ${found.ref}, which no agent owns, could not be stopped: ${said}`);
+    });
+    return 'failed';
+  }
+  logger.warn(`${what} was stopped: ${reason}`);
+  await database.transaction('system', (tx) => {
+    tell(tx, owner, 'warn', `the machine ${found.ref} was stopped: ${reason}`);
+    return Promise.resolve();
+  });
+  return 'stopped';
+}
+
+interface Owner {
+  organizationId: string;
+  agentId: string;
+}
+
+const whereOrphan = `WHERE kind = 'orphan' AND provider = $1 AND place = $2 AND ref = $3`;
+
+/** One replica at a time, with the rows as they are now. */
+async function decide(
+  tx: Transaction,
+  { place, found }: { place: Place; found: ListedMachine },
+  provider: MachineProvider,
+  { confirmMs, stops }: OrphanLimits,
+): Promise<{ step: Step; reason: string; owner: Owner | null }> {
+  const none = { reason: '', owner: null };
+  if (!(await tryLock(tx, 'reaper', place.provider, place.name, found.ref))) return { step: 'known', ...none };
+  const agentId = found.agentId && isUuid(found.agentId) ? found.agentId : null;
+  const rows = await tx.query<Claimed & Pick<Machine, 'agentId' | 'providerRef' | 'providerConfig'> & { now: Date }>(
+    `SELECT a.id AS "agentId", a.organization_id AS "organizationId", a.status, a.provider_ref AS "providerRef",
+            a.provider_config AS "providerConfig",
+            EXISTS (SELECT FROM agent_control c WHERE c.agent_id = a.id AND a.status = 'terminated') AS ending
+     FROM agent a WHERE a.provider = $1 AND (a.id = $2 OR a.provider_ref = ANY($3))`,
+    [place.provider as AgentProvider, agentId, [found.ref, ...(found.id ? namesOf(found.id) : [])]],
+    'reaper_owner',
+  );
+  const here = (row: Claimed & Pick<Machine, 'agentId' | 'providerRef' | 'providerConfig'>) =>
+    provider.placeOf!({ ...row, sign: place.asking.sign }) === place.name;
+  const refOf = (row: { agentId: string; providerRef: string | null }) =>
+    row.providerRef ?? (place.provider === 'local' ? row.agentId : null);
+  const isOwned = rows.some((row) => row.status !== 'terminated' && isOf(found, refOf(row)) && here(row));
+  const claimed = rows.find((row) => row.agentId === agentId) ?? null;
+  const [{ now } = { now: new Date() }] = await tx.query<{ now: Date }>('SELECT clock_timestamp() AS now');
+  const reason = decideOrphan(found, { isOwned, claimed }, now);
+  const key = keyOf(place, found);
+  if (!reason) {
+    await tx.execute(`DELETE FROM machine_finding ${whereOrphan}`, key);
+    return { step: 'owned', ...none };
+  }
+  // What a place says of somebody else's agent does not get into that one's timeline.
+  const owner =
+    claimed && agentId && here({ ...claimed, agentId }) ? { organizationId: claimed.organizationId, agentId } : null;
+  const [finding] = await tx.query<Finding & { isNew: boolean }>(
+    `INSERT INTO machine_finding AS f (kind, provider, place, ref, agent_id, reason) VALUES ('orphan', $1, $2, $3, $4, $5)
+     ON CONFLICT (kind, provider, place, ref) DO UPDATE SET last_seen_at = now(), reason = excluded.reason
+     RETURNING first_seen_at AS "firstSeenAt", acted_at AS "actedAt", xmax = 0 AS "isNew"`,
+    [...key, agentId, reason],
+    'reaper_found',
+  );
+  const { isNew } = finding!;
+  if (isNew) {
+    logger.warn(`${place.provider} machine ${found.ref} at ${place.name} is ${found.state}, and ${reason}`);
+    tell(tx, owner, 'warn', `its provider has the machine ${found.ref}, which is ${found.state}: ${reason}`);
+  }
+  const isOn = found.state === 'running' || found.state === 'starting';
+  if (!isOn || !stops || isNew || !isConfirmed(finding!, now, confirmMs))
+    return { step: isNew ? 'found' : 'known', reason, owner };
+  // Nobody else stops it for as long as that may take; should we end before it is done, a later pass does it.
+  await tx.execute(`UPDATE machine_finding SET acted_at = now() ${whereOrphan}`, key);
+  return { step: 'stop', reason, owner };
+}
+
+function tell(tx: Transaction, owner: Owner | null, level: 'warn' | 'error', message: string): void {
+  if (owner) appendTimeline(tx, owner, [{ kind: 'provisioning', source: 'watchdog', level, message }]);
+}
+
+function keyOf(place: Place, { ref }: ListedMachine): string[] {
+  return [place.provider, place.name, ref];
+}
+
+/** A long id and its usual short form. */
+function namesOf(id: string): string[] {
+  return [id, id.slice(0, 12)];
+}
+
+function machineOfOrphan(asking: Machine, { ref, agentId, organizationId }: ListedMachine): Machine {
+  return {
+    ...asking,
+    agentId: agentId ?? asking.agentId,
+    organizationId: organizationId ?? asking.organizationId,
+    providerRef: ref,
+  };
+}

@@ -1,0 +1,114 @@
+import type { AgentStatus } from '@muster/contracts';
+import { type ListedMachine, type Machine, MachineError, type MachineProvider } from '@muster/vm';
+import { describeWithin, type MachineRow } from '../lifecycle/machine-of';
+import { needsRenewal } from './decide-machines';
+
+export interface SurveyedAgent extends MachineRow {
+  /** The row as its provider takes it. */
+  machine: Machine;
+}
+
+/** The agents whose machines a provider lists together. */
+export interface Place {
+  provider: string;
+  name: string;
+  /** One of them, or of those that were there lately, to ask with. */
+  asking: Machine;
+  living: SurveyedAgent[];
+}
+
+export interface Survey {
+  /** Null where the place does not tell. */
+  machines: ListedMachine[] | null;
+  gone: { agentId: string; listed: boolean }[];
+  there: string[];
+  renewed: number;
+}
+
+export interface SurveyLimits {
+  now: Date;
+  expiryMs: number;
+  signal: AbortSignal;
+}
+
+const listLimitMs = 30_000;
+const describeLimitMs = 10_000;
+const atOnce = 4;
+const failuresUntilLeft = 3;
+/** The machines of the others report, or somebody is at them. */
+const quiet: readonly AgentStatus[] = ['stopped', 'offline'];
+
+/** What a place has, and which of its agents' machines it has not. Throws where it does not answer. */
+export async function surveyPlace(provider: MachineProvider, place: Place, limits: SurveyLimits): Promise<Survey> {
+  const machines = await unless(limits.signal, listLimitMs, provider.list!(place.asking));
+  const survey: Survey = { machines, gone: [], there: [], renewed: 0 };
+  // What makes a machine of a folder anew with each start misses none.
+  if (place.provider === 'local') return survey;
+  let failures = 0;
+  const left = [...place.living];
+  const work = async () => {
+    for (let agent = left.pop(); agent && failures < failuresUntilLeft; agent = left.pop()) {
+      if (limits.signal.aborted) return;
+      const failed = !(await surveyAgent(provider, agent, survey, limits));
+      failures = failed ? failures + 1 : 0;
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return survey;
+}
+
+export function isOf(listed: ListedMachine, ref: string | null): boolean {
+  return ref !== null && (listed.ref === ref || (listed.id?.startsWith(ref) ?? false));
+}
+
+/** False where the provider did not answer. */
+async function surveyAgent(
+  provider: MachineProvider,
+  { agentId, providerRef, status, machine }: SurveyedAgent,
+  survey: Survey,
+  { now, expiryMs, signal }: SurveyLimits,
+): Promise<boolean> {
+  const listed = survey.machines?.find((each) => isOf(each, providerRef)) ?? null;
+  let state = listed?.state ?? null;
+  if (!listed && quiet.includes(status)) {
+    const described = await describeWithin(provider, machine, describeLimitMs);
+    if (!described) return false;
+    state = described.state;
+  }
+  if (state === 'gone') {
+    survey.gone.push({ agentId, listed: listed !== null });
+    return true;
+  }
+  if (state !== null && state !== 'unknown') survey.there.push(agentId);
+  if (provider.renew && needsRenewal(listed, agentId, now, expiryMs)) {
+    const expiresAt = new Date(now.getTime() + expiryMs);
+    try {
+      await unless(signal, describeLimitMs, provider.renew(machine, expiresAt));
+      survey.renewed += 1;
+    } catch (error) {
+      return error instanceof MachineError && error.permanent;
+    }
+  }
+  return true;
+}
+
+/** The work's answer, unless it takes too long or the service ends. */
+export async function unless<T>(signal: AbortSignal, limitMs: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  let end: (() => void) | undefined;
+  const over = new Promise<never>((_, reject) => {
+    const stop = (why: string) => reject(new MachineError('unreachable', why));
+    timer = setTimeout(() => stop(`There was no answer within ${limitMs} ms.`), limitMs);
+    end = () => stop('The service is ending.');
+    if (signal.aborted) end();
+    signal.addEventListener('abort', end);
+  });
+  // Nobody may be left to hear of it.
+  work.catch(() => undefined);
+  try {
+    return await Promise.race([work, over]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end!);
+  }
+}
