@@ -26,6 +26,7 @@ export { sealPayload } from './commands/sealed-payload';
 export { LocalAgentRows } from './lifecycle/local-agents';
 export { MachineControl } from './lifecycle/machine-control';
 export { describeWithin, machineOf } from './lifecycle/machine-of';
+export { decideWakeStep } from './lifecycle/wake-machine';
 export { MachinesModule } from './lifecycle/machines-module';
 export { type AgentMove, lifecycleEntry, type LifecycleFacts, moveAgent } from './lifecycle/move-agent';
 export {

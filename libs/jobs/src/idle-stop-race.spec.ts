@@ -3,6 +3,7 @@ import { newId } from '@muster/platform';
 import { makeAgent } from '@muster/testing';
 import { type MachineProvider, Machines } from '@muster/vm';
 import { type JobsLab, openJobsLab } from './jobs.harness';
+import { seeded } from './seeded.harness';
 
 jest.setTimeout(300_000);
 
@@ -36,7 +37,7 @@ describe('a job that arrives at the moment of an idle stop', () => {
   });
   afterAll(() => lab.close());
 
-  const { random } = seeded(20_261_121);
+  const random = seeded(20_261_121);
 
   /** Idle past its limit, without a job. */
   const reset = () =>
@@ -137,15 +138,3 @@ describe('a job that arrives at the moment of an idle stop', () => {
     expect(left.map(({ status }) => status)).not.toContain('online');
   });
 });
-
-function seeded(seed: number): { random: () => number } {
-  let state = seed;
-  return {
-    random: () => {
-      state = (state + 0x6d2b79f5) | 0;
-      let t = Math.imul(state ^ (state >>> 15), 1 | state);
-      t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-      return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-    },
-  };
-}
