@@ -71,7 +71,7 @@ async function decide(
   const none = { reason: '', owner: null };
   if (!(await tryLock(tx, 'reaper', place.provider, place.name, found.ref))) return { step: 'known', ...none };
   const agentId = found.agentId && isUuid(found.agentId) ? found.agentId : null;
-  const rows = await tx.query<Claimed & Pick<Machine, 'agentId' | 'providerRef' | 'providerConfig'> & { now: Date }>(
+  const rows = await tx.query<Claimed & Pick<Machine, 'agentId' | 'providerRef' | 'providerConfig'>>(
     `SELECT a.id AS "agentId", a.organization_id AS "organizationId", a.status, a.provider_ref AS "providerRef",
             a.provider_config AS "providerConfig",
             EXISTS (SELECT FROM agent_control c WHERE c.agent_id = a.id AND a.status = 'terminated') AS ending
@@ -108,8 +108,9 @@ async function decide(
     tell(tx, owner, 'warn', `its provider has the machine ${found.ref}, which is ${found.state}: ${reason}`);
   }
   const isOn = found.state === 'running' || found.state === 'starting';
-  if (!isOn || !stops || isNew || !isConfirmed(finding!, now, confirmMs))
+  if (isNew || !isOn || !stops || !isConfirmed(finding!, now, confirmMs)) {
     return { step: isNew ? 'found' : 'known', reason, owner };
+  }
   // Nobody else stops it for as long as that may take; should we end before it is done, a later pass does it.
   await tx.execute(`UPDATE machine_finding SET acted_at = now() ${whereOrphan}`, key);
   return { step: 'stop', reason, owner };

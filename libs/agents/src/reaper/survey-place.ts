@@ -1,9 +1,9 @@
 import type { AgentStatus } from '@muster/contracts';
 import { type ListedMachine, type Machine, MachineError, type MachineProvider } from '@muster/vm';
-import { describeWithin, type MachineRow } from '../lifecycle/machine-of';
+import type { MachineRow } from '../lifecycle/machine-of';
 import { needsRenewal } from './decide-machines';
 
-export interface SurveyedAgent extends MachineRow {
+interface SurveyedAgent extends MachineRow {
   /** The row as its provider takes it. */
   machine: Machine;
 }
@@ -71,7 +71,7 @@ async function surveyAgent(
   const listed = survey.machines?.find((each) => isOf(each, providerRef)) ?? null;
   let state = listed?.state ?? null;
   if (!listed && quiet.includes(status)) {
-    const described = await describeWithin(provider, machine, describeLimitMs);
+    const described = await unless(signal, describeLimitMs, provider.describe(machine)).catch(() => null);
     if (!described) return false;
     state = described.state;
   }
