@@ -35,7 +35,7 @@ export interface Ground {
   agents: LocalAgents;
 }
 
-export const grounds: { root: string; supervision: WorkerSupervision }[] = [];
+const grounds: { root: string; supervision: WorkerSupervision }[] = [];
 
 export async function folder(): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'muster-local-'));
