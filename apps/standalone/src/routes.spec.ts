@@ -221,6 +221,34 @@ describe('every route', () => {
     }
   });
 
+  it.each(named(all.filter(({ form }) => form)))('%s refuses bad forms with a precise 4xx', async (_, operation) => {
+    const client = callers(ours, operation.access as Access).admitted.at(-1)!;
+    const part = (head: string, body: string) => `--x\r\ncontent-disposition: form-data; ${head}\r\n\r\n${body}\r\n`;
+    const bad: [string, string, string, number][] = [
+      ['no boundary', 'multipart/form-data', part('name="a"', '1'), 400],
+      ['nothing', 'multipart/form-data; boundary=x', '', 400],
+      ['an end too soon', 'multipart/form-data; boundary=x', part('name="a"', '1'), 400],
+      ['no file', 'multipart/form-data; boundary=x', `${part('name="name"', '1')}--x--\r\n`, 400],
+      ['another file', 'multipart/form-data; boundary=x', `${part('name="z"; filename="z"', '1')}--x--\r\n`, 400],
+      ['U+0000', 'multipart/form-data; boundary=x', `${part('name="name"', 'a\u0000b')}--x--\r\n`, 400],
+      ['a form of another kind', 'application/x-www-form-urlencoded', 'a=1', 415],
+    ];
+    for (const [what, type, body, status] of bad) {
+      const answer = await client.with({ 'content-type': type }).send(operation.method, operation.path, body);
+      expect([what, answer.status]).toEqual([what, status]);
+      expectProblem(answer, status);
+    }
+  });
+
+  it.each(named(all.filter(({ body, form }) => body && !form)))('%s takes no form', async (_, operation) => {
+    const client =
+      operation.access === 'anyone' ? harness.http : callers(ours, operation.access as Access).admitted.at(-1)!;
+    const answer = await client
+      .with({ 'content-type': 'multipart/form-data; boundary=x' })
+      .send(operation.method, fill(operation.path), '--x--\r\n');
+    expectProblem(answer, 415, 'unsupported_media_type');
+  });
+
   it('refuses a key in the query string, wherever it is', async () => {
     for (const query of [
       'x-api-key=msk_abcdefgh_0123456789abcdef',

@@ -11,6 +11,8 @@ export interface Operation {
   statuses: string[];
   /** The schema's name of the body, where there is one. */
   body: string | null;
+  /** Takes multipart/form-data. */
+  form: boolean;
   required: string[];
   /** Workers' reports: fields that are not known are passed over. */
   ignoresUnknown: boolean;
@@ -64,6 +66,7 @@ export function operations(document: object): Operation[] {
         access: raw['x-access'],
         statuses: Object.keys(raw.responses),
         body,
+        form: raw.requestBody?.content['multipart/form-data'] !== undefined,
         ignoresUnknown: raw['x-unknown-fields'] === 'ignored',
         bodyLimit: raw['x-body-limit'] ?? 1024 * 1024,
         query: requiredQuery(raw),

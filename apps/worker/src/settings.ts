@@ -52,7 +52,7 @@ export function readSettings(env: Variables = process.env): Settings {
     leaseFile: env.MUSTER_LEASE_FILE?.trim() || null,
     fenceMs: positive('MUSTER_FENCE_MS', 15 * 60_000),
     spoolLimitBytes: positive('MUSTER_SPOOL_LIMIT_BYTES', 256 * 1024 * 1024),
-    scriptBase: pick(env, ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE']),
+    scriptBase: pick(env, ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE', 'CHROMIUM']),
   };
   if (faults.length) throw new Error(`the worker's environment is wrong: ${faults.join('; ')}`);
   return settings;

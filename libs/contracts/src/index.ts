@@ -166,9 +166,15 @@ export {
   waitingReasons,
 } from './http/jobs/job-status';
 export {
+  ChangedStep,
   CreateWorkflowBody,
+  RevisionDiff,
+  RevisionDiffQuery,
   SaveWorkflowBody,
+  StepsDiff,
   UpdateWorkflowBody,
+  UploadWorkflowForm,
+  VariablesDiff,
   Workflow,
   WorkflowList,
   WorkflowQuery,

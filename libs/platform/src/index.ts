@@ -23,6 +23,7 @@ export { CounterStore } from './http/counter-store';
 export { etagOf, requireMatch } from './http/etag';
 export { type Form, type FormFile, isForm, readForm } from './http/form';
 export { rawBodyOf } from './http/http-app';
+export { parseJsonBody } from './http/json-body';
 export { Outbound, type OutboundAnswer, OutboundFailed, OutboundRefused, type OutboundRequest } from './http/outbound';
 export { type Page, pageOf, paginate } from './http/pagination';
 export { type ErrorReader, registerErrorReader, toAppError } from './http/problem-filter';

@@ -27,8 +27,14 @@ export async function updateWorkflow(
 }
 
 /** Takes it out of sight and out of use. Its runs keep what they ran. */
-export async function archiveWorkflow(tx: Transaction, caller: Principal, id: string): Promise<void> {
-  const { name } = await lockWorkflow(tx, caller.organizationId, id);
+export async function archiveWorkflow(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { ifMatch }: { ifMatch?: string } = {},
+): Promise<void> {
+  const { name, version } = await lockWorkflow(tx, caller.organizationId, id);
+  requireMatch(ifMatch, etagOf(version));
   await tx.execute('UPDATE workflow SET archived_at = now(), updated_at = now() WHERE id = $1', [id]);
   audit(tx, caller, { action: 'workflow.archive', target: { type: 'workflow', id }, changes: { name } });
 }

@@ -2,16 +2,20 @@ import { audit, type Principal } from '@muster/access';
 import type { CreateWorkflowBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
-import { lockWorkflow, nameOf, requireVariableNames, type WorkflowRow } from './workflow-row';
+import { requireSteps } from './check-steps';
+import { requireVariableNames } from './check-variables';
+import { lockWorkflow, nameOf, type WorkflowRow } from './workflow-row';
 
 export async function createWorkflow(
   tx: Transaction,
   caller: Principal,
   body: CreateWorkflowBody,
+  /** Where something of it had to be kept before it. */
+  id: string = newId(),
 ): Promise<WorkflowRow> {
   const { name, description = '', variables = [], script = '', steps = [] } = body;
   requireVariableNames(variables);
-  const id = newId();
+  requireSteps(steps);
   await tx.execute('INSERT INTO workflow (id, organization_id, name, description) VALUES ($1, $2, $3, $4)', [
     id,
     caller.organizationId,

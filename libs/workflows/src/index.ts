@@ -1,6 +1,10 @@
 export { archiveWorkflow, updateWorkflow } from './change-workflow';
+export { warningsOf } from './check-variables';
+export { compareRevisions, type RevisionDifference } from './compare-revisions';
 export { createWorkflow } from './create-workflow';
 export { listWorkflows, type WorkflowSummaryRow } from './list-workflows';
+export { maxRecordingBytes, readRecording } from './recordings/read-recording';
+export { keepingScreenshots, prepareUpload, storeUpload } from './recordings/upload-recording';
 export { saveWorkflow } from './save-workflow';
 export { listRevisions, restoreRevision, type RevisionRow } from './workflow-revisions';
 export { findWorkflow, noSuchWorkflow, type WorkflowRow } from './workflow-row';

@@ -2,7 +2,9 @@ import { audit, type Principal } from '@muster/access';
 import { AppError, type SaveWorkflowBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { etagOf, requireMatch } from '@muster/platform';
-import { lockWorkflow, nameOf, requireVariableNames, type WorkflowRow } from './workflow-row';
+import { requireSteps } from './check-steps';
+import { requireVariableNames } from './check-variables';
+import { lockWorkflow, nameOf, type WorkflowRow } from './workflow-row';
 
 /** Every save makes a revision; jobs that were launched keep theirs. What the body leaves out stays. */
 export async function saveWorkflow(
@@ -21,7 +23,9 @@ export async function saveWorkflow(
   const before = await lockWorkflow(tx, caller.organizationId, id);
   requireMatch(ifMatch, etagOf(before.version));
   const { script = before.script, steps = before.steps, variables = before.variables } = body;
-  requireVariableNames(variables);
+  if (body.variables) requireVariableNames(variables);
+  // What was saved under older rules can be restored, and can be given another script.
+  if (body.steps && restoredFrom === undefined) requireSteps(steps);
   const revision = before.revision + 1;
   await tx.execute(
     `INSERT INTO workflow_revision

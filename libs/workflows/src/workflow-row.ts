@@ -1,4 +1,4 @@
-import { AppError, refusedVariableName } from '@muster/contracts';
+import { AppError } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
 
 /** A workflow with the revision that it has now. */
@@ -42,15 +42,6 @@ export async function lockWorkflow(tx: Transaction, organizationId: string, id: 
 
 export function noSuchWorkflow(): AppError {
   return new AppError('not_found', { detail: 'There is no such workflow.' });
-}
-
-/** A name that the worker's environment already has could not be given to the script. */
-export function requireVariableNames(names: readonly string[]): void {
-  const errors = names.flatMap((name, at) => {
-    const fault = refusedVariableName(name);
-    return fault ? [{ field: `variables.${at}`, message: fault }] : [];
-  });
-  if (errors.length) throw new AppError('invalid_payload', { detail: errors[0]!.message, errors });
 }
 
 /** Who saved it, for people to read. */

@@ -5,24 +5,35 @@ import {
   AppError,
   CreateWorkflowBody,
   PageQuery,
+  RevisionDiff,
+  RevisionDiffQuery,
   SaveWorkflowBody,
   UpdateWorkflowBody,
+  UploadWorkflowForm,
   Workflow,
   WorkflowList,
   WorkflowQuery,
   WorkflowRevisionList,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { etagOf, pageOf, paginate } from '@muster/platform';
+import { checkBody, etagOf, pageOf, paginate, readForm } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
 import {
   archiveWorkflow,
+  compareRevisions,
   createWorkflow,
   findWorkflow,
+  keepingScreenshots,
   listRevisions,
   listWorkflows,
+  maxRecordingBytes,
+  prepareUpload,
+  readRecording,
   restoreRevision,
   saveWorkflow,
+  storeUpload,
   updateWorkflow,
+  warningsOf,
   type WorkflowRow,
 } from '@muster/workflows';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -33,6 +44,7 @@ export class WorkflowsController {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(ObjectStorage) private readonly storage: ObjectStorage,
   ) {}
 
   @Get()
@@ -67,6 +79,36 @@ export class WorkflowsController {
       const row = await createWorkflow(tx, caller, body);
       return { ...presented(row), location: `/api/workflows/${row.id}` };
     });
+  }
+
+  @Post('/upload')
+  @Endpoint({
+    summary: 'Make a workflow of a recording',
+    description:
+      'The recording’s steps are kept, and a Python script is written that plays them in a headless Chromium on the ' +
+      'agent. A {{NAME}} in what is typed or opened becomes a variable of the workflow.',
+    access: sessionsAndKeysOf('member'),
+    form: UploadWorkflowForm,
+    bodyLimit: maxRecordingBytes,
+    answer: Workflow,
+    status: 201,
+    etag: 'read',
+    idempotent: true,
+  })
+  async upload(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<unknown> {
+    const { fields, file } = await readForm(request, { file: 'recording', maxFileBytes: maxRecordingBytes }, bytesOf);
+    const { name } = await checkBody(UploadWorkflowForm, { ...fields, ...(file ? { recording: 'given' } : {}) });
+    const { organizationId } = principalOf(request);
+    const prepared = prepareUpload(await readRecording(file!.content), { organizationId, name });
+    return keepingScreenshots(
+      this.storage,
+      prepared,
+      () =>
+        this.mutations.run(request, reply, async (tx, caller) => {
+          const row = await storeUpload(tx, caller, prepared);
+          return { ...presented(row), location: `/api/workflows/${row.id}` };
+        }) as Promise<Workflow>,
+    );
   }
 
   @Get('/:id')
@@ -136,14 +178,16 @@ export class WorkflowsController {
     access: sessionsAndKeysOf('member'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
+    etag: 'change',
   })
   archive(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
     @Param('id') id: string,
+    @Headers('if-match') ifMatch?: string,
   ): Promise<unknown> {
     return this.mutations.run(request, reply, async (tx, caller) => {
-      await archiveWorkflow(tx, caller, id);
+      await archiveWorkflow(tx, caller, id, { ifMatch });
       return { body: undefined };
     });
   }
@@ -166,6 +210,23 @@ export class WorkflowsController {
     return { revisions: items.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() })), nextCursor };
   }
 
+  @Get('/:id/revisions/:revision/diff')
+  @Endpoint({
+    summary: 'What a revision has that another has not',
+    access: sessionsAndKeysOf('viewer'),
+    answer: RevisionDiff,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  async diff(
+    @Req() request: FastifyRequest,
+    @Param('id') id: string,
+    @Param('revision') revision: string,
+    @Query() { against }: RevisionDiffQuery,
+  ): Promise<RevisionDiff> {
+    const { organizationId } = principalOf(request);
+    return compareRevisions(this.database, organizationId, { id, revision: revisionOf(revision), against });
+  }
+
   @Post('/:id/revisions/:revision/restore')
   @Endpoint({
     summary: 'Save an old revision again as the newest',
@@ -181,16 +242,27 @@ export class WorkflowsController {
     @Param('revision') revision: string,
     @Headers('if-match') ifMatch?: string,
   ): Promise<unknown> {
-    if (!/^[1-9]\d{0,8}$/.test(revision)) {
-      throw new AppError('invalid_payload', {
-        detail: "The path's revision must be a number.",
-        errors: [{ field: 'revision', message: 'revision must be a positive integer' }],
-      });
-    }
+    const wanted = revisionOf(revision);
     return this.mutations.run(request, reply, async (tx, caller) =>
-      presented(await restoreRevision(tx, caller, id, { revision: Number(revision), ifMatch })),
+      presented(await restoreRevision(tx, caller, id, { revision: wanted, ifMatch })),
     );
   }
+}
+
+function revisionOf(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) {
+    throw new AppError('invalid_payload', {
+      detail: "The path's revision must be a number.",
+      errors: [{ field: 'revision', message: 'revision must be a positive integer' }],
+    });
+  }
+  return Number(text);
+}
+
+async function bytesOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const all: Buffer[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all);
 }
 
 function presented(row: WorkflowRow) {
@@ -199,7 +271,7 @@ function presented(row: WorkflowRow) {
 
 function presentWorkflow(row: WorkflowRow): Workflow {
   const { script, steps } = row;
-  return { ...presentSummary(row), script, steps };
+  return { ...presentSummary(row), script, steps, warnings: warningsOf(row) };
 }
 
 function presentSummary(row: Omit<WorkflowRow, 'script' | 'steps'>) {

@@ -1,4 +1,15 @@
-import { DateTimeField, IntField, JsonListField, ListField, TextField, TextListField, UuidField } from '../fields';
+import {
+  DateTimeField,
+  IntField,
+  JsonField,
+  JsonListField,
+  ListField,
+  ObjectField,
+  QueryIntField,
+  TextField,
+  TextListField,
+  UuidField,
+} from '../fields';
 import { PageQuery } from '../pages';
 
 const name = { max: 200, example: 'Download EOBs' };
@@ -13,7 +24,11 @@ const script = {
 const steps = {
   maxItems: 2000,
   example: [{ id: 'open', type: 'navigate', url: 'https://example.com' }],
-  description: 'Each with id, type, and what its type needs.',
+  description:
+    'Each with an id of its own, a type, and what its type needs: the types of Chrome’s DevTools Recorder (setViewport, ' +
+    'emulateNetworkConditions, navigate, click, doubleClick, hover, change, keyDown, keyUp, scroll, waitForElement, ' +
+    'waitForExpression, close, customStep), and script, input, fill, select, extract. An element is named by ' +
+    'selectors, or by field.',
 };
 
 export class Workflow {
@@ -24,6 +39,13 @@ export class Workflow {
   @TextField(script) script!: string;
   @JsonListField(steps) steps!: Record<string, unknown>[];
   @IntField({ min: 1, example: 3 }) revision!: number;
+  @TextListField({
+    max: 500,
+    maxItems: 1000,
+    example: ['nothing uses the variable PAYER'],
+    description: 'What is likely not meant, and keeps nothing from running.',
+  })
+  warnings!: string[];
   @DateTimeField() createdAt!: string;
   @DateTimeField() updatedAt!: string;
 }
@@ -79,4 +101,60 @@ export class WorkflowRevision {
 export class WorkflowRevisionList {
   @ListField(() => WorkflowRevision) revisions!: WorkflowRevision[];
   @TextField({ nullable: true }) nextCursor!: string | null;
+}
+
+export class UploadWorkflowForm {
+  @TextField({
+    format: 'binary',
+    description: 'A recording of Chrome’s DevTools Recorder as JSON, or a zip of one with its screenshots.',
+  })
+  recording!: string;
+
+  @TextField({ ...name, optional: true, description: 'The recording’s title when absent.' }) name?: string;
+}
+
+export class RevisionDiffQuery {
+  @QueryIntField({ optional: true, min: 1, description: 'The revision before it when absent.' }) against?: number;
+}
+
+export class ChangedStep {
+  @TextField({ example: 'open' }) id!: string;
+  @JsonField({ example: { id: 'open', type: 'navigate', url: 'https://example.com' } }) before!: Record<
+    string,
+    unknown
+  >;
+  @JsonField({ example: { id: 'open', type: 'navigate', url: 'https://example.org' } }) after!: Record<string, unknown>;
+}
+
+export class StepsDiff {
+  @JsonListField({ ...steps, description: 'Steps that only the later revision has.' }) added!: Record<
+    string,
+    unknown
+  >[];
+  @JsonListField({ ...steps, description: 'Steps that only the other revision has.' }) removed!: Record<
+    string,
+    unknown
+  >[];
+  @ListField(() => ChangedStep, { maxItems: 2000 }) changed!: ChangedStep[];
+  @TextListField({ maxItems: 2000, example: ['open'], description: 'Ids of steps that stand elsewhere.' })
+  moved!: string[];
+}
+
+export class VariablesDiff {
+  @TextListField({ max: 128, maxItems: 200, example: ['CLAIM_ID'] }) added!: string[];
+  @TextListField({ max: 128, maxItems: 200, example: ['PAYER'] }) removed!: string[];
+}
+
+export class RevisionDiff {
+  @IntField({ min: 1, example: 3 }) revision!: number;
+  @IntField({ min: 1, example: 2 }) against!: number;
+  @TextField({
+    min: 0,
+    max: 4_000_000,
+    example: '--- revision 2\n+++ revision 3\n@@ -1,1 +1,1 @@\n-print(1)\n+print(2)\n',
+    description: 'The script’s difference as `diff -u` shows it; empty where there is none.',
+  })
+  script!: string;
+  @ObjectField(() => StepsDiff) steps!: StepsDiff;
+  @ObjectField(() => VariablesDiff) variables!: VariablesDiff;
 }

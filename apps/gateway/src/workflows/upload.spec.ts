@@ -1,0 +1,143 @@
+import { ObjectStorage } from '@muster/storage';
+import { type Harness, startHarness, type Tenant } from '@muster/testing';
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gateway } from '../gateway.harness';
+
+const steps = [
+  { type: 'navigate', url: 'https://example.com/', assertedEvents: [{ type: 'navigation', url: '', title: '' }] },
+  { type: 'change', value: '{{CLAIM_ID}}', selectors: [['aria/Claim'], ['#claim']] },
+  { type: 'change', value: '{{PATH}}', selectors: [['#path']] },
+];
+const flow = JSON.stringify({ title: 'Look up a claim', timeout: 8000, steps });
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+describe('a recording that is uploaded', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    tenant = await harness.makeTenant();
+  });
+  afterAll(() => harness.close());
+
+  const upload = async (
+    recording: string | Uint8Array | null,
+    { fields = {}, client = tenant.api, headers = {} }: Record<string, any> = {},
+  ) => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries(fields as Record<string, string>)) form.set(name, value);
+    if (recording !== null) form.set('recording', new Blob([recording as string]), 'recording');
+    const answer = await fetch(`${harness.url}/api/workflows/upload`, {
+      method: 'POST',
+      headers: { ...(client as any).headers, ...headers },
+      body: form,
+    });
+    const body: any = await answer.json();
+    return { status: answer.status, headers: answer.headers, body };
+  };
+  const zipOf = async (files: Record<string, string | Buffer>) => {
+    const folder = await mkdtemp(join(tmpdir(), 'muster-zip-'));
+    try {
+      for (const [name, bytes] of Object.entries(files)) await writeFile(join(folder, name), bytes);
+      const zip =
+        'import sys, zipfile\nwith zipfile.ZipFile("out.zip", "w", 8) as z:\n  [z.write(f) for f in sys.argv[1:]]';
+      execFileSync('python3', ['-c', zip, ...Object.keys(files)], { cwd: folder });
+      return execFileSync('cat', [join(folder, 'out.zip')]);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  };
+  const countOf = async () => (await tenant.api.get('/api/workflows?limit=200')).body.workflows.length;
+
+  it('becomes a workflow with its steps, its variables and a script that Python can read', async () => {
+    const made = await upload(flow);
+    expect(made.status).toBe(201);
+    expect(made.headers.get('location')).toBe(`/api/workflows/${made.body.id}`);
+    expect(made.body).toMatchObject({
+      name: 'Look up a claim',
+      revision: 1,
+      variables: ['CLAIM_ID'],
+      steps: steps.map((step, at) => ({ id: `step-${at + 1}`, ...step })),
+      warnings: ['the steps use {{PATH}}, which is no variable: each run must bring it as a vault key'],
+    });
+    expect(made.body.script).toContain(
+      '    with step(browser, "step-2", "Fill in “Claim”", timeout=8) as page:\n' +
+        '        page.change([["aria/Claim"], ["#claim"]], "{{CLAIM_ID}}", timeout=8)\n',
+    );
+    execFileSync('python3', ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'], { input: made.body.script });
+    const read = await tenant.api.get(`/api/workflows/${made.body.id}`);
+    expect(read.body).toEqual(made.body);
+    expect(read.headers.get('etag')).toBe(made.headers.get('etag'));
+  });
+
+  it('takes the name that it is given', async () => {
+    expect((await upload(flow, { fields: { name: 'Mine' } })).body.name).toBe('Mine');
+    expect((await upload('{"steps":[{"type":"close"}]}')).body.name).toBe('Recording');
+  });
+
+  it('brings the screenshots of its zip, which its steps then name', async () => {
+    const zip = await zipOf({ 'flow.json': flow, 'step-2.png': png, 'step-3.png': png, 'other.png': png });
+    const { status, body } = await upload(zip);
+    expect(status).toBe(201);
+    const keys = body.steps.flatMap((step: any) => step.metadata?.screenshots ?? []);
+    const folder = `workflows/${tenant.organizationId}/${body.id}`;
+    expect(body.steps.map((step: any) => step.metadata?.screenshots)).toEqual([
+      [`${folder}/1.png`],
+      [`${folder}/2.png`],
+      [`${folder}/3.png`],
+    ]);
+    const storage = harness.app.nest.get(ObjectStorage);
+    for (const key of keys) expect(await storage.get(key)).toEqual(png);
+  });
+
+  it('is answered once for an Idempotency-Key, and leaves no screenshots of the repeat', async () => {
+    const zip = await zipOf({ 'flow.json': flow, 'step-1.png': png });
+    const headers = { 'idempotency-key': 'upload-1' };
+    const first = await upload(zip, { headers });
+    const kept: string[] = [];
+    const gone: string[] = [];
+    const storage = harness.app.nest.get(ObjectStorage);
+    const [put, del] = [storage.put.bind(storage), storage.delete.bind(storage)];
+    storage.put = (key, ...rest) => (kept.push(key), put(key, ...rest));
+    storage.delete = (key) => (gone.push(key), del(key));
+    try {
+      const again = await upload(zip, { headers });
+      expect([again.headers.get('idempotency-replayed'), again.body]).toEqual(['true', first.body]);
+      expect(gone).toEqual(kept);
+      expect((await upload(flow, { headers })).status).toBe(422);
+    } finally {
+      Object.assign(storage, { put, delete: del });
+    }
+    expect(await storage.get(first.body.steps[0].metadata.screenshots[0])).toEqual(png);
+  });
+
+  it.each<[string, string | Uint8Array | null, object, number, RegExp]>([
+    ['no file', null, {}, 400, /recording/],
+    ['no recording', 'hello', {}, 400, /not valid JSON/],
+    ['a recording without steps', '{"title":"x","steps":[]}', {}, 400, /no steps/],
+    ['a broken zip', Buffer.from('PK\x03\x04 and so on'), {}, 400, /zip cannot be read/],
+    ['an unknown field', flow, { surprise: '1' }, 400, /surprise/],
+    ['an empty name', flow, { name: '' }, 400, /name/],
+    ['a name of 201 characters', flow, { name: 'x'.repeat(201) }, 400, /name/],
+    ['21 MiB', Buffer.alloc(21 * 1024 * 1024, 'x'), {}, 413, /more than 20971520 bytes/],
+  ])('is refused for %s', async (_, recording, fields, status, words) => {
+    const before = await countOf();
+    const answer = await upload(recording, { fields });
+    expect([answer.status, answer.body.detail]).toEqual([status, expect.stringMatching(words)]);
+    expect(await countOf()).toBe(before);
+  });
+
+  it('must be a form, and is for members', async () => {
+    const json = await tenant.api.post('/api/workflows/upload', JSON.parse(flow));
+    expect([json.status, json.body.code]).toEqual([415, 'unsupported_media_type']);
+    expect((await upload(flow, { client: tenant.as.viewer })).status).toBe(403);
+    expect((await upload(flow, { client: harness.http })).status).toBe(401);
+  });
+});

@@ -1,0 +1,304 @@
+import { newId } from '@muster/platform';
+import { type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+const open = { id: 'open', type: 'navigate', url: 'https://example.com/{{CLAIM_ID}}' };
+const send = { id: 'send', type: 'click', selectors: [['#send']], offsetX: 1, offsetY: 1 };
+
+describe('workflows', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  let other: Tenant;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    tenant = await harness.makeTenant();
+    other = await harness.makeTenant();
+  });
+  afterAll(() => harness.close());
+
+  const make = async (body: object = {}) => {
+    const made = await tenant.api.post('/api/workflows', { name: 'EOBs', description: 'd', variables: [], ...body });
+    expect(made.status).toBe(201);
+    return made;
+  };
+  const save = (id: string, body: object, ifMatch?: string) =>
+    tenant.api.with(ifMatch ? { 'if-match': ifMatch } : {}).post(`/api/workflows/${id}/save`, body);
+
+  it('are made with what is executable or without, and read back', async () => {
+    const bare = await make({ variables: ['CLAIM_ID'] });
+    expect(bare.headers.get('location')).toBe(`/api/workflows/${bare.body.id}`);
+    expect(bare.body).toMatchObject({ name: 'EOBs', variables: ['CLAIM_ID'], script: '', steps: [], revision: 1 });
+    const full = await make({ script: 'print(1)\n', steps: [open], variables: ['CLAIM_ID'] });
+    const read = await tenant.as.viewer.get(`/api/workflows/${full.body.id}`);
+    expect(read.body).toEqual(full.body);
+    expect(read.headers.get('etag')).toBe(full.headers.get('etag'));
+  });
+
+  it.each([
+    ['no name', { name: undefined }],
+    ['an empty name', { name: '' }],
+    ['variables that are no texts', { variables: [1] }],
+    ['an unknown field', { surprise: 1 }],
+    ['steps that are no objects', { steps: ['a'] }],
+  ])('refuse %s', async (_, body) => {
+    const answer = await tenant.api.post('/api/workflows', { name: 'n', description: '', variables: [], ...body });
+    expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
+  });
+
+  it.each(['PATH', 'PYTHONPATH', 'MUSTER_JOB_ID', 'AGENT_ID', 'LD_PRELOAD', '1ST', 'a-b', ''])(
+    'refuse the variable %p, which no script could be given, and save nothing',
+    async (name) => {
+      const answer = await tenant.api.post('/api/workflows', { name: 'n', variables: ['CLAIM_ID', name] });
+      expect([answer.status, answer.body.errors[0].field]).toEqual([400, 'variables.1']);
+      const { body } = await make();
+      expect((await save(body.id, { variables: [name] })).status).toBe(400);
+      expect((await tenant.api.get(`/api/workflows/${body.id}`)).body.revision).toBe(1);
+    },
+  );
+
+  it('refuse a variable that is named twice', async () => {
+    const answer = await tenant.api.post('/api/workflows', { name: 'n', variables: ['A', 'A'] });
+    expect(answer.status).toBe(400);
+  });
+
+  it('warn of variables that nothing uses, and of names that only a vault key could fill', async () => {
+    const steps = [open, { id: 'type', type: 'change', selectors: ['#p'], value: '{{ PORTAL_PASSWORD }}' }];
+    const { body } = await make({ variables: ['CLAIM_ID', 'PAYER', 'NPI'], steps, script: "os.environ['NPI']" });
+    expect(body.warnings).toEqual([
+      'nothing uses the variable PAYER',
+      'the steps use {{PORTAL_PASSWORD}}, which is no variable: each run must bring it as a vault key',
+    ]);
+    expect((await make({ variables: ['CLAIM_ID'] })).body.warnings).toEqual([]);
+  });
+
+  describe('steps', () => {
+    const element = { selectors: [['#a', '.b'], 'aria/Name'] };
+    it.each<[object]>([
+      [{ type: 'setViewport', width: 800, height: 600, isMobile: true }],
+      [{ type: 'emulateNetworkConditions', download: 1, upload: 2.5, latency: 3 }],
+      [{ type: 'navigate', url: 'https://example.com', assertedEvents: [{ type: 'navigation' }], title: 't' }],
+      [{ type: 'click', ...element, offsetX: 1.5, offsetY: 2, button: 'secondary', target: 'main', frame: [0, 1] }],
+      [{ type: 'doubleClick', ...element, deviceType: 'touch', timeout: 500 }],
+      [{ type: 'hover', ...element }],
+      [{ type: 'change', ...element, value: '' }],
+      [{ type: 'change', field: 'claim', value: 'x' }],
+      [{ type: 'keyDown', key: 'Enter' }],
+      [{ type: 'keyUp', key: 'Enter' }],
+      [{ type: 'scroll', x: 1, y: 2 }],
+      [{ type: 'scroll', ...element }],
+      [
+        {
+          type: 'waitForElement',
+          ...element,
+          operator: '==',
+          count: 0,
+          visible: false,
+          attributes: {},
+          properties: {},
+        },
+      ],
+      [{ type: 'waitForExpression', expression: '1' }],
+      [{ type: 'close' }],
+      [{ type: 'customStep', name: 'sign', parameters: {} }],
+      [{ type: 'script', code: 'print(1)' }],
+      [{ type: 'input', field: 'claim', value: '1', note: 'what else is said of it is kept' }],
+    ])('%j is a step', async (step) => {
+      const { body } = await make();
+      const saved = await save(body.id, { steps: [{ id: 'it', ...step }] });
+      expect([saved.status, saved.body.steps]).toEqual([200, [{ id: 'it', ...step }]]);
+    });
+
+    it.each<[object, string, string]>([
+      [{ id: 'x' }, 'type', 'step 2 (x): type must be a text'],
+      [{ id: 'x', type: 'dance' }, 'type', 'step 2 (x): there is no step type dance'],
+      [{ id: 'x', type: 'constructor' }, 'type', 'step 2 (x): there is no step type constructor'],
+      [{ type: 'close' }, 'id', 'step 2: id must be a text of 1 to 200 characters'],
+      [{ id: '', type: 'close' }, 'id', 'step 2: id must be a text of 1 to 200 characters'],
+      [{ id: 'open', type: 'close' }, 'id', 'step 2 (open): id open is that of step 1 too'],
+      [{ id: 'x', type: 'navigate' }, 'url', 'step 2 (x): navigate needs url'],
+      [{ id: 'x', type: 'navigate', url: 7 }, 'url', 'step 2 (x): url must be a URL'],
+      [{ id: 'x', type: 'click' }, 'selectors', 'step 2 (x): selectors must be given'],
+      [
+        { id: 'x', type: 'click', selectors: [] },
+        'selectors',
+        'step 2 (x): selectors must be a list of selectors, each a text or a list of texts',
+      ],
+      [{ id: 'x', type: 'change', selectors: ['a'] }, 'value', 'step 2 (x): change needs value'],
+      [
+        { ...send, id: 'x', button: 'left' },
+        'button',
+        'step 2 (x): button must be one of primary, auxiliary, secondary, back, forward',
+      ],
+      [{ id: 'x', type: 'keyDown', key: '' }, 'key', 'step 2 (x): key must be a text that is not empty'],
+      [{ id: 'x', type: 'setViewport', width: 0, height: 1 }, 'width', 'step 2 (x): width must be an integer above 0'],
+      [
+        { id: 'x', type: 'waitForElement', selectors: ['a'], operator: '>' },
+        'operator',
+        'step 2 (x): operator must be one of >=, ==, <=',
+      ],
+      [{ id: 'x', type: 'customStep', name: 'a' }, 'parameters', 'step 2 (x): customStep needs parameters'],
+      [{ id: 'x', type: 'input' }, 'field', 'step 2 (x): input needs field'],
+    ])('%j is refused by name', async (step, field, message) => {
+      const { body } = await make();
+      for (const answer of [
+        await save(body.id, { steps: [open, step] }),
+        await tenant.api.post('/api/workflows', { name: 'n', steps: [open, step] }),
+      ]) {
+        expect([answer.status, answer.body.errors[0]]).toEqual([400, { field: `steps.1.${field}`, message }]);
+      }
+      expect((await tenant.api.get(`/api/workflows/${body.id}`)).body.revision).toBe(1);
+    });
+  });
+
+  it('make a revision with every save, keep what the body leaves out, and none for metadata', async () => {
+    const { body } = await make({ script: 'a', steps: [open], variables: ['CLAIM_ID'] });
+    const saved = await save(body.id, { script: 'b' });
+    expect(saved.body).toMatchObject({ revision: 2, script: 'b', steps: [open], variables: ['CLAIM_ID'] });
+    const renamed = await tenant.api.patch(`/api/workflows/${body.id}`, { name: 'Other' });
+    expect(renamed.body).toMatchObject({ revision: 2, name: 'Other', script: 'b' });
+    expect((await save(body.id, {})).status).toBe(400);
+    expect((await tenant.api.patch(`/api/workflows/${body.id}`, { script: 'c' })).status).toBe(400);
+    const { revisions } = (await tenant.api.get(`/api/workflows/${body.id}/revisions`)).body;
+    expect(revisions.map((row: any) => [row.revision, row.script])).toEqual([
+      [2, 'b'],
+      [1, 'a'],
+    ]);
+  });
+
+  it('can be set back to a revision, which makes a new one', async () => {
+    const { body } = await make({ script: 'a', steps: [open], variables: ['CLAIM_ID'] });
+    await save(body.id, { script: 'b', steps: [send], variables: [] });
+    const restored = await tenant.api.post(`/api/workflows/${body.id}/revisions/1/restore`);
+    expect(restored.body).toMatchObject({ revision: 3, script: 'a', steps: [open], variables: ['CLAIM_ID'] });
+    const { revisions } = (await tenant.api.get(`/api/workflows/${body.id}/revisions?limit=1`)).body;
+    expect(revisions).toMatchObject([{ revision: 3, restoredFrom: 1 }]);
+    expect((await tenant.api.post(`/api/workflows/${body.id}/revisions/9/restore`)).status).toBe(404);
+    expect((await tenant.api.post(`/api/workflows/${body.id}/revisions/x/restore`)).status).toBe(400);
+  });
+
+  it('are changed only as they were read, where If-Match says so', async () => {
+    const made = await make({ script: 'a' });
+    const { id } = made.body;
+    const old = made.headers.get('etag')!;
+    const saved = await save(id, { script: 'b' }, old);
+    expect(saved.status).toBe(200);
+    const match = tenant.api.with({ 'if-match': old });
+    for (const answer of [
+      await save(id, { script: 'c' }, old),
+      await match.patch(`/api/workflows/${id}`, { name: 'x' }),
+      await match.post(`/api/workflows/${id}/revisions/1/restore`),
+      await match.delete(`/api/workflows/${id}`),
+    ]) {
+      expect([answer.status, answer.body.code]).toEqual([412, 'precondition_failed']);
+      expect(answer.headers.get('etag')).toBe(saved.headers.get('etag'));
+    }
+    expect((await tenant.api.get(`/api/workflows/${id}`)).body).toMatchObject({
+      name: 'EOBs',
+      script: 'b',
+      revision: 2,
+    });
+    const current = tenant.api.with({ 'if-match': saved.headers.get('etag')! });
+    expect((await current.delete(`/api/workflows/${id}`)).status).toBe(204);
+  });
+
+  it('show what one revision has that another has not', async () => {
+    const { body } = await make({ script: 'one\ntwo\n', steps: [open, send], variables: ['CLAIM_ID', 'OLD'] });
+    const moved = { ...send, offsetX: 9 };
+    const close = { id: 'close', type: 'close' };
+    await save(body.id, { script: 'one\n2\n', steps: [moved, close], variables: ['CLAIM_ID', 'NEW'] });
+    await save(body.id, { steps: [close, moved] });
+    const path = `/api/workflows/${body.id}/revisions`;
+    expect((await tenant.as.viewer.get(`${path}/2/diff`)).body).toEqual({
+      revision: 2,
+      against: 1,
+      script: '--- revision 1\n+++ revision 2\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n',
+      steps: {
+        added: [close],
+        removed: [open],
+        changed: [{ id: 'send', before: send, after: moved }],
+        moved: [],
+      },
+      variables: { added: ['NEW'], removed: ['OLD'] },
+    });
+    const none = { added: [], removed: [], changed: [], moved: [] };
+    expect((await tenant.api.get(`${path}/3/diff`)).body).toMatchObject({ script: '', steps: { moved: ['send'] } });
+    expect((await tenant.api.get(`${path}/1/diff?against=1`)).body).toMatchObject({ script: '', steps: none });
+    const back = (await tenant.api.get(`${path}/1/diff?against=3`)).body;
+    expect(back).toMatchObject({ against: 3, variables: { added: ['OLD'], removed: ['NEW'] } });
+    expect((await tenant.api.get(`${path}/4/diff`)).status).toBe(404);
+    expect((await tenant.api.get(`${path}/2/diff?against=7`)).status).toBe(404);
+    expect((await tenant.api.get(`${path}/0/diff`)).status).toBe(400);
+    expect((await tenant.api.get(`${path}/2/diff?against=x`)).status).toBe(400);
+    expect((await other.api.get(`${path}/2/diff`)).status).toBe(404);
+  });
+
+  it('are listed without what is executable, by a part of their name', async () => {
+    await make({ name: 'Needle one', script: 'x' });
+    await make({ name: 'needle two' });
+    const first = (await tenant.api.get('/api/workflows?q=NEEDLE&limit=1')).body;
+    const second = (await tenant.api.get(`/api/workflows?q=NEEDLE&limit=1&cursor=${first.nextCursor}`)).body;
+    const found = [...first.workflows, ...second.workflows];
+    expect(found.map(({ name }) => name)).toEqual(['Needle one', 'needle two']);
+    expect(found[0]).not.toHaveProperty('script');
+    expect(second.nextCursor).toBeNull();
+  });
+
+  it('once archived are out of sight and cannot be launched or changed', async () => {
+    const { organizationId } = tenant;
+    const agent = await makeAgent(harness.db, { organizationId, name: newId() });
+    const { body } = await make({ name: 'Archived one', script: 'x' });
+    const launch = () => tenant.api.post('/api/jobs/launch', { workflowId: body.id, agentId: agent.id });
+    expect((await launch()).status).toBe(202);
+    expect((await tenant.api.delete(`/api/workflows/${body.id}`)).status).toBe(204);
+    for (const answer of [
+      await launch(),
+      await tenant.api.get(`/api/workflows/${body.id}`),
+      await save(body.id, { script: 'y' }),
+      await tenant.api.patch(`/api/workflows/${body.id}`, { name: 'y' }),
+      await tenant.api.get(`/api/workflows/${body.id}/revisions`),
+      await tenant.api.delete(`/api/workflows/${body.id}`),
+    ]) {
+      expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
+    }
+    expect((await tenant.api.get('/api/workflows?q=Archived')).body.workflows).toEqual([]);
+    const jobs = (await tenant.api.get(`/api/jobs?workflowId=${body.id}`)).body.jobs;
+    expect(jobs).toHaveLength(1);
+  });
+
+  it('are nobody else’s, and no viewer’s to change', async () => {
+    const { body } = await make({ script: 'x' });
+    const path = `/api/workflows/${body.id}`;
+    for (const answer of [
+      await other.api.get(path),
+      await other.api.post(`${path}/save`, { script: 'y' }),
+      await other.api.patch(path, { name: 'y' }),
+      await other.api.delete(path),
+      await other.api.get(`${path}/revisions`),
+      await other.api.post(`${path}/revisions/1/restore`),
+    ]) {
+      expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
+    }
+    for (const answer of [
+      await tenant.as.viewer.post('/api/workflows', { name: 'x' }),
+      await tenant.as.viewer.post(`${path}/save`, { script: 'y' }),
+      await tenant.as.viewer.patch(path, { name: 'y' }),
+      await tenant.as.viewer.delete(path),
+    ]) {
+      expect(answer.status).toBe(403);
+    }
+    expect((await tenant.api.get(path)).body).toEqual(body);
+  });
+
+  it('leave an audit row with each change', async () => {
+    const { body } = await make({ script: 'a' });
+    await save(body.id, { script: 'b' });
+    await tenant.api.patch(`/api/workflows/${body.id}`, { name: 'Renamed' });
+    await tenant.api.post(`/api/workflows/${body.id}/revisions/1/restore`);
+    await tenant.api.delete(`/api/workflows/${body.id}`);
+    const { entries } = (await tenant.as.admin.get('/api/audit?limit=5')).body;
+    expect(entries.map(({ action, target }: any) => [action, target.id])).toEqual(
+      ['archive', 'restore', 'update', 'save', 'create'].map((word) => [`workflow.${word}`, body.id]),
+    );
+  });
+});

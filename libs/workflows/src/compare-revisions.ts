@@ -1,0 +1,78 @@
+import type { Database } from '@muster/database';
+import { isDeepStrictEqual } from 'node:util';
+import { editsBetween, unifiedDiff } from './text-diff';
+import { findWorkflow, noSuchWorkflow } from './workflow-row';
+
+type Step = Record<string, unknown>;
+
+export interface RevisionDifference {
+  revision: number;
+  against: number;
+  /** As `diff -u` shows it. */
+  script: string;
+  steps: { added: Step[]; removed: Step[]; changed: { id: string; before: Step; after: Step }[]; moved: string[] };
+  variables: { added: string[]; removed: string[] };
+}
+
+interface Content {
+  revision: number;
+  variables: string[];
+  script: string;
+  steps: Step[];
+}
+
+/** What one revision has that another has not; against the one before it unless said. */
+export async function compareRevisions(
+  database: Database,
+  organizationId: string,
+  { id, revision, against = Math.max(1, revision - 1) }: { id: string; revision: number; against?: number },
+): Promise<RevisionDifference> {
+  await findWorkflow(database, organizationId, id);
+  const rows = await database.query<Content>(
+    { organizationId },
+    `SELECT revision, variables, script, steps FROM workflow_revision
+     WHERE workflow_id = $1 AND organization_id = $2 AND revision = ANY($3)`,
+    [id, organizationId, [revision, against]],
+  );
+  const after = rows.find((row) => row.revision === revision);
+  const before = rows.find((row) => row.revision === against);
+  if (!after || !before) throw noSuchWorkflow();
+  return {
+    revision,
+    against,
+    script: unifiedDiff(before.script, after.script, {
+      before: `revision ${against}`,
+      after: `revision ${revision}`,
+    }),
+    steps: compareSteps(before.steps, after.steps),
+    variables: {
+      added: after.variables.filter((name) => !before.variables.includes(name)),
+      removed: before.variables.filter((name) => !after.variables.includes(name)),
+    },
+  };
+}
+
+/** Steps are the same by their ids. One that only stands elsewhere among those that both have is moved. */
+export function compareSteps(before: Step[], after: Step[]): RevisionDifference['steps'] {
+  const old = byId(before);
+  const now = byId(after);
+  const order = (steps: Map<string, Step>, others: Map<string, Step>) =>
+    [...steps.keys()].filter((id) => others.has(id));
+  const [was, is] = [order(old, now), order(now, old)];
+  return {
+    added: after.filter((step) => !old.has(idOf(step))),
+    removed: before.filter((step) => !now.has(idOf(step))),
+    changed: is
+      .filter((id) => !isDeepStrictEqual(old.get(id), now.get(id)))
+      .map((id) => ({ id, before: old.get(id)!, after: now.get(id)! })),
+    moved: editsBetween(was, is).flatMap(({ kind, line }) => (kind === '+' ? [line] : [])),
+  };
+}
+
+function byId(steps: Step[]): Map<string, Step> {
+  return new Map(steps.map((step) => [idOf(step), step]));
+}
+
+function idOf(step: Step): string {
+  return String(step['id']);
+}

@@ -1,0 +1,103 @@
+import { AppError } from '@muster/contracts';
+import { readRecording } from './read-recording';
+import { makeZip, png, type ZipEntry } from './zip.harness';
+
+const flow = (steps: unknown, more: object = {}) => JSON.stringify({ title: 'Flow', steps, ...more });
+const open = { type: 'navigate', url: 'https://example.com/' };
+
+const refusalOf = async (bytes: Buffer | string) => {
+  const error: unknown = await readRecording(Buffer.from(bytes)).catch((fault: unknown) => fault);
+  if (!(error instanceof AppError)) throw new Error('it was not refused');
+  return error;
+};
+
+describe('a recording', () => {
+  it('is read with its steps, which get ids', async () => {
+    const recording = await readRecording(
+      Buffer.from(`\ufeff${flow([open, { type: 'close', id: 'x' }], { timeout: 900 })}`),
+    );
+    expect(recording).toEqual({
+      title: 'Flow',
+      steps: [
+        { id: 'step-1', ...open },
+        { id: 'step-2', type: 'close' },
+      ],
+      timeoutMs: 900,
+      screenshots: [],
+    });
+  });
+
+  it('may come in a zip, with its screenshots in their order', async () => {
+    const zip = makeZip([
+      { name: 'flow/' },
+      { name: 'flow/step-10.png', bytes: png },
+      { name: 'flow/step-9.png', bytes: png },
+      { name: 'flow/recording.JSON', bytes: flow([open]) },
+      { name: 'flow/readme.txt', bytes: 'hello' },
+      { name: '__MACOSX/flow/._recording.json', bytes: 'junk' },
+      { name: 'flow/.hidden.json', bytes: 'junk' },
+    ]);
+    const { steps, screenshots } = await readRecording(zip);
+    expect(steps).toHaveLength(1);
+    expect(screenshots.map(({ name, contentType }) => [name, contentType])).toEqual([
+      ['flow/step-9.png', 'image/png'],
+      ['flow/step-10.png', 'image/png'],
+    ]);
+  });
+
+  it.each([
+    ['nothing', '', /not valid JSON/],
+    ['broken JSON', '{', /The recording is not valid JSON/],
+    ['bytes that are no text', Buffer.from([0x7b, 0xff]), /not valid UTF-8/],
+    ['a list', '[]', /no JSON object/],
+    ['something else', '{"log":{}}', /no list steps/],
+    ['no steps', flow([]), /has no steps/],
+    ['too many steps', flow(Array.from({ length: 2001 }, () => open)), /more than 2000 steps/],
+    ['a step that is no object', flow([open, 7]), /Step 2 is no object/],
+    ['a step without a type', flow([{}]), /step 1: the recorder has no step type undefined/],
+    ['a step of ours', flow([{ type: 'script', code: '1' }]), /the recorder has no step type script/],
+    ['a type like __proto__', flow([{ type: 'toString' }]), /no step type toString/],
+    ['a step without its URL', flow([open, { type: 'navigate' }]), /step 2: navigate needs url/],
+    ['a click at nothing', flow([{ type: 'click' }]), /selectors must be given/],
+    ['a click at a field', flow([{ type: 'click', field: 'a' }]), /selectors must be given/],
+    ['a width that is a text', flow([{ type: 'setViewport', width: '1', height: 2 }]), /width must be an integer/],
+    ['deep nesting', `{"steps":${'['.repeat(80)}${']'.repeat(80)}}`, /nested deeper/],
+    ['a forbidden key', '{"__proto__":{},"steps":[]}', /forbidden key/],
+  ])('is refused for %s', async (_, bytes, words) => {
+    const error = await refusalOf(bytes);
+    expect([error.code, error.message]).toEqual(['invalid_payload', expect.stringMatching(words)]);
+    expect(error.options.errors!.length).toBeGreaterThan(0);
+  });
+
+  const recording: ZipEntry = { name: 'recording.json', bytes: flow([open]) };
+  const zips: [string, Buffer, RegExp][] = [
+    ['without a recording', makeZip([{ name: 'a.png', bytes: png }]), /no \.json file/],
+    ['that is empty', makeZip([]), /no \.json file/],
+    ['of two recordings', makeZip([recording, { ...recording, name: 'b/other.json' }]), /it has 2: recording\.json, b/],
+    ['that leads out of itself', makeZip([{ ...recording, name: '../recording.json' }]), /invalid relative path/],
+    ['with an absolute path', makeZip([{ ...recording, name: '/recording.json' }]), /absolute path/],
+    ['with a Windows path', makeZip([{ ...recording, name: 'a\\recording.json' }]), /invalid characters/],
+    [
+      'with a link',
+      makeZip([recording, { name: 'a.json', bytes: '/etc/passwd', mode: 0o120777 }]),
+      /a link or a device/,
+    ],
+    ['with a device', makeZip([recording, { name: 'null', mode: 0o020666 }]), /a link or a device/],
+    ['that is encrypted', makeZip([{ ...recording, flags: 1 }]), /encrypted/],
+    ['with too many entries', makeZip(Array.from({ length: 1001 }, (_, n) => ({ name: `${n}` }))), /more than 1000/],
+    ['that says less than it holds', makeZip([{ ...recording, claimedSize: 3 }]), /cannot be read/],
+    ['that is cut off', makeZip([recording]).subarray(0, 60), /cannot be read/],
+  ];
+  it.each(zips)('is refused in a zip %s', async (_, bytes, words) => {
+    const error = await refusalOf(bytes);
+    expect([error.code, error.message]).toEqual(['invalid_payload', expect.stringMatching(words)]);
+  });
+
+  it('is refused in a zip that unpacks to too much, whatever it says of its size', async () => {
+    const bytes = Buffer.alloc(40 * 1024 * 1024);
+    const honest = await refusalOf(makeZip([{ name: 'a', bytes }, { name: 'b', bytes }, recording]));
+    expect(honest.code).toBe('payload_too_large');
+    const lying = makeZip([{ name: 'a', bytes, claimedSize: 10 }, recording]);
+    expect((await refusalOf(lying)).code).toBe('invalid_payload');
+  });
+});

@@ -1,0 +1,87 @@
+import { AppError } from '@muster/contracts';
+import { parseJsonBody } from '@muster/platform';
+import { type Step, typeFaults } from '../check-steps';
+import { recorderTypes } from '../step-types';
+import { unzipRecording, type ZippedRecording } from './unzip-recording';
+
+export const maxRecordingBytes = 20 * 1024 * 1024;
+const maxSteps = 2000;
+const shown = 20;
+
+export interface Recording {
+  title: string;
+  /** With ids, which the recorder does not give. */
+  steps: Step[];
+  /** For steps that have none of their own. */
+  timeoutMs: number | null;
+  screenshots: ZippedRecording['screenshots'];
+}
+
+/** A Chrome DevTools Recorder JSON, or a zip of one with its screenshots. */
+export async function readRecording(bytes: Buffer): Promise<Recording> {
+  const zipped = bytes.subarray(0, 2).toString('latin1') === 'PK';
+  const { recording, screenshots } = zipped ? await unzipRecording(bytes) : { recording: bytes, screenshots: [] };
+  const flow = parse(recording);
+  if (!Array.isArray(flow['steps'])) {
+    throw unreadable('It is no recording of Chrome’s DevTools Recorder: there is no list steps in it.');
+  }
+  if (flow['steps'].length === 0) throw unreadable('The recording has no steps.');
+  if (flow['steps'].length > maxSteps) throw unreadable(`The recording has more than ${maxSteps} steps.`);
+  const steps = flow['steps'].map(numbered);
+  requireRecorded(steps);
+  const { title, timeout } = flow;
+  return {
+    title: typeof title === 'string' ? title.trim() : '',
+    steps,
+    timeoutMs: typeof timeout === 'number' && timeout > 0 ? timeout : null,
+    screenshots,
+  };
+}
+
+function parse(recording: Buffer): Record<string, unknown> {
+  let flow: unknown;
+  const mark = recording.subarray(0, 3).toString('hex') === 'efbbbf' ? 3 : 0;
+  try {
+    flow = parseJsonBody(recording.subarray(mark));
+  } catch (error) {
+    throw unreadable((error as Error).message.replace('The body', 'The recording'));
+  }
+  if (typeof flow !== 'object' || flow === null || Array.isArray(flow)) {
+    throw unreadable('It is no recording of Chrome’s DevTools Recorder: it is no JSON object.');
+  }
+  return flow as Record<string, unknown>;
+}
+
+function numbered(step: unknown, at: number): Step {
+  if (typeof step !== 'object' || step === null || Array.isArray(step)) {
+    throw unreadable(`Step ${at + 1} is no object.`, `steps.${at}`);
+  }
+  const { id: _id, ...rest } = step as Step;
+  return { id: `step-${at + 1}`, ...rest };
+}
+
+function requireRecorded(steps: Step[]): void {
+  const errors = steps.flatMap((step, at) => {
+    const own = (field: string, message: string) => ({
+      field: `steps.${at}.${field}`,
+      message: `step ${at + 1}: ${message}`,
+    });
+    const { type, selectors, field } = step;
+    if (typeof type !== 'string' || !Object.hasOwn(recorderTypes, type)) {
+      return [own('type', `the recorder has no step type ${String(type).slice(0, 100)}`)];
+    }
+    // The recorder finds elements by selectors alone; people may name a form's field.
+    if (field !== undefined && selectors === undefined) return [own('selectors', 'selectors must be given')];
+    return typeFaults(step).map(([name, message]) => own(name, message));
+  });
+  if (errors.length) {
+    throw new AppError('invalid_payload', {
+      detail: `The recording cannot be taken: ${errors[0]!.message}.`,
+      errors: errors.slice(0, shown),
+    });
+  }
+}
+
+function unreadable(detail: string, field = 'recording'): AppError {
+  return new AppError('invalid_payload', { detail, errors: [{ field, message: detail }] });
+}

@@ -1,0 +1,120 @@
+import { AppError } from '@muster/contracts';
+import { type Entry, fromBuffer, type ZipFile } from 'yauzl';
+
+const maxUnzippedBytes = 64 * 1024 * 1024;
+const maxEntries = 1000;
+
+export interface ZippedRecording {
+  recording: Buffer;
+  screenshots: { name: string; bytes: Buffer; contentType: string }[];
+}
+
+/** A zip of one recording with its screenshots. What else is in it is passed over. */
+export async function unzipRecording(zip: Buffer): Promise<ZippedRecording> {
+  const recordings: { name: string; bytes: Buffer }[] = [];
+  const screenshots: ZippedRecording['screenshots'] = [];
+  for (const { name, bytes } of await unzip(zip)) {
+    if (/\.json$/i.test(name)) recordings.push({ name, bytes });
+    const contentType = imageTypeOf(bytes);
+    if (contentType) screenshots.push({ name, bytes, contentType });
+  }
+  if (recordings.length === 0) throw unreadable('The zip has no recording: there is no .json file in it.');
+  if (recordings.length > 1) {
+    const names = recordings.slice(0, 5).map(({ name }) => name);
+    throw unreadable(`The zip must have one .json file; it has ${recordings.length}: ${names.join(', ')}.`);
+  }
+  const inOrder = new Intl.Collator('en', { numeric: true });
+  screenshots.sort((one, other) => inOrder.compare(one.name, other.name));
+  return { recording: recordings[0]!.bytes, screenshots };
+}
+
+/** Every file that somebody put there on purpose. */
+async function unzip(zip: Buffer): Promise<{ name: string; bytes: Buffer }[]> {
+  const file = await open(zip);
+  try {
+    if (file.entryCount > maxEntries) throw unreadable(`The zip has more than ${maxEntries} entries.`);
+    return await new Promise((resolve, reject) => {
+      const files: { name: string; bytes: Buffer }[] = [];
+      let left = maxUnzippedBytes;
+      const take = async (entry: Entry) => {
+        requirePlain(entry);
+        if (!isFolder(entry) && !isHidden(entry)) {
+          const bytes = await read(file, entry, left);
+          left -= bytes.length;
+          files.push({ name: entry.fileName, bytes });
+        }
+        file.readEntry();
+      };
+      file.on('error', (error: Error) => reject(broken(error)));
+      file.on('end', () => resolve(files));
+      file.on('entry', (entry: Entry) => void take(entry).catch(reject));
+      file.readEntry();
+    });
+  } finally {
+    file.close();
+  }
+}
+
+/** yauzl itself refuses names that lead out of the zip: absolute ones, and those with `..`. */
+function open(zip: Buffer): Promise<ZipFile> {
+  return new Promise((resolve, reject) => {
+    fromBuffer(zip, { lazyEntries: true, strictFileNames: true }, (error, file) =>
+      error ? reject(broken(error)) : resolve(file),
+    );
+  });
+}
+
+const fileTypeMask = 0o170000;
+const plainTypes = [0, 0o100000, 0o040000];
+
+function requirePlain(entry: Entry): void {
+  const type = (entry.externalFileAttributes >>> 16) & fileTypeMask;
+  if (!plainTypes.includes(type)) throw unreadable(`The zip has a link or a device: ${entry.fileName}.`);
+  if (entry.isEncrypted()) throw unreadable(`The zip is encrypted: ${entry.fileName}.`);
+}
+
+function isFolder({ fileName }: Entry): boolean {
+  return fileName.endsWith('/');
+}
+
+/** What operating systems leave in zips. */
+function isHidden({ fileName }: Entry): boolean {
+  return fileName.startsWith('__MACOSX/') || /(^|\/)\./.test(fileName);
+}
+
+/** What a file says of its size may be a lie: bytes are counted as they come. */
+function read(file: ZipFile, entry: Entry, left: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const tooLarge = () =>
+      new AppError('payload_too_large', { detail: `The zip has more than ${maxUnzippedBytes} bytes unzipped.` });
+    if (entry.uncompressedSize > left) return reject(tooLarge());
+    file.openReadStream(entry, (error, stream) => {
+      if (error) return reject(broken(error));
+      const chunks: Buffer[] = [];
+      let size = 0;
+      stream.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > left) stream.destroy(tooLarge());
+        else chunks.push(chunk);
+      });
+      stream.on('error', (fault: Error) => reject(fault instanceof AppError ? fault : broken(fault)));
+      stream.on('end', () => resolve(Buffer.concat(chunks)));
+    });
+  });
+}
+
+function imageTypeOf(bytes: Buffer): string | null {
+  const head = bytes.toString('latin1', 0, 12);
+  if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
+  if (head.startsWith('\xff\xd8\xff')) return 'image/jpeg';
+  if (head.startsWith('RIFF') && head.endsWith('WEBP')) return 'image/webp';
+  return null;
+}
+
+function broken(error: Error): AppError {
+  return unreadable(`The zip cannot be read: ${error.message}.`);
+}
+
+function unreadable(detail: string): AppError {
+  return new AppError('invalid_payload', { detail, errors: [{ field: 'recording', message: detail }] });
+}

@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { unifiedDiff } from './text-diff';
+
+const names = { before: 'a', after: 'b' };
+const diff = (before: string, after: string) => unifiedDiff(before, after, names);
+
+describe('the difference of two texts', () => {
+  it('is what diff -u shows', () => {
+    const before = 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n';
+    const after = before.replace('two\n', '').replace('nine', 'NINE');
+    expect(diff(before, after)).toBe(
+      [
+        ...['--- a', '+++ b', '@@ -1,5 +1,4 @@', ' one', '-two', ' three', ' four', ' five'],
+        ...['@@ -6,5 +5,5 @@', ' six', ' seven', ' eight', '-nine', '+NINE', ' ten', ''],
+      ].join('\n'),
+    );
+  });
+
+  it('is nothing where there is none', () => {
+    expect(diff('same\n', 'same\n')).toBe('');
+  });
+
+  it('shows a line ending that is missing', () => {
+    expect(diff('one\n', 'one')).toBe('--- a\n+++ b\n@@ -1,1 +1,1 @@\n-one\n+one\n\\ No newline at end of file\n');
+    expect(diff('', 'one\n')).toBe('--- a\n+++ b\n@@ -0,0 +1,1 @@\n+one\n');
+  });
+
+  it('makes the one text of the other, whatever they are', () => {
+    const text = fc.array(fc.constantFrom('a', 'b', 'c', 'd', ''), { maxLength: 40 }).map((lines) => lines.join('\n'));
+    fc.assert(
+      fc.property(text, text, (before, after) => {
+        expect(applied(before, diff(before, after))).toBe(after);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('of two long texts without a common line is found at once', () => {
+    const lines = (word: string) => Array.from({ length: 20_000 }, (_, n) => `${word} ${n}\n`).join('');
+    const began = performance.now();
+    const shown = diff(lines('old'), lines('new'));
+    expect(performance.now() - began).toBeLessThan(2000);
+    expect(applied(lines('old'), shown)).toBe(lines('new'));
+  });
+});
+
+/** Does what a hunk says, as patch(1) would, on lines that keep their endings. */
+function applied(before: string, patch: string): string {
+  const old = before.split(/(?<=\n)/);
+  const result: string[] = [];
+  let at = 0;
+  for (const line of patch.replaceAll('\n\\ No newline at end of file', '\r').split('\n').slice(2, -1)) {
+    const hunk = /^@@ -(\d+),(\d+) \+\d+,\d+ @@$/.exec(line);
+    const text = line.endsWith('\r') ? line.slice(1, -1) : `${line.slice(1)}\n`;
+    if (hunk) {
+      const start = Number(hunk[1]) - (hunk[2] === '0' ? 0 : 1);
+      while (at < start) result.push(old[at++]!);
+    } else if (line.startsWith('+')) result.push(text);
+    else {
+      expect(old[at]).toBe(text);
+      if (line.startsWith(' ')) result.push(text);
+      at += 1;
+    }
+  }
+  return [...result, ...old.slice(at)].join('');
+}

@@ -1,0 +1,115 @@
+/** A line of a difference: kept, gone or new. */
+interface Edit {
+  kind: ' ' | '-' | '+';
+  line: string;
+}
+
+/** Beyond this many changed lines the whole middle is shown as replaced: finding the least would hold everybody up. */
+const maxEdits = 1000;
+const contextLines = 3;
+
+/** The difference of two texts as `diff -u` shows it; empty where there is none. */
+export function unifiedDiff(before: string, after: string, names: { before: string; after: string }): string {
+  if (before === after) return '';
+  const hunks = hunksOf(editsBetween(linesOf(before), linesOf(after)));
+  return [`--- ${names.before}`, `+++ ${names.after}`, ...hunks].join('\n') + '\n';
+}
+
+const unended = '\\ No newline at end of file';
+
+/** The last line of a text without an ending differs from the same with one. */
+function linesOf(text: string): string[] {
+  if (text === '') return [];
+  const lines = text.split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  else lines[lines.length - 1] += `\n${unended}`;
+  return lines;
+}
+
+/** The fewest lines to take away and to add, where that is not too many to find. */
+export function editsBetween(before: string[], after: string[]): Edit[] {
+  let head = 0;
+  while (head < before.length && head < after.length && before[head] === after[head]) head += 1;
+  let tail = 0;
+  const most = Math.min(before.length, after.length) - head;
+  while (tail < most && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail += 1;
+  const kept = (line: string): Edit => ({ kind: ' ', line });
+  return [
+    ...before.slice(0, head).map(kept),
+    ...shortest(before.slice(head, before.length - tail), after.slice(head, after.length - tail)),
+    ...before.slice(before.length - tail).map(kept),
+  ];
+}
+
+/** Myers' greedy search for the fewest edits. */
+function shortest(before: string[], after: string[]): Edit[] {
+  const [n, m] = [before.length, after.length];
+  const most = Math.min(n + m, maxEdits);
+  const reach = new Int32Array(2 * most + 3);
+  const offset = most + 1;
+  const trail: Int32Array[] = [];
+  for (let edits = 0; edits <= most; edits += 1) {
+    trail.push(reach.slice(offset - edits - 1, offset + edits + 2));
+    for (let k = -edits; k <= edits; k += 2) {
+      const down = k === -edits || (k !== edits && reach[offset + k - 1]! < reach[offset + k + 1]!);
+      let x = down ? reach[offset + k + 1]! : reach[offset + k - 1]! + 1;
+      while (x < n && x - k < m && before[x] === after[x - k]) x += 1;
+      reach[offset + k] = x;
+      if (x >= n && x - k >= m) return walkBack(trail, before, after);
+    }
+  }
+  return [...before.map((line): Edit => ({ kind: '-', line })), ...after.map((line): Edit => ({ kind: '+', line }))];
+}
+
+function walkBack(trail: Int32Array[], before: string[], after: string[]): Edit[] {
+  const edits: Edit[] = [];
+  let [x, y] = [before.length, after.length];
+  for (let at = trail.length - 1; at >= 0; at -= 1) {
+    const reach = (k: number) => trail[at]![k + at + 1]!;
+    const k = x - y;
+    const down = k === -at || (k !== at && reach(k - 1) < reach(k + 1));
+    const fromK = down ? k + 1 : k - 1;
+    const fromX = at === 0 ? 0 : reach(fromK);
+    const fromY = at === 0 ? 0 : fromX - fromK;
+    while (x > fromX && y > fromY) {
+      x -= 1;
+      y -= 1;
+      edits.push({ kind: ' ', line: before[x]! });
+    }
+    if (at === 0) break;
+    if (down) edits.push({ kind: '+', line: after[(y -= 1)]! });
+    else edits.push({ kind: '-', line: before[(x -= 1)]! });
+  }
+  return edits.reverse();
+}
+
+function hunksOf(edits: Edit[]): string[] {
+  const lines: string[] = [];
+  let [oldLine, newLine, at] = [1, 1, 0];
+  while (at < edits.length) {
+    if (edits[at]!.kind === ' ') {
+      [oldLine, newLine, at] = [oldLine + 1, newLine + 1, at + 1];
+      continue;
+    }
+    const from = Math.max(0, at - contextLines);
+    const to = hunkEnd(edits, at);
+    const hunk = edits.slice(from, to);
+    const back = at - from;
+    const count = (kind: Edit['kind']) => hunk.filter((edit) => edit.kind === ' ' || edit.kind === kind).length;
+    const range = (line: number, length: number) => `${length === 0 ? line - 1 : line},${length}`;
+    const [gone, come] = [count('-'), count('+')];
+    lines.push(`@@ -${range(oldLine - back, gone)} +${range(newLine - back, come)} @@`);
+    lines.push(...hunk.map(({ kind, line }) => `${kind}${line}`));
+    [oldLine, newLine, at] = [oldLine - back + gone, newLine - back + come, to];
+  }
+  return lines;
+}
+
+/** Past the last change that is near enough to the one before it to share its context. */
+function hunkEnd(edits: Edit[], start: number): number {
+  let last = start;
+  for (let at = start; at < edits.length && at - last <= 2 * contextLines; at += 1) {
+    if (edits[at]!.kind !== ' ') last = at;
+  }
+  return Math.min(edits.length, last + contextLines + 1);
+}
