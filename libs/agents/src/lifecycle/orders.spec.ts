@@ -51,10 +51,16 @@ describe('orders to machines', () => {
       await lab.machines.control(of.agentId);
       await becomes(of, 'stopped');
       expect(await eventNames(of)).toEqual(['idle_stop_success']);
-      const broken = await agentAt('stopping', { statusSource: 'idle_monitor', provider: 'ec2' });
-      await lab.machines.control(broken.agentId);
-      await becomes(broken, 'offline');
-      expect(await eventNames(broken)).toEqual(['idle_stop_failed']);
+      // One that could not be stopped is as it was: on where it still reports, and else nobody knows.
+      for (const [lastSeen, left] of [
+        [new Date(), 'online'],
+        [null, 'offline'],
+      ] as const) {
+        const broken = await agentAt('stopping', { statusSource: 'idle_monitor', provider: 'external', lastSeen });
+        await lab.machines.control(broken.agentId);
+        await becomes(broken, left);
+        expect(await eventNames(broken)).toEqual(['idle_stop_failed']);
+      }
     });
   });
 
