@@ -12,6 +12,8 @@ const benchmarks = [
   'job-logs',
   'heartbeats',
   'schedules',
+  'batch',
+  'sweeps',
 ];
 
 const asked = process.argv.slice(2);

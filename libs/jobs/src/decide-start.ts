@@ -7,6 +7,8 @@ export interface StartFacts {
     drain: string | null;
     /** The job that has the machine; null when it is free. */
     currentJobId: string | null;
+    /** What is left of a job that was given up is being killed. */
+    clearing?: boolean;
   };
   /** The job that is first in the agent's queue; null when none may start yet. */
   head: { id: string; vaultKeys: string[] } | null;
@@ -34,6 +36,7 @@ export function decideStart(facts: StartFacts): StartDecision {
     return { action: 'fail', code: 'agent_not_ready', reason: 'its agent was terminated' };
   }
   if (agent.currentJobId) return wait('agent_busy', `job ${agent.currentJobId} has the machine`);
+  if (agent.clearing) return wait('agent_busy', 'what is left of its last job is being killed');
   if (agent.drain || agent.status === 'draining') return wait('draining', 'the agent is being drained');
   if (facts.missingSecrets.length) {
     const names = facts.missingSecrets.join(', ');

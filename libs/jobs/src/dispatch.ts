@@ -25,6 +25,7 @@ interface AgentFacts extends GateFacts {
   provider: AgentProvider;
   drain: string | null;
   currentJobId: string | null;
+  clearing: boolean;
   dispatchedAt: Date | null;
   autoWake: boolean;
   maxConcurrentRuns: number | null;
@@ -224,7 +225,7 @@ export class Dispatch {
 async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<AgentFacts | undefined> {
   const [agent] = await tx.query<AgentFacts>(
     `SELECT a.organization_id AS "organizationId", a.id AS "agentId", a.status, a.provider, a.drain,
-            a.current_job_id AS "currentJobId", a.dispatched_at AS "dispatchedAt",
+            a.current_job_id AS "currentJobId", EXISTS (SELECT FROM agent_command c WHERE c.id = a.clearing_command_id) AS clearing, a.dispatched_at AS "dispatchedAt",
             s.vm_auto_wake_on_job AS "autoWake", s.max_concurrent_runs AS "maxConcurrentRuns", ${gateColumns}
      FROM agent a JOIN organization o ON o.id = a.organization_id
      JOIN organization_settings s ON s.organization_id = o.id

@@ -1,7 +1,9 @@
+import { takeHandshake } from '@muster/agents';
 import { appendJobLogs } from './append-job-logs';
 import { applyJobReport } from './apply-job-report';
 import { applyStepStatus } from './apply-step-status';
 import { cancelJob } from './cancel-job';
+import { confirmStop } from './confirm-stop';
 import { decideStale } from './decide-stale';
 import { failStaleJobs } from './fail-stale-jobs';
 import { findJob } from './job-row';
@@ -90,6 +92,63 @@ describe('the watchdog of jobs', () => {
     expect(await sweep(16 * minute, { lostAfterMs: 15 * minute })).toMatchObject({ failed: [jobId], killed: 0 });
     expect((await read(jobId)).error).toBe('The agent went offline (16 min).');
     expect((await agent()).current_job_id).toBeNull();
+  });
+
+  describe('the machine of a run that was given up', () => {
+    const confirm = async (jobId: string, status: string, output: object | null) => {
+      const [stop] = await lab.query<{ id: string }>(
+        `UPDATE agent_command SET status = $2, output = $3, finished_at = now()
+         WHERE job_id = $1 AND kind = 'stop_job' RETURNING id`,
+        [jobId, status, output && JSON.stringify(output)],
+      );
+      await confirmStop(lab.harness.db, stop!.id);
+    };
+    async function givenUp(): Promise<{ jobId: string; next: string }> {
+      const jobId = await running({ maxRuntimeMs: minute });
+      const next = await lab.launch({ agentId });
+      expect((await sweep(minute)).failed).toEqual([jobId]);
+      expect(await lab.dispatch.startNext(agentId)).toMatchObject({
+        action: 'wait',
+        reason: 'what is left of its last job is being killed',
+      });
+      return { jobId, next };
+    }
+
+    it('is given the next one once nothing of it is left', async () => {
+      const { jobId, next } = await givenUp();
+      await confirm(jobId, 'success', { remaining: 0 });
+      expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+      expect((await read(jobId)).status).toBe('failed');
+    });
+
+    it('is rebooted where that is not confirmed, and given the next one by its new boot', async () => {
+      await lab.query(`UPDATE agent SET provider = 'ec2', boot_id = 'old' WHERE id = $1`, [agentId]);
+      const { jobId, next } = await givenUp();
+      await confirm(jobId, 'failed', null);
+      expect(await agent()).toMatchObject({ status: 'rebooting', status_source: 'watchdog' });
+      for (const [bootId, action] of [
+        ['old', 'wait'],
+        ['new', 'start'],
+      ] as const) {
+        await lab.harness.db.transaction('system', (tx) =>
+          takeHandshake(tx, lab.organizationId, { agentId, bootId, workerVersion: '1' }),
+        );
+        expect((await lab.dispatch.startNext(agentId)).action).toBe(action);
+      }
+      expect((await agent()).current_job_id).toBe(next);
+    });
+
+    it('is given the next one all the same where nobody but its owner can restart it', async () => {
+      const { jobId, next } = await givenUp();
+      await confirm(jobId, 'success', { remaining: 3 });
+      expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+    });
+
+    it('does not wait for a job that was deleted', async () => {
+      const { jobId, next } = await givenUp();
+      await lab.query('DELETE FROM job WHERE id = $1', [jobId]);
+      expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+    });
   });
 
   it('fails a run whose machine came back without it', async () => {

@@ -166,9 +166,12 @@ async function settleJob(tx: Transaction, id: string, options: Decided): Promise
     retries: !job.cancelling,
   });
   if (!ended?.applied) return {};
-  // Before its machine is given the next one. An agent that is not there learns it with its next heartbeat.
+  // Its machine is given the next one once nothing of it is left. An agent that is not there learns it with its next heartbeat.
   const killed = job.agentStatus === 'online' || job.agentStatus === 'draining';
-  if (killed) await issueStop(tx, { organizationId, agentId, jobId: id, reason, graceMs: 0, now });
+  if (killed) {
+    const commandId = await issueStop(tx, { organizationId, agentId, jobId: id, reason, graceMs: 0, now });
+    tx.post('UPDATE agent SET clearing_command_id = $2 WHERE id = $1', [agentId, commandId], 'clear_agent');
+  }
   return { failed: true, killed, retried: ended.retried };
 }
 

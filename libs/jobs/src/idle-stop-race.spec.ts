@@ -119,7 +119,9 @@ describe('a job that arrives at the moment of an idle stop', () => {
         outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
       }
     }
-    console.info(`idle stop against arriving jobs, ${machines * rounds} meetings: ${JSON.stringify(outcomes)}`);
+    process.stdout.write(
+      `idle stop against arriving jobs, ${machines * rounds} meetings: ${JSON.stringify(outcomes)}\n`,
+    );
     expect(Object.keys(outcomes).sort()).toEqual(['no stop: prevented', 'stop: woken']);
     // Both were met often enough to mean something.
     for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan((machines * rounds) / 50);

@@ -1,9 +1,23 @@
 import { decideIdleStop, decideSilence, decideWakeStep, wakeBackoffMs } from '@muster/agents';
-import type { AgentStatus } from '@muster/contracts';
 import { decideStale } from './decide-stale';
 import { decideStart } from './decide-start';
 import { retryDelay } from './retry-delay';
 import { seeded } from './seeded.harness';
+import {
+  dateOf,
+  day,
+  hour,
+  launches,
+  minute,
+  moments,
+  move,
+  newAgent,
+  noFigures,
+  type FleetFigures,
+  second,
+  type SimulatedAgent as Agent,
+  type SimulatedJob as Job,
+} from './simulated-machines.harness';
 
 // Machines, their jobs and the service over days, in memory and in seconds. What is decided is decided by the real
 // decisions; what happens to machines, to the service and to its clock is drawn from a seed.
@@ -15,33 +29,6 @@ export interface FleetOptions {
   idleStopMinutes: number;
 }
 
-export interface FleetFigures {
-  jobs: number;
-  completed: number;
-  failed: number;
-  /** Not over at the end, a day after the last launch. */
-  left: number;
-  machinesLeftOn: number;
-  neededHours: number;
-  spentHours: number;
-  wakes: number;
-  wakesInVain: number;
-  idleStops: number;
-  idleStopsFailed: number;
-  restarts: number;
-  clockJumps: number;
-  /** The longest that a machine was on without work before its stop was decided; and without what no rule can mend. */
-  longestIdleMs: number;
-  longestIdleNetMs: number;
-  /** The longest that a job waited while nothing was done about its machine, the service being up. */
-  longestUnattendedMs: number;
-}
-
-const second = 1000;
-const minute = 60 * second;
-const hour = 60 * minute;
-const day = 24 * hour;
-
 export const stepMs = 10 * second;
 export const idleTickMs = 30 * second;
 const staleTickMs = minute;
@@ -51,67 +38,10 @@ const offlineAfterMs = 90 * second;
 const limits = { lostAfterMs: 15 * minute, stalledAfterMs: 0 };
 const maxRuntimeMs = 3 * hour;
 
-interface Job {
-  attempt: number;
-  /** Service time. */
-  notBefore: number;
-  workMs: number;
-  fate: 'ends' | 'hangs' | 'kills the worker' | 'kills the machine';
-  given: boolean;
-  startedAt: number | null;
-  heardAt: number;
-  endsAt: number;
-}
-
-interface Agent {
-  status: AgentStatus;
-  statusSince: number;
-  lastActivityAt: number | null;
-  lastSeen: number | null;
-  onSince: number | null;
-  idleStopFailedAt: number | null;
-  wake: { requestedAt: number; deadline: number; nextTryAt: number; attempt: number; failed: boolean } | null;
-  firstWakeSinceSeen: number | null;
-  failedWakes: number;
-  lastFailureAt: number;
-  queue: Job[];
-  current: Job | null;
-  rung: boolean;
-  lookedAt: number;
-  /** The machine itself, in true time. */
-  power: 'off' | 'booting' | 'on';
-  readyAt: number;
-  reports: boolean;
-  shaken: boolean;
-  offAt: number | null;
-  stopFails: boolean;
-  /** What is measured, in true time. */
-  idleSince: number | null;
-  allowanceMs: number;
-  unattendedMs: number;
-}
-
 export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: FleetOptions): FleetFigures {
   const random = seeded(seed);
   const between = (low: number, high: number) => low + random() * (high - low);
-  const figures: FleetFigures = {
-    jobs: 0,
-    completed: 0,
-    failed: 0,
-    left: 0,
-    machinesLeftOn: 0,
-    neededHours: 0,
-    spentHours: 0,
-    wakes: 0,
-    wakesInVain: 0,
-    idleStops: 0,
-    idleStopsFailed: 0,
-    restarts: 0,
-    clockJumps: 0,
-    longestIdleMs: 0,
-    longestIdleNetMs: 0,
-    longestUnattendedMs: 0,
-  };
+  const figures = noFigures();
   const fleet = Array.from({ length: count }, newAgent);
   const end = days * day;
   const arrivals = launches(fleet.length, end, random);
@@ -183,14 +113,14 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
     if (agent.power !== 'off') figures.spentHours += stepMs / hour;
     if (agent.power !== 'on' || !agent.reports) return;
     const job = agent.current;
-    if (job?.startedAt != null && job.endsAt <= now && job.fate !== 'hangs' && job.fate !== 'ends') {
+    if (job && job.startedAt !== null && job.endsAt <= now && job.fate !== 'hangs' && job.fate !== 'ends') {
       agent.reports = false;
       if (job.fate === 'kills the machine') agent.power = 'off';
       // Its next attempt does better.
       job.fate = 'ends';
       return;
     }
-    if (job?.startedAt != null) figures.neededHours += stepMs / hour;
+    if (job && job.startedAt !== null) figures.neededHours += stepMs / hour;
     if (!up) return;
     if (!agent.shaken && agent.status !== 'stopping') shakeHands(agent, clock);
     if (!agent.shaken) return;
@@ -408,60 +338,4 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
     figures.longestIdleNetMs = Math.max(figures.longestIdleNetMs, idleMs - agent.allowanceMs);
     agent.idleSince = null;
   }
-}
-
-function newAgent(): Agent {
-  return {
-    status: 'stopped',
-    statusSince: 0,
-    lastActivityAt: null,
-    lastSeen: null,
-    onSince: null,
-    idleStopFailedAt: null,
-    wake: null,
-    firstWakeSinceSeen: null,
-    failedWakes: 0,
-    lastFailureAt: 0,
-    queue: [],
-    current: null,
-    rung: false,
-    lookedAt: 0,
-    power: 'off',
-    readyAt: 0,
-    reports: false,
-    shaken: false,
-    offAt: null,
-    stopFails: false,
-    idleSince: null,
-    allowanceMs: 0,
-    unattendedMs: 0,
-  };
-}
-
-/** As move-agent does it. */
-function move(agent: Agent, to: AgentStatus, clock: number): void {
-  agent.onSince = to === 'stopped' ? null : (agent.onSince ?? clock);
-  Object.assign(agent, { status: to, statusSince: clock });
-}
-
-/** Some machines work all day, most in bursts. */
-function launches(agents: number, end: number, random: () => number): { at: number; agent: number }[] {
-  const all: { at: number; agent: number }[] = [];
-  for (let agent = 0; agent < agents; agent += 1) {
-    const bursts = Math.round((end / day) * (agent % 10 === 0 ? 12 : 3));
-    for (let burst = 0; burst < bursts; burst += 1) {
-      const at = random() * end;
-      const jobs = 1 + Math.floor(random() * 4);
-      for (let job = 0; job < jobs; job += 1) all.push({ at: Math.round(at + job * random() * hour), agent });
-    }
-  }
-  return all.filter(({ at }) => at < end).sort((one, other) => one.at - other.at);
-}
-
-function moments(end: number, count: number, random: () => number): number[] {
-  return Array.from({ length: Math.round(count) }, () => random() * end).sort((one, other) => one - other);
-}
-
-function dateOf(time: number | null): Date | null {
-  return time === null ? null : new Date(time);
 }

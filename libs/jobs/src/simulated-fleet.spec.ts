@@ -1,4 +1,5 @@
-import { type FleetFigures, idleTickMs, simulateFleet, stepMs } from './simulated-fleet.harness';
+import { idleTickMs, simulateFleet, stepMs } from './simulated-fleet.harness';
+import type { FleetFigures } from './simulated-machines.harness';
 
 // FLEET_AGENTS=1000 FLEET_DAYS=7 runs it at length.
 const agents = Number(process.env['FLEET_AGENTS'] ?? 100);
@@ -14,12 +15,13 @@ describe('a fleet over days of launches, failures, restarts of the service and c
   beforeAll(() => {
     figures = simulateFleet({ agents, days, seed, idleStopMinutes });
     const { neededHours, spentHours, longestIdleMs, longestIdleNetMs, longestUnattendedMs, ...counts } = figures;
-    console.info(
+    process.stdout.write(
       [
         `${agents} agents, ${days} days, seed ${seed}: ${JSON.stringify(counts)}`,
         `machine-hours: needed ${neededHours.toFixed(0)}, spent ${spentHours.toFixed(0)}, ratio ${(neededHours / spentHours).toFixed(2)}, of always on ${((100 * spentHours) / (agents * days * 24)).toFixed(1)} %`,
         `longest on without work ${minutes(longestIdleMs)} min (${minutes(longestIdleNetMs)} without outages and clocks set back); limit ${idleStopMinutes} min`,
         `longest that nobody woke a machine with a due job: ${longestUnattendedMs / 1000} s`,
+        '',
       ].join('\n'),
     );
   });

@@ -208,9 +208,10 @@ async function leave(
     await tx.execute(
       `UPDATE agent SET vm_state = COALESCE($2, vm_state), vm_ip = CASE WHEN $3 THEN NULL ELSE vm_ip END,
               public_tunnel_url = CASE WHEN $3 THEN NULL ELSE public_tunnel_url END,
-              idle_stop_failed_at = CASE WHEN $4 THEN now() WHEN $3 THEN NULL ELSE idle_stop_failed_at END
+              idle_stop_failed_at = CASE WHEN $4 THEN now() WHEN $3 THEN NULL ELSE idle_stop_failed_at END,
+              clearing_command_id = CASE WHEN NOT $3 AND NOT $5 THEN clearing_command_id END
        WHERE id = $1`,
-      [agentId, state ?? null, off, idle && !off],
+      [agentId, state ?? null, off, idle && !off, status === 'rebooting'],
     );
     await continueWake(tx, of);
     if (off) await tx.ring({ queue: 'dispatch', name: 'agent-stopped', payload: { agentId } });

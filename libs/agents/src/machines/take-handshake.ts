@@ -25,6 +25,7 @@ export async function takeHandshake(
     `UPDATE agent SET
        boot_id = $3, worker_version = $4, last_seen = now(), last_activity_at = now(),
        last_activity = 'its handshake', unhealthy_checks = 0,
+       clearing_command_id = CASE WHEN was.boot_id = $3 THEN agent.clearing_command_id END,
        tunnel_url = COALESCE($5, agent.tunnel_url), public_tunnel_url = COALESCE($5, agent.public_tunnel_url),
        tunnel_hostname = COALESCE($6, agent.tunnel_hostname), vm_state = 'running'
      FROM agent AS was

@@ -68,4 +68,6 @@ export class AgentEntity {
   lastActivity!: string | null;
   @Column('timestamptz', { nullable: true })
   idleStopFailedAt!: Date | null;
+  @Column('uuid', { nullable: true })
+  clearingCommandId!: string | null;
 }

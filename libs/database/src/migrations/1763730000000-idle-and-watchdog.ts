@@ -9,7 +9,9 @@ export class IdleAndWatchdog1763730000000 implements MigrationInterface {
         ADD COLUMN on_since timestamptz,
         -- What last_activity_at was.
         ADD COLUMN last_activity text,
-        ADD COLUMN idle_stop_failed_at timestamptz;
+        ADD COLUMN idle_stop_failed_at timestamptz,
+        -- The stop that is to be confirmed before it is given another job.
+        ADD COLUMN clearing_command_id uuid;
       UPDATE agent SET on_since = status_since WHERE status NOT IN ('stopped', 'terminated');
       ALTER TABLE job ADD COLUMN stalled_at timestamptz;
       ALTER TABLE organization_settings ADD COLUMN fail_stalled_runs boolean NOT NULL DEFAULT false;
@@ -28,7 +30,8 @@ export class IdleAndWatchdog1763730000000 implements MigrationInterface {
       CREATE INDEX agent_watch_idx ON agent (last_seen) WHERE status = 'online';
       ALTER TABLE organization_settings DROP COLUMN fail_stalled_runs;
       ALTER TABLE job DROP COLUMN stalled_at;
-      ALTER TABLE agent DROP COLUMN on_since, DROP COLUMN last_activity, DROP COLUMN idle_stop_failed_at;
+      ALTER TABLE agent DROP COLUMN on_since, DROP COLUMN last_activity, DROP COLUMN idle_stop_failed_at,
+        DROP COLUMN clearing_command_id;
     `);
   }
 }
