@@ -33,23 +33,6 @@ describe('batches', () => {
        WHERE batch_id = $1 ORDER BY batch_row`,
       [batchId],
     );
-  const send = (table: string | Uint8Array, fields: Record<string, string> = {}) => {
-    const form = new FormData();
-    for (const [name, value] of Object.entries({ workflowId, agentIds: JSON.stringify(agentIds), ...fields })) {
-      form.set(name, value);
-    }
-    form.set('file', new Blob([table as string], { type: 'text/csv' }), 'claims.csv');
-    return sendForm(form);
-  };
-  const sendForm = async (form: FormData, headers: Record<string, string> = {}) => {
-    const response = await fetch(`${harness.url}/api/jobs/batch`, {
-      method: 'POST',
-      headers: { ...keyHeader(tenant), ...headers },
-      body: form,
-    });
-    const body: any = await response.json();
-    return { status: response.status, headers: response.headers, body };
-  };
 
   describe('from JSON', () => {
     it('queue a run for each row, spread evenly over the agents, in the order of the rows', async () => {
@@ -202,136 +185,6 @@ describe('batches', () => {
     });
   });
 
-  describe('from CSV', () => {
-    it('keep quotes, newlines and formulas as they are, whatever ends the lines and begins the file', async () => {
-      const table =
-        '\ufeffCLAIM_ID,PAYER\r\n"C-1","Delta, ""West"""\r\nC-2,"two\r\nlines"\n\r\nC-3,=1+1\r\n C-4 ,@SUM(A1)\r\nC-5,';
-      const made = await send(table);
-      expect([made.status, made.body.queued, made.body.rejected]).toEqual([202, 5, []]);
-      expect((await jobsOf(made.body.batchId)).map(({ variables }) => variables)).toEqual([
-        { CLAIM_ID: 'C-1', PAYER: 'Delta, "West"' },
-        { CLAIM_ID: 'C-2', PAYER: 'two\r\nlines' },
-        { CLAIM_ID: 'C-3', PAYER: '=1+1' },
-        { CLAIM_ID: ' C-4 ', PAYER: '@SUM(A1)' },
-        { CLAIM_ID: 'C-5', PAYER: '' },
-      ]);
-    });
-
-    it('say of each bad row what is wrong with it', async () => {
-      const bad = Buffer.concat([
-        Buffer.from('CLAIM_ID,PAYER\nC-1,Delta\nC-2\nC-3,Delta,more\nC-4,'),
-        Buffer.from([0x44, 0xff, 0x65]),
-        Buffer.from(`\n${'9'.repeat(1_000_000)},Delta\nC-6,De"lta\nC-7,\u0000\nC-8,Delta\n`),
-      ]);
-      const made = await send(bad);
-      expect(made.status).toBe(202);
-      expect(made.body.rejected).toEqual([
-        { row: 2, errors: ['the row has 1 cell and the table 2 columns: PAYER is missing'] },
-        { row: 3, errors: ['the row has 3 cells and the table 2 columns'] },
-        { row: 4, errors: ['PAYER: is not valid UTF-8'] },
-        { row: 5, errors: ['CLAIM_ID: has 1,000,000 characters; at most 65,536 are taken'] },
-        { row: 6, errors: ['line 7: a quote stands inside a cell that does not begin with one'] },
-        { row: 7, errors: ['PAYER: has a U+0000'] },
-      ]);
-      expect((await jobsOf(made.body.batchId)).map(({ batch_row }) => batch_row)).toEqual([1, 8]);
-    });
-
-    it('say so in each row where a column is missing or means nothing, unless a mapping says what counts', async () => {
-      const surplus = await send('CLAIM_ID,PAYER,Note\nC-1,Delta,x\n');
-      expect(surplus.body.rejected).toEqual([{ row: 1, errors: ['the workflow has no variable Note'] }]);
-      const missing = await send('CLAIM_ID\nC-1\n');
-      expect(missing.body.rejected).toEqual([{ row: 1, errors: ['the workflow needs the variable PAYER'] }]);
-      const mapped = await send('Claim,PAYER,Note\nC-1,Delta,x\n', { mapping: '{"CLAIM_ID":"Claim"}' });
-      expect(mapped.body).toMatchObject({ queued: 1, rejected: [] });
-    });
-
-    it('take the run options and strict from the form', async () => {
-      const made = await send('CLAIM_ID,PAYER\nC-1,Delta\n', { priority: '9', maxRetries: '1', strict: 'true' });
-      expect(made.status).toBe(202);
-      expect(await jobsOf(made.body.batchId)).toMatchObject([{ priority: 9, max_retries: 1 }]);
-      const strict = await send('CLAIM_ID,PAYER\nC-1\n', { strict: 'true' });
-      expect([strict.status, strict.body.errors[0].field]).toEqual([400, 'rows.1']);
-    });
-
-    it.each([
-      ['nothing', '', /no row of names/],
-      ['names alone', 'CLAIM_ID,PAYER\n', /no rows below/],
-      ['a name twice', 'CLAIM_ID,CLAIM_ID\na,b\n', /two columns CLAIM_ID/],
-      ['UTF-16', Buffer.from('\ufeffCLAIM_ID,PAYER\nC-1,D\n', 'utf16le'), /UTF-16/],
-      ['a quote that is not closed', 'CLAIM_ID,PAYER\nC-1,"Delta\nC-2,D\n', /not closed/],
-      ['text behind a closing quote', 'CLAIM_ID,PAYER\nC-1,"Del"ta\nC-2,D\n', /Line 2: something stands behind/],
-      ['10,001 rows', `CLAIM_ID,PAYER\n${'a,b\n'.repeat(10_001)}`, /more than 10,000 rows/],
-    ])('refuse a file with %s', async (_, table, why) => {
-      const { status, body } = await send(table);
-      expect([status, body.code, body.errors]).toEqual([
-        400,
-        'invalid_payload',
-        [{ field: 'file', message: expect.stringMatching(why) }],
-      ]);
-    });
-
-    it('refuse forms that are broken, too large, or say something else', async () => {
-      const withFile = (name = 'file') => {
-        const form = new FormData();
-        form.set('workflowId', workflowId);
-        form.set(name, new Blob(['CLAIM_ID,PAYER\nC-1,Delta\n']), 'a.csv');
-        return form;
-      };
-      expect((await sendForm(withFile())).body.errors[0].field).toBe('agentIds');
-      expect((await sendForm(withFile('recording'))).body.errors[0].field).toBe('recording');
-      const twice = withFile();
-      twice.append('file', new Blob(['x']), 'b.csv');
-      expect((await sendForm(twice)).body.detail).toBe('The form has two files.');
-      const text = new FormData();
-      text.set('file', 'CLAIM_ID');
-      expect((await sendForm(text)).body.detail).toMatch(/must be a file/);
-      const none = new FormData();
-      none.set('workflowId', workflowId);
-      expect((await sendForm(none)).body.errors[0].field).toBe('file');
-      expect((await send('CLAIM_ID,PAYER\nC-1,D\n', { mapping: '{' })).body.errors[0]).toEqual({
-        field: 'mapping',
-        message: 'mapping must be JSON',
-      });
-      expect((await send('CLAIM_ID,PAYER\nC-1,D\n', { surprise: '1' })).status).toBe(400);
-      const large = await send(`CLAIM_ID,PAYER\n${'x'.repeat(17 * 1024 * 1024)},b\n`);
-      expect([large.status, large.body.code]).toEqual([413, 'payload_too_large']);
-      const cut = await fetch(`${harness.url}/api/jobs/batch`, {
-        method: 'POST',
-        headers: { ...keyHeader(tenant), 'content-type': 'multipart/form-data; boundary=x' },
-        body: '--x\r\ncontent-disposition: form-data; name="workflowId"\r\n\r\nabc',
-      });
-      expect(cut.status).toBe(400);
-      const without = await fetch(`${harness.url}/api/jobs/batch`, {
-        method: 'POST',
-        headers: { ...keyHeader(tenant), 'content-type': 'multipart/form-data' },
-        body: 'x',
-      });
-      expect(without.status).toBe(400);
-      const elsewhere = await fetch(`${harness.url}/api/workflows`, {
-        method: 'POST',
-        headers: keyHeader(tenant),
-        body: withFile(),
-      });
-      expect(elsewhere.status).toBe(415);
-      expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
-    });
-
-    it('know a repeat by its fields and the bytes of its file', async () => {
-      const form = (table: string) => {
-        const made = new FormData();
-        made.set('workflowId', workflowId);
-        made.set('agentIds', JSON.stringify(agentIds));
-        made.set('file', new Blob([table]), 'a.csv');
-        return made;
-      };
-      const key = { 'idempotency-key': 'csv-1' };
-      const first = await sendForm(form('CLAIM_ID,PAYER\nC-1,D\n'), key);
-      const again = await sendForm(form('CLAIM_ID,PAYER\nC-1,D\n'), key);
-      expect([again.headers.get('idempotency-replayed'), again.body]).toEqual(['true', first.body]);
-      expect((await sendForm(form('CLAIM_ID,PAYER\nC-2,D\n'), key)).status).toBe(422);
-    });
-  });
-
   describe('once made', () => {
     it('show how far they are, a row counting once by its latest attempt', async () => {
       const { batchId, jobIds } = (await post({ rows: rowsOf(4) })).body;
@@ -418,7 +271,3 @@ describe('batches', () => {
     });
   });
 });
-
-function keyHeader({ api }: Tenant): Record<string, string> {
-  return { 'x-api-key': (api as unknown as { headers: Record<string, string> }).headers['x-api-key']! };
-}
