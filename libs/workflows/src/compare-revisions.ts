@@ -53,7 +53,7 @@ export async function compareRevisions(
 }
 
 /** Steps are the same by their ids. One that only stands elsewhere among those that both have is moved. */
-export function compareSteps(before: Step[], after: Step[]): RevisionDifference['steps'] {
+function compareSteps(before: Step[], after: Step[]): RevisionDifference['steps'] {
   const old = byId(before);
   const now = byId(after);
   const order = (steps: Map<string, Step>, others: Map<string, Step>) =>

@@ -27,7 +27,7 @@ const listOf =
   (value) =>
     Array.isArray(value) && value.every((each) => fit(each) === null) ? null : words;
 
-export const selectorList: Fit = (value) => {
+const selectorList: Fit = (value) => {
   const chain = (each: unknown) => Array.isArray(each) && each.length > 0 && each.every((part) => !filled(part));
   const fits = Array.isArray(value) && value.length > 0 && value.every((each) => !filled(each) || chain(each));
   return fits ? null : 'a list of selectors, each a text or a list of texts';

@@ -4,7 +4,10 @@ import type { Step } from '../check-steps';
 
 /** What a step waits for its element or page, where nobody says. */
 const defaultTimeoutMs = 30_000;
-const runtime = readFileSync(join(__dirname, 'recording-runtime.py'), 'utf8');
+/** What it is made of; the last one plays. */
+const runtime = ['browser', 'page', 'in-page', 'web-socket', 'play']
+  .map((name) => readFileSync(join(__dirname, 'runtime', `${name}.py`), 'utf8'))
+  .join('\n\n');
 
 const imports = [
   'base64',
