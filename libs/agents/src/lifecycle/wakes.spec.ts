@@ -113,7 +113,7 @@ describe('machines', () => {
     it.each([
       ['external', {}, /cannot be started/],
       ['http', { baseUrl: 'http://169.254.169.254', ref: 'a' }, /not a public address/],
-      ['ec2', { instanceId: 'i-12345678' }, /no machine provider of the name ec2/],
+      ['ec2', { instanceId: 'i-12345678' }, /has no region/],
     ])('fails at once where trying again would change nothing: %s', async (provider, providerConfig, words) => {
       const of = await agentAt('offline', { provider, providerConfig, providerRef: null });
       await wake(of);
