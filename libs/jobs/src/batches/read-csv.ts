@@ -1,6 +1,7 @@
 import { AppError, maxBatchRows } from '@muster/contracts';
 import { CsvError, parse } from 'csv-parse';
 import { Readable } from 'node:stream';
+import { setImmediate as breathe } from 'node:timers/promises';
 import type { GivenRow } from './check-row';
 
 /** What every column of a table is called, and its rows. Cells stay bytes until each is known to be UTF-8. */
@@ -15,7 +16,7 @@ export async function readCsv(chunks: AsyncIterable<Buffer>): Promise<GivenRow[]
   });
   const faults: CsvError[] = [];
   parser.on('skip', (error: CsvError) => faults.push(error));
-  const source = Readable.from(withoutMark(chunks), { objectMode: false });
+  const source = Readable.from(inPieces(withoutMark(chunks)), { objectMode: false });
   source.on('error', (error) => parser.destroy(error));
   source.pipe(parser);
   let columns: string[] | undefined;
@@ -98,6 +99,18 @@ function wordsOf({ code }: CsvError): string {
   if (code === 'CSV_QUOTE_NOT_CLOSED') return 'a quote that was opened is not closed';
   if (code === 'CSV_INVALID_CLOSING_QUOTE') return 'something stands behind a closing quote';
   return 'the row cannot be read';
+}
+
+const pieceBytes = 8 * 1024;
+
+/** What is there all at once would be parsed all at once, with nobody else having a turn. */
+async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    for (let from = 0; from < chunk.length; from += pieceBytes) {
+      yield chunk.subarray(from, from + pieceBytes);
+      await breathe();
+    }
+  }
 }
 
 /** Spreadsheets put a byte order mark in front. One of UTF-16 says that the rest would be read wrongly. */
