@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
+// The real gateway, which beside its work notes how long its event loop was held and how much memory it took.
+
+export interface Strain {
+  maxDelayMs: number;
+  residentBytes: number;
+  peakBytes: number;
+}
+
+const delay = monitorEventLoopDelay({ resolution: 1 });
+delay.enable();
+let peakBytes = 0;
+const note = () => (peakBytes = Math.max(peakBytes, process.memoryUsage.rss()));
+setInterval(note, 5).unref();
+
+/** Any question is answered with the strain since the last one. */
+process.on('message', () => {
+  note();
+  const strain: Strain = { maxDelayMs: delay.max / 1e6, residentBytes: process.memoryUsage.rss(), peakBytes };
+  delay.reset();
+  peakBytes = 0;
+  process.send!(strain);
+});
+
+// eslint-disable-next-line @typescript-eslint/no-require-imports
+require(join(__dirname, '../../apps/gateway/src/main.js'));

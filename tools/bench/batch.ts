@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Strain } from './batch-subject';
+import { type BenchStack, onBenchStack } from './bench-stack';
+import { type BenchTenant, makeBenchTenant } from './bench-tenant';
+import { Child } from './child';
+import { milliseconds } from './report';
+import { median } from './rounds';
+
+// 10,000 rows in one request, as JSON and as CSV, and their cancellation: the time, and what else the gateway could do
+// meanwhile. Each round comes after a warm-up.
+
+const rows = 10_000;
+const rounds = 5;
+const mebibyte = 1024 * 1024;
+
+interface Round extends Strain {
+  ms: number;
+  grownBytes: number;
+}
+
+void onBenchStack(async (stack) => {
+  const tenant = await makeBenchTenant(stack, 50);
+  const gateway = await startGateway(stack);
+  try {
+    const measured: Record<string, Round[]> = { JSON: [], CSV: [], cancel: [] };
+    for (let at = 0; at <= rounds; at += 1) {
+      const made: string[] = [];
+      const launch = async (body: () => { body: string | FormData; type?: string }) => {
+        const given = body();
+        const answer = await post(gateway, tenant, '/api/jobs/batch', given);
+        if (answer.queued !== rows) throw new Error(`${answer.queued} of ${rows} were queued`);
+        made.push(answer.batchId);
+      };
+      const taken = {
+        JSON: await strained(gateway, () => launch(() => jsonOf(tenant))),
+        CSV: await strained(gateway, () => launch(() => formOf(tenant))),
+        cancel: await strained(gateway, async () => {
+          const answer = await post(gateway, tenant, `/api/batches/${made[0]}/cancel`, {
+            body: '{}',
+            type: 'application/json',
+          });
+          if (answer.cancelled !== rows) throw new Error(`${answer.cancelled} of ${rows} were cancelled`);
+        }),
+      };
+      if (at > 0) for (const [name, round] of Object.entries(taken)) measured[name]!.push(round);
+    }
+    for (const [name, taken] of Object.entries(measured)) {
+      const of = (pick: (round: Round) => number) => median(taken.map(pick));
+      console.log(
+        `batch of ${rows} rows, ${name}: ${milliseconds(of(({ ms }) => ms))}; event loop held for at most ` +
+          `${milliseconds(of(({ maxDelayMs }) => maxDelayMs))} (worst ${milliseconds(
+            Math.max(...taken.map(({ maxDelayMs }) => maxDelayMs)),
+          )}); memory grew by ${(of(({ grownBytes }) => grownBytes) / mebibyte).toFixed(1)} MiB, to ${(
+            of(({ peakBytes }) => peakBytes) / mebibyte
+          ).toFixed(0)} MiB in all, at its peak ` +
+          `(median of ${taken.length} rounds)`,
+      );
+    }
+    console.log('');
+  } finally {
+    await gateway.stop();
+  }
+});
+
+function startGateway({ databaseUrl, redisUrl }: BenchStack): Promise<Child> {
+  return Child.start(join(__dirname, 'batch-subject.js'), {
+    DATABASE_URL: databaseUrl,
+    DATABASE_POOL_SIZE: '10',
+    REDIS_URL: redisUrl,
+    PUBLIC_APP_URL: 'http://muster.bench',
+    MASTER_KEYS: `bench:${randomBytes(32).toString('base64')}`,
+    PORT: '0',
+    RATE_LIMIT_PER_MINUTE: '100000000',
+    LOG_LEVEL: 'error',
+  });
+}
+
+async function strained(gateway: Child, work: () => Promise<void>): Promise<Round> {
+  const before = await gateway.ask<Strain>({});
+  const began = performance.now();
+  await work();
+  const ms = performance.now() - began;
+  const strain = await gateway.ask<Strain>({});
+  return { ...strain, ms, grownBytes: Math.max(0, strain.peakBytes - before.residentBytes) };
+}
+
+const claimOf = (at: number) => `C-${String(at).padStart(6, '0')}`;
+
+function jsonOf({ workflowId, agentIds }: BenchTenant) {
+  const list = Array.from({ length: rows }, (_, at) => ({ CLAIM_ID: claimOf(at) }));
+  return { body: JSON.stringify({ workflowId, agentIds, rows: list }), type: 'application/json' };
+}
+
+function formOf({ workflowId, agentIds }: BenchTenant) {
+  const form = new FormData();
+  form.set('workflowId', workflowId);
+  form.set('agentIds', JSON.stringify(agentIds));
+  const lines = Array.from({ length: rows }, (_, at) => `${claimOf(at)}\r\n`);
+  form.set('file', new Blob([`CLAIM_ID\r\n${lines.join('')}`], { type: 'text/csv' }), 'claims.csv');
+  return { body: form };
+}
+
+async function post(
+  { url }: Child,
+  { apiKey }: BenchTenant,
+  path: string,
+  { body, type }: { body: string | FormData; type?: string },
+): Promise<{ batchId: string; queued: number; cancelled: number }> {
+  const headers = { 'x-api-key': apiKey, ...(type ? { 'content-type': type } : {}) };
+  const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body });
+  const text = await answer.text();
+  if (answer.status !== 202) throw new Error(`${path} answered ${answer.status}: ${text.slice(0, 300)}`);
+  return JSON.parse(text);
+}
