@@ -1,5 +1,5 @@
 import { type ServiceApp } from '@muster/contracts';
-import { type Answer, type HttpClient, waitFor } from '@muster/testing';
+import { type Answer, type HttpClient, killAll, processesOf, waitFor } from '@muster/testing';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import type { Start } from './chaos-figures';
 import { ChaosNetwork } from './chaos-network';
 import { chaosScript, type JobPlan, planNames } from './chaos-script';
 import { SimulatedWorker } from './chaos-simulated';
-import { type AgentKey, ChaosWorker, processesOf } from './chaos-worker';
+import { type AgentKey, ChaosWorker } from './chaos-worker';
 import { type FaultLab, openFaultLab } from './fault-lab';
 import type { seeded } from './seed';
 import { ServiceProcess } from './service-process';
@@ -137,7 +137,7 @@ export class ChaosStage {
     await Promise.all(this.simulated.map((worker) => worker.kill()));
     await this.network.close();
     await Promise.all([...this.services.values()].map((service) => service.end('SIGKILL')));
-    for (const pid of processesOf(this.folder)) process.kill(pid, 'SIGKILL');
+    killAll(processesOf(this.folder));
     await this.lab.close();
     await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }

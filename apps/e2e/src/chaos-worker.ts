@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { ChaosNetwork } from './chaos-network';
@@ -63,21 +63,6 @@ export class ChaosWorker {
     this.child.kill(signal);
     await exited;
   }
-}
-
-/** Living processes whose environment holds the mark: what runs of these workers have left. */
-export function processesOf(mark: string): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .map(Number)
-    .filter((pid) => {
-      try {
-        if (!readFileSync(`/proc/${pid}/environ`, 'latin1').includes(mark)) return false;
-        return !/\) [ZXx] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
-      } catch {
-        return false;
-      }
-    });
 }
 
 async function freePort(): Promise<number> {

@@ -1,11 +1,10 @@
-import { waitFor } from '@muster/testing';
+import { processesOf, waitFor } from '@muster/testing';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { countAll, isQuiet } from './chaos-figures';
 import { wreak } from './chaos-kills';
 import type { JobPlan } from './chaos-script';
 import { ChaosStage } from './chaos-stage';
-import { processesOf } from './chaos-worker';
 import { seeded } from './seed';
 
 /** The short form is part of every test run; `CHAOS_JOBS=3000` asks for the long one. */

@@ -1,8 +1,9 @@
+import { processesOf } from '@muster/testing';
 import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeService } from './fake-service.harness';
-import { commandOf, processesOf, runOf, WorkerHarness } from './worker-process.harness';
+import { commandOf, runOf, WorkerHarness } from './worker-process.harness';
 
 /** Ignores TERM, forks, leaves the session, and orphans a process that has nothing of it: no environment, no parent. */
 const stubborn = `

@@ -1,8 +1,9 @@
+import { killAll, processesOf } from '@muster/testing';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FakeService } from './fake-service.harness';
-import { commandOf, processesOf, runOf, WorkerHarness } from './worker-process.harness';
+import { commandOf, runOf, WorkerHarness } from './worker-process.harness';
 
 describe('A worker that is killed', () => {
   let service: FakeService;
@@ -95,7 +96,7 @@ sys.exit(3)`;
     await service.push(run);
     await service.until('a log', () => service.logs(run.jobId).length);
     await worker.kill('SIGKILL');
-    for (const pid of processesOf(run.commandId)) process.kill(pid, 'SIGKILL');
+    killAll(processesOf(run.commandId));
     await worker.start();
     expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
       status: 'failed',

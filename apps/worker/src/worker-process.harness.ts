@@ -1,3 +1,4 @@
+import { killAll, processesOf } from '@muster/testing';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -54,7 +55,7 @@ export class WorkerHarness {
 
   async remove(): Promise<void> {
     await this.kill();
-    for (const pid of processesOf(this.folder)) process.kill(pid, 'SIGKILL');
+    killAll(processesOf(this.folder));
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 
@@ -71,22 +72,6 @@ export class WorkerHarness {
     };
     return files.map((file) => read(join(file.parentPath, file.name))).join('\n');
   }
-}
-
-/** Living processes whose environment holds the mark, and whose command line holds `argument`. */
-export function processesOf(mark: string, argument = ''): number[] {
-  const has = (path: string, text: string): boolean => readFileSync(path, 'latin1').includes(text);
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((pid) => {
-      try {
-        const isZombie = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.startsWith('Z');
-        return !isZombie && has(`/proc/${pid}/environ`, mark) && has(`/proc/${pid}/cmdline`, argument);
-      } catch {
-        return false;
-      }
-    })
-    .map(Number);
 }
 
 export function commandOf(kind: string, payload: object, more: object = {}): Json {

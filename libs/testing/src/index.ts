@@ -15,6 +15,7 @@ export { FakeClock } from './fake-clock';
 export { type FakeMachine, FakeMachines } from './fake-machines';
 export { FakeWorker } from './fake-worker';
 export { type Answer, HttpClient } from './http-client';
+export { killAll, processesOf } from './processes';
 export { testConfig, testEnvironment, testMasterKey, type TestStack, testStack } from './stack';
 export { testPassword } from './test-password';
 export { waitFor } from './wait-for';

@@ -51,9 +51,15 @@ describe('the key ring', () => {
     [`${old},${old}`, /two keys share an id/],
     [`bad id:${randomBytes(32).toString('base64')}`, /no id/],
   ])('refuses %p without showing a key', (text, message) => {
-    expect(() => KeyRing.parse(text)).toThrow(message);
+    let said = '';
+    try {
+      KeyRing.parse(text);
+    } catch (error) {
+      said = String(error);
+    }
+    expect(said).toMatch(message);
     const value = text.split(':')[1];
-    if (value) expect(() => KeyRing.parse(text)).not.toThrow(new RegExp(value.slice(0, 8)));
+    if (value) expect(said).not.toContain(value.slice(0, 8));
   });
 
   it('derives the same secret for the same subject, and another for another', () => {
