@@ -87,7 +87,8 @@ const keepLogs = `
     FROM fresh, head, counted),
   alive AS (
     -- Whoever holds the agent may be waiting for the timeline that is held here; the next batch will do.
-    UPDATE agent SET last_activity_at = now(), last_activity = 'a job’s log' WHERE id IN (
-      SELECT a.id FROM agent a JOIN owner ON owner.agent_id = a.id
-      WHERE COALESCE(a.last_activity_at, '-infinity') < now() - interval '5 seconds' FOR UPDATE OF a SKIP LOCKED))
+    UPDATE agent SET last_activity_at = now(), last_activity = 'a job’s log' WHERE id = (
+      SELECT id FROM agent
+      WHERE id = (SELECT agent_id FROM owner) AND COALESCE(last_activity_at, '-infinity') < now() - interval '5 seconds'
+      FOR UPDATE SKIP LOCKED))
   SELECT seen.agent_id AS "agentId", counted.count::int AS count FROM seen, counted`;
