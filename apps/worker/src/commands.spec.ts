@@ -172,6 +172,13 @@ describe('Commands', () => {
     const stopped = await answer(commandOf('stop_recording', { recordingId }));
     expect(service.uploads.get(stopped.output.key)?.toString()).toBe('film');
     expect((await answer(commandOf('stop_recording', { recordingId }))).status).toBe('failed');
+
+    const overtaken = { recordingId: randomUUID() };
+    expect((await answer(commandOf('stop_recording', overtaken))).status).toBe('failed');
+    expect(await answer(commandOf('start_recording', overtaken))).toEqual({
+      status: 'failed',
+      error: 'the recording was stopped before it began',
+    });
   });
 
   it('whose output is refused still get their end', async () => {

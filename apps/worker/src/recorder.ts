@@ -22,6 +22,8 @@ const closeMs = 10_000;
 /** Records the screen with ffmpeg, where there are both. */
 export class Recorder {
   private readonly recordings = new Map<string, { child: ChildProcess; file: string }>();
+  /** What was to be stopped: a start that its stop has overtaken begins nothing. */
+  private readonly stopped = new Set<string>();
 
   constructor(private readonly options: RecorderOptions) {}
 
@@ -30,6 +32,7 @@ export class Recorder {
     const recordingId = /^[A-Za-z0-9][\w-]{0,99}$/.test(asked) ? asked : randomUUID();
     if (!this.isAvailable()) return unavailable;
     if (kind === 'start_recording') return this.start(recordingId);
+    if (kind === 'stop_recording') this.stopped.add(recordingId);
     if (!this.recordings.has(recordingId)) return { status: 'failed', error: 'there is no such recording here' };
     if (kind === 'attach_recording') return { status: 'success', output: { recordingId, recording: true } };
     return this.stop(recordingId);
@@ -47,6 +50,7 @@ export class Recorder {
 
   private async start(recordingId: string): Promise<Result> {
     if (this.recordings.has(recordingId)) return { status: 'success', output: { recordingId, recording: true } };
+    if (this.stopped.has(recordingId)) return { status: 'failed', error: 'the recording was stopped before it began' };
     const { folder, base } = this.options;
     mkdirSync(join(folder, 'recordings'), { recursive: true, mode: 0o700 });
     const file = join(folder, 'recordings', `${recordingId}.mkv`);
