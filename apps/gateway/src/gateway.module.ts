@@ -12,7 +12,9 @@ import { AgentScriptController } from './agents/agent-script.controller';
 import { AgentActions } from './agents/agent-actions';
 import { AgentActionsController } from './agents/agent-actions.controller';
 import { AgentsController } from './agents/agents.controller';
+import { ArtifactsController } from './agents/artifacts.controller';
 import { FunctionsController } from './agents/functions.controller';
+import { RecordingsController } from './agents/recordings.controller';
 import { timelineHub } from './agents/timeline-hub.provider';
 import { TimelineController } from './agents/timeline.controller';
 import { AgentRunsController } from './jobs/agent-runs.controller';
@@ -49,6 +51,8 @@ import { VaultController } from './organization/vault.controller';
     AgentCommandsController,
     AgentScriptController,
     FunctionsController,
+    RecordingsController,
+    ArtifactsController,
     TimelineController,
     JobsController,
     BatchesController,

@@ -51,6 +51,15 @@ const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) => Promi
     const body = { name: 'theirs', scriptId: workflow.id, agentId: agent.id, cronExpression: '0 6 * * *' };
     return (await tenant.api.post('/api/schedules', body)).body.id;
   },
+  '/api/recordings/{id}': async ({ organizationId, api }, db) => {
+    const { id } = await makeAgent(db, { organizationId, name: newId(), status: 'online' });
+    return (await api.post(`/api/agent/${id}/action`, { action: 'start_recording' })).body.recordingId;
+  },
+  '/api/artifacts/{id}': async ({ organizationId, api, worker }, db) => {
+    const { id } = await makeAgent(db, { organizationId, name: newId() });
+    await worker.post(`/api/agents/${id}/uploads`, { filename: 'a.txt', contentType: 'text/plain', size: 1 });
+    return (await api.get(`/api/artifacts?agentId=${id}`)).body.artifacts[0].id;
+  },
   '/api/agent/{id}': async ({ organizationId }, db) => (await makeAgent(db, { organizationId, name: newId() })).id,
   '/api/agents/{id}': async ({ organizationId }, db) => (await makeAgent(db, { organizationId, name: newId() })).id,
 };

@@ -61,6 +61,9 @@ export {
 export { Reaper } from './reaper/reaper';
 export { ReaperConfig } from './reaper/reaper.config';
 export { ReaperModule } from './reaper/reaper-module';
+export { beginRecording, endRecording, requireGoingOn } from './recordings/ask-recording';
+export { findRecording, listRecordings, type RecordingRow } from './recordings/list-recordings';
+export { type ArtifactRow, findArtifact, listArtifacts } from './uploads/list-artifacts';
 export { requestUpload } from './uploads/request-upload';
 export { keepTimelinePartitions } from './timeline/keep-partitions';
 export { listTimeline, readJobLogs } from './timeline/list-timeline';

@@ -109,6 +109,14 @@ export {
   IdleExemptAnswer,
   IdleExemptBody,
 } from './http/agents/actions';
+export { Artifact, ArtifactDetail, type ArtifactKind, ArtifactList, ArtifactQuery } from './http/agents/artifacts';
+export {
+  Recording,
+  RecordingDetail,
+  RecordingList,
+  RecordingQuery,
+  type RecordingStatus,
+} from './http/agents/recordings';
 export { UploadBody, UploadTicket } from './http/agents/uploads';
 export { DeepHealth, Health, HealthCheck, HealthChecks } from './http/operations/health';
 export {

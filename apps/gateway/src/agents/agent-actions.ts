@@ -1,10 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { audit, type Principal } from '@muster/access';
 import {
+  beginRecording,
+  endRecording,
   findAgent,
   loadAgent,
   rebootAgent,
   requestWake,
+  requireGoingOn,
   requireSwitch,
   requireWakeable,
   sealPayload,
@@ -38,6 +41,8 @@ export interface Acted {
 }
 
 const commandTimeoutMs = 120_000;
+/** The film is sent before it is answered, and the worker takes a quarter of an hour for that at most. */
+const stopRecordingTimeoutMs = 20 * 60_000;
 /** The wake ends by its own deadline; this is for the case that nobody is there to end it. */
 const patienceMs = 15_000;
 
@@ -84,11 +89,16 @@ export class AgentActions {
       case 'start_recording': {
         const recordingId = newId();
         const { name } = body;
-        return this.command(tx, caller, id, body, { recordingId, ...(name ? { name } : {}) }, { recordingId });
+        const payload = { recordingId, ...(name ? { name } : {}) };
+        const started = await this.command(tx, caller, id, body, payload, { recordingId });
+        beginRecording(tx, { organizationId: caller.organizationId, agentId: id, recordingId }, name ?? null);
+        return started;
       }
       case 'attach_recording':
       case 'stop_recording': {
         const recordingId = needed(body, 'recordingId');
+        const of = { organizationId: caller.organizationId, agentId: id, recordingId };
+        await (action === 'stop_recording' ? endRecording(tx, of) : requireGoingOn(tx, of));
         return this.command(tx, caller, id, body, { recordingId }, { recordingId });
       }
       case 'deploy_extension': {
@@ -211,7 +221,7 @@ export class AgentActions {
       agentId: id,
       kind: action as CommandKind,
       payload,
-      timeoutMs: commandTimeoutMs,
+      timeoutMs: action === 'stop_recording' ? stopRecordingTimeoutMs : commandTimeoutMs,
       wakeTimeoutMs: this.vm.wakeTimeoutMs,
       now: this.clock.now(),
     });

@@ -2,6 +2,7 @@ import { audit, type Principal } from '@muster/access';
 import { agentStatuses, AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { moveAgent } from '../lifecycle/move-agent';
+import { failRecordingsOfTerminated } from '../recordings/settle-recordings';
 import { loadAgent } from './agent-row';
 
 const living = agentStatuses.filter((status) => status !== 'terminated');
@@ -34,6 +35,7 @@ export async function terminateAgent(
      WHERE agent_id = $1 AND organization_id = $2 AND status = 'pending' AND kind <> 'run'`,
     [id, organizationId],
   );
+  failRecordingsOfTerminated(tx, { organizationId, agentId: id });
   await tx.ring(
     { queue: 'dispatch', name: 'control-agent', payload: { agentId: id } },
     { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } },

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
+import { type EndedCommand, endedColumns, failRecordingsOf } from '../recordings/settle-recordings';
 
 interface Ended {
   id: string;
@@ -14,14 +15,15 @@ export async function failCommand(
 ): Promise<boolean> {
   const { id, organizationId } = command;
   return database.transaction({ organizationId }, async (tx) => {
-    const ended = await tx.query<Ended>(
+    const ended = await tx.query<Ended & EndedCommand>(
       `UPDATE agent_command
        SET status = 'failed', error_code = $3, error = $4, finished_at = now(), next_push_at = NULL
        WHERE id = $1 AND organization_id = $2 AND status = 'pending'
-       RETURNING id, job_id`,
+       RETURNING id, job_id, ${endedColumns}`,
       [id, organizationId, code, error],
       'fail_command',
     );
+    failRecordingsOf(tx, ended);
     await ringFinished(tx, ended);
     return ended.length > 0;
   });
@@ -30,7 +32,7 @@ export async function failCommand(
 /** Fails what is past its deadline. Not runs: a run ends with its job. */
 export async function failOverdueCommands(database: Database, limit = 200): Promise<number> {
   return database.transaction('system', async (tx) => {
-    const ended = await tx.query<Ended>(
+    const ended = await tx.query<Ended & EndedCommand>(
       `UPDATE agent_command
        SET status = 'failed', error_code = 'execution_timeout', finished_at = now(), next_push_at = NULL,
            error = CASE WHEN taken_at IS NULL THEN 'The agent did not take it in time.'
@@ -39,10 +41,11 @@ export async function failOverdueCommands(database: Database, limit = 200): Prom
          SELECT id FROM agent_command
          WHERE status = 'pending' AND deadline <= now() AND kind <> 'run'
          ORDER BY deadline LIMIT $1 FOR UPDATE SKIP LOCKED)
-       RETURNING id, job_id`,
+       RETURNING id, job_id, ${endedColumns}`,
       [limit],
       'fail_overdue_commands',
     );
+    failRecordingsOf(tx, ended);
     await ringFinished(tx, ended);
     return ended.length;
   });

@@ -1,5 +1,6 @@
 import { AppError, type CommandReceipt, type CommandResultBody } from '@muster/contracts';
 import type { Database } from '@muster/database';
+import { applyRecordingResult, type EndedCommand, endedColumns } from '../recordings/settle-recordings';
 import { ringFinished } from './fail-commands';
 
 interface CommandOf {
@@ -38,7 +39,7 @@ export async function receiveResult(
   const { organizationId, agentId, commandId } = of;
   const text = textOf(output);
   return database.transaction({ organizationId }, async (tx) => {
-    const ended = await tx.query<{ id: string; job_id: string | null }>(
+    const ended = await tx.query<EndedCommand & { id: string; job_id: string | null }>(
       `WITH active AS (
          UPDATE agent SET last_activity_at = now(), last_activity = 'a command’s result'
          WHERE id = $2 AND organization_id = $3
@@ -47,7 +48,7 @@ export async function receiveResult(
        SET status = $4, output = $5, error = $6, error_code = $7, exit_code = $8, finished_at = now(),
            taken_at = COALESCE(taken_at, now()), next_push_at = NULL
        WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND status = 'pending'
-       RETURNING id, job_id`,
+       RETURNING id, job_id, ${endedColumns}`,
       [
         commandId,
         agentId,
@@ -68,6 +69,7 @@ export async function receiveResult(
       if (known.length === 0) throw noSuchCommand();
       return finished;
     }
+    applyRecordingResult(tx, { agentId, ...ended[0]! }, { status, key: keyOf(output) });
     await ringFinished(tx, ended);
     tx.tell('command', agentId);
     return { accepted: true };
@@ -85,6 +87,12 @@ function textOf(output: unknown): string | null {
     throw new AppError('payload_too_large', { detail: 'The output is larger than 4 MiB.' });
   }
   return text;
+}
+
+/** The file that the worker says it sent. */
+function keyOf(output: unknown): string | null {
+  const key = typeof output === 'object' && output !== null && 'key' in output ? output.key : null;
+  return typeof key === 'string' ? key : null;
 }
 
 export function noSuchCommand(): AppError {

@@ -3,6 +3,7 @@ import type { Transaction } from '@muster/database';
 import { loadAgent } from '../agents/agent-row';
 import { moveAgent } from '../lifecycle/move-agent';
 import { completeWake } from '../lifecycle/wakes';
+import { failRecordingsOfOldBoot } from '../recordings/settle-recordings';
 import { appendTimeline } from '../timeline/append-timeline';
 import { refusedMachine } from './machine-caller';
 import { resumeWork } from './take-heartbeat';
@@ -52,5 +53,6 @@ export async function takeHandshake(
   }
   await completeWake(tx, { ...of, bootId });
   await resumeWork(tx, of);
+  if (!sameBoot) failRecordingsOfOldBoot(tx, of);
   return { status };
 }

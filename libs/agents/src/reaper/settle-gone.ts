@@ -2,6 +2,7 @@ import { audit } from '@muster/access';
 import type { AgentStatus } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
 import { moveAgent } from '../lifecycle/move-agent';
+import { failRecordingsOfTerminated } from '../recordings/settle-recordings';
 import { appendTimeline } from '../timeline/append-timeline';
 import { decideGone, type Finding, isConfirmed } from './decide-machines';
 import type { Place } from './survey-place';
@@ -67,7 +68,10 @@ async function decide(
       : `UPDATE machine_finding SET acted_at = now() WHERE kind = 'gone' AND ref = $1`,
     [agentId],
   );
-  if (to === 'terminated') await tx.ring({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
+  if (to === 'terminated') {
+    failRecordingsOfTerminated(tx, of);
+    await tx.ring({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
+  }
   await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
   return to;
 }

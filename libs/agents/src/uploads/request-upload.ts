@@ -1,4 +1,4 @@
-import { AppError, type UploadBody, type UploadTicket } from '@muster/contracts';
+import { AppError, type ArtifactKind, type UploadBody, type UploadTicket } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
@@ -57,6 +57,7 @@ export function safeName(filename: string): string {
   return plain.replace(/^[._]+/, '').slice(-100) || 'file';
 }
 
-function kindOf(contentType: string): string {
-  return contentType.startsWith('image/') ? 'image' : 'file';
+function kindOf(contentType: string): ArtifactKind {
+  if (contentType.startsWith('image/')) return 'image';
+  return contentType.startsWith('video/') ? 'video' : 'file';
 }

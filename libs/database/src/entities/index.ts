@@ -13,6 +13,7 @@ import { AiUsageEntity, ArtifactEntity, ClaimOutcomeEntity, JobEntity, JobLogSee
 import { MachineFindingEntity } from './machine-finding';
 import { OrganizationEntity, OrganizationSettingsEntity } from './organization';
 import { OutboxEntity, QueueProbeEntity } from './outbox';
+import { RecordingEntity } from './recording';
 import { ScheduleEntity, ScheduleRunEntity } from './schedule';
 import { TimelineEntryEntity, TimelineHeadEntity } from './timeline';
 import { RunCostEntity, UsageCounterEntity, UsageEventEntity } from './usage';
@@ -39,6 +40,7 @@ export const entities = [
   OrganizationSettingsEntity,
   OutboxEntity,
   QueueProbeEntity,
+  RecordingEntity,
   RunCostEntity,
   ScheduleEntity,
   ScheduleRunEntity,

@@ -221,6 +221,7 @@ export class JobLogSeenEntity {
 @Index('artifact_storage_key', ['storageKey'], { unique: true })
 @Index('artifact_job_idx', ['jobId', 'id'], { where: 'job_id IS NOT NULL' })
 @Index('artifact_agent_idx', ['agentId', 'id'])
+@Index('artifact_organization_idx', ['organizationId', 'id'])
 export class ArtifactEntity {
   @PrimaryColumn('uuid')
   id!: string;

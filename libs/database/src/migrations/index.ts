@@ -6,6 +6,7 @@ import { Schedules1763720000000 } from './1763720000000-schedules';
 import { IdleAndWatchdog1763730000000 } from './1763730000000-idle-and-watchdog';
 import { MachineFindings1763740000000 } from './1763740000000-machine-findings';
 import { Batches1763750000000 } from './1763750000000-batches';
+import { Recordings1763760000000 } from './1763760000000-recordings';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -17,4 +18,5 @@ export const migrations = [
   IdleAndWatchdog1763730000000,
   MachineFindings1763740000000,
   Batches1763750000000,
+  Recordings1763760000000,
 ];

@@ -1,0 +1,48 @@
+import { Controller, Get, Inject, Param, Query, Req } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, principalOf, sessionsAndKeysOf } from '@muster/access';
+import { findArtifact, listArtifacts } from '@muster/agents';
+import { ArtifactDetail, ArtifactList, ArtifactQuery } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Clock, pageOf, paginate } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import type { FastifyRequest } from 'fastify';
+import { lendFile, presentArtifact } from './present-artifact';
+
+@ApiTags('Agents')
+@Controller('/api/artifacts')
+export class ArtifactsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(ObjectStorage) private readonly storage: ObjectStorage,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List the files that machines sent, newest first',
+    description:
+      'Screenshots, downloads, recordings. A file is listed from the moment that its machine asked to send it.',
+    access: sessionsAndKeysOf('viewer'),
+    answer: ArtifactList,
+    errors: ['invalid_payload'],
+  })
+  async list(@Req() request: FastifyRequest, @Query() query: ArtifactQuery): Promise<ArtifactList> {
+    const page = pageOf(query, 'id');
+    const rows = await listArtifacts(this.database, principalOf(request).organizationId, { page, filter: query });
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { artifacts: items.map(presentArtifact), nextCursor };
+  }
+
+  @Get('/:id')
+  @Endpoint({
+    summary: 'Read a file’s entry, with where to download it',
+    access: sessionsAndKeysOf('viewer'),
+    answer: ArtifactDetail,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  async read(@Req() request: FastifyRequest, @Param('id') id: string): Promise<ArtifactDetail> {
+    const row = await findArtifact(this.database, principalOf(request).organizationId, id);
+    return { ...presentArtifact(row), ...(await lendFile(this.storage, row.storageKey, this.clock.now())) };
+  }
+}

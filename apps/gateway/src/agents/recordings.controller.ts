@@ -1,0 +1,52 @@
+import { Controller, Get, Inject, Param, Query, Req } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, principalOf, sessionsAndKeysOf } from '@muster/access';
+import { findRecording, listRecordings } from '@muster/agents';
+import { RecordingDetail, RecordingList, RecordingQuery } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Clock, pageOf, paginate } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import type { FastifyRequest } from 'fastify';
+import { lendFile } from './present-artifact';
+import { presentRecording } from './present-recording';
+
+@ApiTags('Agents')
+@Controller()
+export class RecordingsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(ObjectStorage) private readonly storage: ObjectStorage,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Get('/api/agents/:id/recordings')
+  @Endpoint({
+    summary: 'List an agent’s recordings, newest first',
+    access: sessionsAndKeysOf('viewer'),
+    answer: RecordingList,
+    errors: ['invalid_payload', 'agent_not_found'],
+  })
+  async list(
+    @Req() request: FastifyRequest,
+    @Param('id') agentId: string,
+    @Query() query: RecordingQuery,
+  ): Promise<RecordingList> {
+    const page = pageOf(query, 'id');
+    const of = { organizationId: principalOf(request).organizationId, agentId };
+    const rows = await listRecordings(this.database, of, { page, status: query.status });
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { recordings: items.map(presentRecording), nextCursor };
+  }
+
+  @Get('/api/recordings/:id')
+  @Endpoint({
+    summary: 'Read a recording, with where to download it once it is kept',
+    access: sessionsAndKeysOf('viewer'),
+    answer: RecordingDetail,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  async read(@Req() request: FastifyRequest, @Param('id') id: string): Promise<RecordingDetail> {
+    const row = await findRecording(this.database, principalOf(request).organizationId, id);
+    return { ...presentRecording(row), ...(await lendFile(this.storage, row.storageKey, this.clock.now())) };
+  }
+}

@@ -1,0 +1,234 @@
+import { receiveResult, requestUpload, terminateAgent } from '@muster/agents';
+import type { CommandResultBody } from '@muster/contracts';
+import { newId } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import { type Harness, makeAgent, makeJob, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+describe('recordings', () => {
+  let harness: Harness;
+  let ours: Tenant;
+  let theirs: Tenant;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    [ours, theirs] = [await harness.makeTenant(), await harness.makeTenant()];
+  });
+  afterAll(() => harness.close());
+
+  const makeOnline = async () =>
+    (await makeAgent(harness.db, { organizationId: ours.organizationId, name: newId(), status: 'online' })).id;
+  const act = (agentId: string, body: object) => ours.api.post(`/api/agent/${agentId}/action`, body);
+  const start = async (agentId: string, name?: string) =>
+    (await act(agentId, { action: 'start_recording', ...(name ? { name } : {}) })).body as {
+      recordingId: string;
+      commandId: string;
+    };
+  const read = async (id: string, client = ours.as.viewer) => (await client.get(`/api/recordings/${id}`)).body;
+  const of = (agentId: string) => ({ organizationId: ours.organizationId, agentId });
+  const result = (agentId: string, commandId: string, body: CommandResultBody) =>
+    receiveResult(harness.db, { ...of(agentId), commandId }, body);
+  /** As a worker sends a file: asks where to, and puts it there. */
+  const send = async (agentId: string, text: string, input: object = {}) => {
+    const storage = harness.app.nest.get(ObjectStorage);
+    const body = { filename: 'film.mkv', contentType: 'video/x-matroska', size: text.length, ...input };
+    const ticket = await requestUpload(harness.db, storage, of(agentId), body, new Date());
+    const { uploadUrl, method, headers } = ticket;
+    expect((await fetch(uploadUrl, { method, headers, body: text })).status).toBe(200);
+    return ticket.key;
+  };
+
+  it('are started, stopped, kept, listed and downloaded', async () => {
+    const agentId = await makeOnline();
+    const { recordingId, commandId } = await start(agentId, 'Monday');
+    expect(await read(recordingId)).toEqual({
+      id: recordingId,
+      agentId,
+      name: 'Monday',
+      status: 'starting',
+      createdAt: expect.any(String),
+      startedAt: null,
+      endedAt: null,
+      error: null,
+      artifactId: null,
+      contentType: null,
+      size: null,
+      downloadUrl: null,
+      downloadUrlExpiresAt: null,
+    });
+    await result(agentId, commandId, { status: 'success', output: { recordingId, recording: true } });
+    expect(await read(recordingId)).toMatchObject({
+      status: 'recording',
+      startedAt: expect.any(String),
+      endedAt: null,
+    });
+    expect((await act(agentId, { action: 'attach_recording', recordingId })).status).toBe(200);
+
+    const stopped = await act(agentId, { action: 'stop_recording', recordingId });
+    expect(stopped.body).toMatchObject({ success: true, recordingId });
+    expect((await read(recordingId)).status).toBe('stopping');
+    const key = await send(agentId, 'a film');
+    await result(agentId, stopped.body.commandId, { status: 'success', output: { recordingId, key } });
+
+    const kept = await read(recordingId);
+    expect(kept).toMatchObject({ status: 'kept', error: null, size: 6, contentType: 'video/x-matroska' });
+    expect(await (await fetch(kept.downloadUrl)).text()).toBe('a film');
+    const leftMs = new Date(kept.downloadUrlExpiresAt).getTime() - Date.now();
+    expect([leftMs > 3_500_000, leftMs <= 3_600_000]).toEqual([true, true]);
+    const { downloadUrl, downloadUrlExpiresAt, ...item } = kept;
+    const list = await ours.as.viewer.get(`/api/agents/${agentId}/recordings`);
+    expect(list.body).toEqual({ recordings: [item], nextCursor: null });
+    const file = await ours.as.viewer.get(`/api/artifacts/${kept.artifactId}`);
+    expect(file.body).toMatchObject({ agentId, jobId: null, kind: 'video', filename: 'film.mkv', size: 6 });
+  });
+
+  it('have their file as long as its storage may take, and the command that long', async () => {
+    const agentId = await makeOnline();
+    const { recordingId } = await start(agentId);
+    const { commandId } = (await act(agentId, { action: 'stop_recording', recordingId })).body;
+    const [row] = await harness.db.query<{ minutes: number }>(
+      'system',
+      'SELECT extract(epoch FROM deadline - created_at)::float8 / 60 AS minutes FROM agent_command WHERE id = $1',
+      [commandId],
+    );
+    expect(row!.minutes).toBeGreaterThan(15);
+  });
+
+  it('are listed newest first, page by page and by status', async () => {
+    const agentId = await makeOnline();
+    const made = [await start(agentId), await start(agentId), await start(agentId)];
+    await result(agentId, made[1]!.commandId, { status: 'failed', error: 'no screen' });
+    const list = async (query: string) => (await ours.api.get(`/api/agents/${agentId}/recordings?${query}`)).body;
+    const idsOf = ({ recordings }: { recordings: { id: string }[] }) => recordings.map(({ id }) => id);
+    const [oldest, failed, newest] = made.map(({ recordingId }) => recordingId);
+    const first = await list('limit=2');
+    expect(idsOf(first)).toEqual([newest, failed]);
+    expect(idsOf(await list(`limit=2&cursor=${first.nextCursor}`))).toEqual([oldest]);
+    expect(idsOf(await list('status=failed'))).toEqual([failed]);
+    expect(idsOf(await list('status=kept'))).toEqual([]);
+    expect((await ours.api.get(`/api/agents/${agentId}/recordings?status=paused`)).status).toBe(400);
+    expect((await ours.api.get(`/api/agents/${newId()}/recordings`)).body.code).toBe('agent_not_found');
+  });
+
+  it.each(['stop_recording', 'attach_recording'])('%s of none is 404, and of one that is over 409', async (action) => {
+    const [agentId, otherId] = [await makeOnline(), await makeOnline()];
+    const { recordingId, commandId } = await start(agentId);
+    const commands = async () => (await harness.db.query('system', 'SELECT FROM agent_command')).length;
+    const before = await commands();
+    for (const [agent, recording] of [
+      [agentId, newId()],
+      [otherId, recordingId],
+    ] as const) {
+      const answer = await act(agent, { action, recordingId: recording });
+      expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
+    }
+    expect((await act(newId(), { action, recordingId })).body.code).toBe('agent_not_found');
+    await result(agentId, commandId, { status: 'failed', error: 'no screen' });
+    const over = await act(agentId, { action, recordingId });
+    expect([over.status, over.body.code, over.body.recordingStatus]).toEqual([409, 'conflict', 'failed']);
+    expect(await commands()).toBe(before);
+    expect((await act(agentId, { action })).status).toBe(400);
+  });
+
+  it('that are stopping already are not stopped again', async () => {
+    const agentId = await makeOnline();
+    const { recordingId } = await start(agentId);
+    expect((await act(agentId, { action: 'stop_recording', recordingId })).status).toBe(200);
+    for (const action of ['stop_recording', 'attach_recording']) {
+      const again = await act(agentId, { action, recordingId });
+      expect([again.status, again.body.recordingStatus]).toEqual([409, 'stopping']);
+    }
+  });
+
+  it('leave nothing behind where their command is refused', async () => {
+    const agentId = await makeOnline();
+    const { recordingId } = await start(agentId);
+    await harness.db.query('system', `UPDATE agent SET status = 'offline', provider = 'external' WHERE id = $1`, [
+      agentId,
+    ]);
+    expect((await act(agentId, { action: 'stop_recording', recordingId })).body.code).toBe('agent_not_ready');
+    expect((await act(agentId, { action: 'start_recording' })).body.code).toBe('agent_not_ready');
+    const { recordings } = (await ours.api.get(`/api/agents/${agentId}/recordings`)).body;
+    expect(recordings).toMatchObject([{ id: recordingId, status: 'starting' }]);
+  });
+
+  it('repeated with the same idempotency key are one', async () => {
+    const agentId = await makeOnline();
+    const once = ours.api.with({ 'idempotency-key': newId() });
+    const body = { action: 'start_recording', name: 'Monday' };
+    const [first, again] = [
+      await once.post(`/api/agent/${agentId}/action`, body),
+      await once.post(`/api/agent/${agentId}/action`, body),
+    ];
+    expect(again.body).toEqual(first.body);
+    expect((await ours.api.get(`/api/agents/${agentId}/recordings`)).body.recordings).toHaveLength(1);
+  });
+
+  it('of a terminated agent are over', async () => {
+    const agentId = await makeOnline();
+    const { recordingId, commandId } = await start(agentId);
+    await result(agentId, commandId, { status: 'success', output: { recordingId } });
+    const caller = { kind: 'system' as const, id: 'spec', organizationId: ours.organizationId };
+    await harness.db.transaction({ organizationId: ours.organizationId }, (tx) =>
+      terminateAgent(tx, caller as never, agentId),
+    );
+    expect(await read(recordingId)).toMatchObject({ status: 'failed', error: 'The agent was terminated.' });
+  });
+
+  it('and files are nobody else’s', async () => {
+    const agentId = await makeOnline();
+    const { recordingId } = await start(agentId);
+    await send(agentId, 'ours');
+    const [{ id }] = (await ours.api.get(`/api/artifacts?agentId=${agentId}`)).body.artifacts;
+    for (const path of [
+      `/api/recordings/${recordingId}`,
+      `/api/artifacts/${id}`,
+      `/api/agents/${agentId}/recordings`,
+    ]) {
+      expect((await ours.as.viewer.get(path)).status).toBe(200);
+      expect((await theirs.api.get(path)).status).toBe(404);
+    }
+    expect((await theirs.api.get(`/api/artifacts?agentId=${agentId}`)).body.artifacts).toEqual([]);
+  });
+
+  describe('files', () => {
+    it('are listed newest first, by agent, job and kind, and go with their job', async () => {
+      const agentId = await makeOnline();
+      const job = await makeJob(harness.db, { ...of(agentId), status: 'completed' });
+      await send(agentId, 'film');
+      await send(agentId, 'shot', { filename: 'a.png', contentType: 'image/png', jobId: job.id });
+      await send(agentId, 'page', { filename: 'b.pdf', contentType: 'application/pdf', jobId: job.id });
+      const namesOf = async (query: string) =>
+        (await ours.api.get(`/api/artifacts?agentId=${agentId}&${query}`)).body.artifacts.map(
+          ({ filename }: { filename: string }) => filename,
+        );
+      expect(await namesOf('')).toEqual(['b.pdf', 'a.png', 'film.mkv']);
+      expect(await namesOf(`jobId=${job.id}`)).toEqual(['b.pdf', 'a.png']);
+      expect(await namesOf(`jobId=${job.id}&kind=image`)).toEqual(['a.png']);
+      expect(await namesOf(`jobId=${newId()}`)).toEqual([]);
+      const first = await ours.api.get(`/api/artifacts?agentId=${agentId}&limit=2`);
+      expect(await namesOf(`cursor=${first.body.nextCursor}`)).toEqual(['film.mkv']);
+      const { id } = first.body.artifacts[0];
+      const file = (await ours.as.viewer.get(`/api/artifacts/${id}`)).body;
+      expect(await (await fetch(file.downloadUrl)).text()).toBe('page');
+      expect((await ours.as.admin.delete(`/api/jobs/${job.id}`)).status).toBe(204);
+      expect((await ours.api.get(`/api/artifacts/${id}`)).status).toBe(404);
+      expect(await namesOf('')).toEqual(['film.mkv']);
+    });
+
+    it('that cannot be signed for are shown without a download', async () => {
+      const agentId = await makeOnline();
+      await send(agentId, 'page', { filename: 'b.pdf', contentType: 'application/pdf' });
+      const [{ id }] = (await ours.api.get(`/api/artifacts?agentId=${agentId}`)).body.artifacts;
+      const signing = jest
+        .spyOn(harness.app.nest.get(ObjectStorage), 'presignGet')
+        .mockRejectedValue(new Error('no credentials'));
+      try {
+        const { status, body } = await ours.api.get(`/api/artifacts/${id}`);
+        expect([status, body.downloadUrl, body.downloadUrlExpiresAt]).toEqual([200, null, null]);
+      } finally {
+        signing.mockRestore();
+      }
+    });
+  });
+});

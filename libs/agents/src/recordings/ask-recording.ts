@@ -1,0 +1,58 @@
+import { AppError, type RecordingStatus } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { loadAgent } from '../agents/agent-row';
+
+interface RecordingOf {
+  organizationId: string;
+  agentId: string;
+  recordingId: string;
+}
+
+/** Written down with the command that starts it. */
+export function beginRecording(tx: Transaction, of: RecordingOf, name: string | null): void {
+  tx.post(
+    'INSERT INTO recording (id, organization_id, agent_id, name) VALUES ($1, $2, $3, $4)',
+    [of.recordingId, of.organizationId, of.agentId, name],
+    'begin_recording',
+  );
+}
+
+/** Throws unless the agent has such a recording and it goes on. */
+export async function requireGoingOn(tx: Transaction, of: RecordingOf): Promise<void> {
+  await loadAgent(tx, of.organizationId, of.agentId, 'lock');
+  const status = await statusOf(tx, of);
+  if (status !== 'starting' && status !== 'recording') throw notGoingOn(status);
+}
+
+/** Written down with the command that stops it: one command alone, so that its result is the end. */
+export async function endRecording(tx: Transaction, of: RecordingOf): Promise<void> {
+  await loadAgent(tx, of.organizationId, of.agentId, 'lock');
+  const moved = await tx.execute(
+    `UPDATE recording SET status = 'stopping'
+     WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND status IN ('starting', 'recording')`,
+    [of.recordingId, of.agentId, of.organizationId],
+    'end_recording',
+  );
+  if (moved === 0) throw notGoingOn(await statusOf(tx, of));
+}
+
+export function noSuchRecording(): AppError {
+  return new AppError('not_found', { detail: 'There is no such recording.' });
+}
+
+async function statusOf(tx: Transaction, of: RecordingOf): Promise<RecordingStatus> {
+  const [row] = await tx.query<{ status: RecordingStatus }>(
+    'SELECT status FROM recording WHERE id = $1 AND agent_id = $2 AND organization_id = $3',
+    [of.recordingId, of.agentId, of.organizationId],
+  );
+  if (!row) throw noSuchRecording();
+  return row.status;
+}
+
+function notGoingOn(recordingStatus: RecordingStatus): AppError {
+  const detail =
+    recordingStatus === 'stopping'
+      ? 'The recording is stopping already.'
+      : `The recording is over: it is ${recordingStatus}.`;
+  return new AppError('conflict', { detail, extra: { recordingStatus } });
+}

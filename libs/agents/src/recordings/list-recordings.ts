@@ -1,0 +1,56 @@
+import type { RecordingStatus } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import type { Page } from '@muster/platform';
+import { findAgent } from '../agents/agent-row';
+import { noSuchRecording } from './ask-recording';
+
+export interface RecordingRow {
+  id: string;
+  agentId: string;
+  name: string | null;
+  status: RecordingStatus;
+  createdAt: Date;
+  startedAt: Date | null;
+  endedAt: Date | null;
+  error: string | null;
+  artifactId: string | null;
+  contentType: string | null;
+  size: number | null;
+  storageKey: string | null;
+}
+
+const select = `
+  SELECT r.id, r.agent_id AS "agentId", r.name, r.status, r.created_at AS "createdAt", r.started_at AS "startedAt",
+         r.ended_at AS "endedAt", r.error, r.artifact_id AS "artifactId", f.content_type AS "contentType",
+         f.size, f.storage_key AS "storageKey"
+  FROM recording r LEFT JOIN artifact f ON f.id = r.artifact_id`;
+
+/** Newest first: ids are made in the order of time. */
+export async function listRecordings(
+  database: Database,
+  { organizationId, agentId }: { organizationId: string; agentId: string },
+  { page, status }: { page: Page; status?: RecordingStatus },
+): Promise<RecordingRow[]> {
+  const rows = await database.query<RecordingRow>(
+    { organizationId },
+    `${select}
+     WHERE r.agent_id = $1 AND r.organization_id = $2
+       AND ($3::text IS NULL OR r.status = $3) AND ($4::uuid IS NULL OR r.id < $4)
+     ORDER BY r.id DESC LIMIT $5`,
+    [agentId, organizationId, status ?? null, page.after?.[0] ?? null, page.limit + 1],
+    'list_recordings',
+  );
+  if (rows.length === 0) await findAgent(database, organizationId, agentId);
+  return rows;
+}
+
+export async function findRecording(database: Database, organizationId: string, id: string): Promise<RecordingRow> {
+  const [row] = await database.query<RecordingRow>(
+    { organizationId },
+    `${select} WHERE r.id = $1 AND r.organization_id = $2`,
+    [id, organizationId],
+    'find_recording',
+  );
+  if (!row) throw noSuchRecording();
+  return row;
+}

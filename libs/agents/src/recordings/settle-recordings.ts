@@ -1,0 +1,99 @@
+import type { CommandKind, RecordingStatus } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+
+/** What of an ended command a recording wants to know. */
+export interface EndedCommand {
+  kind: CommandKind;
+  recordingId: string | null;
+  error: string | null;
+}
+
+/** For the RETURNING of a statement that ends commands. */
+export const endedColumns = `kind, payload->>'recordingId' AS "recordingId", error`;
+
+/** The status in which a recording waits for the end of such a command. */
+const waitsIn: Partial<Record<CommandKind, RecordingStatus>> = {
+  start_recording: 'starting',
+  stop_recording: 'stopping',
+};
+
+const unsaid = 'The worker did not say why.';
+
+/** A worker's word on a command of its recordings. What comes late finds the recording further on, and changes nothing. */
+export function applyRecordingResult(
+  tx: Transaction,
+  { agentId, kind, recordingId, error }: EndedCommand & { agentId: string },
+  result: { status: 'success' | 'failed'; key: string | null },
+): void {
+  if (!recordingId || !waitsIn[kind]) return;
+  if (result.status === 'failed') {
+    // What never began has failed, even where its stop is on its way.
+    const from: RecordingStatus[] = kind === 'start_recording' ? ['starting', 'stopping'] : ['stopping'];
+    tx.post(
+      `UPDATE recording SET status = 'failed', error = $3, ended_at = now()
+       WHERE id = $1 AND agent_id = $2 AND status = ANY($4)`,
+      [recordingId, agentId, error || unsaid, from],
+      'recording_failed',
+    );
+  } else if (kind === 'start_recording') {
+    tx.post(
+      `UPDATE recording SET status = CASE status WHEN 'starting' THEN 'recording' ELSE status END, started_at = now()
+       WHERE id = $1 AND agent_id = $2 AND status IN ('starting', 'stopping')`,
+      [recordingId, agentId],
+      'recording_started',
+    );
+  } else {
+    tx.post(
+      `UPDATE recording SET
+         status = CASE WHEN f.id IS NULL THEN 'failed' ELSE 'kept' END, artifact_id = f.id, ended_at = now(),
+         error = CASE WHEN f.id IS NULL THEN 'The worker named no file that it had sent.' END
+       FROM (SELECT (SELECT id FROM artifact WHERE storage_key = $3 AND agent_id = $2) AS id) AS f
+       WHERE recording.id = $1 AND recording.agent_id = $2 AND recording.status = 'stopping'`,
+      [recordingId, agentId, result.key],
+      'recording_kept',
+    );
+  }
+}
+
+/** Commands have ended without a worker's word; what waited for them has failed. */
+export function failRecordingsOf(tx: Transaction, ended: EndedCommand[]): void {
+  const waiting = ended.filter(({ kind, recordingId }) => recordingId && waitsIn[kind]);
+  if (waiting.length === 0) return;
+  tx.post(
+    `UPDATE recording SET status = 'failed', error = ended.error, ended_at = now()
+     FROM unnest($1::uuid[], $2::text[], $3::text[]) AS ended (id, waits_in, error)
+     WHERE recording.id = ended.id AND recording.status = ended.waits_in`,
+    [
+      waiting.map(({ recordingId }) => recordingId),
+      waiting.map(({ kind }) => waitsIn[kind]),
+      waiting.map(({ error }) => error || unsaid),
+    ],
+    'fail_recordings',
+  );
+}
+
+/**
+ * Recordings end with the worker that made them, and each start of a worker is a boot of its own. What is stopping is
+ * left to its command: its file may be sent already, with the result still on its way; otherwise the new worker says no.
+ */
+export function failRecordingsOfOldBoot(tx: Transaction, of: { organizationId: string; agentId: string }): void {
+  tx.post(
+    `UPDATE recording r SET status = 'failed', error = 'The worker was restarted while it recorded.', ended_at = now()
+     WHERE r.agent_id = $1 AND r.organization_id = $2
+       AND (r.status = 'recording' OR r.status = 'starting' AND EXISTS (
+         SELECT FROM agent_command c
+         WHERE c.agent_id = $1 AND c.status = 'pending' AND c.kind = 'start_recording' AND c.taken_at IS NOT NULL
+           AND c.payload->>'recordingId' = r.id::text))`,
+    [of.agentId, of.organizationId],
+    'fail_recordings_of_old_boot',
+  );
+}
+
+/** Nothing comes of them any more. */
+export function failRecordingsOfTerminated(tx: Transaction, of: { organizationId: string; agentId: string }): void {
+  tx.post(
+    `UPDATE recording SET status = 'failed', error = 'The agent was terminated.', ended_at = now()
+     WHERE agent_id = $1 AND organization_id = $2 AND status IN ('starting', 'recording', 'stopping')`,
+    [of.agentId, of.organizationId],
+  );
+}

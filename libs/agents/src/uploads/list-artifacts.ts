@@ -1,0 +1,49 @@
+import { AppError, type ArtifactKind } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import type { Page } from '@muster/platform';
+
+export interface ArtifactRow {
+  id: string;
+  agentId: string;
+  jobId: string | null;
+  kind: ArtifactKind;
+  filename: string;
+  contentType: string;
+  size: number;
+  storageKey: string;
+  createdAt: Date;
+}
+
+const select = `
+  SELECT id, agent_id AS "agentId", job_id AS "jobId", kind, filename, content_type AS "contentType",
+         size, storage_key AS "storageKey", created_at AS "createdAt"
+  FROM artifact`;
+
+/** Newest first: ids are made in the order of time. */
+export function listArtifacts(
+  database: Database,
+  organizationId: string,
+  { page, filter }: { page: Page; filter: { agentId?: string; jobId?: string; kind?: ArtifactKind } },
+): Promise<ArtifactRow[]> {
+  const { agentId, jobId, kind } = filter;
+  return database.query<ArtifactRow>(
+    { organizationId },
+    `${select}
+     WHERE organization_id = $1
+       AND ($2::uuid IS NULL OR agent_id = $2) AND ($3::uuid IS NULL OR job_id = $3)
+       AND ($4::text IS NULL OR kind = $4) AND ($5::uuid IS NULL OR id < $5)
+     ORDER BY id DESC LIMIT $6`,
+    [organizationId, agentId ?? null, jobId ?? null, kind ?? null, page.after?.[0] ?? null, page.limit + 1],
+  );
+}
+
+export async function findArtifact(database: Database, organizationId: string, id: string): Promise<ArtifactRow> {
+  const [row] = await database.query<ArtifactRow>(
+    { organizationId },
+    `${select} WHERE id = $1 AND organization_id = $2`,
+    [id, organizationId],
+    'find_artifact',
+  );
+  if (!row) throw new AppError('not_found', { detail: 'There is no such artifact.' });
+  return row;
+}

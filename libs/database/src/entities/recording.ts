@@ -1,0 +1,36 @@
+import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { AgentEntity } from './agent';
+import { ArtifactEntity } from './job';
+import { OrganizationEntity } from './organization';
+
+/** A film of an agent's screen, from the command that starts it to the file that is kept. */
+@Entity('recording')
+@Check('recording_status_check', "status IN ('starting', 'recording', 'stopping', 'kept', 'failed')")
+@Index('recording_agent_idx', ['agentId', 'id'])
+@Index('recording_open_idx', ['agentId'], { where: "status IN ('starting', 'recording', 'stopping')" })
+@Index('recording_artifact_idx', ['artifactId'], { where: 'artifact_id IS NOT NULL' })
+export class RecordingEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'recording_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('uuid')
+  @ForeignKey(() => AgentEntity, { name: 'recording_agent_fk', onDelete: 'CASCADE' })
+  agentId!: string;
+  @Column('text', { nullable: true })
+  name!: string | null;
+  @Column('text', { default: 'starting' })
+  status!: string;
+  @Column('timestamptz', { nullable: true })
+  startedAt!: Date | null;
+  @Column('timestamptz', { nullable: true })
+  endedAt!: Date | null;
+  @Column('text', { nullable: true })
+  error!: string | null;
+  @Column('uuid', { nullable: true })
+  @ForeignKey(() => ArtifactEntity, { name: 'recording_artifact_fk', onDelete: 'SET NULL' })
+  artifactId!: string | null;
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt!: Date;
+}
