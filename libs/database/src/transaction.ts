@@ -17,6 +17,7 @@ const rollback: Statement = { text: 'ROLLBACK' };
  */
 export class Transaction {
   private readonly doorbells: OutboxMessage[] = [];
+  private readonly rung = new Set<string>();
   private readonly afterCommit: (() => void)[] = [];
   private readonly news = new Map<Topic, Set<string>>();
   private readonly posted: Statement[] = [];
@@ -55,9 +56,13 @@ export class Transaction {
     this.posted.push({ text: sql, values: parameters, name });
   }
 
-  /** Promises a ring, with this transaction's fate: its row is written with the commit. */
+  /** Promises a ring, with this transaction's fate: its row is written with the commit. The same one rings once. */
   ring(...doorbells: Doorbell[]): Promise<void> {
-    this.doorbells.push(...messagesOf(doorbells, this.scope === 'system' ? null : this.scope.organizationId));
+    const fresh = doorbells.filter(({ queue, name, payload }) => {
+      const bell = `${queue} ${name} ${JSON.stringify(payload)}`;
+      return !this.rung.has(bell) && this.rung.add(bell);
+    });
+    this.doorbells.push(...messagesOf(fresh, this.scope === 'system' ? null : this.scope.organizationId));
     return Promise.resolve();
   }
 

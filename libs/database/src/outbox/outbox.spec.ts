@@ -1,4 +1,4 @@
-import { BaseConfig, DoorbellPublisher, HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { BaseConfig, DoorbellPublisher, HandlesJob, newId, ProcessesQueue, QueueProcessor } from '@muster/platform';
 import { type OutboxMessage, type ProbePayload } from '@muster/contracts';
 import { Injectable } from '@nestjs/common';
 import { type Harness, makeOrganization, startHarness, waitFor } from '@muster/testing';
@@ -61,6 +61,17 @@ describe('outbox', () => {
     const probes = await ring(25);
     await settled();
     expect(handled.sort()).toEqual(probes.map(({ id }) => id).sort());
+  });
+
+  it('rings once for what is rung for twice in one transaction', async () => {
+    const probeId = newId();
+    const bell = { queue: 'metering', name: 'probe', payload: { probeId } } as const;
+    await harness.db.transaction('system', async (tx) => {
+      await tx.ring(bell, bell);
+      await tx.ring(bell, { ...bell, payload: { probeId: newId() } });
+    });
+    expect(await rows()).toHaveLength(2);
+    await harness.db.query('system', 'DELETE FROM outbox');
   });
 
   it('rings for nothing that was rolled back', async () => {
