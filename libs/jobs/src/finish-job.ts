@@ -46,6 +46,7 @@ interface Ended {
   batchId: string | null;
   batchRow: number | null;
   lineage: Record<string, string>;
+  cancelRequested: boolean;
 }
 
 /**
@@ -72,7 +73,9 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
       source,
     }),
   ]);
-  const retried = to === 'failed' && (end.retries ?? true) && ended.attempt <= ended.maxRetries;
+  const attemptsLeft = ended.attempt <= ended.maxRetries;
+  // Who asked for its end does not want another one.
+  const retried = to === 'failed' && (end.retries ?? true) && attemptsLeft && !ended.cancelRequested;
   if (retried) await retry(tx, end, ended);
   tx.tell('job', jobId);
   await tx.ring(
@@ -102,7 +105,8 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
             m.max_retries AS "maxRetries", m.retry_delay_ms AS "retryDelayMs", m.retry_backoff AS "retryBackoff",
             m.workflow_id AS "workflowId", m.workflow_revision AS "workflowRevision", m.variables,
             m.vault_keys AS "vaultKeys", m.priority, m.max_runtime_ms AS "maxRuntimeMs",
-            m.schedule_id AS "scheduleId", m.batch_id AS "batchId", m.batch_row AS "batchRow", m.lineage
+            m.schedule_id AS "scheduleId", m.batch_id AS "batchId", m.batch_row AS "batchRow", m.lineage,
+            m.cancel_requested_at IS NOT NULL AS "cancelRequested"
      FROM was LEFT JOIN moved m ON m.id = was.id`,
     [
       jobId,
