@@ -1,9 +1,9 @@
 import { Inject } from '@nestjs/common';
 import { CommandDelivery, MachineControl } from '@muster/agents';
-import type { AgentPayload, CommandPayload, ProbePayload, WakePayload } from '@muster/contracts';
+import type { AgentPayload, BatchPayload, CommandPayload, ProbePayload, WakePayload } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
-import { confirmStop, Dispatch, settleStoppedAgent } from '@muster/jobs';
-import { HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { cancelBatch, confirmStop, Dispatch, settleStoppedAgent } from '@muster/jobs';
+import { Clock, HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
 
 @ProcessesQueue('dispatch')
 export class DispatchProcessor extends QueueProcessor {
@@ -12,6 +12,7 @@ export class DispatchProcessor extends QueueProcessor {
     @Inject(Dispatch) private readonly starts: Dispatch,
     @Inject(CommandDelivery) private readonly delivery: CommandDelivery,
     @Inject(MachineControl) private readonly machines: MachineControl,
+    @Inject(Clock) private readonly clock: Clock,
   ) {
     super();
   }
@@ -44,6 +45,11 @@ export class DispatchProcessor extends QueueProcessor {
   @HandlesJob('dispatch', 'control-agent')
   async controlAgent({ agentId }: AgentPayload): Promise<void> {
     await this.machines.control(agentId);
+  }
+
+  @HandlesJob('dispatch', 'cancel-batch')
+  async cancelBatch({ batchId }: BatchPayload): Promise<void> {
+    await cancelBatch(this.database, batchId, () => this.clock.now());
   }
 
   @HandlesJob('dispatch', 'agent-stopped')

@@ -142,7 +142,14 @@ export {
   type RetryPolicy,
 } from './queues/catalogue';
 export type { Doorbell, DoorbellData, OutboxMessage } from './queues/doorbell';
-export { AgentPayload, CommandPayload, JobPayloadIds, ProbePayload, WakePayload } from './queues/payloads';
+export {
+  AgentPayload,
+  BatchPayload,
+  CommandPayload,
+  JobPayloadIds,
+  ProbePayload,
+  WakePayload,
+} from './queues/payloads';
 export {
   type AgentProvider,
   agentProviders,

@@ -14,6 +14,7 @@ export const stopDeadlineMs = 60_000;
 export type CancelOutcome = 'cancelled' | 'cancelling';
 
 interface Cancellable {
+  id: string;
   status: JobStatus;
   agentId: string;
   dispatched: boolean;
@@ -62,14 +63,20 @@ export async function stopAgentsJobs(
   }
 }
 
-export async function lockJob(tx: Transaction, organizationId: string, id: string): Promise<Cancellable | undefined> {
-  const [job] = await tx.query<Cancellable>(
-    `SELECT status, agent_id AS "agentId", command_id IS NOT NULL AS dispatched,
-            cancel_requested_at IS NOT NULL AS cancelling
-     FROM job WHERE id = $1 AND organization_id = $2 FOR UPDATE`,
-    [id, organizationId],
-  );
+async function lockJob(tx: Transaction, organizationId: string, id: string): Promise<Cancellable | undefined> {
+  const [job] = await lockJobs(tx, organizationId, [id]);
   return job;
+}
+
+/** Those of them that there are, locked in one order for everybody. */
+export function lockJobs(tx: Transaction, organizationId: string, ids: string[]): Promise<Cancellable[]> {
+  return tx.query<Cancellable>(
+    `SELECT id, status, agent_id AS "agentId", command_id IS NOT NULL AS dispatched,
+            cancel_requested_at IS NOT NULL AS cancelling
+     FROM job WHERE id = ANY($1) AND organization_id = $2 ORDER BY id FOR UPDATE`,
+    [ids, organizationId],
+    'lock_jobs',
+  );
 }
 
 export async function stopJob(
@@ -77,7 +84,7 @@ export async function stopJob(
   stop: {
     organizationId: string;
     jobId: string;
-    job: Cancellable;
+    job: Omit<Cancellable, 'id'>;
     source: 'api' | 'console' | 'watchdog';
     reason?: string;
     now: Date;

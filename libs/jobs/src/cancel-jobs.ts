@@ -1,8 +1,9 @@
 import type { Principal } from '@muster/access';
 import { AppError, type CancelJobsBody, isTerminal } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
+import { isUuid } from '@muster/platform';
 import { audit } from '@muster/access';
-import { lockJob, stopJob } from './cancel-job';
+import { lockJobs, stopJob } from './cancel-job';
 
 const batchLimit = 1000;
 
@@ -33,18 +34,30 @@ export async function cancelJobs(
     });
   }
   const chosen = ids ?? (await matching(tx, organizationId, filter!));
-  const counts: CancelCounts = { cancelled: 0, cancelling: 0, skipped: 0 };
   const source = caller.kind === 'user' ? 'console' : 'api';
-  for (const jobId of [...new Set(chosen)].sort()) {
-    const job = isUuidLike(jobId) ? await lockJob(tx, organizationId, jobId) : undefined;
-    if (!job || isTerminal(job.status)) counts.skipped += 1;
-    else counts[await stopJob(tx, { organizationId, jobId, job, source, reason, now })] += 1;
-  }
+  const counts = await stopJobs(tx, { organizationId, ids: chosen, source, reason, now });
   audit(tx, caller, {
     action: 'job.cancel_many',
     target: { type: 'organization', id: organizationId },
     changes: { ...counts, reason: reason ?? null, ...(filter ? { filter } : {}) },
   });
+  return counts;
+}
+
+/** Ends those of the jobs that are open. */
+export async function stopJobs(
+  tx: Transaction,
+  stop: { organizationId: string; ids: string[]; source: 'api' | 'console'; reason?: string; now: Date },
+): Promise<CancelCounts> {
+  const { organizationId, ids, ...how } = stop;
+  const counts: CancelCounts = { cancelled: 0, cancelling: 0, skipped: 0 };
+  const asked = new Set(ids);
+  const jobs = await lockJobs(tx, organizationId, [...asked].filter(isUuid));
+  for (const { id: jobId, ...job } of jobs) {
+    if (isTerminal(job.status)) continue;
+    counts[await stopJob(tx, { organizationId, jobId, job, ...how })] += 1;
+  }
+  counts.skipped = asked.size - counts.cancelled - counts.cancelling;
   return counts;
 }
 
@@ -71,8 +84,4 @@ async function matching(
     ],
   );
   return rows.map(({ id }) => id);
-}
-
-function isUuidLike(id: string): boolean {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id);
 }

@@ -1,5 +1,7 @@
 import type { JobStatus } from '@muster/contracts';
+import { newId } from '@muster/platform';
 import { applyJobReport } from './apply-job-report';
+import { cancelBatch, requestBatchCancel } from './batches/cancel-batch';
 import { cancelJob } from './cancel-job';
 import { cancelJobs } from './cancel-jobs';
 import { confirmStop } from './confirm-stop';
@@ -60,6 +62,33 @@ describe('a cancel', () => {
     expect((await read(jobId)).status).toBe('running');
     await answer(stop.id, 'success', { remaining: 0 });
     expect(await read(jobId)).toMatchObject({ status: 'cancelled', error: 'enough' });
+  });
+
+  it('is not answered with a retry by a run that fails as it is stopped', async () => {
+    const jobId = await lab.dispatched({ agentId, maxRetries: 3 });
+    await report(jobId, 'running');
+    await cancel(jobId);
+    await report(jobId, 'failed');
+    expect((await read(jobId)).status).toBe('failed');
+    expect(await lab.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
+  });
+
+  it('of a batch keeps what is queued of it from starting before it is carried out', async () => {
+    const jobId = await lab.launch({ agentId });
+    const batchId = newId();
+    await lab.query(
+      `WITH made AS (
+         INSERT INTO batch (id, organization_id, workflow_id, workflow_revision, total, rejected, created_by)
+         VALUES ($1, $2, $3, 1, 1, 0, 'test'))
+       UPDATE job SET batch_id = $1 WHERE id = $4`,
+      [batchId, lab.organizationId, lab.workflowId, jobId],
+    );
+    await lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
+      requestBatchCancel(tx, lab.caller, batchId, { reason: 'the wrong file' }),
+    );
+    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'none' });
+    expect(await cancelBatch(lab.harness.db, batchId, () => new Date())).toEqual({ ended: 1 });
+    expect(await read(jobId)).toMatchObject({ status: 'cancelled', error: 'the wrong file' });
   });
 
   it('keeps the machine until it is true', async () => {

@@ -246,6 +246,7 @@ async function firstInQueue(tx: Transaction, agentId: string): Promise<HeadJob |
      FROM job j JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
      WHERE j.agent_id = $1 AND j.status = 'queued' AND j.command_id IS NULL AND j.cancel_requested_at IS NULL
        AND j.not_before <= now()
+       AND NOT EXISTS (SELECT FROM batch b WHERE b.id = j.batch_id AND b.cancel_requested_at IS NOT NULL)
      ORDER BY j.priority DESC, j.queued_at, j.id LIMIT 1
      FOR UPDATE OF j`,
     [agentId],

@@ -2,7 +2,7 @@ export { appendJobLogs } from './append-job-logs';
 export { applyClaimResults, type ClaimCounts } from './apply-claim-results';
 export { applyJobReport, type ReportAnswer, type Reporter } from './apply-job-report';
 export { applyStepStatus } from './apply-step-status';
-export { cancelOpenRuns, requestBatchCancel } from './batches/cancel-batch';
+export { cancelBatch, requestBatchCancel } from './batches/cancel-batch';
 export { type GivenRow } from './batches/check-row';
 export { type BatchInput, launchBatch } from './batches/launch-batch';
 export { readCsv } from './batches/read-csv';

@@ -12,7 +12,7 @@ import {
   maxBatchBytes,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { cancelOpenRuns, findBatch, launchBatch, listBatches, requestBatchCancel } from '@muster/jobs';
+import { findBatch, launchBatch, listBatches, requestBatchCancel } from '@muster/jobs';
 import { Clock, pageOf, paginate } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { presentBatch } from './present-batch';
@@ -80,13 +80,14 @@ export class BatchesController {
   @Post('/api/batches/:id/cancel')
   @Endpoint({
     summary: 'Cancel everything of a batch that is open',
-    description: 'What had not started is over at once; the rest is told to stop. Asking again takes up the rest.',
+    description:
+      'From then on nothing of it starts. What had not started is cancelled, and the rest is told to stop, which takes ' +
+      'a moment for large batches: reading the batch shows how far it is.',
     access: sessionsAndKeysOf('member'),
     body: CancelBatchBody,
     answer: Batch,
     status: 202,
     errors: ['not_found'],
-    waits: true,
   })
   async cancel(
     @Req() request: FastifyRequest,
@@ -98,7 +99,6 @@ export class BatchesController {
       await requestBatchCancel(tx, caller, id, { reason });
       return { body: undefined, location: `/api/batches/${id}` };
     });
-    await cancelOpenRuns(this.database, principalOf(request), id, { reason, now: () => this.clock.now() });
     return this.read(request, id);
   }
 }

@@ -1,5 +1,6 @@
 import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
 import { newId } from '@muster/platform';
+import { cancelBatch } from '@muster/jobs';
 import { gateway } from '../gateway.harness';
 
 describe('batches', () => {
@@ -244,15 +245,19 @@ describe('batches', () => {
       const bystander = (await post({ rows: rowsOf(1) })).body.batchId;
       const answer = await tenant.api.post(`/api/batches/${batchId}/cancel`, { reason: 'the wrong file' });
       expect([answer.status, answer.headers.get('location')]).toEqual([202, `/api/batches/${batchId}`]);
-      expect(answer.body).toMatchObject({ queued: 0, running: 1, completed: 1, cancelled: 1201, failed: 0 });
       expect(answer.body.cancelRequestedAt).toEqual(expect.any(String));
+      // What the dispatcher does about it.
+      expect(await cancelBatch(harness.db, batchId, () => new Date())).toEqual({ ended: 1202 });
+      const read = await tenant.api.get(`/api/batches/${batchId}`);
+      expect(read.body).toMatchObject({ queued: 0, running: 1, completed: 1, cancelled: 1201, failed: 0 });
       expect((await tenant.api.get(`/api/jobs/${jobIds[1]}`)).body).toMatchObject({
         status: 'running',
         cancelling: true,
       });
       expect((await tenant.api.get(`/api/batches/${bystander}`)).body).toMatchObject({ queued: 1, cancelled: 0 });
       const again = await tenant.api.post(`/api/batches/${batchId}/cancel`);
-      expect(again.body).toEqual(answer.body);
+      expect(again.body).toEqual(read.body);
+      expect(await cancelBatch(harness.db, batchId, () => new Date())).toEqual({ ended: 0 });
     });
 
     it('are nobody else’s to read or cancel, nor a viewer’s to make or cancel', async () => {

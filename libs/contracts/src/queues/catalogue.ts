@@ -1,5 +1,5 @@
 import type { ServiceApp } from '../http/apps';
-import { AgentPayload, CommandPayload, JobPayloadIds, ProbePayload, WakePayload } from './payloads';
+import { AgentPayload, BatchPayload, CommandPayload, JobPayloadIds, ProbePayload, WakePayload } from './payloads';
 
 /** How often a doorbell whose handler failed rings again, before it becomes a dead letter. */
 export interface RetryPolicy {
@@ -56,6 +56,8 @@ export const queueCatalogue = {
       'control-agent': { payload: AgentPayload, ...quick, timeoutMs: 120_000 },
       /** A machine is off: nothing that was to end on it runs any more. */
       'agent-stopped': { payload: AgentPayload, ...quick },
+      /** A batch is to end: what is open of it, in steps. */
+      'cancel-batch': { payload: BatchPayload, ...quick, timeoutMs: 300_000 },
     },
   },
   schedule: { app: 'scheduler', purpose: 'schedules to look at before their tick', concurrency: 5, jobs: { probe } },

@@ -16,6 +16,10 @@ export class WakePayload {
   @UuidField() wakeId!: string;
 }
 
+export class BatchPayload {
+  @UuidField() batchId!: string;
+}
+
 export class JobPayloadIds {
   @UuidField() jobId!: string;
 }

@@ -24,6 +24,10 @@ export class BatchEntity {
   createdBy!: string;
   @Column('timestamptz', { nullable: true })
   cancelRequestedAt!: Date | null;
+  @Column('text', { nullable: true })
+  cancelReason!: string | null;
+  @Column('text', { nullable: true })
+  cancelSource!: string | null;
   @Column('timestamptz', { default: () => 'now()' })
   createdAt!: Date;
 }

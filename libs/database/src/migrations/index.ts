@@ -7,6 +7,7 @@ import { IdleAndWatchdog1763730000000 } from './1763730000000-idle-and-watchdog'
 import { MachineFindings1763740000000 } from './1763740000000-machine-findings';
 import { Batches1763750000000 } from './1763750000000-batches';
 import { Recordings1763760000000 } from './1763760000000-recordings';
+import { BatchCancel1763770000000 } from './1763770000000-batch-cancel';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -19,4 +20,5 @@ export const migrations = [
   MachineFindings1763740000000,
   Batches1763750000000,
   Recordings1763760000000,
+  BatchCancel1763770000000,
 ];

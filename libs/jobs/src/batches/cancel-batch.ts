@@ -1,39 +1,64 @@
 import { audit, type Principal } from '@muster/access';
 import type { Database, Transaction } from '@muster/database';
-import { cancelJobs } from '../cancel-jobs';
+import { stopJobs } from '../cancel-jobs';
 import { noSuchBatch } from './read-batches';
 
-/** Writes down that the batch is to end; ending what is open of it comes after, in steps of their own. */
+/** As many as one transaction ends: others that want the same machines are not held up for long. */
+const atOnce = 500;
+
+/**
+ * Writes down that the batch is to end: from then on nothing of it starts. What is open of it is ended after that, by
+ * whoever answers the doorbell.
+ */
 export async function requestBatchCancel(
   tx: Transaction,
   caller: Principal,
   id: string,
   { reason }: { reason?: string },
 ): Promise<void> {
+  const { organizationId, kind } = caller;
   const found = await tx.execute(
-    `UPDATE batch SET cancel_requested_at = COALESCE(cancel_requested_at, now())
+    `UPDATE batch SET cancel_requested_at = COALESCE(cancel_requested_at, now()),
+       cancel_reason = COALESCE(cancel_reason, $3), cancel_source = COALESCE(cancel_source, $4)
      WHERE id = $1 AND organization_id = $2`,
-    [id, caller.organizationId],
+    [id, organizationId, reason ?? null, kind === 'user' ? 'console' : 'api'],
   );
   if (!found) throw noSuchBatch();
   audit(tx, caller, { action: 'batch.cancel', target: { type: 'batch', id }, changes: { reason: reason ?? null } });
+  await tx.ring({ queue: 'dispatch', name: 'cancel-batch', payload: { batchId: id } });
 }
 
-/**
- * Ends everything of the batch that is open, as many in a transaction as cancelJobs takes. One that is interrupted is
- * taken up by asking again: what has ended is over.
- */
-export async function cancelOpenRuns(
-  database: Database,
-  caller: Principal,
-  id: string,
-  { reason, now }: { reason?: string; now: () => Date },
-): Promise<void> {
-  const { organizationId } = caller;
-  for (let ended = 1; ended > 0;) {
-    const { cancelled, cancelling } = await database.transaction({ organizationId }, (tx) =>
-      cancelJobs(tx, caller, { filter: { batchId: id }, reason }, now()),
-    );
-    ended = cancelled + cancelling;
+/** Ends what is open of a batch that is to end. What was ended before an interruption is over. */
+export async function cancelBatch(database: Database, batchId: string, now: () => Date): Promise<{ ended: number }> {
+  let ended = 0;
+  for (;;) {
+    const step = await database.transaction('system', (tx) => endSome(tx, batchId, now()));
+    // Until none is found: one that failed while it was waited for may have left a retry.
+    if (step.found === 0) return { ended };
+    ended += step.ended;
   }
+}
+
+async function endSome(tx: Transaction, batchId: string, now: Date): Promise<{ found: number; ended: number }> {
+  const open = await tx.query<{ id: string; organizationId: string; reason: string | null; source: 'api' | 'console' }>(
+    `SELECT j.id, j.organization_id AS "organizationId", b.cancel_reason AS reason, b.cancel_source AS source
+     FROM batch b JOIN job j ON j.batch_id = b.id
+     WHERE b.id = $1 AND b.cancel_requested_at IS NOT NULL
+       AND j.status IN ('queued', 'running') AND j.cancel_requested_at IS NULL
+     ORDER BY j.id LIMIT $2`,
+    [batchId, atOnce],
+    'open_of_batch',
+  );
+  const [first] = open;
+  if (!first) return { found: 0, ended: 0 };
+  const { organizationId, source } = first;
+  const ids = open.map(({ id }) => id);
+  const { cancelled, cancelling } = await stopJobs(tx, {
+    organizationId,
+    ids,
+    source,
+    reason: first.reason ?? undefined,
+    now,
+  });
+  return { found: open.length, ended: cancelled + cancelling };
 }
