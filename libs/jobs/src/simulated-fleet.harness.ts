@@ -140,7 +140,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
   function shakeHands(agent: Agent, clock: number): void {
     agent.shaken = true;
     agent.lastActivityAt = clock;
-    agent.failedWakes = 0;
+    Object.assign(agent, { failedWakes: 0, silentWake: false });
     agent.wake = null;
     move(agent, 'online', clock);
     agent.rung = true;
@@ -209,6 +209,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
       figures.wakesInVain += 1;
       agent.wake = null;
       agent.failedWakes += 1;
+      agent.silentWake = !wake.failed;
       agent.lastFailureAt = clock;
       if (agent.status === 'starting') move(agent, agent.power === 'off' ? 'stopped' : 'offline', clock);
       agent.rung = true;
@@ -217,7 +218,9 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
     wake.attempt += 1;
     wake.failed = random() < 0.03;
     wake.nextTryAt = wake.failed ? clock + 2 ** wake.attempt * second : wake.deadline;
-    if (wake.failed || agent.power !== 'off') return;
+    const reboots = agent.silentWake && wake.attempt === 1 && agent.power === 'on' && !agent.current;
+    if (wake.failed || (agent.power !== 'off' && !reboots)) return;
+    if (reboots) figures.reboots += 1;
     const chance = random();
     agent.power = 'booting';
     agent.readyAt = now + (chance < 0.02 ? between(130 * second, 200 * second) : between(20 * second, 90 * second));

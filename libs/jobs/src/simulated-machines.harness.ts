@@ -29,6 +29,7 @@ export interface SimulatedAgent {
   wake: { requestedAt: number; deadline: number; nextTryAt: number; attempt: number; failed: boolean } | null;
   firstWakeSinceSeen: number | null;
   failedWakes: number;
+  silentWake: boolean;
   lastFailureAt: number;
   queue: SimulatedJob[];
   current: SimulatedJob | null;
@@ -58,6 +59,7 @@ export function newAgent(): SimulatedAgent {
     wake: null,
     firstWakeSinceSeen: null,
     failedWakes: 0,
+    silentWake: false,
     lastFailureAt: 0,
     queue: [],
     current: null,
@@ -114,6 +116,7 @@ export interface FleetFigures {
   spentHours: number;
   wakes: number;
   wakesInVain: number;
+  reboots: number;
   idleStops: number;
   idleStopsFailed: number;
   restarts: number;
@@ -136,6 +139,7 @@ export function noFigures(): FleetFigures {
     spentHours: 0,
     wakes: 0,
     wakesInVain: 0,
+    reboots: 0,
     idleStops: 0,
     idleStopsFailed: 0,
     restarts: 0,

@@ -44,6 +44,8 @@ interface Claimed extends MachineRow {
   error: string | null;
   /** Until its deadline. */
   leftMs: number;
+  /** The wake before was in vain because nothing reported, and no job is on the machine. */
+  wasSilent: boolean;
 }
 
 const firstRetryMs = 1000;
@@ -108,18 +110,31 @@ async function claim(tx: Transaction, wakeId: string): Promise<Claimed | null> {
   }
   if (step === 'cancel') await cancelWake(tx, { organizationId, agentId, reason: 'the agent was terminated' });
   const { attempt, error, leftMs } = wake!;
-  return { ...agent, wakeId, step, attempt: attempt + 1, error, leftMs };
+  const wasSilent = step === 'try' && attempt === 0 && (await wasSilentBefore(tx, agentId, wakeId));
+  return { ...agent, wakeId, step, attempt: attempt + 1, error, leftMs, wasSilent };
+}
+
+async function wasSilentBefore(tx: Transaction, agentId: string, wakeId: string): Promise<boolean> {
+  const [before] = await tx.query<{ silent: boolean }>(
+    `SELECT w.state = 'timeout' AND a.current_job_id IS NULL AS silent FROM agent_wake w JOIN agent a ON a.id = w.agent_id
+     WHERE w.agent_id = $1 AND w.id <> $2 AND w.state IN ('ready', 'timeout', 'failed')
+     ORDER BY w.requested_at DESC LIMIT 1`,
+    [agentId, wakeId],
+    'wake_before',
+  );
+  return before?.silent ?? false;
 }
 
 async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> {
   const { database, machines, ring, clock } = parts;
-  const { wakeId, attempt } = claimed;
+  const { wakeId, attempt, wasSilent } = claimed;
   const provider = machines.of(claimed.provider);
   const machine = machineOf(claimed, ring, clock);
   try {
     // A try before may have been taken by a provider whose answer we never had.
-    const known = attempt > 1 ? await describeWithin(provider, machine, describeLimitMs) : null;
-    if (known?.state !== 'running' && known?.state !== 'starting') await provider.start(machine);
+    const known = attempt > 1 || wasSilent ? await describeWithin(provider, machine, describeLimitMs) : null;
+    if (wasSilent && known?.state === 'running') await rebootSilent(parts, claimed);
+    else if (known?.state !== 'running' && known?.state !== 'starting') await provider.start(machine);
   } catch (error) {
     const reason = error instanceof MachineError ? error.message : `Starting failed: ${(error as Error).message}`;
     if (error instanceof MachineError && error.permanent) {
@@ -140,6 +155,18 @@ async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> 
     `UPDATE agent_wake SET error = NULL, next_try_at = deadline WHERE id = $1 AND state = 'open'`,
     [wakeId],
   );
+}
+
+/** It is on and says nothing: starting it again would change nothing, and only a new boot can bring it back. */
+async function rebootSilent({ database, machines, ring, clock }: MachineParts, claimed: Claimed): Promise<void> {
+  const { organizationId, agentId } = claimed;
+  await machines.of(claimed.provider).reboot(machineOf(claimed, ring, clock));
+  await database.transaction('system', async (tx) => {
+    const message = 'The machine is on and did not report to the wake before: it is rebooted';
+    appendTimeline(tx, { organizationId, agentId }, [
+      { kind: 'provisioning', level: 'warn', source: 'provider', message, data: { rebooted: true } },
+    ]);
+  });
 }
 
 async function expire(parts: MachineParts, claimed: Claimed): Promise<void> {

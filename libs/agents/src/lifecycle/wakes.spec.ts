@@ -1,4 +1,5 @@
 import { signingSecretsOf, verify } from '@muster/access';
+import { newId } from '@muster/platform';
 import { waitFor } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
 import { type AgentOf, useMachines } from './machines.harness';
@@ -133,6 +134,28 @@ describe('machines', () => {
       await waitFor('another look', () => count('describe') > 0);
       await handshake(of, 'new boot');
       expect(count('start')).toBe(1);
+    });
+
+    it('reboots a machine that is on and did not report to the wake before', async () => {
+      const of = await agentAt();
+      await wake(of, { timeoutMs: 300 });
+      await becomes(of, 'offline');
+      expect([count('start'), count('reboot')]).toEqual([1, 0]);
+      await wake(of);
+      await waitFor('a reboot', () => count('reboot') === 1);
+      await handshake(of, 'new boot');
+      expect([count('start'), count('reboot')]).toEqual([1, 1]);
+      expect((await wakesOf(of)).map(({ state }) => state)).toEqual(['timeout', 'ready']);
+    });
+
+    it('leaves a machine as it is that a job may be running on', async () => {
+      const of = await agentAt();
+      await wake(of, { timeoutMs: 300 });
+      await becomes(of, 'offline');
+      await lab.db.query('system', 'UPDATE agent SET current_job_id = $2 WHERE id = $1', [of.agentId, newId()]);
+      await wake(of, { timeoutMs: 300 });
+      await waitFor('the end', async () => (await wakesOf(of)).filter(({ state }) => state === 'timeout').length === 2);
+      expect(count('reboot')).toBe(0);
     });
 
     it('of a machine that is stopping waits until it has stopped', async () => {
