@@ -1,9 +1,16 @@
 import type { AgentStatus, LifecycleEvent, LifecycleSource } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { Logger } from '@nestjs/common';
-import { type MachineDescription, MachineError } from '@muster/vm';
+import {
+  type Machine,
+  type MachineDescription,
+  MachineError,
+  type MachineProvider,
+  type MachineState,
+} from '@muster/vm';
 import { revokeAgentKeys } from '../agent-keys';
 import { appendTimeline } from '../timeline/append-timeline';
+import { holdLease, leaseMs } from './hold-lease';
 import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';
 import { moveAgent } from './move-agent';
 import type { MachineParts } from './wake-machine';
@@ -45,7 +52,6 @@ interface Order extends MachineRow {
 }
 
 const ordered = ['stopping', 'rebooting', 'terminated'];
-const leaseMs = 60_000;
 /** A stop that was taken and shows no effect is ordered again. */
 const repeatStopMs = 60_000;
 const describeLimitMs = 5000;
@@ -97,7 +103,9 @@ async function stop(parts: MachineParts, order: Order, { stopTimeoutMs }: Contro
     leave(parts, order, { reason: `It could not be stopped: ${reason}`, state: found?.state, failed: true });
   try {
     if (order.issuedAgoMs === null || order.issuedAgoMs > repeatStopMs) {
-      await provider.stop(machine);
+      if (!(await isTaken(order, provider, machine, ['stopping', 'stopped', 'gone']))) {
+        await held(parts, order, () => provider.stop(machine));
+      }
       await issued(parts, order);
     }
     found = await describeWithin(provider, machine, describeLimitMs);
@@ -125,7 +133,9 @@ async function reboot(parts: MachineParts, order: Order, { rebootTimeoutMs }: Co
   }
   if (issuedAgoMs !== null) return later(parts, order, { delayMs: rebootTimeoutMs - issuedAgoMs });
   try {
-    await provider.reboot(machine);
+    if (!(await isTaken(order, provider, machine, ['stopping', 'starting']))) {
+      await held(parts, order, () => provider.reboot(machine));
+    }
     await issued(parts, order);
     // The handshake of the new boot ends it; this is for the case that there is none.
     await later(parts, order, { delayMs: rebootTimeoutMs });
@@ -141,7 +151,8 @@ async function terminate(parts: MachineParts, order: Order): Promise<void> {
   const { database, machines, ring, clock } = parts;
   const { agentId, organizationId } = order;
   try {
-    await machines.of(order.provider).terminate(machineOf(order, ring, clock));
+    const machine = machineOf(order, ring, clock);
+    await held(parts, order, () => machines.of(order.provider).terminate(machine));
   } catch (error) {
     // What nobody here can end is not ours to wait for.
     if (!isPermanent(error)) {
@@ -239,10 +250,37 @@ async function continueWake(tx: Transaction, of: { organizationId: string; agent
   await tx.ring({ queue: 'dispatch', name: 'wake-agent', payload: { wakeId } });
 }
 
-async function issued({ database }: MachineParts, { agentId }: Order): Promise<void> {
-  await database.query('system', 'UPDATE agent_control SET issued_at = now(), error = NULL WHERE agent_id = $1', [
-    agentId,
-  ]);
+/** A try before may have been taken by a provider whose answer we never had: then its machine shows it. */
+async function isTaken(
+  { attempt, issuedAgoMs }: Order,
+  provider: MachineProvider,
+  machine: Machine,
+  signs: MachineState[],
+): Promise<boolean> {
+  if (attempt === 1 || issuedAgoMs !== null) return false;
+  const found = await describeWithin(provider, machine, describeLimitMs);
+  return found !== null && signs.includes(found.state);
+}
+
+function held<T>({ database }: MachineParts, { agentId, status, attempt }: Order, work: () => Promise<T>): Promise<T> {
+  const renew = () =>
+    database.query(
+      'system',
+      `UPDATE agent_control SET next_try_at = now() + $4 * interval '1 millisecond'
+       WHERE agent_id = $1 AND status = $2 AND attempt = $3`,
+      [agentId, status, attempt, leaseMs],
+      'renew_control',
+    );
+  return holdLease(renew, work);
+}
+
+/** Of this order: a call may come back when its agent has another one. */
+async function issued({ database }: MachineParts, { agentId, status }: Order): Promise<void> {
+  await database.query(
+    'system',
+    'UPDATE agent_control SET issued_at = now(), error = NULL WHERE agent_id = $1 AND status = $2',
+    [agentId, status],
+  );
 }
 
 /** Puts the next try off, and tells what went wrong when that is news. */

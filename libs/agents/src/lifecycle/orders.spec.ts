@@ -27,6 +27,27 @@ describe('orders to machines', () => {
       await becomes(of, 'stopped');
     });
 
+    it('is not given a second time by whoever takes over from one that died with it', async () => {
+      lab.plane.state = 'running';
+      lab.plane.behaviour = 'lies';
+      const of = await agentAt('stopping');
+      await lab.machines.control(of.agentId);
+      lab.plane.state = 'stopping';
+      // As if the process had died between the provider's answer and its note of it.
+      await lab.db.query(
+        'system',
+        'UPDATE agent_control SET issued_at = NULL, next_try_at = now() WHERE agent_id = $1',
+        [of.agentId],
+      );
+      await waitFor('the note', async () => {
+        const sql = 'SELECT FROM agent_control WHERE agent_id = $1 AND issued_at IS NOT NULL';
+        return (await lab.db.query('system', sql, [of.agentId])).length > 0;
+      });
+      lab.plane.state = 'stopped';
+      await becomes(of, 'stopped');
+      expect(count('stop')).toBe(1);
+    });
+
     it('does not believe a control plane that says yes and does nothing', async () => {
       lab.plane.state = 'running';
       lab.plane.behaviour = 'lies';

@@ -4,6 +4,7 @@ import type { Clock } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { MachineError, type Machines } from '@muster/vm';
 import { appendTimeline } from '../timeline/append-timeline';
+import { holdLease, leaseMs } from './hold-lease';
 import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';
 import { lifecycleEntry, moveAgent } from './move-agent';
 import { cancelWake, tellReady } from './wakes';
@@ -50,8 +51,6 @@ interface Claimed extends MachineRow {
 
 const firstRetryMs = 1000;
 const maxRetryMs = 15_000;
-/** Longer than any call to a provider takes. Whoever dies with it leaves the wake to the next one. */
-const leaseMs = 45_000;
 const describeLimitMs = 2000;
 
 /** One step of a wake. It may be taken twice and by several at once: each time it is decided anew under the lock. */
@@ -133,8 +132,9 @@ async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> 
   try {
     // A try before may have been taken by a provider whose answer we never had.
     const known = attempt > 1 || wasSilent ? await describeWithin(provider, machine, describeLimitMs) : null;
-    if (wasSilent && known?.state === 'running') await rebootSilent(parts, claimed);
-    else if (known?.state !== 'running' && known?.state !== 'starting') await provider.start(machine);
+    const held = (work: () => Promise<void>) => holdLease(() => renew(parts, claimed), work);
+    if (wasSilent && known?.state === 'running') await held(() => rebootSilent(parts, claimed));
+    else if (known?.state !== 'running' && known?.state !== 'starting') await held(() => provider.start(machine));
   } catch (error) {
     const reason = error instanceof MachineError ? error.message : `Starting failed: ${(error as Error).message}`;
     if (error instanceof MachineError && error.permanent) {
@@ -167,6 +167,17 @@ async function rebootSilent({ database, machines, ring, clock }: MachineParts, c
       { kind: 'provisioning', level: 'warn', source: 'provider', message, data: { rebooted: true } },
     ]);
   });
+}
+
+/** Only for as long as nobody else has taken it over. */
+function renew({ database }: MachineParts, { wakeId, attempt }: Claimed): Promise<unknown> {
+  return database.query(
+    'system',
+    `UPDATE agent_wake SET next_try_at = LEAST(deadline, now() + $3 * interval '1 millisecond')
+     WHERE id = $1 AND state = 'open' AND attempt = $2`,
+    [wakeId, attempt, leaseMs],
+    'renew_wake',
+  );
 }
 
 async function expire(parts: MachineParts, claimed: Claimed): Promise<void> {

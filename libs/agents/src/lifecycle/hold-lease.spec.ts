@@ -1,0 +1,33 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { waitFor } from '@muster/testing';
+import { holdLease } from './hold-lease';
+
+describe('a lease that is held', () => {
+  it('is renewed for as long as the work lasts, one renewal at a time, and not afterwards', async () => {
+    let [renewals, underWay, most] = [0, 0, 0];
+    const renew = async () => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await sleep(20);
+      underWay -= 1;
+      renewals += 1;
+      throw new Error('no database');
+    };
+    const work = async () => {
+      await waitFor('some renewals', () => renewals > 2);
+      return 'done';
+    };
+    expect(await holdLease(renew, work, 5)).toBe('done');
+    const until = renewals;
+    expect([underWay, most]).toEqual([0, 1]);
+    await sleep(50);
+    expect(renewals).toBe(until);
+  });
+
+  it('ends with work that fails, as that says', async () => {
+    const renew = jest.fn(() => Promise.resolve());
+    await expect(holdLease(renew, () => Promise.reject(new Error('refused')), 5)).rejects.toThrow('refused');
+    await sleep(20);
+    expect(renew).not.toHaveBeenCalled();
+  });
+});
