@@ -1,7 +1,6 @@
 import { sign, signatureHeader } from '@muster/access';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ChaosNetwork } from './chaos-network';
 import type { AgentKey } from './chaos-worker';
 import type { JobPlan } from './chaos-script';
 import type { seeded } from './seed';
@@ -40,7 +39,7 @@ export class SimulatedWorker {
   private living: Promise<unknown> = Promise.resolve();
 
   constructor(
-    private readonly network: ChaosNetwork,
+    private readonly network: { readonly url: string },
     readonly agent: AgentKey,
     private readonly options: {
       random: ReturnType<typeof seeded>;

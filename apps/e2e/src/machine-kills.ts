@@ -1,0 +1,242 @@
+import type { AgentStatus } from '@muster/contracts';
+import {
+  type Answer,
+  type ClonedDatabase,
+  cloneDatabase,
+  HttpClient,
+  testEnvironment,
+  testPassword,
+  waitFor,
+} from '@muster/testing';
+import { Pool } from 'pg';
+import { planNames } from './chaos-script';
+import { SimulatedWorker } from './chaos-simulated';
+import { type Held, type MachineOrder, MachinePark, type ParkedMachine } from './machine-park';
+import { seeded } from './seed';
+import { ServiceProcess } from './service-process';
+import { type Place, StatementGates } from './statement-gates';
+
+export type Act = 'wake' | 'idle stop' | 'idle stop, then a job' | 'manual stop' | 'reboot' | 'terminate';
+
+/** A moment of an act in which the dispatcher is killed, and how the agent is then. */
+export interface Boundary {
+  act: Act;
+  moment: string;
+  /** The statement that it does not come to. */
+  gate?: Place;
+  /** The call that it gets no answer to. */
+  hold?: Held;
+  left: AgentStatus;
+}
+
+const orderOf: Record<Act, MachineOrder> = {
+  wake: 'start',
+  'idle stop': 'stop',
+  'idle stop, then a job': 'stop',
+  'manual stop': 'stop',
+  reboot: 'reboot',
+  terminate: 'terminate',
+};
+
+/** An agent that is struck at its boundary. */
+export interface Struck extends Boundary {
+  agentId: string;
+  machine: ParkedMachine;
+  jobId?: string;
+  /** Where its timeline was before the act. */
+  baseline: number;
+}
+
+const email = 'kills@example.com';
+const apps = ['gateway', 'ingest', 'scheduler', 'dispatcher'] as const;
+const generousMs = 120_000;
+
+/** Four services, a control plane with its machines, and the dispatcher that dies. */
+export class MachineKills {
+  /** An agent for each boundary, in that order. */
+  struck: Struck[] = [];
+  /** The jobs that machines began, each as often as they did. */
+  readonly starts: string[] = [];
+  readonly kills: Record<string, number> = {};
+  private readonly services = new Map<string, ServiceProcess>();
+  private readonly random = seeded(1);
+  private api!: HttpClient;
+  private workflowId = '';
+
+  private constructor(
+    private readonly database: ClonedDatabase,
+    private readonly pool: Pool,
+    private readonly gates: StatementGates,
+    readonly park: MachinePark,
+    private readonly env: NodeJS.ProcessEnv,
+  ) {}
+
+  static async open(): Promise<MachineKills> {
+    const database = await cloneDatabase();
+    const pool = new Pool({ connectionString: database.url, max: 20 });
+    const park = await MachinePark.open();
+    const env = testEnvironment(database.url, {
+      OUTBOUND_ALLOW: '127.0.0.0/8',
+      LOG_LEVEL: 'warn',
+      IDLE_MONITOR_TICK_MS: '200',
+      OUTBOX_SWEEP_MS: '200',
+      OUTBOX_RERING_MS: '2000',
+      DISPATCH_SWEEP_MS: '500',
+      MAINTENANCE_TICK_MS: '3600000',
+      // Those that wait at a gate keep a connection each.
+      DATABASE_POOL_SIZE: '20',
+      BOOTSTRAP_ORGANIZATION: 'Kills',
+      BOOTSTRAP_SUPER_ADMIN_EMAIL: email,
+      BOOTSTRAP_SUPER_ADMIN_PASSWORD: testPassword,
+    });
+    const stage = new MachineKills(database, pool, await StatementGates.build(pool), park, env);
+    await Promise.all(apps.map((app) => stage.start(app)));
+    stage.api = await new HttpClient(stage.services.get('gateway')!.url).signIn(email, testPassword);
+    await stage.ask('PATCH', '/api/organization/settings', { idleStopMinutes: 0.05 });
+    park.signingSecret = (await stage.ask('GET', '/api/organization/signing-secret')).body.signingSecret;
+    const workflow = { name: 'Kills', script: 'pass', variables: planNames };
+    stage.workflowId = (await stage.ask('POST', '/api/workflows', workflow)).body.id;
+    return stage;
+  }
+
+  async prepare(boundaries: Boundary[]): Promise<void> {
+    this.struck = await Promise.all(boundaries.map((boundary) => this.agentFor(boundary)));
+    await Promise.all(this.struck.map((struck) => this.ready(struck)));
+  }
+
+  /** Lets the act begin, and the dispatcher come as far as the boundary. */
+  async bringTo(struck: Struck): Promise<void> {
+    const { act, agentId, machine, gate, hold } = struck;
+    if (gate) await this.gates.close(agentId, gate);
+    // A machine that is to be met between two states stays there until it is told to go on.
+    machine.lasts = gate !== 'job given' && gate !== 'stop settled' && gate !== 'end settled';
+    const held = hold && machine.hold(orderOf[act], hold);
+    if (act === 'wake') await this.launch(struck);
+    else if (act === 'idle stop' || act === 'idle stop, then a job') await this.pin(agentId, false);
+    else await this.ask('POST', `/api/agent/${agentId}/action`, { action: act === 'manual stop' ? 'stop' : act });
+    if (held) return held;
+    if (gate) return this.gates.reached(agentId, gate);
+    const noted =
+      act === 'wake'
+        ? 'SELECT FROM agent_wake WHERE agent_id = $1 AND next_try_at = deadline'
+        : 'SELECT FROM agent_control WHERE agent_id = $1 AND issued_at IS NOT NULL';
+    await this.until(`${agentId}: its order noted`, noted, [agentId]);
+  }
+
+  async launch(struck: Struck): Promise<void> {
+    const variables = { CHAOS_LINES: '2', CHAOS_HOLD: '0', CHAOS_FAIL: '', CHAOS_STARTS: '-' };
+    const input = { workflowId: this.workflowId, agentId: struck.agentId, variables };
+    struck.jobId = (await this.ask('POST', '/api/jobs/launch', input)).body.jobId;
+  }
+
+  async kill({ act }: Struck): Promise<void> {
+    await this.services.get('dispatcher')!.end('SIGKILL');
+    this.kills[act] = (this.kills[act] ?? 0) + 1;
+    await this.gates.openAll();
+  }
+
+  async start(app: (typeof apps)[number]): Promise<void> {
+    this.services.set(app, await ServiceProcess.start(app, this.env));
+  }
+
+  async pin(agentId: string, exempt: boolean): Promise<void> {
+    await this.ask('PATCH', `/api/agent/${agentId}/idle-exempt`, { exempt });
+  }
+
+  async statusOf({ agentId }: Struck): Promise<AgentStatus> {
+    return (await this.rows<{ status: AgentStatus }>('SELECT status FROM agent WHERE id = $1', [agentId]))[0]!.status;
+  }
+
+  /** What was told of it since the act: its lifecycle events, and the states that it went through. */
+  async told({ agentId, baseline }: Struck): Promise<{ events: string[]; states: string[] }> {
+    const entries = await this.rows<{ kind: string; data: { eventType: string; status: string } }>(
+      `SELECT kind, data FROM timeline_entry
+       WHERE agent_id = $1 AND seq > $2 AND kind IN ('lifecycle', 'status') ORDER BY seq`,
+      [agentId, baseline],
+    );
+    const of = (wanted: string) => entries.filter(({ kind }) => kind === wanted).map(({ data }) => data);
+    return {
+      events: of('lifecycle').map(({ eventType }) => eventType),
+      states: of('status').map(({ status }) => status),
+    };
+  }
+
+  async until(what: string, sql: string, parameters: unknown[] = []): Promise<void> {
+    await waitFor(what, async () => (await this.rows(sql, parameters)).length > 0, generousMs);
+  }
+
+  async rows<T extends object>(sql: string, parameters: unknown[] = []): Promise<T[]> {
+    return (await this.pool.query<T>(sql, parameters)).rows;
+  }
+
+  /** Where it all stands: for whoever has to find out why a wait was in vain. */
+  async account(): Promise<string> {
+    const tables = {
+      agent: 'SELECT id, name, status, current_job_id, vm_state, last_seen FROM agent ORDER BY name',
+      agent_wake: 'SELECT * FROM agent_wake ORDER BY agent_id',
+      agent_control: 'SELECT * FROM agent_control',
+      job: 'SELECT id, agent_id, status, waiting_reason, dispatched_at FROM job',
+      outbox: 'SELECT * FROM outbox',
+    };
+    const lines: string[] = [];
+    for (const [name, sql] of Object.entries(tables)) {
+      lines.push(`== ${name}`, ...(await this.rows(sql)).map((row) => JSON.stringify(row)));
+    }
+    for (const { agentId, machine } of this.struck)
+      lines.push(`${agentId} ${machine.state}: ${machine.calls.join(' ')}`);
+    return [...lines, this.services.get('dispatcher')!.output.slice(-3000)].join('\n');
+  }
+
+  async close(): Promise<void> {
+    await this.park.close();
+    await Promise.all([...this.services.values()].map((service) => service.end('SIGKILL')));
+    await this.pool.end();
+    await this.database.drop();
+  }
+
+  /** An agent with a machine: off for a wake, on for everything else. */
+  private async agentFor(boundary: Boundary): Promise<Struck> {
+    const isOn = boundary.act !== 'wake';
+    const ref = `vm-${this.park.machines.size}`;
+    const machine = this.park.add(ref);
+    if (isOn) machine.state = 'running';
+    const input = { name: `${boundary.act}: ${boundary.moment}`, provider: 'http' };
+    const { body } = await this.ask('POST', '/api/agents', {
+      ...input,
+      providerConfig: { baseUrl: this.park.url, ref },
+    });
+    const agentId: string = body.agent.id;
+    await this.pin(agentId, true);
+    machine.program = new SimulatedWorker(
+      { url: this.services.get('ingest')!.url },
+      { agentId, key: body.workerKey },
+      { random: this.random, onStart: (jobId) => this.starts.push(jobId), failed: new Set() },
+    );
+    if (isOn) machine.program.start();
+    return { ...boundary, agentId, machine, baseline: 0 };
+  }
+
+  /** Until its control plane has described it, and it has reported if it is on. */
+  private async ready(struck: Struck): Promise<void> {
+    const { agentId, act } = struck;
+    const status = act === 'wake' ? 'stopped' : 'online';
+    await this.until(
+      `${agentId} ${status}`,
+      `SELECT FROM agent WHERE id = $1 AND status = $2 AND vm_state IS NOT NULL
+         AND NOT EXISTS (SELECT FROM outbox WHERE payload->>'agentId' = $3)`,
+      [agentId, status, agentId],
+    );
+    struck.baseline = (
+      await this.rows<{ seq: number }>(
+        'SELECT COALESCE(max(seq), 0)::int AS seq FROM timeline_entry WHERE agent_id = $1',
+        [agentId],
+      )
+    )[0]!.seq;
+  }
+
+  private async ask(method: string, path: string, body?: unknown): Promise<Answer> {
+    const answer = await this.api.send(method, path, body);
+    if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
+    return answer;
+  }
+}

@@ -1,0 +1,135 @@
+import { signatureHeader, verify } from '@muster/access';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type MachineOrder = 'start' | 'stop' | 'reboot' | 'terminate';
+type Power = 'stopped' | 'starting' | 'running' | 'stopping' | 'gone';
+/** What runs on a machine while it is on. */
+interface Program {
+  start(): void;
+  kill(): Promise<void>;
+}
+/** What becomes of an order whose caller never hears of it. */
+export type Held = 'not carried out' | 'carried out';
+
+const bootMs = 300;
+const shutdownMs = 200;
+
+/** A machine that takes its time, and whose program begins anew with every boot. */
+export class ParkedMachine {
+  state: Power = 'stopped';
+  boots = 0;
+  program?: Program;
+  /** The next boot, or the next shutdown, lasts until `goOn`. */
+  lasts = false;
+  readonly calls: MachineOrder[] = [];
+  private holding: { order: MachineOrder; held: Held; reached: () => void } | null = null;
+  private proceed: (() => void) | null = null;
+
+  /** Resolves when such an order has come, which stays unanswered for as long as its caller lives. */
+  hold(order: MachineOrder, held: Held): Promise<void> {
+    return new Promise((reached) => (this.holding = { order, held, reached }));
+  }
+
+  goOn(): void {
+    this.lasts = false;
+    this.proceed?.();
+  }
+
+  async take(order: MachineOrder, response: ServerResponse): Promise<void> {
+    this.calls.push(order);
+    const { holding } = this;
+    if (holding?.order !== order) return answer(response, this.carryOut(order) ? 202 : 409, {});
+    this.holding = null;
+    if (holding.held === 'carried out') this.carryOut(order);
+    const gone = once(response, 'close');
+    holding.reached();
+    await gone;
+  }
+
+  /** False: not in this state. */
+  carryOut(order: MachineOrder): boolean {
+    if (this.state === 'gone') return false;
+    if (order === 'terminate') return this.turnOff('gone');
+    if (order === 'stop') return (this.state === 'running' || this.state === 'starting') && this.turnOff('stopped');
+    if (order === 'start' && this.state !== 'stopped') return false;
+    if (order === 'reboot' && this.state === 'stopping') return false;
+    void this.turnOn();
+    return true;
+  }
+
+  private async turnOn(): Promise<void> {
+    this.state = 'starting';
+    this.boots += 1;
+    const boot = this.boots;
+    await this.program?.kill();
+    await this.time(bootMs);
+    if (this.state !== 'starting' || boot !== this.boots) return;
+    this.state = 'running';
+    this.program?.start();
+  }
+
+  private turnOff(to: 'stopped' | 'gone'): true {
+    this.state = 'stopping';
+    void Promise.all([this.program?.kill(), this.time(shutdownMs)]).then(() => (this.state = to));
+    return true;
+  }
+
+  private async time(leastMs: number): Promise<void> {
+    const told = this.lasts ? new Promise<void>((resolve) => (this.proceed = resolve)) : null;
+    await new Promise((resolve) => setTimeout(resolve, leastMs));
+    await told;
+  }
+}
+
+/** A customer's control plane over real HTTP. It takes what our organization has signed, and nothing else. */
+export class MachinePark {
+  readonly machines = new Map<string, ParkedMachine>();
+  signingSecret = '';
+  unsigned = 0;
+  private readonly server: Server = createServer((request, response) => void this.serve(request, response));
+
+  static async open(): Promise<MachinePark> {
+    const park = new MachinePark();
+    await new Promise<void>((resolve) => park.server.listen(0, '127.0.0.1', resolve));
+    return park;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  add(ref: string): ParkedMachine {
+    const machine = new ParkedMachine();
+    this.machines.set(ref, machine);
+    return machine;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.machines.values()].map(({ program }) => program?.kill()));
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const header = request.headers[signatureHeader] as string | undefined;
+    if (verify([this.signingSecret], header, '', new Date()) !== 'valid') {
+      this.unsigned += 1;
+      return answer(response, 401, {});
+    }
+    const [, ref, order] = /^\/machines\/([\w-]+)(?:\/(start|stop|reboot|terminate))?$/.exec(request.url!) ?? [];
+    const machine = this.machines.get(ref ?? '');
+    if (!machine || machine.state === 'gone') return answer(response, 404, {});
+    if (request.method === 'GET' && !order) {
+      const ip = machine.state === 'running' ? '10.0.0.7' : null;
+      return answer(response, 200, { state: machine.state, ip });
+    }
+    if (request.method !== 'POST' || !order) return answer(response, 405, {});
+    return machine.take(order as MachineOrder, response);
+  }
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
