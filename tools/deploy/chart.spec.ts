@@ -1,5 +1,12 @@
 import { queueNames, queueDefinition, serviceApps, type ServiceApp } from '@muster/contracts';
-import { environmentFaults, type GivenEnvironment, keepsObjects, readText, readYaml } from './deployment.harness';
+import {
+  environmentFaults,
+  type GivenEnvironment,
+  keepsObjects,
+  readText,
+  readYaml,
+  secretsLeftOut,
+} from './deployment.harness';
 
 interface AppValues {
   replicas: number;
@@ -16,6 +23,19 @@ interface Values {
   apps: Record<string, AppValues>;
 }
 
+/** The pods' own roles, and what is read at the very first start alone. */
+const leftOut: Partial<Record<ServiceApp, string[]>> = {
+  gateway: [
+    'BOOTSTRAP_ADMIN_PASSWORD',
+    'BOOTSTRAP_API_KEY',
+    'BOOTSTRAP_SUPER_ADMIN_PASSWORD',
+    'BOOTSTRAP_WORKER_KEY',
+    'EC2_SECRET_ACCESS_KEY',
+    'S3_SECRET_ACCESS_KEY',
+  ],
+  ingest: ['S3_SECRET_ACCESS_KEY'],
+  dispatcher: ['EC2_SECRET_ACCESS_KEY'],
+};
 const values = readYaml<Values>('k8s/chart/values.yaml');
 const example = readYaml<Values>('k8s/chart/ci/example-values.yaml');
 const { queues } = readYaml<{ queues: { queue: string; app: string }[] }>('k8s/chart/generated/queues.yaml');
@@ -48,6 +68,10 @@ describe('the chart', () => {
   it.each([...serviceApps])('gives %s what its configuration reads, and all that it must be given', (app) => {
     expect(environmentFaults(app, given(app, values))).toEqual([]);
     expect(environmentFaults(app, given(app, values, example))).toEqual([]);
+  });
+
+  it.each([...serviceApps])('gives %s every secret that it reads, but for those that an operator adds', (app) => {
+    expect(secretsLeftOut(app, given(app, values))).toEqual(leftOut[app] ?? []);
   });
 
   it.each([...serviceApps])('gives %s the object storage if it keeps objects', (app) => {

@@ -1,6 +1,6 @@
-import { pathOwners, serviceApps } from '@muster/contracts';
+import { pathOwners, type ServiceApp, serviceApps } from '@muster/contracts';
 import { variablesOf } from '@muster/platform';
-import { environmentFaults, type GivenEnvironment, readText, readYaml } from './deployment.harness';
+import { environmentFaults, type GivenEnvironment, readText, readYaml, secretsLeftOut } from './deployment.harness';
 import { MigrateConfig } from './migrate';
 
 interface Service {
@@ -17,6 +17,11 @@ const compose = readYaml<{
   services: Record<string, Service>;
   secrets: Record<string, { file: string }>;
 }>('docker/compose.yaml');
+/** Keys that people make in the service once it runs, and the account in which their machines are. */
+const leftOut: Partial<Record<ServiceApp, string[]>> = {
+  gateway: ['BOOTSTRAP_API_KEY', 'BOOTSTRAP_WORKER_KEY', 'EC2_SECRET_ACCESS_KEY'],
+  dispatcher: ['EC2_SECRET_ACCESS_KEY'],
+};
 const dockerfile = readText('docker/Dockerfile');
 
 describe.each([...serviceApps])('%s in the compose file', (app) => {
@@ -28,6 +33,10 @@ describe.each([...serviceApps])('%s in the compose file', (app) => {
 
   it('is given what its configuration reads, all that it must be given, and secrets as files only', () => {
     expect(environmentFaults(app, given(service))).toEqual([]);
+  });
+
+  it('is given every secret that it reads, but for those that only an operator can have', () => {
+    expect(secretsLeftOut(app, given(service))).toEqual(leftOut[app] ?? []);
   });
 
   it('mounts the secrets that it names', () => {

@@ -61,6 +61,15 @@ export function environmentFaults(app: ServiceApp, { plain, secret }: GivenEnvir
   return [...unknown, ...missing, ...open, ...unreadable];
 }
 
+/**
+ * The secrets that an app reads and is not given. To its configuration they are optional, as a service can do without
+ * them; whether a deployment means to is its own to say.
+ */
+export function secretsLeftOut(app: ServiceApp, { secret }: GivenEnvironment): string[] {
+  const read = variablesOfApp(app).filter(({ options }) => options.secret);
+  return [...new Set(read.map(({ name }) => name))].filter((name) => !secret.includes(name)).sort();
+}
+
 function isReadable(variable: Variable, text: string): boolean {
   try {
     variable.parse(text);
