@@ -6,6 +6,7 @@ import {
   readText,
   readYaml,
   secretsLeftOut,
+  variablesOfApp,
 } from './deployment.harness';
 
 interface AppValues {
@@ -72,6 +73,17 @@ describe('the chart', () => {
 
   it.each([...serviceApps])('gives %s every secret that it reads, but for those that an operator adds', (app) => {
     expect(secretsLeftOut(app, given(app, values))).toEqual(leftOut[app] ?? []);
+  });
+
+  it.each([...serviceApps])('lets %s be given whatever else it reads', (app) => {
+    const { definitions } = JSON.parse(readText('k8s/chart/values.schema.json')) as {
+      definitions: { variableName: { pattern: string }; app: { properties: object } };
+    };
+    const settable = new RegExp(definitions.variableName.pattern);
+    expect(variablesOfApp(app).filter(({ name }) => !settable.test(name))).toEqual([]);
+    expect(Object.keys(definitions.app.properties)).toEqual(expect.arrayContaining(['env', 'secretEnv']));
+    const template = readText('k8s/chart/templates/_helpers.tpl');
+    for (const own of ['$app.env', '$app.secretEnv']) expect(template).toContain(`(default (dict) ${own})`);
   });
 
   it.each([...serviceApps])('gives %s the object storage if it keeps objects', (app) => {

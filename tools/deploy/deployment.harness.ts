@@ -19,7 +19,7 @@ const configs: Record<ServiceApp, (new () => BaseConfig)[]> = {
   'feedback-sync': [BaseConfig],
 };
 
-function variablesOfApp(app: ServiceApp): Variable[] {
+export function variablesOfApp(app: ServiceApp): Variable[] {
   return configs[app].flatMap(variablesOf);
 }
 
