@@ -73,10 +73,9 @@ describe('requests for commands', () => {
       const { commandId } = (await snippet(id)).body;
       await waitFor('the first try', async () => (await rowOf(commandId)).push_error);
       expect(worker.received).toHaveLength(0);
-      const began = Date.now();
+      await sql(`UPDATE agent_command SET next_push_at = now() + interval '1 hour' WHERE id = $1`, [commandId]);
       await client.post('/api/agents/handshake', { agentId: id, bootId: newId(), workerVersion: '1' });
       await waitFor('the push', () => worker.received.length === 1);
-      expect(Date.now() - began).toBeLessThan(2000);
     });
   });
 

@@ -70,7 +70,7 @@ describe('what machines say', () => {
         tunnel_hostname: 't.example.com',
         last_activity_at: null,
       });
-      expect(Date.now() - quiet.last_seen.getTime()).toBeLessThan(5000);
+      expect(Date.now() - quiet.last_seen.getTime()).toBeLessThan(60_000);
       await beat(id, { activity: true });
       const active = await agentOf(id);
       expect(active.last_activity_at).toBeInstanceOf(Date);

