@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:http';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -86,8 +86,14 @@ describe('npm start', () => {
     expect(stopped.body).toMatchObject({ success: true, status: 'stopping' });
     await waitFor('the stop', async () => (await api.get(`/api/agents/${agentId}/status`)).body.status === 'stopped');
     expect(processesOf(folder).filter(({ command }) => command.includes('worker'))).toEqual([]);
-    expect((await api.post(`/api/agent/${agentId}/action`, { action: 'start' })).body.status).toBe('starting');
-    await waitFor('the start', async () => (await api.get(`/api/agents/${agentId}/status`)).body.status === 'online');
+    // The service gives its worker the right key at each start; one that is refused does not stand in its way.
+    const refusedKey = join(folder, 'agents', agentId, 'service-key');
+    for (const [action, status] of [['start', 'starting'] as const, ['reboot', 'rebooting'] as const]) {
+      await writeFile(refusedKey, 'msk_refusedkey1_0123456789abcdef');
+      expect((await api.post(`/api/agent/${agentId}/action`, { action })).body.status).toBe(status);
+      await waitFor(action, async () => (await api.get(`/api/agents/${agentId}/status`)).body.status === 'online');
+      await waitFor('the key to be forgotten', () => !existsSync(refusedKey));
+    }
     expect(await begun.end('SIGTERM')).toBe(0);
     await waitFor('its processes to be gone', () => processesOf(folder).length === 0);
     await rm(folder, { recursive: true, force: true });
@@ -98,7 +104,7 @@ describe('npm start', () => {
     const killed = start(['--port', String(port), '--data-dir', dataDir]);
     await killed.ready();
     await killed.end('SIGKILL');
-    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0, 30_000);
+    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0, 90_000);
     const again = start(['--port', String(port), '--data-dir', dataDir]);
     await again.ready();
     await again.end('SIGTERM');

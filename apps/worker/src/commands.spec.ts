@@ -190,25 +190,6 @@ describe('Commands', () => {
     expect(result.output).toMatch(/^x{100000}\n… \[cut: the output was refused\]$/);
   });
 
-  it('that repair the key begin the worker again with it, its run untouched', async () => {
-    await worker.start();
-    const run = runOf('import os, time\nprint("up", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.01)');
-    await service.push(run);
-    await service.until('it is up', () => service.logs(run.jobId).length);
-    const { bootId } = service.handshake()!.body;
-    service.apiKeys.push('msk_repaired_0123456789abcdef');
-    const repair = commandOf('repair', { apiKey: 'msk_repaired_0123456789abcdef' });
-    expect((await answer(repair)).status).toBe('success');
-    const again = await service.until('the second handshake', () => service.handshake(2));
-    expect(again.headers['x-api-key']).toBe('msk_repaired_0123456789abcdef');
-    expect(again.body.bootId).not.toBe(bootId);
-    expect(statSync(join(worker.folder, 'service-key')).mode & 0o777).toBe(0o600);
-    expect(worker.child!.exitCode).toBeNull();
-    writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
-    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
-    expect(service.logs(run.jobId)).toHaveLength(1);
-  });
-
   it('to run a bundle unpack exactly what its digest says', async () => {
     await worker.start();
     const bundle = zipOf([{ name: 'pack/__init__.py', content: 'name = "packed"' }]);

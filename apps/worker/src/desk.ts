@@ -22,6 +22,7 @@ export interface DeskOptions {
   recorder: Recorder;
   context: SnippetContext;
   onChange: () => void;
+  repair: (command: Command) => Promise<Result>;
   /** Reads the key of the worker anew, and begins again with it. */
   onNewKey: (commandId: string) => void;
   log: LocalLog;
@@ -123,7 +124,7 @@ export class Desk {
       case 'script':
         return keepScript(folder, payload);
       case 'repair':
-        return keepKey(folder, payload);
+        return this.options.repair(command);
       case 'start_recording':
       case 'attach_recording':
       case 'stop_recording':
@@ -175,12 +176,4 @@ function keepScript(folder: string, { action, filename, script }: Record<string,
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   writeWhole(path, script);
   return { status: 'success', output: { filename: parts.join('/'), path, sha256: sha256(script) } };
-}
-
-function keepKey(folder: string, { apiKey }: Record<string, unknown>): Result {
-  if (typeof apiKey !== 'string' || !/^[\x21-\x7e]{8,500}$/.test(apiKey)) {
-    return { status: 'failed', error: 'the apiKey is none' };
-  }
-  writeWhole(join(folder, 'service-key'), apiKey);
-  return { status: 'success', output: { restarting: true } };
 }

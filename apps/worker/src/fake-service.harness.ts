@@ -32,6 +32,8 @@ export class FakeService {
   readonly files = new Map<string, Buffer>();
   signingSecret = 'signing-secret-of-the-organization';
   apiKeys = ['msk_testworker_0123456789abcdef'];
+  /** How keys that are not right are refused; one that is not here is not known. */
+  refusals: Record<string, number> = {};
   heartbeatSeconds = 0.2;
   abandon: string[] = [];
   /** Looked at before anything else; what it returns is the answer. */
@@ -163,7 +165,8 @@ export class FakeService {
   }
 
   private regular({ method, path, body, text, headers }: Heard): Reply {
-    if (!this.apiKeys.includes(String(headers['x-api-key']))) return { status: 401 };
+    const key = String(headers['x-api-key']);
+    if (!this.apiKeys.includes(key)) return { status: this.refusals[key] ?? 401 };
     const commands = `/api/agents/${agentId}/commands`;
     if (path === '/api/agents/handshake') {
       this.check(body.agentId === agentId && typeof body.bootId === 'string' && body.workerVersion, 'handshake');

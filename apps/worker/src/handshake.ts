@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs, callbackBackoff, refusedKeyBackoff } from './backoff';
 import { textOf } from './command';
+import { refusesKey, type Keys } from './keys';
 import type { LocalLog } from './local-log';
 import { machineName, platformName, workerVersion } from './machine';
 import { messageOf, type Service } from './service';
@@ -16,13 +17,14 @@ export interface HandshakeOptions {
   bootId: string;
   tunnel: string | null;
   capabilities: string[];
+  keys: Keys;
   log: LocalLog;
 }
 
 /** Introduces this start of the worker, for as long as it takes. */
 export async function shakeHands(
   service: Service,
-  { agentId, bootId, tunnel, capabilities, log }: HandshakeOptions,
+  { agentId, bootId, tunnel, capabilities, keys, log }: HandshakeOptions,
   stopping: AbortSignal,
 ): Promise<Introduction> {
   const text = JSON.stringify({
@@ -41,6 +43,7 @@ export async function shakeHands(
       const answer = await service.call({ method: 'POST', path: '/api/agents/handshake', text });
       const { organizationId, signingSecret, heartbeatSeconds } = answer.body;
       if (answer.status < 300 && textOf(signingSecret)) {
+        keys.confirm();
         const seconds = Number(heartbeatSeconds) > 0 ? Number(heartbeatSeconds) : 15;
         return {
           organizationId: textOf(organizationId),
@@ -49,6 +52,14 @@ export async function shakeHands(
         };
       }
       retryAfterMs = answer.retryAfterMs;
+      if (refusesKey(answer.status) && keys.takeOther()) {
+        log('error', 'the service refuses the key of a repair; the one of the environment is tried', {
+          status: answer.status,
+          agentId,
+        });
+        attempt -= 1;
+        continue;
+      }
       if ([401, 403].includes(answer.status)) {
         limits = refusedKeyBackoff;
         log('error', 'the service refuses SERVICE_API_KEY for this AGENT_ID', { status: answer.status, agentId });

@@ -13,6 +13,8 @@ export interface Call {
   /** The exact text that goes out: signatures are over it. */
   text?: string;
   headers?: Record<string, string>;
+  /** Another key than the worker's own, to try it. */
+  apiKey?: string;
   timeoutMs?: number;
   /** Ends the wait for the answer, beside the worker's own end. */
   until?: AbortSignal;
@@ -31,16 +33,16 @@ export function verdictOf(status: number): Verdict {
 export class Service {
   constructor(
     readonly baseUrl: string,
-    private readonly apiKey: string,
+    private readonly keyNow: () => string,
     private readonly ended: AbortSignal,
   ) {}
 
-  async call({ method, path, text, headers, timeoutMs = 30_000, until }: Call): Promise<Answer> {
+  async call({ method, path, text, headers, apiKey, timeoutMs = 30_000, until }: Call): Promise<Answer> {
     return within(timeoutMs, until ? [this.ended, until] : [this.ended], async (signal) => {
       const response = await fetch(this.baseUrl + path, {
         method,
         headers: {
-          'x-api-key': this.apiKey,
+          'x-api-key': apiKey ?? this.keyNow(),
           accept: 'application/json',
           ...(text === undefined ? {} : { 'content-type': 'application/json' }),
           ...headers,

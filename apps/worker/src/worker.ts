@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Desk } from './desk';
 import { takeFolder } from './folder-lock';
 import { shakeHands } from './handshake';
 import { Fence, Heartbeat } from './heartbeat';
 import { Journal } from './journal';
+import { Keys, repairKey } from './keys';
 import { listen, type Listener } from './listener';
 import type { LocalLog } from './local-log';
 import { MachineMetrics } from './machine';
@@ -34,6 +34,7 @@ export class Worker {
   private readonly stopping = new AbortController();
   /** Then: no more requests at all. */
   private readonly ended = new AbortController();
+  private readonly keys: Keys;
   private readonly context: RunContext;
   private readonly journal: Journal;
   private readonly results: Results;
@@ -53,9 +54,9 @@ export class Worker {
     const { folder, agentId, baseUrl, scriptBase, python, spoolLimitBytes, fenceMs } = settings;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     takeFolder(folder);
-    const apiKey = keyOf(settings);
-    const service = new Service(baseUrl, apiKey, this.ended.signal);
-    const facts = { baseUrl, apiKey, agentId, organizationId: '', signingSecret: '', scriptBase };
+    this.keys = new Keys(settings);
+    const service = new Service(baseUrl, () => this.keys.current, this.ended.signal);
+    const facts = { baseUrl, apiKey: this.keys.current, agentId, organizationId: '', signingSecret: '', scriptBase };
     this.context = { facts, python, spoolLimitBytes, service, log };
     this.fence = new Fence(fenceMs);
     this.journal = new Journal(folder);
@@ -71,6 +72,7 @@ export class Worker {
       recorder: this.recorder,
       context: { facts, python, stopping: this.stopping.signal },
       onChange,
+      repair: (command) => repairKey({ keys: this.keys, service, agentId }, command, this.stopping.signal),
       onNewKey: (commandId) => void this.restart(commandId),
       log,
     });
@@ -78,8 +80,7 @@ export class Worker {
 
   /** What must not show in the local log. */
   secrets(): string[] {
-    const { apiKey, signingSecret } = this.context.facts;
-    return [apiKey, signingSecret];
+    return [...this.keys.all(), this.context.facts.signingSecret];
   }
 
   async run(): Promise<Outcome> {
@@ -114,13 +115,13 @@ export class Worker {
     const { service, facts } = this.context;
     const { agentId } = facts;
     const { log } = this;
-    const introduction = { agentId, bootId: this.bootId, tunnel, capabilities, log };
+    const introduction = { agentId, bootId: this.bootId, tunnel, capabilities, keys: this.keys, log };
     const { organizationId, signingSecret, heartbeatMs } = await shakeHands(
       service,
       introduction,
       this.stopping.signal,
     );
-    Object.assign(facts, { organizationId, signingSecret });
+    Object.assign(facts, { organizationId, signingSecret, apiKey: this.keys.current });
     this.fence.renew();
     log('info', 'the service knows this worker', { agentId, organizationId, bootId: this.bootId, tunnel });
 
@@ -202,11 +203,6 @@ export class Worker {
     await Promise.race([this.results.settled(commandId), sleep(lastDeliveryMs / 2, undefined, { ref: false })]);
     this.stop('it begins again with a new key', 'restart', null);
   }
-}
-
-function keyOf({ folder, apiKey }: Settings): string {
-  const path = join(folder, 'service-key');
-  return existsSync(path) ? readFileSync(path, 'utf8').trim() : apiKey;
 }
 
 function modifiedAt(path: string): number | null {

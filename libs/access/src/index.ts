@@ -1,5 +1,6 @@
 export { AccessModule } from './access-module';
 export { createApiKey, insertApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-keys/api-keys';
+export { isWorkerKeyOf } from './api-keys/worker-key';
 export { type Actor, audit, type AuditRecord, changesBetween } from './audit/audit';
 export { listAudit } from './audit/list-audit';
 export { announceAccessChange } from './authentication/access-news';

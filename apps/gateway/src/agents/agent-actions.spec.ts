@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { completeWake, lastWakeFailures, MachineControl, MachinesModule, moveAgent } from '@muster/agents';
-import { KeyRing } from '@muster/vault';
 import { type Harness, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant, waitFor } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
@@ -164,27 +163,6 @@ describe('agent actions', () => {
     }
     const answer = await act(id, { action: 'terminate' }, ours.as.admin);
     expect(answer.body).toEqual({ success: true, action: 'terminate', status: 'terminated' });
-  });
-
-  it('repair needs a key, and keeps it from everyone but the worker', async () => {
-    const id = await agentAt('online');
-    const without = await act(id, { action: 'repair' });
-    expect([without.status, without.body.errors[0].field]).toEqual([400, 'apiKey']);
-    const apiKey = 'msk_repaired1_0123456789abcdef';
-    const answer = await act(id, { action: 'repair', apiKey });
-    expect(answer.status).toBe(200);
-    const kept = await harness.db.query('system', 'SELECT payload, env FROM agent_command WHERE id = $1', [
-      answer.body.commandId,
-    ]);
-    const told = await harness.db.query('system', 'SELECT changes FROM audit_entry WHERE target_id = $1', [id]);
-    expect(JSON.stringify([kept, told, harness.logs])).not.toContain('0123456789abcdef');
-    const { openPayload } = jest.requireActual<{ openPayload: (...args: unknown[]) => unknown }>(
-      '../../../../libs/agents/src/commands/sealed-payload',
-    );
-    const ring = harness.app.nest.get(KeyRing);
-    const [{ payload }] = kept as [{ payload: object }];
-    expect(openPayload(ring, id, payload)).toEqual({ apiKey });
-    expect(() => openPayload(ring, 'another agent', payload)).toThrow();
   });
 
   it('start_job on an agent that is on queues the job', async () => {

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { audit, type Principal } from '@muster/access';
+import { audit, isWorkerKeyOf, type Principal } from '@muster/access';
 import {
   beginRecording,
   endRecording,
@@ -83,7 +83,7 @@ export class AgentActions {
         return done(agent.status, { jobId });
       }
       case 'repair': {
-        const apiKey = needed(body, 'apiKey');
+        const apiKey = await this.keyToRepair(tx, caller, id, body);
         return this.command(tx, caller, id, body, sealPayload(this.ring, id, { apiKey }));
       }
       case 'start_recording': {
@@ -195,8 +195,8 @@ export class AgentActions {
   private async jobToStart(tx: Transaction, caller: Principal, id: string, body: AgentActionBody): Promise<string> {
     const { jobId, workflowId, variables } = body;
     if (!jobId && !workflowId)
-      throw missing('workflowId', 'start_job needs a workflowId, or the jobId of a queued job');
-    if (workflowId && jobId) throw missing('jobId', 'start_job takes a workflowId or a jobId, not both');
+      throw invalid('workflowId', 'start_job needs a workflowId, or the jobId of a queued job');
+    if (workflowId && jobId) throw invalid('jobId', 'start_job takes a workflowId or a jobId, not both');
     if (workflowId) {
       const input = { workflowId, agentId: id, ...(variables ? { variables } : {}) };
       return (await launchJob(tx, caller, input, this.clock.now())).jobId;
@@ -205,6 +205,15 @@ export class AgentActions {
     if (status !== 'queued') throw new AppError('conflict', { detail: `The job is ${status} and cannot be started.` });
     audit(tx, caller, { action: 'job.start', target: { type: 'job', id: jobId! }, changes: { agentId: id } });
     return jobId!;
+  }
+
+  /** A wrong key would shut the machine out for good, so it is not even sent. */
+  private async keyToRepair(tx: Transaction, caller: Principal, id: string, body: AgentActionBody): Promise<string> {
+    const { organizationId } = caller;
+    await loadAgent(tx, organizationId, id);
+    const apiKey = needed(body, 'apiKey');
+    if (await isWorkerKeyOf(tx, apiKey, { organizationId, agentId: id, now: this.clock.now() })) return apiKey;
+    throw invalid('apiKey', 'apiKey must be a live worker key of this organization, for this agent or for any');
   }
 
   private async command(
@@ -248,10 +257,10 @@ export class AgentActions {
 
 function needed(body: AgentActionBody, field: 'jobId' | 'apiKey' | 'recordingId' | 'version'): string {
   const value = body[field];
-  if (value === undefined) throw missing(field, `${body.action} needs ${/^[aeiou]/.test(field) ? 'an' : 'a'} ${field}`);
+  if (value === undefined) throw invalid(field, `${body.action} needs ${/^[aeiou]/.test(field) ? 'an' : 'a'} ${field}`);
   return value;
 }
 
-function missing(field: string, message: string): AppError {
+function invalid(field: string, message: string): AppError {
   return new AppError('invalid_payload', { detail: `${message}.`, errors: [{ field, message }] });
 }

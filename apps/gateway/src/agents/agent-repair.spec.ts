@@ -1,0 +1,99 @@
+import { KeyRing } from '@muster/vault';
+import { FakeClock, type Harness, makeAgent, makeApiKey, startHarness, type Tenant } from '@muster/testing';
+import { newId } from '@muster/platform';
+import { gateway } from '../gateway.harness';
+
+describe('the repair of an agent', () => {
+  let harness: Harness;
+  let ours: Tenant;
+  let theirs: Tenant;
+  const clock = new FakeClock(new Date());
+
+  beforeAll(async () => {
+    harness = await startHarness({ ...gateway, clock });
+    [ours, theirs] = [await harness.makeTenant(), await harness.makeTenant()];
+  });
+  afterAll(() => harness.close());
+
+  const sql = (text: string, values: unknown[]) => harness.db.query<any>('system', text, values);
+  const onlineAgent = async ({ organizationId } = ours) =>
+    (await makeAgent(harness.db, { organizationId, name: newId(), status: 'online' })).id;
+  const repair = (id: string, apiKey?: string) =>
+    ours.api.post(`/api/agent/${id}/action`, { action: 'repair', apiKey });
+  const workerKey = async (input: object = {}, { organizationId } = ours) =>
+    (await makeApiKey(harness.db, { organizationId, scope: 'worker', ...input })).secret;
+  /** All that could have been written of it anywhere. */
+  const traceOf = async (id: string) =>
+    JSON.stringify([
+      await sql('SELECT payload, env FROM agent_command WHERE agent_id = $1', [id]),
+      await sql('SELECT changes FROM audit_entry WHERE target_id = $1', [id]),
+      await sql('SELECT message, data FROM timeline_entry WHERE agent_id = $1', [id]),
+      harness.logs,
+    ]);
+
+  it('takes a worker key of the organization, unbound or the agent’s, and shows it to the worker alone', async () => {
+    const id = await onlineAgent();
+    const keys = [
+      await workerKey(),
+      await workerKey({ agentId: id }),
+      await workerKey({ expiresAt: new Date(clock.now().getTime() + 60_000) }),
+    ];
+    const { openPayload } = jest.requireActual<{ openPayload: (...args: unknown[]) => unknown }>(
+      '../../../../libs/agents/src/commands/sealed-payload',
+    );
+    const ring = harness.app.nest.get(KeyRing);
+    for (const apiKey of keys) {
+      const answer = await repair(id, apiKey);
+      expect([answer.status, answer.body]).toEqual([
+        200,
+        { success: true, action: 'repair', status: 'online', commandId: expect.any(String) },
+      ]);
+      expect(await traceOf(id)).not.toContain(apiKey.split('_')[2]);
+      const [{ payload }] = await sql('SELECT payload FROM agent_command WHERE id = $1', [answer.body.commandId]);
+      expect(openPayload(ring, id, payload)).toEqual({ apiKey });
+      expect(() => openPayload(ring, 'another agent', payload)).toThrow();
+    }
+  });
+
+  it('takes the key that the agent was made with', async () => {
+    const made = await ours.as.admin.post('/api/agents', { name: newId(), provider: 'external' });
+    const { agent, workerKey: apiKey } = made.body;
+    await sql(`UPDATE agent SET status = 'online' WHERE id = $1`, [agent.id]);
+    expect((await repair(agent.id, apiKey)).status).toBe(200);
+  });
+
+  it.each<[string, (agentId: string) => Promise<string | undefined>]>([
+    ['none', () => Promise.resolve(undefined)],
+    ['rubbish', () => Promise.resolve('rubbish-that-is-no-key')],
+    ['what looks like a key', () => Promise.resolve('msk_repaired1_0123456789abcdef0123456789')],
+    ['a right id with a wrong secret', async () => `${(await workerKey()).slice(0, 20)}0123456789abcdef0123456789`],
+    ['an api-scoped key', async () => (await makeApiKey(harness.db, { organizationId: ours.organizationId })).secret],
+    ['another agent’s key', async () => workerKey({ agentId: await onlineAgent() })],
+    ['another organization’s key', () => workerKey({}, theirs)],
+    ['a key that has expired', () => workerKey({ expiresAt: new Date(clock.now().getTime() - 1) })],
+    ['a key that was revoked', revokedKey],
+  ])('refuses %s, and changes nothing', async (_, make) => {
+    const id = await onlineAgent();
+    const apiKey = await make(id);
+    const answer = await repair(id, apiKey);
+    expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
+    expect(answer.body.errors.map(({ field }: { field: string }) => field)).toEqual(['apiKey']);
+    expect(await sql('SELECT FROM agent_command WHERE agent_id = $1', [id])).toEqual([]);
+    expect(await sql('SELECT FROM audit_entry WHERE target_id = $1', [id])).toEqual([]);
+    if (apiKey) expect(answer.text + (await traceOf(id))).not.toContain(apiKey.split('_').at(-1));
+  });
+
+  it('says nothing of keys where the agent is another organization’s', async () => {
+    for (const id of [newId(), await onlineAgent(theirs)]) {
+      for (const apiKey of [await workerKey(), 'rubbish-that-is-no-key', undefined]) {
+        expect((await repair(id, apiKey)).body.code).toBe('agent_not_found');
+      }
+    }
+  });
+
+  async function revokedKey(): Promise<string> {
+    const { id, secret } = (await ours.as.admin.post('/api/api-keys', { name: 'short', scope: 'worker' })).body;
+    expect((await ours.as.admin.delete(`/api/api-keys/${id}`)).status).toBe(204);
+    return secret;
+  }
+});

@@ -1,0 +1,20 @@
+import type { Transaction } from '@muster/database';
+import { apiKeyIdOf, sameText, sha256 } from '../authentication/credentials';
+
+/** Whether a worker that is this agent would be let in with the key: a live worker key, unbound or the agent's own. */
+export async function isWorkerKeyOf(
+  tx: Transaction,
+  key: string,
+  { organizationId, agentId, now }: { organizationId: string; agentId: string; now: Date },
+): Promise<boolean> {
+  const id = apiKeyIdOf(key);
+  if (!id) return false;
+  const [row] = await tx.query<{ secret_hash: string }>(
+    `SELECT secret_hash FROM api_key
+     WHERE id = $1 AND organization_id = $2 AND scope = 'worker' AND (agent_id IS NULL OR agent_id = $3)
+       AND (expires_at IS NULL OR expires_at > $4)`,
+    [id, organizationId, agentId, now],
+    'worker_key_of',
+  );
+  return row !== undefined && sameText(row.secret_hash, sha256(key));
+}
