@@ -28,6 +28,7 @@ export function openApiOf(app: INestApplication): Record<string, unknown> {
     for (const operation of Object.values(path) as Operation[]) {
       operation.security ??= [];
       addForm(operation);
+      openBody(operation, document.components?.schemas ?? {});
     }
   }
   return sortKeys(withoutNullable(JSON.parse(JSON.stringify(document)))) as Record<string, unknown>;
@@ -46,6 +47,14 @@ function addForm(operation: Operation): void {
   delete operation['x-form'];
   const content = { 'multipart/form-data': { schema: { $ref: `#/components/schemas/${form}` } } };
   operation.requestBody = { required: true, content: { ...operation.requestBody?.content, ...content } };
+}
+
+/** A body of which nothing has to be said may be left out. */
+function openBody({ requestBody }: Operation, schemas: Record<string, unknown>): void {
+  const { $ref } =
+    (requestBody?.content['application/json'] as { schema?: { $ref?: string } } | undefined)?.schema ?? {};
+  const schema = $ref && (schemas[$ref.split('/').at(-1)!] as { required?: string[] } | undefined);
+  if (schema && !schema.required?.length) requestBody!.required = false;
 }
 
 /** 3.1 is JSON Schema, which says null as a type; the generator still writes 3.0's nullable. */

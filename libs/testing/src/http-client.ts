@@ -9,7 +9,7 @@ export interface Answer<T = any> {
 export class HttpClient {
   constructor(
     readonly url: string,
-    private readonly headers: Record<string, string> = {},
+    readonly headers: Readonly<Record<string, string>> = {},
   ) {}
 
   withKey(key: string): HttpClient {

@@ -40,7 +40,7 @@ describe('batches from CSV', () => {
   const sendForm = async (form: FormData, headers: Record<string, string> = {}) => {
     const response = await fetch(`${harness.url}/api/jobs/batch`, {
       method: 'POST',
-      headers: { ...keyHeader(tenant), ...headers },
+      headers: { ...tenant.api.headers, ...headers },
       body: form,
     });
     const body: any = await response.json();
@@ -141,19 +141,19 @@ describe('batches from CSV', () => {
     expect([large.status, large.body.code]).toEqual([413, 'payload_too_large']);
     const cut = await fetch(`${harness.url}/api/jobs/batch`, {
       method: 'POST',
-      headers: { ...keyHeader(tenant), 'content-type': 'multipart/form-data; boundary=x' },
+      headers: { ...tenant.api.headers, 'content-type': 'multipart/form-data; boundary=x' },
       body: '--x\r\ncontent-disposition: form-data; name="workflowId"\r\n\r\nabc',
     });
     expect(cut.status).toBe(400);
     const without = await fetch(`${harness.url}/api/jobs/batch`, {
       method: 'POST',
-      headers: { ...keyHeader(tenant), 'content-type': 'multipart/form-data' },
+      headers: { ...tenant.api.headers, 'content-type': 'multipart/form-data' },
       body: 'x',
     });
     expect(without.status).toBe(400);
     const elsewhere = await fetch(`${harness.url}/api/workflows`, {
       method: 'POST',
-      headers: keyHeader(tenant),
+      headers: tenant.api.headers,
       body: withFile(),
     });
     expect(elsewhere.status).toBe(415);
@@ -175,7 +175,3 @@ describe('batches from CSV', () => {
     expect((await sendForm(form('CLAIM_ID,PAYER\nC-2,D\n'), key)).status).toBe(422);
   });
 });
-
-function keyHeader({ api }: Tenant): Record<string, string> {
-  return { 'x-api-key': (api as unknown as { headers: Record<string, string> }).headers['x-api-key']! };
-}

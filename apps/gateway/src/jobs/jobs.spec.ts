@@ -128,6 +128,27 @@ describe('jobs', () => {
     expect(status.body).toMatchObject({ jobId: body.jobId, status: 'cancelled', finishedAt: expect.any(String) });
   });
 
+  it('are cancelled by a request without a body, and not replayed by one that says more than it can', async () => {
+    const { body } = await launch();
+    const count = async () => (await tenant.api.get('/api/jobs?limit=200')).body.jobs.length;
+    const before = await count();
+    const bare = (path: string) => fetch(`${harness.url}${path}`, { method: 'POST', headers: tenant.api.headers });
+    expect((await bare(`/api/jobs/${body.jobId}/cancel`)).status).toBe(202);
+    const surplus = await tenant.api.post(`/api/jobs/${body.jobId}/replay`, { surplus: 1 });
+    expect([surplus.status, surplus.body.errors]).toEqual([
+      400,
+      [{ field: 'surplus', message: 'property surplus should not exist' }],
+    ]);
+    expect(await count()).toBe(before);
+    expect((await bare(`/api/jobs/${body.jobId}/replay`)).status).toBe(202);
+  });
+
+  it('are refused with secrets that nothing can be called', async () => {
+    const answer = await launch({ vaultKeys: ['FINE', 'bad name'] });
+    expect([answer.status, answer.body.errors[0].field]).toEqual([400, 'vaultKeys.1']);
+    expect((await launch({ vaultKeys: ['PATH'] })).status).toBe(400);
+  });
+
   it('are replayed as they were, once they have ended', async () => {
     const { body } = await launch({ priority: 3 });
     expect((await tenant.api.post(`/api/jobs/${body.jobId}/replay`)).status).toBe(409);

@@ -59,7 +59,10 @@ export class AccessGuard implements CanActivate {
       return once(this.limit(request, principal), (state) => {
         void reply.headers(rateHeaders(state));
         if (endpoint.access === 'cron') requireCronSecret(request, this.cron?.cronSecret);
-        else if (endpoint.access !== 'anyone') enter(request, endpoint.access, principal);
+        else if (endpoint.access !== 'anyone') {
+          enter(request, endpoint.access, principal);
+          if (!endpoint.body && !endpoint.form && !endpoint.access.keys.includes('worker')) refuseBody(request);
+        }
         return true;
       });
     });
@@ -77,6 +80,17 @@ function enter(request: FastifyRequest, rule: AccessRule, principal: Principal |
   admit(rule, principal);
   principals.set(request, principal);
   describeContext({ organizationId: principal.organizationId });
+}
+
+/** Fields that a route does not know are refused, and one that takes no body knows none. Workers may be newer. */
+function refuseBody({ method, body }: FastifyRequest): void {
+  if (method === 'DELETE' || typeof body !== 'object' || body === null) return;
+  const [field] = Object.keys(body);
+  if (field === undefined) return;
+  throw new AppError('invalid_payload', {
+    detail: 'This route takes no body.',
+    errors: [{ field, message: `property ${field} should not exist` }],
+  });
 }
 
 /** Goes on at once with what is known at once: most requests have nothing to wait for here. */

@@ -9,7 +9,9 @@ const lenientBody = pipe({ whitelist: true });
 /** Bodies refuse fields they do not know; queries ignore them; path ids must be UUIDs unless they say otherwise. */
 @Injectable()
 export class InputPipe {
-  async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+  async transform(given: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    // Who sends no body says nothing, which is enough where nothing has to be said.
+    const value = given === undefined && metadata.type === 'body' ? {} : given;
     if (metadata.type === 'custom') return value;
     if (metadata.type === 'param' && metadata.data) return checkParam(value, metadata);
     if (metadata.type === 'param') return lenientBody.transform(value, metadata);
