@@ -1,5 +1,5 @@
 import { type Actor, audit } from '@muster/access';
-import { AppError, type LaunchJobBody, type LifecycleSource } from '@muster/contracts';
+import { AppError, type LaunchJobBody, type LifecycleSource, refusedVariableName } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { gateColumns, type GateFacts, monthOf, requireOpenGate } from '@muster/pricing';
 import { insertJob } from './insert-job';
@@ -41,6 +41,7 @@ export async function launchJob(
   if (!facts?.workflowRevision) throw new AppError('not_found', { detail: 'There is no such workflow.' });
   if (!facts.agentStatus) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
   requireVariables(facts.workflowVariables, variables);
+  requireKeyNames(options.vaultKeys);
   requireOpenGate(facts);
   const jobId = await insertJob(tx, {
     ...options,
@@ -61,6 +62,15 @@ export async function launchJob(
 
 function sourceOf(caller: Actor): LifecycleSource {
   return caller.kind === 'user' ? 'console' : 'api';
+}
+
+/** No secret can have such a name, so the run could only wait for it in vain. */
+export function requireKeyNames(vaultKeys: readonly string[] = []): void {
+  const errors = vaultKeys.flatMap((key, at) => {
+    const fault = refusedVariableName(key);
+    return fault ? [{ field: `vaultKeys.${at}`, message: fault }] : [];
+  });
+  if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
 
 /** Contract: a variable that the workflow does not name, or one missing, gets 400. */

@@ -1,13 +1,7 @@
 import { audit, changesBetween, type Principal } from '@muster/access';
-import {
-  AppError,
-  type CreateScheduleBody,
-  type FieldError,
-  refusedVariableName,
-  type UpdateScheduleBody,
-} from '@muster/contracts';
+import { AppError, type CreateScheduleBody, type FieldError, type UpdateScheduleBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { requireVariables } from '@muster/jobs';
+import { requireKeyNames, requireVariables } from '@muster/jobs';
 import { etagOf, newId, requireMatch } from '@muster/platform';
 import { parseCron, readCron } from './cron-rule';
 import { nextRun } from './next-run';
@@ -151,12 +145,7 @@ export function requireCron({ cronExpression, timezone }: { cronExpression: stri
 
 function requireSound(definition: Definition): void {
   requireCron(definition);
-  refuse(
-    definition.vaultKeys.flatMap((key, at) => {
-      const fault = refusedVariableName(key);
-      return fault ? [{ field: `vaultKeys.${at}`, message: fault }] : [];
-    }),
-  );
+  requireKeyNames(definition.vaultKeys);
 }
 
 async function requireRunnable(tx: Transaction, organizationId: string, definition: Definition): Promise<void> {

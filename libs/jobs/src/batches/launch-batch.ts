@@ -6,6 +6,7 @@ import { currentContext, isUuid, newId } from '@muster/platform';
 import { gateColumns, type GateFacts, monthOf, requireOpenGate } from '@muster/pricing';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { defaultMaxRuntimeMs, defaultPriority } from '../insert-job';
+import { requireKeyNames } from '../launch-job';
 import { checkRow, type GivenRow, type RowRule } from './check-row';
 
 export type BatchInput = Omit<CreateBatchBody, 'rows'>;
@@ -36,6 +37,7 @@ export async function launchBatch(
   const { organizationId } = caller;
   const { workflowId, agentIds } = input;
   const facts = await factsOf(tx, organizationId, { workflowId, agentIds, now });
+  requireKeyNames(input.vaultKeys);
   const rule = ruleOf(facts.workflowVariables, input);
   const { runs, rejected } = await sort(rows, rule, agentIds);
   if (input.strict && rejected.length) throw refused(rejected);
