@@ -1,8 +1,9 @@
 import { appendTimeline } from '@muster/agents';
 import { AppError, isTerminal, type JobStatus, type JobWebhookBody } from '@muster/contracts';
-import { type Database, violatedConstraint } from '@muster/database';
+import { type Database, type Transaction, violatedConstraint } from '@muster/database';
 import { finishJob } from './finish-job';
 import { jobEntry } from './insert-job';
+import { countedSteps, progressOf } from './job-progress';
 import { noSuchJob } from './job-row';
 
 export interface ReportAnswer {
@@ -35,7 +36,7 @@ async function applyEnd(
 ): Promise<ReportAnswer> {
   const { jobId, status, error, result, totalCostUsd, screenshotKey } = report;
   requireOwnKey(organizationId, screenshotKey);
-  const { percent } = progressOf(report);
+  const { percent } = saidOf(report);
   const outcome = await database.transaction({ organizationId }, (tx) =>
     finishJob(tx, {
       organizationId,
@@ -52,7 +53,8 @@ async function applyEnd(
   );
   if (!outcome) throw noSuchJob();
   if (outcome.applied) return { accepted: true, status };
-  return { accepted: false, reason: 'job_over', status: outcome.previous };
+  const { previous } = outcome;
+  return { accepted: false, reason: isTerminal(previous) ? 'job_over' : 'not_dispatched', status: previous };
 }
 
 interface Sign {
@@ -61,6 +63,13 @@ interface Sign {
   began: boolean;
   dispatched: boolean;
   agentId: string;
+  /** It is further than it was. */
+  moved: boolean;
+  percent: number | null;
+  currentStep: string | null;
+  stepsTotal: number;
+  stepsPassed: number;
+  stepsFailed: number;
 }
 
 async function applySignOfLife(
@@ -68,16 +77,20 @@ async function applySignOfLife(
   { organizationId, agentId }: Reporter,
   report: JobWebhookBody,
 ): Promise<ReportAnswer> {
-  const { jobId, seq = -1 } = report;
-  const { percent, currentStep } = progressOf(report);
-  const values = [jobId, organizationId, agentId, seq, percent, currentStep];
-  // Most are heartbeats of a job that runs: one statement, one round trip.
-  const [beat] = await database.query<Sign>({ organizationId }, signOfLife, [...values, ['running']], 'sign_of_life');
-  if (!beat) throw noSuchJob();
-  if (beat.status !== 'queued') return answerOf(beat);
+  const { jobId, seq = -1, screenshotKey } = report;
+  requireOwnKey(organizationId, screenshotKey);
+  const { percent, currentStep } = saidOf(report);
+  const values = [jobId, organizationId, agentId, seq, percent, currentStep, screenshotKey ?? null];
+  // Most are heartbeats of a job that runs and say no more: one statement, one round trip.
+  if (percent === null) {
+    const [beat] = await database.query<Sign>({ organizationId }, signOfLife, [...values, ['running']], 'sign_of_life');
+    if (!beat) throw noSuchJob();
+    if (beat.status !== 'queued') return answerOf(beat);
+  }
   const begin = database.transaction({ organizationId }, async (tx): Promise<ReportAnswer> => {
     const [sign] = await tx.query<Sign>(signOfLife, [...values, ['queued', 'running']], 'sign_of_life');
     if (!sign) throw noSuchJob();
+    if (sign.began || sign.moved) tellSign(tx, { organizationId, jobId }, sign);
     if (!sign.began) return answerOf(sign);
     await tx.execute(
       `UPDATE agent_command SET taken_at = COALESCE(taken_at, now()), next_push_at = NULL
@@ -85,9 +98,6 @@ async function applySignOfLife(
       [jobId],
       'run_taken',
     );
-    const news = { jobId, status: 'running', previousStatus: 'queued', message: 'running', source: 'worker' } as const;
-    appendTimeline(tx, { organizationId, agentId: sign.agentId }, [jobEntry(news)]);
-    tx.tell('job', jobId);
     return answerOf(sign);
   });
   return begin.catch((error: unknown) => {
@@ -99,7 +109,7 @@ async function applySignOfLife(
 /** Applies it, or says why not; a job that was never given to its agent cannot run. */
 const signOfLife = `
   WITH was AS (
-    SELECT id, status, agent_id, command_id IS NOT NULL AS dispatched FROM job
+    SELECT id, status, agent_id, percent, command_id IS NOT NULL AS dispatched FROM job
     WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) FOR UPDATE),
   moved AS (
     UPDATE job SET status = 'running', started_at = COALESCE(job.started_at, now()), last_heartbeat_at = now(),
@@ -108,19 +118,33 @@ const signOfLife = `
       current_step = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($6, job.current_step) ELSE job.current_step END,
       last_progress_at = CASE WHEN $5 IS DISTINCT FROM job.percent AND $5 IS NOT NULL THEN now()
         ELSE job.last_progress_at END,
+      screenshot_key = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($7, job.screenshot_key) ELSE job.screenshot_key END,
       webhook_seq = GREATEST(job.webhook_seq, $4)
-    FROM was WHERE job.id = was.id AND was.dispatched AND was.status = ANY($7)
-    RETURNING job.id)
+    FROM was WHERE job.id = was.id AND was.dispatched AND was.status = ANY($8)
+    RETURNING job.id, job.percent, job.current_step)
   SELECT was.status, was.dispatched, was.agent_id AS "agentId", moved.id IS NOT NULL AS accepted,
-         moved.id IS NOT NULL AND was.status = 'queued' AS began
-  FROM was LEFT JOIN moved ON moved.id = was.id`;
+         moved.id IS NOT NULL AND was.status = 'queued' AS began,
+         moved.id IS NOT NULL AND moved.percent IS DISTINCT FROM was.percent AS moved, moved.percent,
+         moved.current_step AS "currentStep", steps.*
+  FROM was LEFT JOIN moved ON moved.id = was.id CROSS JOIN ${countedSteps('$5 IS NOT NULL')} steps`;
+
+function tellSign(tx: Transaction, of: { organizationId: string; jobId: string }, sign: Sign): void {
+  const { organizationId, jobId } = of;
+  const { agentId, began, status: previousStatus } = sign;
+  const progress = progressOf({ ...sign, status: 'running' });
+  const message = began ? 'running' : `${progress.percent} % done`;
+  appendTimeline(tx, { organizationId, agentId }, [
+    jobEntry({ jobId, status: 'running', previousStatus, message, source: 'worker', progress }),
+  ]);
+  tx.tell('job', jobId);
+}
 
 function answerOf({ status, accepted, dispatched }: Sign): ReportAnswer {
   if (accepted) return { accepted, status: 'running' };
   return { accepted, reason: status === 'queued' && !dispatched ? 'not_dispatched' : 'job_over', status };
 }
 
-function progressOf({ progress }: JobWebhookBody): { percent: number | null; currentStep: string | null } {
+function saidOf({ progress }: JobWebhookBody): { percent: number | null; currentStep: string | null } {
   if (progress === undefined || progress === null) return { percent: null, currentStep: null };
   const given = typeof progress === 'number' ? { percent: progress } : (progress as Record<string, unknown>);
   const { percent = null, currentStep = null } = given as { percent?: unknown; currentStep?: unknown };
@@ -135,7 +159,9 @@ function progressOf({ progress }: JobWebhookBody): { percent: number | null; cur
 
 /** A worker shows its own organization's pictures, and no one else's. */
 function requireOwnKey(organizationId: string, key: string | null | undefined): void {
-  if (!key || key.startsWith(`artifacts/${organizationId}/`)) return;
+  const own = `artifacts/${organizationId}/`;
+  if (!key || (key.startsWith(own) && !key.split('/').some((part) => part === '' || part === '.' || part === '..')))
+    return;
   throw new AppError('invalid_payload', {
     detail: 'screenshotKey must be the key of one of your uploads.',
     errors: [{ field: 'screenshotKey', message: 'screenshotKey must be the key of an upload' }],

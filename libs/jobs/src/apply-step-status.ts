@@ -3,6 +3,7 @@ import { type JobStatus, isTerminal, type StepStatus, type StepStatusBody } from
 import type { Database } from '@muster/database';
 import type { Reporter } from './apply-job-report';
 import { jobEntry } from './insert-job';
+import { progressOf } from './job-progress';
 import { noSuchJob } from './job-row';
 
 const ranks: Record<StepStatus, number> = { pending: 0, running: 1, skipped: 2, passed: 3, failed: 4 };
@@ -20,9 +21,10 @@ interface Applied {
   jobStatus: JobStatus;
   previousStatus: StepStatus | null;
   changed: boolean;
-  total: number;
-  passed: number;
-  failed: number;
+  percent: number | null;
+  stepsTotal: number;
+  stepsPassed: number;
+  stepsFailed: number;
 }
 
 /** One step's report. What arrives after the job's end is still kept, and the worker is told that the job is over. */
@@ -73,12 +75,7 @@ export async function applyStepStatus(
           source: 'worker',
           level: status === 'failed' ? 'warn' : 'info',
           message: `${label}: ${status}`,
-          progress: {
-            stepsTotal: row.total,
-            stepsPassed: row.passed,
-            stepsFailed: row.failed,
-            currentStep: status === 'running' ? label : null,
-          },
+          progress: progressOf({ ...row, status: row.jobStatus, currentStep: status === 'running' ? label : null }),
           data: { step: { stepOrder, stepId: report.stepId ?? null, name: name ?? null, status } },
         }),
       ]);
@@ -93,7 +90,7 @@ export async function applyStepStatus(
 
 const applyStep = `
   WITH j AS (
-    SELECT id, status FROM job WHERE id = $1 AND organization_id = $2 AND agent_id = $3 FOR UPDATE),
+    SELECT id, status, percent FROM job WHERE id = $1 AND organization_id = $2 AND agent_id = $3 FOR UPDATE),
   old AS (
     SELECT s.* FROM job_step s JOIN j ON j.id = s.job_id WHERE s.step_order = $4),
   step AS (
@@ -131,9 +128,9 @@ const applyStep = `
   others AS (
     SELECT s.status FROM job_step s WHERE s.job_id = $1 AND s.step_order <> $4),
   counted AS (
-    SELECT count(*)::int AS total, (count(*) FILTER (WHERE status = 'passed'))::int AS passed,
-           (count(*) FILTER (WHERE status = 'failed'))::int AS failed
+    SELECT count(*)::int AS "stepsTotal", (count(*) FILTER (WHERE status = 'passed'))::int AS "stepsPassed",
+           (count(*) FILTER (WHERE status = 'failed'))::int AS "stepsFailed"
     FROM (SELECT status FROM others UNION ALL SELECT status FROM step) every)
-  SELECT j.status AS "jobStatus", old.status AS "previousStatus", counted.*,
+  SELECT j.status AS "jobStatus", j.percent, old.status AS "previousStatus", counted.*,
          old.job_id IS NULL OR $8::bigint > old.state_key OR EXISTS (SELECT FROM spent) AS changed
   FROM j CROSS JOIN counted LEFT JOIN old ON true`;

@@ -98,8 +98,50 @@ describe('callbacks of a job', () => {
   it('say nothing of a job that was never given to its agent', async () => {
     const agentId = await lab.makeOnlineAgent();
     const jobId = await lab.launch({ agentId });
-    const answer = await applyJobReport(lab.harness.db, { organizationId: lab.organizationId, agentId }, { jobId });
-    expect(answer).toEqual({ accepted: false, reason: 'not_dispatched', status: 'queued' });
+    for (const status of [undefined, 'running', 'completed', 'failed', 'cancelled'] as const) {
+      const answer = await applyJobReport(
+        lab.harness.db,
+        { organizationId: lab.organizationId, agentId },
+        { jobId, status },
+      );
+      expect(answer).toEqual({ accepted: false, reason: 'not_dispatched', status: 'queued' });
+    }
+    expect(await read(jobId)).toMatchObject({ status: 'queued', startedAt: null, finishedAt: null });
+  });
+
+  it('tell its agent’s timeline how far it is, by the worker’s word and by its steps', async () => {
+    const jobId = await freshJob();
+    const told = async () => {
+      const rows = await lab.query<{ data: any }>(
+        `SELECT data FROM timeline_entry WHERE job_id = $1 AND kind = 'job' AND data->>'progress' IS NOT NULL ORDER BY seq`,
+        [jobId],
+      );
+      return rows.map(({ data }) => [data.status, data.progress.percent, data.progress.stepsPassed]);
+    };
+    await report({ jobId, status: 'running' });
+    await step({ jobId, stepOrder: 1, status: 'passed' });
+    await report({ jobId, progress: 40, seq: 1 });
+    await report({ jobId, progress: 40, seq: 2 });
+    await report({ jobId, progress: 30, seq: 0 });
+    await report({ jobId, status: 'completed' });
+    expect(await told()).toEqual([
+      ['running', 0, 0],
+      ['running', 100, 1],
+      ['running', 40, 1],
+      ['completed', 100, 1],
+    ]);
+  });
+
+  it('keep a picture of the organization’s own, of a run or of its end, and no one else’s', async () => {
+    const jobId = await freshJob();
+    const own = `artifacts/${lab.organizationId}`;
+    for (const screenshotKey of [`${own}/../../other/x.png`, `${own}//x.png`, 'x.png', '../x.png']) {
+      for (const status of ['running', 'completed'] as const) {
+        await expect(report({ jobId, status, screenshotKey })).rejects.toMatchObject({ code: 'invalid_payload' });
+      }
+    }
+    await report({ jobId, status: 'running', screenshotKey: `${own}/a.png` });
+    expect(await read(jobId)).toMatchObject({ status: 'running', screenshotKey: `${own}/a.png` });
   });
 
   it('keep a log entry with a seq once, and one without as often as it comes', async () => {

@@ -3,6 +3,7 @@ import { type JobStatus, type LifecycleSource, openJobStatuses, type TerminalJob
 import type { Transaction } from '@muster/database';
 import { recordRun } from '@muster/pricing';
 import { insertJob, jobEntry } from './insert-job';
+import { countedSteps, type ProgressFacts, progressOf } from './job-progress';
 import { retryDelay } from './retry-delay';
 
 export interface JobEnd {
@@ -26,7 +27,7 @@ export interface JobEnd {
 
 export type EndOutcome = { applied: boolean; previous: JobStatus; retried: boolean } | null;
 
-interface Ended {
+interface Ended extends Omit<ProgressFacts, 'status' | 'currentStep'> {
   previous: JobStatus;
   applied: boolean;
   agentId: string;
@@ -71,6 +72,7 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
       message: error ? `${to}: ${error.slice(0, 500)}` : to,
       level: to === 'failed' ? 'error' : 'info',
       source,
+      progress: progressOf({ ...ended, status: to, currentStep: null }),
     }),
   ]);
   const attemptsLeft = ended.attempt <= ended.maxRetries;
@@ -98,6 +100,8 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
          screenshot_key = COALESCE($10, job.screenshot_key), percent = COALESCE($11, job.percent),
          waiting_reason = NULL, waiting_since = NULL
        FROM was WHERE job.id = was.id AND was.status = ANY($12) AND job.billed_at IS NULL
+         -- What was never given to an agent cannot have run there.
+         AND (NOT $5 OR job.command_id IS NOT NULL)
        RETURNING job.*)
      SELECT was.status AS previous, m.id IS NOT NULL AS applied, m.agent_id AS "agentId",
             m.finished_at AS "finishedAt",
@@ -106,8 +110,8 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
             m.workflow_id AS "workflowId", m.workflow_revision AS "workflowRevision", m.variables,
             m.vault_keys AS "vaultKeys", m.priority, m.max_runtime_ms AS "maxRuntimeMs",
             m.schedule_id AS "scheduleId", m.batch_id AS "batchId", m.batch_row AS "batchRow", m.lineage,
-            m.cancel_requested_at IS NOT NULL AS "cancelRequested"
-     FROM was LEFT JOIN moved m ON m.id = was.id`,
+            m.cancel_requested_at IS NOT NULL AS "cancelRequested", m.percent, steps.*
+     FROM was LEFT JOIN moved m ON m.id = was.id CROSS JOIN ${countedSteps()} steps`,
     [
       jobId,
       organizationId,

@@ -1,6 +1,6 @@
-import type { Job, JobProgress, JobStatusAnswer, JobStep, RunListItem } from '@muster/contracts';
+import type { Job, JobStatusAnswer, JobStep, RunListItem } from '@muster/contracts';
 import { isTerminal, type JobStatus } from '@muster/contracts';
-import type { JobRow, RunRow, StepRow } from '@muster/jobs';
+import { type JobRow, progressOf, type RunRow, type StepRow } from '@muster/jobs';
 import type { ObjectStorage } from '@muster/storage';
 
 const screenshotSeconds = 3600;
@@ -28,7 +28,7 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
     startedAt: timeOf(startedAt),
     finishedAt: timeOf(finishedAt),
     durationMs: startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : null,
-    progress: progressOf(row),
+    progress: progressOf({ ...row, currentStep: row.stepRunning ?? row.currentStep }),
     waiting: waitingReason && waitingSince ? { reason: waitingReason, since: waitingSince.toISOString() } : null,
     claims: {
       attempted: row.claimsAttempted,
@@ -72,19 +72,6 @@ export function presentRun(row: RunRow): RunListItem {
     passedSteps: row.stepsPassed,
     failedSteps: row.stepsFailed,
     error: row.error,
-  };
-}
-
-/** What the worker says, or else the share of its steps that are over. A completed job is done, whatever it said. */
-function progressOf(row: JobRow): JobProgress {
-  const { status, percent, stepsTotal, stepsPassed, stepsFailed } = row;
-  const over = stepsTotal === 0 ? 0 : (100 * (stepsPassed + stepsFailed)) / stepsTotal;
-  return {
-    percent: status === 'completed' ? 100 : (percent ?? Math.round(over * 10) / 10),
-    stepsTotal,
-    stepsPassed,
-    stepsFailed,
-    currentStep: status === 'running' ? (row.stepRunning ?? row.currentStep) : null,
   };
 }
 

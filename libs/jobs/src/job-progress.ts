@@ -1,0 +1,31 @@
+import type { JobStatus } from '@muster/contracts';
+
+export interface ProgressFacts {
+  status: JobStatus;
+  /** What the worker says. */
+  percent: number | null;
+  stepsTotal: number;
+  stepsPassed: number;
+  stepsFailed: number;
+  currentStep: string | null;
+}
+
+/** What the worker says, or else the share of its steps that are over. A completed job is done, whatever it said. */
+export function progressOf({ status, percent, stepsTotal, stepsPassed, stepsFailed, currentStep }: ProgressFacts) {
+  const over = stepsTotal === 0 ? 0 : (100 * (stepsPassed + stepsFailed)) / stepsTotal;
+  return {
+    percent: status === 'completed' ? 100 : (percent ?? Math.round(over * 10) / 10),
+    stepsTotal,
+    stepsPassed,
+    stepsFailed,
+    currentStep: status === 'running' ? currentStep : null,
+  };
+}
+
+/** The steps of the job that $1 names, counted; or none of them, where nobody asks. */
+export function countedSteps(asked = 'true'): string {
+  return `(
+    SELECT count(*)::int AS "stepsTotal", (count(*) FILTER (WHERE status = 'passed'))::int AS "stepsPassed",
+           (count(*) FILTER (WHERE status = 'failed'))::int AS "stepsFailed"
+    FROM job_step WHERE job_id = $1 AND ${asked})`;
+}
