@@ -1,6 +1,6 @@
 export { markActivity, setIdleExempt } from './actions/activity';
 export { drainAgent, type TouchedJobs, undrainAgent } from './actions/drain';
-export { rebootAgent, requireSwitch, startAgent, stopAgent } from './actions/power';
+export { nameOf, rebootAgent, requireSwitch, sourceOf, startAgent, stopAgent } from './actions/power';
 export { waitForWake, type WakeEnd } from './actions/wait-for-wake';
 export { agentKeyOf, issueAgentKey, revokeAgentKeys } from './agent-keys';
 export { AgentsConfig } from './agents-config';
@@ -19,6 +19,7 @@ export { CommandPolls } from './commands/poll-commands';
 export { readCommandStatus, readScript } from './commands/read-command';
 export { acknowledgeCommand, receiveResult } from './commands/receive-result';
 export { issueCommand, type NewCommand } from './commands/issue-command';
+export { actionKinds } from './commands/tell-actions';
 export { decideIdleStop, type IdleDecision, type IdleFacts } from './lifecycle/decide-idle-stop';
 export { decideSilence, failSilentAgents } from './lifecycle/fail-silent-agents';
 export { idleCandidates, stopIdleAgents, stopIfIdle } from './lifecycle/stop-idle-agents';

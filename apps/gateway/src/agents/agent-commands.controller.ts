@@ -2,6 +2,7 @@ import { Body, Controller, Get, Inject, Param, Post, Query, Req, Res } from '@ne
 import { ApiTags } from '@nestjs/swagger';
 import { audit, Endpoint, Mutations, principalOf, sessionsAndKeysOf } from '@muster/access';
 import {
+  actionKinds,
   composeBuilderCommand,
   explainingBlocked,
   findFunction,
@@ -27,7 +28,7 @@ import { VmConfig } from '@muster/vm';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const defaultTimeoutMs = 600_000;
-const statusKinds: readonly CommandKind[] = ['snippet', 'function', 'builder', 'script'];
+const statusKinds: readonly CommandKind[] = ['snippet', 'function', 'builder', 'script', ...actionKinds];
 const errors: ErrorCode[] = ['agent_not_found', 'agent_not_ready'];
 
 interface Wanted {
@@ -73,7 +74,8 @@ export class AgentCommandsController {
 
   @Get('/run-snippet/status')
   @Endpoint({
-    summary: 'How a snippet, function or builder phase stands',
+    summary: 'How a command stands',
+    description: 'Any whose id an answer named: of a snippet, a function, a builder phase, a script, an action.',
     access: sessionsAndKeysOf('viewer'),
     answer: CommandStatus,
     errors: ['invalid_payload', 'agent_not_found', 'not_found'],

@@ -1,6 +1,8 @@
 import { audit, type Principal } from '@muster/access';
 import { agentStatuses, AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
+import { type EndedCommand, endedColumns } from '../commands/ended-command';
+import { tellEnded } from '../commands/tell-actions';
 import { moveAgent } from '../lifecycle/move-agent';
 import { failRecordingsOfTerminated } from '../recordings/settle-recordings';
 import { loadAgent } from './agent-row';
@@ -28,13 +30,15 @@ export async function terminateAgent(
     source: 'api',
     reason: `terminated by ${caller.kind === 'user' ? caller.email : `key ${caller.id}`}`,
   });
-  await tx.execute(
+  const ended = await tx.query<EndedCommand>(
     `UPDATE agent_command
      SET status = 'failed', error_code = 'agent_not_ready', error = 'The agent was terminated.', finished_at = now(),
          next_push_at = NULL
-     WHERE agent_id = $1 AND organization_id = $2 AND status = 'pending' AND kind <> 'run'`,
+     WHERE agent_id = $1 AND organization_id = $2 AND status = 'pending' AND kind <> 'run'
+     RETURNING ${endedColumns}`,
     [id, organizationId],
   );
+  tellEnded(tx, ended, 'api');
   failRecordingsOfTerminated(tx, { organizationId, agentId: id });
   await tx.ring(
     { queue: 'dispatch', name: 'control-agent', payload: { agentId: id } },

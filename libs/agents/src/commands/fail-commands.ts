@@ -1,11 +1,8 @@
 import type { ErrorCode } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
-import { type EndedCommand, endedColumns, failRecordingsOf } from '../recordings/settle-recordings';
-
-interface Ended {
-  id: string;
-  job_id: string | null;
-}
+import { failRecordingsOf } from '../recordings/settle-recordings';
+import { type EndedCommand, endedColumns } from './ended-command';
+import { tellEnded } from './tell-actions';
 
 /** Ends a command that its agent will not end any more; false where it had ended already. */
 export async function failCommand(
@@ -15,15 +12,16 @@ export async function failCommand(
 ): Promise<boolean> {
   const { id, organizationId } = command;
   return database.transaction({ organizationId }, async (tx) => {
-    const ended = await tx.query<Ended & EndedCommand>(
+    const ended = await tx.query<EndedCommand>(
       `UPDATE agent_command
        SET status = 'failed', error_code = $3, error = $4, finished_at = now(), next_push_at = NULL
        WHERE id = $1 AND organization_id = $2 AND status = 'pending'
-       RETURNING id, job_id, ${endedColumns}`,
+       RETURNING ${endedColumns}`,
       [id, organizationId, code, error],
       'fail_command',
     );
     failRecordingsOf(tx, ended);
+    tellEnded(tx, ended, 'dispatcher');
     await ringFinished(tx, ended);
     return ended.length > 0;
   });
@@ -32,7 +30,7 @@ export async function failCommand(
 /** Fails what is past its deadline. Not runs: a run ends with its job. */
 export async function failOverdueCommands(database: Database, limit = 200): Promise<number> {
   return database.transaction('system', async (tx) => {
-    const ended = await tx.query<Ended & EndedCommand>(
+    const ended = await tx.query<EndedCommand>(
       `UPDATE agent_command
        SET status = 'failed', error_code = 'execution_timeout', finished_at = now(), next_push_at = NULL,
            error = CASE WHEN taken_at IS NULL THEN 'The agent did not take it in time.'
@@ -41,19 +39,20 @@ export async function failOverdueCommands(database: Database, limit = 200): Prom
          SELECT id FROM agent_command
          WHERE status = 'pending' AND deadline <= now() AND kind <> 'run'
          ORDER BY deadline LIMIT $1 FOR UPDATE SKIP LOCKED)
-       RETURNING id, job_id, ${endedColumns}`,
+       RETURNING ${endedColumns}`,
       [limit],
       'fail_overdue_commands',
     );
     failRecordingsOf(tx, ended);
+    tellEnded(tx, ended, 'watchdog');
     await ringFinished(tx, ended);
     return ended.length;
   });
 }
 
 /** A job that waits for a command learns that it is over. */
-export async function ringFinished(tx: Transaction, ended: Ended[]): Promise<void> {
-  const awaited = ended.filter((command) => command.job_id !== null);
+export async function ringFinished(tx: Transaction, ended: EndedCommand[]): Promise<void> {
+  const awaited = ended.filter(({ jobId }) => jobId !== null);
   await tx.ring(
     ...awaited.map(({ id }) => ({
       queue: 'dispatch' as const,

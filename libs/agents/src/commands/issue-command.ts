@@ -1,6 +1,7 @@
 import type { CommandKind } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { currentContext, newId } from '@muster/platform';
+import { type Asked, tellAsked } from './tell-actions';
 
 export interface NewCommand {
   organizationId: string;
@@ -13,13 +14,15 @@ export interface NewCommand {
   vaultKeys?: string[];
   jobId?: string;
   deadline: Date;
+  /** Told on the agent's timeline. */
+  asked?: Asked;
   /** The caller delivers it itself right after its commit, so nobody is to ring for it. */
   deliveredByCaller?: boolean;
 }
 
 /** Writes a command down for its agent. Who is awake delivers it; what is not delivered is tried again by the sweep. */
 export async function issueCommand(tx: Transaction, command: NewCommand): Promise<string> {
-  const { organizationId, agentId, kind, payload, env = {}, vaultKeys = [], jobId, deadline } = command;
+  const { organizationId, agentId, kind, payload, env = {}, vaultKeys = [], jobId, deadline, asked } = command;
   const id = newId();
   tx.post(
     `INSERT INTO agent_command
@@ -47,6 +50,7 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
       'command_activity',
     );
   }
+  if (asked) tellAsked(tx, { organizationId, agentId }, { id, kind, asked });
   if (!command.deliveredByCaller) {
     await tx.ring({ queue: 'dispatch', name: 'deliver-command', payload: { commandId: id } });
   }

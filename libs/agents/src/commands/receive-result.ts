@@ -1,7 +1,9 @@
 import { AppError, type CommandReceipt, type CommandResultBody } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { applyRecordingResult, type EndedCommand, endedColumns } from '../recordings/settle-recordings';
+import { applyRecordingResult } from '../recordings/settle-recordings';
+import { type EndedCommand, endedColumns } from './ended-command';
 import { ringFinished } from './fail-commands';
+import { tellEnded } from './tell-actions';
 
 interface CommandOf {
   organizationId: string;
@@ -39,7 +41,7 @@ export async function receiveResult(
   const { organizationId, agentId, commandId } = of;
   const text = textOf(output);
   return database.transaction({ organizationId }, async (tx) => {
-    const ended = await tx.query<EndedCommand & { id: string; job_id: string | null }>(
+    const ended = await tx.query<EndedCommand>(
       `WITH active AS (
          UPDATE agent SET last_activity_at = now(), last_activity = 'a command’s result'
          WHERE id = $2 AND organization_id = $3
@@ -48,7 +50,7 @@ export async function receiveResult(
        SET status = $4, output = $5, error = $6, error_code = $7, exit_code = $8, finished_at = now(),
            taken_at = COALESCE(taken_at, now()), next_push_at = NULL
        WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND status = 'pending'
-       RETURNING id, job_id, ${endedColumns}`,
+       RETURNING ${endedColumns}`,
       [
         commandId,
         agentId,
@@ -69,7 +71,8 @@ export async function receiveResult(
       if (known.length === 0) throw noSuchCommand();
       return finished;
     }
-    applyRecordingResult(tx, { agentId, ...ended[0]! }, { status, key: keyOf(output) });
+    applyRecordingResult(tx, ended[0]!, keyOf(output));
+    tellEnded(tx, ended, 'worker');
     await ringFinished(tx, ended);
     tx.tell('command', agentId);
     return { accepted: true };

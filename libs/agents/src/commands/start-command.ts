@@ -4,6 +4,7 @@ import type { Database, Transaction } from '@muster/database';
 import { noSuchAgent } from '../agents/agent-row';
 import { recordWakeBlocked, requestWake } from '../lifecycle/wakes';
 import { issueCommand } from './issue-command';
+import type { Asked } from './tell-actions';
 
 export interface CommandRequest {
   organizationId: string;
@@ -11,6 +12,7 @@ export interface CommandRequest {
   kind: CommandKind;
   payload: Record<string, unknown>;
   env?: Record<string, string>;
+  asked?: Asked;
   /** How long it may take, from the moment that the agent is on. */
   timeoutMs: number;
   wakeTimeoutMs: number;
@@ -73,7 +75,7 @@ export async function requireWakeable(
 
 /** Writes a command down for an agent, and wakes the agent for it where that is allowed. */
 export async function startCommand(tx: Transaction, request: CommandRequest): Promise<string> {
-  const { organizationId, agentId, kind, payload, env, timeoutMs, wakeTimeoutMs, now } = request;
+  const { organizationId, agentId, kind, payload, env, asked, timeoutMs, wakeTimeoutMs, now } = request;
   const of = { organizationId, agentId };
   const { status, action } = await requireWakeable(tx, of);
   const asleep = status !== 'online' && status !== 'draining';
@@ -81,7 +83,7 @@ export async function startCommand(tx: Transaction, request: CommandRequest): Pr
     await requestWake(tx, { ...of, source: 'api', reason: `a ${kind} command waits`, timeoutMs: wakeTimeoutMs });
   }
   const deadline = new Date(now.getTime() + timeoutMs + (asleep ? wakeTimeoutMs : 0));
-  return issueCommand(tx, { ...of, kind, payload, ...(env ? { env } : {}), deadline });
+  return issueCommand(tx, { ...of, kind, payload, env, asked, deadline });
 }
 
 /** Keeps on the timeline that a wake was blocked, although the request's own transaction leaves nothing behind. */

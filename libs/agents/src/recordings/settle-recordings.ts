@@ -1,15 +1,6 @@
 import type { CommandKind, RecordingStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-
-/** What of an ended command a recording wants to know. */
-export interface EndedCommand {
-  kind: CommandKind;
-  recordingId: string | null;
-  error: string | null;
-}
-
-/** For the RETURNING of a statement that ends commands. */
-export const endedColumns = `kind, payload->>'recordingId' AS "recordingId", error`;
+import type { EndedCommand } from '../commands/ended-command';
 
 /** The status in which a recording waits for the end of such a command. */
 const waitsIn: Partial<Record<CommandKind, RecordingStatus>> = {
@@ -22,11 +13,11 @@ const unsaid = 'The worker did not say why.';
 /** A worker's word on a command of its recordings. What comes late finds the recording further on, and changes nothing. */
 export function applyRecordingResult(
   tx: Transaction,
-  { agentId, kind, recordingId, error }: EndedCommand & { agentId: string },
-  result: { status: 'success' | 'failed'; key: string | null },
+  { agentId, kind, recordingId, status, error }: EndedCommand,
+  key: string | null,
 ): void {
   if (!recordingId || !waitsIn[kind]) return;
-  if (result.status === 'failed') {
+  if (status === 'failed') {
     // What never began has failed, even where its stop is on its way.
     const from: RecordingStatus[] = kind === 'start_recording' ? ['starting', 'stopping'] : ['stopping'];
     tx.post(
@@ -49,7 +40,7 @@ export function applyRecordingResult(
          error = CASE WHEN f.id IS NULL THEN 'The worker named no file that it had sent.' END
        FROM (SELECT (SELECT id FROM artifact WHERE storage_key = $3 AND agent_id = $2) AS id) AS f
        WHERE recording.id = $1 AND recording.agent_id = $2 AND recording.status = 'stopping'`,
-      [recordingId, agentId, result.key],
+      [recordingId, agentId, key],
       'recording_kept',
     );
   }

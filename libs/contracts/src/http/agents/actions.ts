@@ -38,14 +38,24 @@ export class AgentActionBody {
   })
   variables?: Record<string, string>;
   @UuidField({ optional: true, description: 'start_job: a queued job; stop_job: the job to end.' }) jobId?: string;
-  @TextField({ optional: true, max: 500, description: 'stop_job: why.', example: 'wrong clinic' }) reason?: string;
+  @TextField({
+    optional: true,
+    max: 500,
+    description: 'stop_job and the actions that are commands: why.',
+    example: 'wrong clinic',
+  })
+  reason?: string;
   @TextField({ optional: true, description: 'start_recording: what it is called.', example: 'Monday' }) name?: string;
   @UuidField({ optional: true, description: 'attach_recording, stop_recording: which one.' }) recordingId?: string;
   @TextField({ optional: true, max: 100, description: 'deploy_extension: which one.', example: '1.4.0' })
   version?: string;
   @TextField({ optional: true, max: 1024, description: 'deploy_extension: where it is kept in the storage.' })
   key?: string;
-  @TextField({ optional: true, max: 500, description: 'repair: the worker’s new key. It is never stored readable.' })
+  @TextField({
+    optional: true,
+    max: 500,
+    description: 'repair: a live worker key for this agent. It is never stored readable.',
+  })
   apiKey?: string;
 }
 

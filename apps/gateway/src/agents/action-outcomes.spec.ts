@@ -1,0 +1,128 @@
+import { failOverdueCommands, receiveResult, terminateAgent } from '@muster/agents';
+import type { AgentAction, CommandResultBody } from '@muster/contracts';
+import { newId } from '@muster/platform';
+import { type Harness, makeAgent, makeApiKey, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+describe('what comes of an action that is a command', () => {
+  let harness: Harness;
+  let ours: Tenant;
+  let apiKey: string;
+  let agentId: string;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    ours = await harness.makeTenant();
+    apiKey = (await makeApiKey(harness.db, { organizationId: ours.organizationId, scope: 'worker' })).secret;
+  });
+  afterAll(() => harness.close());
+  beforeEach(async () => {
+    const { organizationId } = ours;
+    agentId = (await makeAgent(harness.db, { organizationId, name: newId(), status: 'online' })).id;
+  });
+
+  const act = async (action: AgentAction, more: object = {}, client = ours.api) =>
+    (await client.post(`/api/agent/${agentId}/action`, { action, ...more })).body as {
+      commandId: string;
+      recordingId: string;
+    };
+  const statusOf = async (commandId: string) =>
+    (await ours.as.viewer.get(`/api/agents/${agentId}/run-snippet/status?commandId=${commandId}`)).body;
+  const result = (commandId: string, body: CommandResultBody) =>
+    receiveResult(harness.db, { organizationId: ours.organizationId, agentId, commandId }, body);
+  const timeline = async () =>
+    (await ours.as.viewer.get(`/api/agents/${agentId}/logs?order=asc`)).body.entries.map(
+      ({ kind, level, source, message, data }: any) => ({ kind, level, source, message, data }),
+    );
+
+  const actions: [AgentAction, () => Promise<object>][] = [
+    ['repair', () => Promise.resolve({ apiKey })],
+    ['deploy_extension', () => Promise.resolve({ version: '1.4.0', key: 'extensions/one.zip' })],
+    ['start_recording', () => Promise.resolve({ name: 'a secret name' })],
+    ['attach_recording', recording],
+    ['stop_recording', recording],
+  ];
+
+  it.each(actions)('%s is told on the timeline, and its status answered, from the asking to the end', async (...of) => {
+    const [action, inputOf] = of;
+    const input = await inputOf();
+    const before = (await timeline()).length;
+    const { commandId } = await act(action, { ...input, reason: 'the key leaked' });
+    expect(await statusOf(commandId)).toEqual({ status: 'pending' });
+    await result(commandId, { status: 'success', output: { done: true } });
+    expect(await statusOf(commandId)).toEqual({ status: 'success', output: '{"done":true}' });
+    await result(commandId, { status: 'failed', error: 'too late' });
+    const told = (await timeline()).slice(before);
+    const by = expect.stringMatching(new RegExp(`^${action} was asked for by key \\w+: the key leaked$`));
+    expect(told).toEqual([
+      { kind: 'provisioning', level: 'info', source: 'api', message: by, data: { commandId, action } },
+      {
+        kind: 'provisioning',
+        level: 'info',
+        source: 'worker',
+        message: `${action} is done`,
+        data: { commandId, action, status: 'success' },
+      },
+    ]);
+    for (const value of Object.values(input)) expect(JSON.stringify(told)).not.toContain(value);
+  });
+
+  it('names the person who asked', async () => {
+    await act('repair', { apiKey }, ours.as.member);
+    const [told] = await timeline();
+    expect(told).toMatchObject({
+      source: 'console',
+      message: expect.stringMatching(/^repair was asked for by \S+@\S+$/),
+    });
+  });
+
+  it('is an error on the timeline where it failed, with the reason and no more of it than fits', async () => {
+    const [one, two] = [await act('repair', { apiKey }), await act('deploy_extension', { version: '1' })];
+    await result(one.commandId, { status: 'failed', error: 'the service refuses the new key', code: 'refused' });
+    await result(two.commandId, { status: 'failed', error: 'x'.repeat(10_000) });
+    expect(await statusOf(one.commandId)).toEqual({
+      status: 'failed',
+      error: 'the service refuses the new key',
+      code: 'refused',
+    });
+    const [, , first, second] = await timeline();
+    expect(first).toEqual({
+      kind: 'provisioning',
+      level: 'error',
+      source: 'worker',
+      message: 'repair failed: the service refuses the new key',
+      data: { commandId: one.commandId, action: 'repair', status: 'failed', code: 'refused' },
+    });
+    expect(second.message).toBe(`deploy_extension failed: ${'x'.repeat(500)}`);
+  });
+
+  it('is an error on the timeline where its time was over, or its agent was terminated', async () => {
+    const { commandId } = await act('repair', { apiKey });
+    await act('start_recording');
+    await harness.db.query('system', `UPDATE agent_command SET deadline = now() WHERE id = $1`, [commandId]);
+    await failOverdueCommands(harness.db);
+    expect(await statusOf(commandId)).toEqual({
+      status: 'failed',
+      error: 'The agent did not take it in time.',
+      code: 'execution_timeout',
+    });
+    await harness.db.transaction('system', (tx) =>
+      terminateAgent(tx, { kind: 'api_key', id: 'one', organizationId: ours.organizationId } as never, agentId),
+    );
+    const ends = (await timeline()).filter(({ level }: { level: string }) => level === 'error');
+    expect(ends).toMatchObject([
+      { source: 'watchdog', message: 'repair failed: The agent did not take it in time.', data: { commandId } },
+      { source: 'api', message: 'start_recording failed: The agent was terminated.' },
+    ]);
+  });
+
+  it('is not told of a snippet, which has its own answer', async () => {
+    const answer = await ours.api.post(`/api/agents/${agentId}/run-snippet`, { code: 'print(1)' });
+    await result(answer.body.commandId, { status: 'success', output: '1' });
+    expect(await timeline()).toEqual([]);
+  });
+
+  async function recording(): Promise<object> {
+    return { recordingId: (await act('start_recording')).recordingId };
+  }
+});
