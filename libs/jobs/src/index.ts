@@ -21,6 +21,7 @@ export { progressOf } from './job-progress';
 export { launchJob, type LaunchInput, requireKeyNames, requireVariables } from './launch-job';
 export { listAgentRuns, listJobs, type RunRow } from './list-jobs';
 export { listSteps, type StepRow } from './list-steps';
+export { lookAgain } from './look-again';
 export { replayJob } from './replay-job';
 export { settleStoppedAgent } from './settle-stopped-agent';
 export { sweepDispatch } from './sweep-dispatch';

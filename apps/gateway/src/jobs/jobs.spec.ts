@@ -90,6 +90,26 @@ describe('jobs', () => {
     expect(usage.body).toMatchObject({ runs: 0, canLaunchRuns: false, limits: { monthlyRunLimit: 1 } });
   });
 
+  it('are looked at again when a setting or a secret that they may wait for has changed', async () => {
+    const other = await harness.makeTenant();
+    const { organizationId } = other;
+    const { id: of } = await makeAgent(harness.db, { organizationId });
+    await makeAgent(harness.db, { organizationId, name: 'Without a job' });
+    await makeJob(harness.db, { organizationId, agentId: of, status: 'queued' });
+    const rung = async () => {
+      const found = await rows<{ id: string }>(
+        `WITH taken AS (DELETE FROM outbox WHERE organization_id = $1 RETURNING name, payload)
+         SELECT payload->>'agentId' AS id FROM taken WHERE name = 'dispatch-agent'`,
+        [organizationId],
+      );
+      return found.map(({ id }) => id);
+    };
+    await other.as.admin.patch('/api/organization/settings', { vmAutoWakeOnJob: true });
+    expect(await rung()).toEqual([of]);
+    await other.as.admin.put('/api/vault/PORTAL', { value: 'secret' });
+    expect(await rung()).toEqual([of]);
+  });
+
   it('run on an agent by either name of the workflow, but not by two', async () => {
     const run = (body: object) =>
       tenant.api.post(`/api/agents/${agentId}/run`, { variables: { CLAIM_ID: 'C' }, ...body });

@@ -13,6 +13,7 @@ import {
 } from '@muster/access';
 import { OrganizationSettings, SigningSecret, UpdateOrganizationSettingsBody } from '@muster/contracts';
 import { Database } from '@muster/database';
+import { lookAgain } from '@muster/jobs';
 import { etagOf } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -58,6 +59,7 @@ export class OrganizationController {
   ): Promise<unknown> {
     return this.mutations.run(request, reply, async (tx, caller) => {
       const settings = await updateSettings(tx, caller, body, ifMatch);
+      await lookAgain(tx, caller.organizationId);
       return { body: presentSettings(settings), etag: etagOf(settings.revision) };
     });
   }

@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { deleteSecret, Endpoint, listSecrets, Mutations, principalOf, putSecret, sessionsOf } from '@muster/access';
 import { PageQuery, PutSecretBody, Secret, SecretList } from '@muster/contracts';
 import { Database, type VaultSecretEntity } from '@muster/database';
+import { lookAgain } from '@muster/jobs';
 import { pageOf, paginate } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -44,9 +45,11 @@ export class VaultController {
     @Param('key') key: string,
     @Body() { value }: PutSecretBody,
   ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => ({
-      body: presentSecret(await putSecret(tx, this.ring, caller, key, value)),
-    }));
+    return this.mutations.run(request, reply, async (tx, caller) => {
+      const secret = await putSecret(tx, this.ring, caller, key, value);
+      await lookAgain(tx, caller.organizationId);
+      return { body: presentSecret(secret) };
+    });
   }
 
   @Delete('/:key')
