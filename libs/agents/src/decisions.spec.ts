@@ -1,3 +1,4 @@
+import { type AgentStatus, agentStatuses, type CommandKind, commandKinds } from '@muster/contracts';
 import { decideCommand } from './commands/start-command';
 import { decideIdleStop } from './lifecycle/decide-idle-stop';
 import { decideSilence } from './lifecycle/fail-silent-agents';
@@ -157,17 +158,29 @@ describe('silence', () => {
 });
 
 describe('a command', () => {
-  const decide = (status: Parameters<typeof decideCommand>[0]['status'], more: object = {}) =>
-    decideCommand({ status, provider: 'local', autoWake: true, ...more }).action;
+  const decide = (status: AgentStatus, more: object = {}, kind: CommandKind = 'snippet') =>
+    decideCommand({ status, provider: 'local', autoWake: true, drain: null, ...more }, kind).action;
 
   it('goes to a machine that is on or about to be, wakes one that is not, and leaves alone what nobody can start', () => {
-    for (const status of ['online', 'draining', 'starting', 'rebooting'] as const) expect(decide(status)).toBe('issue');
+    for (const status of ['online', 'starting', 'rebooting'] as const) expect(decide(status)).toBe('issue');
     for (const status of ['stopped', 'stopping', 'offline'] as const) {
       expect(decide(status)).toBe('wake');
       expect(decide(status, { autoWake: false })).toBe('blocked');
       expect(decide(status, { provider: 'external' })).toBe('refuse');
     }
     expect(decide('terminated')).toBe('refuse');
+  });
+
+  it('is nothing new where the agent is being drained, whatever its machine does meanwhile', () => {
+    const allowed = ['stop_job', 'attach_recording', 'stop_recording', 'repair'];
+    for (const kind of commandKinds) {
+      expect(decide('draining', {}, kind)).toBe(allowed.includes(kind) ? 'issue' : 'refuse');
+      for (const status of agentStatuses.filter((each) => each !== 'terminated')) {
+        const drained = decide(status, { drain: 'finish', autoWake: false }, kind);
+        if (!allowed.includes(kind)) expect(drained).toBe('refuse');
+        else if (status !== 'draining') expect(drained).toBe(decide(status, { autoWake: false }, kind));
+      }
+    }
   });
 });
 

@@ -170,13 +170,7 @@ export class AgentActions {
   /** Queues the job, or takes a queued one, and wakes the agent for it where that is allowed. */
   private async startJob(tx: Transaction, caller: Principal, id: string, body: AgentActionBody): Promise<Acted> {
     const { organizationId } = caller;
-    const { status } = await requireWakeable(tx, { organizationId, agentId: id });
-    if (status === 'draining') {
-      throw new AppError('agent_not_ready', {
-        detail: 'The agent is being drained and takes nothing new.',
-        extra: { agentStatus: status },
-      });
-    }
+    const { status } = await requireWakeable(tx, { organizationId, agentId: id }, 'run');
     const isOn = status === 'online';
     const jobId = await this.jobToStart(tx, caller, id, body);
     await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });

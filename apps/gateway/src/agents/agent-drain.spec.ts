@@ -51,6 +51,11 @@ describe('draining', () => {
   const heartbeat = (agentId: string, bootId: string) =>
     takeHeartbeat(harness.db, tenant.organizationId, { agentId, bootId }, new Date());
 
+  async function makeFunction(): Promise<string> {
+    const body = { name: `check_${newId().replaceAll('-', '_')}`, code: 'result = 1' };
+    return (await tenant.as.admin.post('/api/functions', body)).body.id as string;
+  }
+
   it('finishes what runs, takes nothing new, and says which jobs that touches', async () => {
     const id = await machine();
     const [first, second] = [await running(id), await launch(id)];
@@ -111,6 +116,59 @@ describe('draining', () => {
       { action: 'agent.drain', changes: { drain: [null, 'finish'] } },
       { action: 'agent.undrain', changes: { drain: ['finish', null] } },
     ]);
+  });
+
+  describe('takes nothing new', () => {
+    const act = (id: string, body: object) => tenant.api.post(`/api/agent/${id}/action`, body);
+    const post = (id: string, route: string, body: object) => tenant.api.post(`/api/agents/${id}/${route}`, body);
+    const work: [string, (id: string) => Promise<{ status: number; body: any }>][] = [
+      ['run-snippet', (id) => post(id, 'run-snippet', { code: 'print(1)' })],
+      ['run-function', async (id) => post(id, 'run-function', { functionId: await makeFunction(), args: {} })],
+      ['builder/run', (id) => post(id, 'builder/run', { phase: 'login', code: 'print(1)' })],
+      ['script', (id) => post(id, 'script', { action: 'push', script: 'print(1)' })],
+      ['start_job', (id) => act(id, { action: 'start_job', workflowId, variables: {} })],
+      ['start_recording', (id) => act(id, { action: 'start_recording' })],
+      ['deploy_extension', (id) => act(id, { action: 'deploy_extension', version: '1.4.0' })],
+    ];
+
+    it.each(work)('%s is refused, drained and asleep too, and goes through once it is let go', async (_, ask) => {
+      for (const status of ['online', 'stopped']) {
+        const id = await machine(status);
+        await drain(id, 'finish');
+        const answer = await ask(id);
+        expect([answer.status, answer.body]).toMatchObject([
+          409,
+          {
+            code: 'agent_not_ready',
+            agentStatus: status === 'online' ? 'draining' : 'stopped',
+            detail: 'The agent is being drained and takes nothing new.',
+          },
+        ]);
+        expect(await sql('SELECT FROM agent_command WHERE agent_id = $1', [id])).toEqual([]);
+        expect(await sql('SELECT FROM agent_wake WHERE agent_id = $1', [id])).toEqual([]);
+        expect(await sql('SELECT FROM job WHERE agent_id = $1', [id])).toEqual([]);
+        if (status !== 'online') continue;
+        await undrain(id);
+        expect([200, 202]).toContain((await ask(id)).status);
+      }
+    });
+
+    it('but what ends or shows what runs, and what repairs the machine, goes through', async () => {
+      const id = await machine();
+      const { recordingId } = (await act(id, { action: 'start_recording' })).body;
+      const jobId = await running(id);
+      const key = { name: 'repair', scope: 'worker' };
+      const apiKey = (await tenant.as.admin.post('/api/api-keys', key)).body.secret as string;
+      await drain(id, 'finish');
+      for (const body of [
+        { action: 'attach_recording', recordingId },
+        { action: 'stop_recording', recordingId },
+        { action: 'stop_job', jobId },
+        { action: 'repair', apiKey },
+      ]) {
+        expect((await act(id, body)).body).toMatchObject({ success: true, status: 'draining' });
+      }
+    });
   });
 
   it('is not for agents that are terminated', async () => {

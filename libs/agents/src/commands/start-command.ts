@@ -21,13 +21,23 @@ export interface CommandRequest {
 
 export type CommandReadiness = { action: 'issue' | 'wake' } | { action: 'blocked' | 'refuse'; reason: string };
 
-/** Whether a command may go to the agent as it is: at once, after a wake, or not at all. */
-export function decideCommand(agent: {
+export interface CommandFacts {
   status: AgentStatus;
   provider: AgentProvider;
+  /** How it is being drained, whatever its machine does meanwhile; null where it is not. */
+  drain: string | null;
   autoWake: boolean;
-}): CommandReadiness {
-  const { status, provider, autoWake } = agent;
+}
+
+/** They end what runs, look into it, or make the machine well again: a draining agent takes them too. */
+const nothingNew: readonly CommandKind[] = ['stop_job', 'attach_recording', 'stop_recording', 'repair'];
+
+/** Whether a command may go to the agent as it is: at once, after a wake, or not at all. */
+export function decideCommand(agent: CommandFacts, kind: CommandKind): CommandReadiness {
+  const { status, provider, drain, autoWake } = agent;
+  if (status !== 'terminated' && (drain || status === 'draining') && !nothingNew.includes(kind)) {
+    return { action: 'refuse', reason: 'The agent is being drained and takes nothing new.' };
+  }
   switch (status) {
     case 'online':
     case 'draining':
@@ -58,14 +68,15 @@ class WakeBlocked extends AppError {
   }
 }
 
-/** Throws unless the agent can be given something as it is, at once or after a wake. Holds its lock. */
+/** Throws unless the agent can be given such a command as it is, at once or after a wake. Holds its lock. */
 export async function requireWakeable(
   tx: Transaction,
   of: { organizationId: string; agentId: string },
+  kind: CommandKind,
 ): Promise<{ status: AgentStatus; action: 'issue' | 'wake' }> {
   const agent = await lockForCommand(tx, of);
   const { status } = agent;
-  const decision = decideCommand(agent);
+  const decision = decideCommand(agent, kind);
   if (decision.action === 'refuse') {
     throw new AppError('agent_not_ready', { detail: decision.reason, extra: { agentStatus: status } });
   }
@@ -77,7 +88,7 @@ export async function requireWakeable(
 export async function startCommand(tx: Transaction, request: CommandRequest): Promise<string> {
   const { organizationId, agentId, kind, payload, env, asked, timeoutMs, wakeTimeoutMs, now } = request;
   const of = { organizationId, agentId };
-  const { status, action } = await requireWakeable(tx, of);
+  const { status, action } = await requireWakeable(tx, of, kind);
   const asleep = status !== 'online' && status !== 'draining';
   if (action === 'wake') {
     await requestWake(tx, { ...of, source: 'api', reason: `a ${kind} command waits`, timeoutMs: wakeTimeoutMs });
@@ -105,8 +116,8 @@ async function lockForCommand(
   tx: Transaction,
   { organizationId, agentId }: { organizationId: string; agentId: string },
 ) {
-  const [agent] = await tx.query<{ status: AgentStatus; provider: AgentProvider; autoWake: boolean }>(
-    `SELECT a.status, a.provider, s.vm_auto_wake_on_job AS "autoWake"
+  const [agent] = await tx.query<CommandFacts>(
+    `SELECT a.status, a.provider, a.drain, s.vm_auto_wake_on_job AS "autoWake"
      FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id
      WHERE a.id = $1 AND a.organization_id = $2
      FOR UPDATE OF a`,
