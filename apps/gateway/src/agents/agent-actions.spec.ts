@@ -228,6 +228,41 @@ describe('agent actions', () => {
     }
   });
 
+  describe('start_job that asks for what cannot be', () => {
+    const absent = '0190a5b4-0000-7000-8000-0000000000ff';
+    const wrong: [string, number, () => Promise<object>][] = [
+      ['neither a workflow nor a job', 400, () => Promise.resolve({})],
+      ['both', 400, async () => ({ workflowId: await workflow(), jobId: absent })],
+      ['a variable that there is not', 400, async () => ({ workflowId: await workflow(), variables: { NONE: '1' } })],
+      ['no workflow of the organization', 404, () => Promise.resolve({ workflowId: absent })],
+      ['no job of the agent', 404, () => Promise.resolve({ jobId: absent })],
+    ];
+
+    it.each(wrong)('%s: is told so in every state of the machine', async (_, status, ask) => {
+      await autoWake(false);
+      try {
+        for (const input of [
+          { provider: 'external', status: 'offline' },
+          { status: 'stopped' },
+          { status: 'online' },
+        ]) {
+          const id = await agentAt(input.status, input);
+          const answer = await act(id, { action: 'start_job', ...(await ask()) });
+          expect([answer.status, answer.body.code]).toEqual([status, status === 400 ? 'invalid_payload' : 'not_found']);
+          expect(await eventsOf(id)).toEqual([]);
+        }
+      } finally {
+        await autoWake(true);
+      }
+    });
+
+    it('says first that the agent is not there, or gone', async () => {
+      expect((await act(absent, { action: 'start_job' })).body.code).toBe('agent_not_found');
+      const answer = await act(await agentAt('terminated'), { action: 'start_job', workflowId: await workflow() });
+      expect([answer.status, answer.body.agentStatus]).toEqual([409, 'terminated']);
+    });
+  });
+
   it('a wake goes on without the caller who asked for it', async () => {
     const id = await agentAt('stopped');
     const leaving = new AbortController();

@@ -170,9 +170,16 @@ export class AgentActions {
   /** Queues the job, or takes a queued one, and wakes the agent for it where that is allowed. */
   private async startJob(tx: Transaction, caller: Principal, id: string, body: AgentActionBody): Promise<Acted> {
     const { organizationId } = caller;
+    const agent = await loadAgent(tx, organizationId, id, 'lock');
+    requireOne(body);
+    if (agent.status === 'terminated') {
+      const extra = { agentStatus: agent.status };
+      throw new AppError('agent_not_ready', { detail: 'The agent is terminated.', extra });
+    }
+    // First, as what is wrong with the request is wrong in every state of the machine.
+    const jobId = await this.jobToStart(tx, caller, id, body);
     const { status } = await requireWakeable(tx, { organizationId, agentId: id }, 'run');
     const isOn = status === 'online';
-    const jobId = await this.jobToStart(tx, caller, id, body);
     await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
     const answer: AgentActionAnswer = { success: true, action: 'start_job', status, jobId };
     const location = `/api/jobs/${jobId}`;
@@ -190,9 +197,6 @@ export class AgentActions {
 
   private async jobToStart(tx: Transaction, caller: Principal, id: string, body: AgentActionBody): Promise<string> {
     const { jobId, workflowId, variables } = body;
-    if (!jobId && !workflowId)
-      throw invalid('workflowId', 'start_job needs a workflowId, or the jobId of a queued job');
-    if (workflowId && jobId) throw invalid('jobId', 'start_job takes a workflowId or a jobId, not both');
     if (workflowId) {
       const input = { workflowId, agentId: id, ...(variables ? { variables } : {}) };
       return (await launchJob(tx, caller, input, this.clock.now())).jobId;
@@ -256,6 +260,13 @@ function needed(body: AgentActionBody, field: 'jobId' | 'apiKey' | 'recordingId'
   const value = body[field];
   if (value === undefined) throw invalid(field, `${body.action} needs ${/^[aeiou]/.test(field) ? 'an' : 'a'} ${field}`);
   return value;
+}
+
+function requireOne({ jobId, workflowId }: AgentActionBody): void {
+  if (!jobId && !workflowId) {
+    throw invalid('workflowId', 'start_job needs a workflowId, or the jobId of a queued job');
+  }
+  if (workflowId && jobId) throw invalid('jobId', 'start_job takes a workflowId or a jobId, not both');
 }
 
 function invalid(field: string, message: string): AppError {
