@@ -81,7 +81,8 @@ describe('npm start', () => {
     await waitFor('the service to be back', () => begun.said.includes('the service is back'));
     expect(workerOf()).toBe(worker);
     const live = await api.get(`/api/agents/${agentId}/status`);
-    expect(live.body).toMatchObject({ status: 'online', vmState: 'running' });
+    const { vmIp } = (await api.get(`/api/agents/${agentId}`)).body;
+    expect(live.body).toMatchObject({ status: 'online', vmState: 'running', vmIp });
     const stopped = await api.post(`/api/agent/${agentId}/action`, { action: 'stop' });
     expect(stopped.body).toMatchObject({ success: true, status: 'stopping' });
     await waitFor('the stop', async () => (await api.get(`/api/agents/${agentId}/status`)).body.status === 'stopped');

@@ -35,6 +35,13 @@ describe('a local worker', () => {
     expect(states).toEqual({ [running.agentId]: 'running', [stopped.agentId]: 'stopped' });
   });
 
+  it('has the address that it reports itself, and no other one', async () => {
+    const { machines } = await supervise(await folder());
+    const machine = testMachine();
+    await machines.start(machine);
+    expect(await machines.describe(machine)).toEqual({ state: 'running', ip: null });
+  });
+
   it('gets what it needs to report and nothing of the service’s secrets', async () => {
     process.env['MASTER_KEYS'] = 'secret';
     const ground = await supervise(await folder());

@@ -30,16 +30,15 @@ export class LocalMachines implements MachineProvider {
     private readonly patienceMs = 25_000,
   ) {}
 
+  /** Without an address: the worker reports the one that others may reach this machine by, and nobody knows more. */
   async describe({ agentId }: Machine): Promise<MachineDescription> {
     const folder = this.folderOf(agentId);
     if (!existsSync(this.root)) return { state: 'unknown', ip: null };
     const wanted = await folder.wanted();
     if (!wanted) return { state: 'gone', ip: null };
     const living = await folder.living();
-    if (living && wanted.state === 'running' && living.order === wanted.order) {
-      return { state: 'running', ip: '127.0.0.1' };
-    }
-    if (living) return { state: 'stopping', ip: '127.0.0.1' };
+    if (living && wanted.state === 'running' && living.order === wanted.order) return { state: 'running', ip: null };
+    if (living) return { state: 'stopping', ip: null };
     return { state: wanted.state === 'running' ? 'starting' : 'stopped', ip: null };
   }
 
