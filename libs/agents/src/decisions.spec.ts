@@ -42,6 +42,14 @@ describe('why a machine is on, and until when', () => {
     });
   });
 
+  it.each([
+    ['The machine did not report in time.', ': The machine did not report in time. Idle stop comes'],
+    ['the worker reported', ': the worker reported. Idle stop comes'],
+    ['', '(handshake). Idle stop comes'],
+  ])('has one full stop after the reason %p', (statusReason, part) => {
+    expect(explainAgent({ ...agent, statusReason }, now).why).toContain(part);
+  });
+
   it('says what extended it last, and what it costs since it was started', () => {
     const { why } = explainAgent(agent, now);
     expect(why).toContain('Last activity: a job’s log at 2026-03-02T08:50:00.000Z.');

@@ -12,7 +12,8 @@ export function explainAgent(
   const { status, statusSince, statusSource, statusReason } = agent;
   const { stopAt, reason } = decideIdleStop(agent, now);
   const since = `${words[status]} since ${statusSince.toISOString()} (${statusSource})`;
-  const because = statusReason ? `: ${statusReason}` : '';
+  // Some reasons are sentences, with their full stop.
+  const because = statusReason ? `: ${statusReason.replace(/\.$/, '')}` : '';
   const isOn = status === 'online' || status === 'draining' || (status === 'offline' && stopAt !== null);
   const next = !isOn ? '' : stopAt ? stopSentence(stopAt, now) : ` It stays on: ${reason}.`;
   return { why: `${since}${because}.${next}${isOn ? extendedBy(agent) : ''}${costSentence(agent, now)}`, stopAt };
