@@ -36,6 +36,7 @@ describe('the quick check of log batches', () => {
       }),
       { numRuns: 2000 },
     );
+    for (const jobId of [undefined, null, '']) expect(checkJobLogs({ logs: [{ ...entry, jobId }] })).toBeNull();
     expect(checkJobLogs({ logs: Array.from({ length: 1001 }, () => entry) })).toBeNull();
     expect(checkJobLogs({ logs: [{ ...entry, message: 'x'.repeat(65_537) }] })).toBeNull();
   });

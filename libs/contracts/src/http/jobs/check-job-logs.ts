@@ -9,7 +9,8 @@ export function checkJobLogs(body: unknown): object | null {
   const logs = (body as { logs?: unknown } | null)?.logs;
   if (!Array.isArray(logs) || logs.length === 0 || logs.length > 1000) return null;
   const entries = new Array<object>(logs.length);
-  let lastId: unknown;
+  // Nothing that came as JSON equals it, absence included.
+  let lastId: unknown = entries;
   for (let at = 0; at < logs.length; at += 1) {
     const entry = logs[at] as Record<string, unknown> | null;
     if (typeof entry !== 'object' || entry === null) return null;
