@@ -48,7 +48,7 @@ describe('the repair of an agent', () => {
         200,
         { success: true, action: 'repair', status: 'online', commandId: expect.any(String) },
       ]);
-      expect(await traceOf(id)).not.toContain(apiKey.split('_').slice(2).join('_'));
+      expect(await traceOf(id)).not.toContain(apiKey.slice(-20));
       const [{ payload }] = await sql('SELECT payload FROM agent_command WHERE id = $1', [answer.body.commandId]);
       expect(openPayload(ring, id, payload)).toEqual({ apiKey });
       expect(() => openPayload(ring, 'another agent', payload)).toThrow();
@@ -80,7 +80,7 @@ describe('the repair of an agent', () => {
     expect(answer.body.errors.map(({ field }: { field: string }) => field)).toEqual(['apiKey']);
     expect(await sql('SELECT FROM agent_command WHERE agent_id = $1', [id])).toEqual([]);
     expect(await sql('SELECT FROM audit_entry WHERE target_id = $1', [id])).toEqual([]);
-    if (apiKey) expect(answer.text + (await traceOf(id))).not.toContain(apiKey.split('_').at(-1));
+    if (apiKey) expect(answer.text + (await traceOf(id))).not.toContain(apiKey.slice(-20));
   });
 
   it('says nothing of keys where the agent is another organization’s', async () => {
