@@ -2,6 +2,7 @@ export { AccessModule } from './access-module';
 export { createApiKey, insertApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-keys/api-keys';
 export { isWorkerKeyOf } from './api-keys/worker-key';
 export { type Actor, audit, type AuditRecord, changesBetween } from './audit/audit';
+export { nameOf, sourceOf, spokenNameOf } from './audit/actor-words';
 export { listAudit } from './audit/list-audit';
 export { announceAccessChange } from './authentication/access-news';
 export { hashPassword, newApiKey } from './authentication/credentials';

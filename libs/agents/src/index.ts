@@ -1,6 +1,6 @@
 export { markActivity, setIdleExempt } from './actions/activity';
 export { drainAgent, type TouchedJobs, undrainAgent } from './actions/drain';
-export { nameOf, rebootAgent, requireSwitch, sourceOf, startAgent, stopAgent } from './actions/power';
+export { rebootAgent, requireSwitch, startAgent, stopAgent } from './actions/power';
 export { waitForWake, type WakeEnd } from './actions/wait-for-wake';
 export { agentKeyOf, issueAgentKey, revokeAgentKeys } from './agent-keys';
 export { AgentsConfig } from './agents-config';

@@ -1,5 +1,5 @@
 import { appendTimeline, issueCommand } from '@muster/agents';
-import { audit, type Principal } from '@muster/access';
+import { audit, type Principal, sourceOf } from '@muster/access';
 import { AppError, isTerminal, type JobStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { finishJob } from './finish-job';
@@ -40,7 +40,7 @@ export async function cancelJob(
     organizationId,
     jobId: id,
     job,
-    source: caller.kind === 'user' ? 'console' : 'api',
+    source: sourceOf(caller),
     reason,
     now,
   });
@@ -54,7 +54,7 @@ export async function stopAgentsJobs(
   { reason, now }: { reason: string; now: Date },
 ): Promise<void> {
   const { organizationId } = caller;
-  const source = caller.kind === 'user' ? 'console' : 'api';
+  const source = sourceOf(caller);
   for (const id of ids) {
     const job = await lockJob(tx, organizationId, id);
     if (!job || isTerminal(job.status)) continue;

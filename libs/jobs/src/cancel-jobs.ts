@@ -2,7 +2,7 @@ import type { Principal } from '@muster/access';
 import { AppError, type CancelJobsBody, isTerminal } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
-import { audit } from '@muster/access';
+import { audit, sourceOf } from '@muster/access';
 import { lockJobs, stopJob } from './cancel-job';
 
 const batchLimit = 1000;
@@ -34,7 +34,7 @@ export async function cancelJobs(
     });
   }
   const chosen = ids ?? (await matching(tx, organizationId, filter!));
-  const source = caller.kind === 'user' ? 'console' : 'api';
+  const source = sourceOf(caller);
   const counts = await stopJobs(tx, { organizationId, ids: chosen, source, reason, now });
   audit(tx, caller, {
     action: 'job.cancel_many',

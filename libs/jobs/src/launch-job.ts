@@ -1,4 +1,4 @@
-import { type Actor, audit } from '@muster/access';
+import { type Actor, audit, sourceOf } from '@muster/access';
 import { AppError, type LaunchJobBody, type LifecycleSource, refusedVariableName } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { gateColumns, type GateFacts, monthOf, requireOpenGate } from '@muster/pricing';
@@ -58,10 +58,6 @@ export async function launchJob(
     changes: { workflowId, agentId },
   });
   return { jobId, status: 'queued' };
-}
-
-function sourceOf(caller: Actor): LifecycleSource {
-  return caller.kind === 'user' ? 'console' : 'api';
 }
 
 /** No secret can have such a name, so the run could only wait for it in vain. */

@@ -1,10 +1,10 @@
-import { audit, type Principal } from '@muster/access';
+import { audit, type Principal, nameOf } from '@muster/access';
 import type { CreateWorkflowBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { requireSteps } from './check-steps';
 import { requireVariableNames } from './check-variables';
-import { lockWorkflow, nameOf, type WorkflowRow } from './workflow-row';
+import { lockWorkflow, type WorkflowRow } from './workflow-row';
 
 export async function createWorkflow(
   tx: Transaction,

@@ -1,10 +1,10 @@
-import { audit, type Principal } from '@muster/access';
+import { audit, type Principal, nameOf } from '@muster/access';
 import { AppError, type SaveWorkflowBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { etagOf, requireMatch } from '@muster/platform';
 import { requireSteps } from './check-steps';
 import { requireVariableNames } from './check-variables';
-import { lockWorkflow, nameOf, type WorkflowRow } from './workflow-row';
+import { lockWorkflow, type WorkflowRow } from './workflow-row';
 
 /** Every save makes a revision; jobs that were launched keep theirs. What the body leaves out stays. */
 export async function saveWorkflow(

@@ -43,8 +43,3 @@ export async function lockWorkflow(tx: Transaction, organizationId: string, id: 
 export function noSuchWorkflow(): AppError {
   return new AppError('not_found', { detail: 'There is no such workflow.' });
 }
-
-/** Who saved it, for people to read. */
-export function nameOf(caller: { kind: string; id: string; email?: string }): string {
-  return caller.email ?? `${caller.kind} ${caller.id}`;
-}

@@ -1,18 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { audit, isWorkerKeyOf, type Principal } from '@muster/access';
+import { audit, isWorkerKeyOf, type Principal, spokenNameOf, sourceOf } from '@muster/access';
 import {
   beginRecording,
   endRecording,
   findAgent,
   loadAgent,
-  nameOf,
   rebootAgent,
   requestWake,
   requireGoingOn,
   requireSwitch,
   requireWakeable,
   sealPayload,
-  sourceOf,
   startAgent,
   startCommand,
   stopAgent,
@@ -230,7 +228,7 @@ export class AgentActions {
       agentId: id,
       kind: action as CommandKind,
       payload,
-      asked: { source: sourceOf(caller), by: nameOf(caller), reason },
+      asked: { source: sourceOf(caller), by: spokenNameOf(caller), reason },
       timeoutMs: action === 'stop_recording' ? stopRecordingTimeoutMs : commandTimeoutMs,
       wakeTimeoutMs: this.vm.wakeTimeoutMs,
       now: this.clock.now(),

@@ -1,9 +1,8 @@
-import { audit, type Principal } from '@muster/access';
+import { audit, type Principal, spokenNameOf, sourceOf } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { loadAgent } from '../agents/agent-row';
 import { moveAgent } from '../lifecycle/move-agent';
-import { nameOf, sourceOf } from './power';
 
 export interface TouchedJobs {
   /** The agent has them. */
@@ -31,7 +30,7 @@ export async function drainAgent(
     });
   }
   await tx.execute('UPDATE agent SET drain = $2 WHERE id = $1', [id, mode]);
-  const reason = mode === 'now' ? `drained at once by ${nameOf(caller)}` : `drained by ${nameOf(caller)}`;
+  const reason = mode === 'now' ? `drained at once by ${spokenNameOf(caller)}` : `drained by ${spokenNameOf(caller)}`;
   const source = sourceOf(caller);
   if (agent.status === 'online') {
     await moveAgent(tx, { organizationId, agentId: id, from: ['online'], to: 'draining', source, reason });
@@ -57,7 +56,7 @@ export async function undrainAgent(tx: Transaction, caller: Principal, id: strin
      WHERE id = $1`,
     [id],
   );
-  const [source, reason] = [sourceOf(caller), `let go again by ${nameOf(caller)}`];
+  const [source, reason] = [sourceOf(caller), `let go again by ${spokenNameOf(caller)}`];
   await moveAgent(tx, { organizationId, agentId: id, from: ['draining'], to: 'online', source, reason });
   audit(tx, caller, {
     action: 'agent.undrain',

@@ -1,5 +1,5 @@
-import { audit, type Principal } from '@muster/access';
-import { type AgentStatus, AppError, type LifecycleSource } from '@muster/contracts';
+import { audit, type Principal, sourceOf, spokenNameOf } from '@muster/access';
+import { type AgentStatus, AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { type AgentRow, loadAgent } from '../agents/agent-row';
 import { lifecycleEntry, moveAgent } from '../lifecycle/move-agent';
@@ -18,7 +18,7 @@ export async function startAgent(
   requireSwitch(agent, 'started');
   requireStatus(agent, ['stopped', 'offline', 'starting'], 'started');
   const of = { organizationId: caller.organizationId, agentId: id };
-  const [source, reason] = [sourceOf(caller), `started by ${nameOf(caller)}`];
+  const [source, reason] = [sourceOf(caller), `started by ${spokenNameOf(caller)}`];
   await requestWake(tx, { ...of, source, reason, timeoutMs: wakeTimeoutMs });
   await restoreTunnel(tx, agent);
   appendTimeline(tx, of, [
@@ -44,7 +44,7 @@ export async function stopAgent(
   requireStatus(agent, ['online', 'offline', 'starting', 'draining', 'stopping'], 'stopped');
   if (!force) requireFree(agent);
   const of = { organizationId: caller.organizationId, agentId: id };
-  const [source, reason] = [sourceOf(caller), `stopped by ${nameOf(caller)}`];
+  const [source, reason] = [sourceOf(caller), `stopped by ${spokenNameOf(caller)}`];
   await cancelWake(tx, { ...of, reason });
   if (agent.status !== 'stopping') {
     const from = [agent.status];
@@ -71,7 +71,7 @@ export async function rebootAgent(
   requireStatus(agent, ['online', 'offline', 'stopped', 'starting', 'draining', 'rebooting'], 'rebooted');
   if (!force) requireFree(agent);
   const of = { organizationId: caller.organizationId, agentId: id };
-  const [source, reason] = [sourceOf(caller), `rebooted by ${nameOf(caller)}`];
+  const [source, reason] = [sourceOf(caller), `rebooted by ${spokenNameOf(caller)}`];
   if (agent.status !== 'rebooting') {
     const from = [agent.status];
     await moveAgent(tx, { ...of, from, to: 'rebooting', source, reason, eventType: 'manual_reboot' });
@@ -118,12 +118,4 @@ async function restoreTunnel(tx: Transaction, { id }: Pick<AgentRow, 'id'>): Pro
   );
   const url = tunnelUrlOf(row!.hostname) ?? row!.url;
   if (url) await tx.execute('UPDATE agent SET public_tunnel_url = $2 WHERE id = $1', [id, url]);
-}
-
-export function sourceOf(caller: Principal): LifecycleSource {
-  return caller.kind === 'user' ? 'console' : 'api';
-}
-
-export function nameOf(caller: Principal): string {
-  return caller.kind === 'user' ? caller.email : `key ${caller.id}`;
 }

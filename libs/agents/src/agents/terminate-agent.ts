@@ -1,4 +1,4 @@
-import { audit, type Principal } from '@muster/access';
+import { audit, spokenNameOf, type Principal, sourceOf } from '@muster/access';
 import { agentStatuses, AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { type EndedCommand, endedColumns } from '../commands/ended-command';
@@ -27,8 +27,8 @@ export async function terminateAgent(
     agentId: id,
     from: living,
     to: 'terminated',
-    source: 'api',
-    reason: `terminated by ${caller.kind === 'user' ? caller.email : `key ${caller.id}`}`,
+    source: sourceOf(caller),
+    reason: `terminated by ${spokenNameOf(caller)}`,
   });
   const ended = await tx.query<EndedCommand>(
     `UPDATE agent_command
@@ -38,7 +38,7 @@ export async function terminateAgent(
      RETURNING ${endedColumns}`,
     [id, organizationId],
   );
-  tellEnded(tx, ended, 'api');
+  tellEnded(tx, ended, sourceOf(caller));
   failRecordingsOfTerminated(tx, { organizationId, agentId: id });
   await tx.ring(
     { queue: 'dispatch', name: 'control-agent', payload: { agentId: id } },

@@ -1,4 +1,4 @@
-import { audit, type Principal } from '@muster/access';
+import { audit, type Principal, sourceOf } from '@muster/access';
 import type { Database, Transaction } from '@muster/database';
 import { stopJobs } from '../cancel-jobs';
 import { noSuchBatch } from './read-batches';
@@ -16,12 +16,12 @@ export async function requestBatchCancel(
   id: string,
   { reason }: { reason?: string },
 ): Promise<void> {
-  const { organizationId, kind } = caller;
+  const { organizationId } = caller;
   const found = await tx.execute(
     `UPDATE batch SET cancel_requested_at = COALESCE(cancel_requested_at, now()),
        cancel_reason = COALESCE(cancel_reason, $3), cancel_source = COALESCE(cancel_source, $4)
      WHERE id = $1 AND organization_id = $2`,
-    [id, organizationId, reason ?? null, kind === 'user' ? 'console' : 'api'],
+    [id, organizationId, reason ?? null, sourceOf(caller)],
   );
   if (!found) throw noSuchBatch();
   audit(tx, caller, { action: 'batch.cancel', target: { type: 'batch', id }, changes: { reason: reason ?? null } });

@@ -1,5 +1,5 @@
 import { appendTimeline } from '@muster/agents';
-import { type Actor, audit } from '@muster/access';
+import { type Actor, audit, nameOf, sourceOf } from '@muster/access';
 import { AppError, type CreateBatchBody, type FieldError, type RejectedRow } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { currentContext, isUuid, newId } from '@muster/platform';
@@ -43,7 +43,7 @@ export async function launchBatch(
   if (input.strict && rejected.length) throw refused(rejected);
   requireRoom(facts, runs.length);
   const batchId = newId();
-  const createdBy = caller.email ?? `${caller.kind} ${caller.id}`;
+  const createdBy = nameOf(caller);
   await tx.execute(
     `INSERT INTO batch (id, organization_id, workflow_id, workflow_revision, total, rejected, created_by)
      VALUES ($1, $2, $3, $4, $5, $6, $7)`,
@@ -52,7 +52,7 @@ export async function launchBatch(
   for (const chunk of chunksOf(runs)) {
     await insertRuns(tx, { organizationId, batchId, revision: facts.workflowRevision!, input, runs: chunk });
   }
-  await tellAgents(tx, { organizationId, batchId, runs, source: caller.kind === 'user' ? 'console' : 'api' });
+  await tellAgents(tx, { organizationId, batchId, runs, source: sourceOf(caller) });
   audit(tx, caller, {
     action: 'batch.create',
     target: { type: 'batch', id: batchId },
