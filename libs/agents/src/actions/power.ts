@@ -1,5 +1,5 @@
-import { audit, type Principal, sourceOf, spokenNameOf } from '@muster/access';
-import { type AgentStatus, AppError } from '@muster/contracts';
+import { audit, spokenNameOf, type Principal, sourceOf } from '@muster/access';
+import { type AgentStatus, AppError, type LifecycleEvent } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { type AgentRow, loadAgent } from '../agents/agent-row';
 import { lifecycleEntry, moveAgent } from '../lifecycle/move-agent';
@@ -32,57 +32,72 @@ export async function startAgent(
   return { status: 'starting' };
 }
 
+interface Order {
+  from: readonly AgentStatus[];
+  to: 'stopping' | 'rebooting';
+  done: 'stopped' | 'rebooted';
+  eventType: LifecycleEvent;
+  action: string;
+}
+
+const stop: Order = {
+  from: ['online', 'offline', 'starting', 'draining', 'stopping'],
+  to: 'stopping',
+  done: 'stopped',
+  eventType: 'manual_stop',
+  action: 'agent.stop',
+};
+const reboot: Order = {
+  from: ['online', 'offline', 'stopped', 'starting', 'draining', 'rebooting'],
+  to: 'rebooting',
+  done: 'rebooted',
+  eventType: 'manual_reboot',
+  action: 'agent.reboot',
+};
+
 /** Turns a machine off by hand. Nobody else is asked; a job that still has it keeps it. */
-export async function stopAgent(
+export function stopAgent(
   tx: Transaction,
   caller: Principal,
   id: string,
-  { force = false }: { force?: boolean } = {},
+  options: { force?: boolean } = {},
 ): Promise<{ status: AgentStatus }> {
-  const agent = await loadAgent(tx, caller.organizationId, id, 'lock');
-  requireSwitch(agent, 'stopped');
-  requireStatus(agent, ['online', 'offline', 'starting', 'draining', 'stopping'], 'stopped');
-  if (!force) requireFree(agent);
-  const of = { organizationId: caller.organizationId, agentId: id };
-  const [source, reason] = [sourceOf(caller), `stopped by ${spokenNameOf(caller)}`];
-  await cancelWake(tx, { ...of, reason });
-  if (agent.status !== 'stopping') {
-    const from = [agent.status];
-    await moveAgent(tx, { ...of, from, to: 'stopping', source, reason, eventType: 'manual_stop' });
-    await tx.ring({ queue: 'dispatch', name: 'control-agent', payload: { agentId: id } });
-  }
-  audit(tx, caller, {
-    action: 'agent.stop',
-    target: { type: 'agent', id },
-    changes: { status: [agent.status, 'stopping'], ...(force ? { force } : {}) },
-  });
-  return { status: 'stopping' };
+  return order(tx, caller, id, { ...stop, ...options });
 }
 
 /** Answers once it is ordered; the machine's state is then to be polled. */
-export async function rebootAgent(
+export function rebootAgent(
   tx: Transaction,
   caller: Principal,
   id: string,
-  { force = false }: { force?: boolean } = {},
+  options: { force?: boolean } = {},
+): Promise<{ status: AgentStatus }> {
+  return order(tx, caller, id, { ...reboot, ...options });
+}
+
+async function order(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { from, to, done, eventType, action, force = false }: Order & { force?: boolean },
 ): Promise<{ status: AgentStatus }> {
   const agent = await loadAgent(tx, caller.organizationId, id, 'lock');
-  requireSwitch(agent, 'rebooted');
-  requireStatus(agent, ['online', 'offline', 'stopped', 'starting', 'draining', 'rebooting'], 'rebooted');
+  requireSwitch(agent, done);
+  requireStatus(agent, from, done);
   if (!force) requireFree(agent);
   const of = { organizationId: caller.organizationId, agentId: id };
-  const [source, reason] = [sourceOf(caller), `rebooted by ${spokenNameOf(caller)}`];
-  if (agent.status !== 'rebooting') {
-    const from = [agent.status];
-    await moveAgent(tx, { ...of, from, to: 'rebooting', source, reason, eventType: 'manual_reboot' });
+  const [source, reason] = [sourceOf(caller), `${done} by ${spokenNameOf(caller)}`];
+  if (to === 'stopping') await cancelWake(tx, { ...of, reason });
+  if (agent.status !== to) {
+    await moveAgent(tx, { ...of, from: [agent.status], to, source, reason, eventType });
     await tx.ring({ queue: 'dispatch', name: 'control-agent', payload: { agentId: id } });
   }
   audit(tx, caller, {
-    action: 'agent.reboot',
+    action,
     target: { type: 'agent', id },
-    changes: { status: [agent.status, 'rebooting'], ...(force ? { force } : {}) },
+    changes: { status: [agent.status, to], ...(force ? { force } : {}) },
   });
-  return { status: 'rebooting' };
+  return { status: to };
 }
 
 /** Somebody else's machine has its switch elsewhere. */
@@ -94,7 +109,7 @@ export function requireSwitch({ provider, status }: Pick<AgentRow, 'provider' | 
   });
 }
 
-function requireStatus({ status }: Pick<AgentRow, 'status'>, allowed: AgentStatus[], done: string): void {
+function requireStatus({ status }: Pick<AgentRow, 'status'>, allowed: readonly AgentStatus[], done: string): void {
   if (allowed.includes(status)) return;
   throw new AppError('agent_not_ready', {
     detail: `The agent is ${status} and cannot be ${done}.`,
