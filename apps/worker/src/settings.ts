@@ -11,8 +11,11 @@ export interface Settings {
   /** What the service is told: a URL or host name, `auto` (the listener, when it is on loopback), or nothing. */
   tunnel: string | 'auto' | null;
   python: string;
+  /** A file of whoever supervises this worker: once it is no longer kept fresh, the worker ends. */
   leaseFile: string | null;
+  /** A run that the service could not be told of for so long is killed. */
   fenceMs: number;
+  /** How much of what is not yet delivered is kept on disk. */
   spoolLimitBytes: number;
   /** What of our own environment a script gets. */
   scriptBase: Record<string, string>;
