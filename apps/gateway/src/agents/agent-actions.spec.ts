@@ -163,6 +163,8 @@ describe('agent actions', () => {
     }
     const answer = await act(id, { action: 'terminate' }, ours.as.admin);
     expect(answer.body).toEqual({ success: true, action: 'terminate', status: 'terminated' });
+    const told = (await ours.api.get(`/api/agents/${id}/logs?kind=status`)).body.entries[0];
+    expect([told.source, told.message]).toEqual(['console', expect.stringContaining('terminated by')]);
   });
 
   it('start_job on an agent that is on queues the job', async () => {
