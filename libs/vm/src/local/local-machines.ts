@@ -24,6 +24,7 @@ export interface LocalSupervisor {
  */
 export class LocalMachines implements MachineProvider {
   supervisor?: LocalSupervisor;
+  private readonly starts = new Map<string, Promise<void>>();
 
   constructor(
     readonly root: string,
@@ -44,7 +45,7 @@ export class LocalMachines implements MachineProvider {
 
   async start({ agentId }: Machine): Promise<void> {
     const folder = this.folderOf(agentId);
-    if ((await folder.wanted())?.state !== 'running') await folder.want('running');
+    await this.wantOnce(folder);
     await this.carriedOut(agentId, 'start', () => this.runs(folder));
   }
 
@@ -85,6 +86,18 @@ export class LocalMachines implements MachineProvider {
 
   folderOf(agentId: string): AgentFolder {
     return new AgentFolder(this.root, agentId);
+  }
+
+  /** Those who ask at the same moment ask for one start: a second order would be a second boot. */
+  private wantOnce(folder: AgentFolder): Promise<void> {
+    const { agentId } = folder;
+    const asked =
+      this.starts.get(agentId) ??
+      (async () => {
+        if ((await folder.wanted())?.state !== 'running') await folder.want('running');
+      })().finally(() => this.starts.delete(agentId));
+    this.starts.set(agentId, asked);
+    return asked;
   }
 
   private async carriedOut(agentId: string, order: string, done: () => Promise<boolean>): Promise<void> {
