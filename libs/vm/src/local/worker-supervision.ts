@@ -159,6 +159,8 @@ export class WorkerSupervision implements LocalSupervisor {
     if (begun && isAlive(begun)) {
       this.seen.add(agentId);
       await folder.rotateLog();
+      // Should it die from here on, that is to be seen and counted, not taken for a worker that was never begun.
+      if (begun.order === wanted.order) return;
     } else if (begun) {
       await this.noteDeath(folder, begun);
     }
