@@ -16,7 +16,7 @@ async function ground(kind: 'socket' | 'tcp' = 'socket') {
     host,
     container,
     outbound,
-    provider: new DockerMachines({ outbound, timeoutMs: 400, graceSeconds: 1, ...(own ? { host } : {}) }),
+    provider: new DockerMachines({ outbound, timeoutMs: 2000, graceSeconds: 1, ...(own ? { host } : {}) }),
     machine: testMachine({
       agentId,
       providerRef: 'worker-1',

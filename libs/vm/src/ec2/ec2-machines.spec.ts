@@ -12,7 +12,7 @@ async function ground(options: Ec2Options = {}) {
   const instanceId = `i-${randomBytes(4).toString('hex')}`;
   const instance = ec2.add(instanceId);
   const make = (more: Ec2Options = {}) =>
-    new Ec2Machines({ endpoint, credentials, timeoutMs: 400, patienceMs: 1500, pollMs: 20, ...options, ...more });
+    new Ec2Machines({ endpoint, credentials, timeoutMs: 2000, patienceMs: 5000, pollMs: 20, ...options, ...more });
   const provider = make();
   return {
     ec2,
