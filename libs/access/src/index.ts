@@ -27,7 +27,7 @@ export { type MutationOptions, type MutationResult, Mutations } from './requests
 export { requireSameOrigin } from './requests/same-origin';
 export { StandingAccess } from './requests/standing-access';
 export { clearSessionCookie, setSessionCookie } from './requests/session-cookie';
-export { sign, signatureHeader, type Verdict, verify } from './signing/signature';
+export { sign, signatureHeader, signedAt, type Verdict, verify } from './signing/signature';
 export { signingSecretsOf } from './signing/signing-secrets';
 export { createUser, findUser, listUsers, updateUser } from './users/users';
 export { deleteSecret, listSecrets, putSecret, resolveSecrets, rewrapSecrets } from './vault/secrets';

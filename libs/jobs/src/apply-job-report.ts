@@ -4,7 +4,7 @@ import { type Database, type Transaction, violatedConstraint } from '@muster/dat
 import { finishJob } from './finish-job';
 import { jobEntry } from './insert-job';
 import { countedSteps, progressOf } from './job-progress';
-import { noSuchJob } from './job-row';
+import { lockJobFirst, noSuchJob } from './job-row';
 
 export interface ReportAnswer {
   accepted: boolean;
@@ -88,6 +88,7 @@ async function applySignOfLife(
     if (beat.status !== 'queued') return answerOf(beat);
   }
   const begin = database.transaction({ organizationId }, async (tx): Promise<ReportAnswer> => {
+    lockJobFirst(tx, organizationId, jobId);
     const [sign] = await tx.query<Sign>(signOfLife, [...values, ['queued', 'running']], 'sign_of_life');
     if (!sign) throw noSuchJob();
     if (sign.began || sign.moved) tellSign(tx, { organizationId, jobId }, sign);

@@ -4,7 +4,7 @@ import type { Database } from '@muster/database';
 import type { Reporter } from './apply-job-report';
 import { jobEntry } from './insert-job';
 import { progressOf } from './job-progress';
-import { noSuchJob } from './job-row';
+import { lockJobFirst, noSuchJob } from './job-row';
 
 const ranks: Record<StepStatus, number> = { pending: 0, running: 1, skipped: 2, passed: 3, failed: 4 };
 
@@ -36,6 +36,7 @@ export async function applyStepStatus(
   const { jobId, stepOrder, status, seq, usage, metadata, name } = report;
   const key = stateKey(report);
   const applied = await database.transaction({ organizationId }, async (tx) => {
+    lockJobFirst(tx, organizationId, jobId);
     const [row] = await tx.query<Applied>(
       applyStep,
       [
@@ -90,7 +91,7 @@ export async function applyStepStatus(
 
 const applyStep = `
   WITH j AS (
-    SELECT id, status, percent FROM job WHERE id = $1 AND organization_id = $2 AND agent_id = $3 FOR UPDATE),
+    SELECT id, status, percent FROM job WHERE id = $1 AND organization_id = $2 AND agent_id = $3),
   old AS (
     SELECT s.* FROM job_step s JOIN j ON j.id = s.job_id WHERE s.step_order = $4),
   step AS (

@@ -11,6 +11,8 @@ import { listSteps } from './list-steps';
 
 jest.setTimeout(120_000);
 
+const signedAt = new Date();
+
 describe('callbacks of a job', () => {
   let lab: JobsLab;
   let reporter: { organizationId: string; agentId: string };
@@ -90,7 +92,11 @@ describe('callbacks of a job', () => {
     const log = { jobId, level: 'info' as const, message: 'x', timestamp: 1 };
     await expect(appendJobLogs(lab.harness.db, other, [log])).rejects.toMatchObject({ code: 'not_found' });
     await expect(
-      applyClaimResults(lab.harness.db, other, { jobId, claims: [{ claimId: 'C', outcome: 'failed' }] }),
+      applyClaimResults(lab.harness.db, other, {
+        jobId,
+        claims: [{ claimId: 'C', outcome: 'failed' }],
+        signedAt,
+      }),
     ).rejects.toMatchObject({ code: 'not_found' });
     expect((await read(jobId)).status).toBe('queued');
   });
@@ -197,6 +203,7 @@ describe('callbacks of a job', () => {
       applyClaimResults(lab.harness.db, reporter, {
         jobId,
         claims: given.map(([claimId, outcome]) => ({ claimId, outcome })),
+        signedAt,
       });
     expect(await claims(['A', 'eob_uploaded'], ['B', 'failed'])).toEqual({
       accepted: 2,
@@ -209,6 +216,27 @@ describe('callbacks of a job', () => {
     });
     await Promise.all(Array.from({ length: 10 }, (_, at) => claims([`C${at % 3}`, 'failed'])));
     expect(await read(jobId)).toMatchObject({ claimsAttempted: 5, claimsFailed: 3 });
+  });
+
+  it('know a claim by its id and its NPI, and keep what was signed later, whichever comes first', async () => {
+    const jobId = await freshJob();
+    const at = (seconds: number) => new Date(signedAt.getTime() + seconds * 1000);
+    const say = (outcome: 'eob_uploaded' | 'failed', npi: string | undefined, seconds: number) =>
+      applyClaimResults(lab.harness.db, reporter, {
+        jobId,
+        claims: [{ claimId: 'A', npi, outcome }],
+        signedAt: at(seconds),
+      });
+    await say('failed', '1234567893', 1);
+    await say('failed', '1234567894', 1);
+    expect(await say('failed', undefined, 1)).toMatchObject({ accepted: 1, claims: { attempted: 3, failed: 3 } });
+    expect(await say('eob_uploaded', undefined, 9)).toMatchObject({ accepted: 1, claims: { attempted: 3, failed: 2 } });
+    // Said again later, so what was signed in between is older than that.
+    expect(await say('eob_uploaded', undefined, 20)).toMatchObject({ accepted: 0 });
+    expect(await say('failed', undefined, 15)).toEqual({
+      accepted: 0,
+      claims: { attempted: 3, eobUploaded: 1, noEobFound: 0, failed: 2 },
+    });
   });
 
   it('end in the same state in every order, however often each comes', async () => {
@@ -227,7 +255,8 @@ describe('callbacks of a job', () => {
           { jobId, level: 'info', message: 'one', timestamp: 1, seq: 1 },
           { jobId, level: 'info', message: 'two', timestamp: 1, seq: 2 },
         ]),
-      (jobId) => applyClaimResults(lab.harness.db, reporter, { jobId, claims: [{ claimId: 'A', outcome: 'failed' }] }),
+      (jobId) =>
+        applyClaimResults(lab.harness.db, reporter, { jobId, claims: [{ claimId: 'A', outcome: 'failed' }], signedAt }),
       (jobId) => report({ jobId, status: 'failed', error: 'exit code 1', seq: 8 }),
     ];
     const order = fc.tuple(

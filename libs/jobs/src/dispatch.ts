@@ -222,7 +222,9 @@ export class Dispatch {
   }
 }
 
+/** The lock is a statement of its own, so that what is read with it is as its last holder left it. */
 async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<AgentFacts | undefined> {
+  tx.post('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId], 'lock_agent');
   const [agent] = await tx.query<AgentFacts>(
     `SELECT a.organization_id AS "organizationId", a.id AS "agentId", a.status, a.provider, a.drain,
             a.current_job_id AS "currentJobId", EXISTS (SELECT FROM agent_command c WHERE c.id = a.clearing_command_id) AS clearing, a.dispatched_at AS "dispatchedAt",
@@ -230,9 +232,9 @@ async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<A
      FROM agent a JOIN organization o ON o.id = a.organization_id
      JOIN organization_settings s ON s.organization_id = o.id
      LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
-     WHERE a.id = $1 FOR UPDATE OF a`,
+     WHERE a.id = $1`,
     [agentId, monthOf(now)],
-    'lock_agent',
+    'start_facts',
   );
   return agent;
 }

@@ -4,6 +4,7 @@ import type { Transaction } from '@muster/database';
 import { recordRun } from '@muster/pricing';
 import { insertJob, jobEntry } from './insert-job';
 import { countedSteps, type ProgressFacts, progressOf } from './job-progress';
+import { lockJobFirst } from './job-row';
 import { retryDelay } from './retry-delay';
 
 export interface JobEnd {
@@ -89,6 +90,7 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
 
 async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
   const { organizationId, jobId, to, agentId, from = openJobStatuses } = end;
+  lockJobFirst(tx, organizationId, jobId);
   const [row] = await tx.query<Ended>(
     `WITH was AS (
        SELECT id, status FROM job

@@ -1,5 +1,5 @@
 import { AppError, type JobStatus, type WaitingReason } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import type { Database, Transaction } from '@muster/database';
 
 /** A job as it is shown, with its steps counted. */
 export interface JobRow {
@@ -70,6 +70,14 @@ export async function findJob(database: Database, organizationId: string, id: st
   );
   if (!row) throw noSuchJob();
   return row;
+}
+
+/**
+ * Locks it in front of the next statement and in the same round trip. A statement that waits for a lock goes on with
+ * what it had seen of other rows before the wait, so whatever decides or counts by those has its lock in front of it.
+ */
+export function lockJobFirst(tx: Transaction, organizationId: string, id: string): void {
+  tx.post('SELECT FROM job WHERE id = $1 AND organization_id = $2 FOR UPDATE', [id, organizationId], 'lock_job');
 }
 
 export function noSuchJob(): AppError {

@@ -36,6 +36,8 @@ interface CostFacts {
  * late report, it corrects; run twice, it changes nothing. False: there is no such ended run.
  */
 export async function settleRunCost(tx: Transaction, jobId: string): Promise<boolean> {
+  // By itself: whoever waits for it must see the cost that its holder wrote.
+  tx.post('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId], 'lock_cost');
   const [facts] = await tx.query<CostFacts>(
     `SELECT j.organization_id AS "organizationId", j.finished_at AS "finishedAt",
             COALESCE(EXTRACT(epoch FROM j.finished_at - j.started_at), 0)::float8 AS "runSeconds",
@@ -45,8 +47,7 @@ export async function settleRunCost(tx: Transaction, jobId: string): Promise<boo
      FROM job j
      JOIN organization_settings s ON s.organization_id = j.organization_id
      LEFT JOIN run_cost r ON r.job_id = j.id
-     WHERE j.id = $1 AND j.finished_at IS NOT NULL
-     FOR UPDATE OF j`,
+     WHERE j.id = $1 AND j.finished_at IS NOT NULL`,
     [jobId],
     'cost_facts',
   );

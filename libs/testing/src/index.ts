@@ -1,5 +1,6 @@
 export { appendEntries, followAgent, logLine } from './agent-timeline';
 export { type Harness, type HarnessOptions, startHarness, type Tenant } from './app-harness';
+export { behindLock } from './behind-lock';
 export { type ClonedDatabase, cloneDatabase, emptyDatabase } from './cloned-database';
 export {
   makeAgent,

@@ -1,5 +1,5 @@
 import { newId } from '@muster/platform';
-import { type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
+import { behindLock, type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
 const open = { id: 'open', type: 'navigate', url: 'https://example.com/{{CLAIM_ID}}' };
@@ -33,6 +33,21 @@ describe('workflows', () => {
     const read = await tenant.as.viewer.get(`/api/workflows/${full.body.id}`);
     expect(read.body).toEqual(full.body);
     expect(read.headers.get('etag')).toBe(full.headers.get('etag'));
+  });
+
+  it('are saved and restored by two at once, one after the other', async () => {
+    const { id } = (await make()).body;
+    const answers = await behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM workflow WHERE id = $1 FOR UPDATE', [id]),
+      () => [
+        save(id, { script: 'print(1)' }),
+        save(id, { script: 'print(2)' }),
+        tenant.api.post(`/api/workflows/${id}/revisions/1/restore`, {}),
+      ],
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(answers.map(({ body }) => body.revision).sort()).toEqual([2, 3, 4]);
   });
 
   it.each([

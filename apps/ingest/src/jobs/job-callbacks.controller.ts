@@ -1,6 +1,6 @@
 import { Body, Controller, Headers, Inject, Param, Post, Req } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Endpoint, principalOf, signatureHeader, signingSecretsOf, verify, workers } from '@muster/access';
+import { Endpoint, principalOf, signatureHeader, signedAt, signingSecretsOf, verify, workers } from '@muster/access';
 import {
   AppError,
   CallbackAnswer,
@@ -103,7 +103,7 @@ export class JobCallbacksController {
     if (verdict !== 'valid') {
       throw new AppError('unauthenticated', { detail: `The signature in ${signatureHeader} is ${verdict}.` });
     }
-    return applyClaimResults(this.database, reporter, { jobId, claims });
+    return applyClaimResults(this.database, reporter, { jobId, claims, signedAt: signedAt(signature!) });
   }
 }
 

@@ -19,8 +19,8 @@ export function verify(
   now: Date,
 ): Verdict {
   if (!header) return 'missing';
-  const parts = header.split(',').map((part) => part.trim().split('='));
-  const t = Number(parts.find(([name]) => name === 't')?.[1]);
+  const parts = partsOf(header);
+  const t = timeOf(parts);
   const given = parts.filter(([name, value]) => name === 'v1' && /^[0-9a-f]{64}$/.test(value ?? ''));
   if (!Number.isSafeInteger(t) || given.length === 0 || given.length > 8) return 'malformed';
   if (Math.abs(now.getTime() / 1000 - t) > toleranceSeconds) return 'expired';
@@ -32,6 +32,19 @@ export function verify(
     }
   }
   return matches ? 'valid' : 'wrong';
+}
+
+/** When a signature that was found valid was made. */
+export function signedAt(header: string): Date {
+  return new Date(timeOf(partsOf(header)) * 1000);
+}
+
+function partsOf(header: string): string[][] {
+  return header.split(',').map((part) => part.trim().split('='));
+}
+
+function timeOf(parts: string[][]): number {
+  return Number(parts.find(([name]) => name === 't')?.[1]);
 }
 
 function mac(secret: string, t: number, text: string | Buffer): Buffer {

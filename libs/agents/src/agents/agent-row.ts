@@ -62,7 +62,9 @@ export async function findAgent(database: Database, organizationId: string, id: 
 
 /** As a transaction sees it; with a lock, nobody else changes it until the end. */
 export async function loadAgent(tx: Transaction, organizationId: string, id: string, lock?: 'lock'): Promise<AgentRow> {
-  const [agent] = await tx.query<AgentRow>(lock ? `${one} FOR UPDATE OF a` : one, [id, organizationId]);
+  // By itself: what is read of its work by a statement that waited for the lock would be from before the wait.
+  if (lock) tx.post('SELECT FROM agent WHERE id = $1 AND organization_id = $2 FOR UPDATE', [id, organizationId]);
+  const [agent] = await tx.query<AgentRow>(one, [id, organizationId], 'find_agent');
   if (!agent) throw noSuchAgent();
   return agent;
 }

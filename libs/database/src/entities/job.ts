@@ -191,14 +191,18 @@ export class ClaimOutcomeEntity {
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'claim_outcome_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  @Column('text', { nullable: true })
-  npi!: string | null;
+  /** Empty where none was given: a claim is known by its id and its NPI together. */
+  @PrimaryColumn('text', { default: '' })
+  npi!: string;
   @Column('text')
   outcome!: string;
   @Column('text', { nullable: true })
   message!: string | null;
   @Column('jsonb', { nullable: true })
   metadata!: Record<string, unknown> | null;
+  /** When the report was signed: of two the later holds, whichever comes first. */
+  @Column('timestamptz', { default: () => 'now()' })
+  signedAt!: Date;
   @Column('timestamptz', { default: () => 'now()' })
   firstAt!: Date;
   @Column('timestamptz', { default: () => 'now()' })

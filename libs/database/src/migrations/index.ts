@@ -8,6 +8,7 @@ import { MachineFindings1763740000000 } from './1763740000000-machine-findings';
 import { Batches1763750000000 } from './1763750000000-batches';
 import { Recordings1763760000000 } from './1763760000000-recordings';
 import { BatchCancel1763770000000 } from './1763770000000-batch-cancel';
+import { ClaimsByNpi1763786000000 } from './1763786000000-claims-by-npi';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -21,4 +22,5 @@ export const migrations = [
   Batches1763750000000,
   Recordings1763760000000,
   BatchCancel1763770000000,
+  ClaimsByNpi1763786000000,
 ];
