@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FakeService, type Json } from './fake-service.harness';
 import { sign } from './signature';
@@ -230,5 +230,32 @@ describe('Commands', () => {
     expect(env.NOT_FOR_SCRIPTS ?? env.MUSTER_WORKER_DIR).toBeUndefined();
     expect(cwd).toBe(root);
     expect(statSync(root).mode & 0o777).toBe(0o700);
+  });
+
+  it('may put sockets well below TMPDIR, wherever the worker’s folder is, and leave no name of it behind', async () => {
+    await worker.start();
+    const code = `
+import os, socket
+place = os.environ["TMPDIR"] + "/org.chromium.Chromium.scoped_dir.012345/SingletonSocket"
+os.makedirs(os.path.dirname(place))
+socket.socket(socket.AF_UNIX).bind(place)
+here = os.environ["MUSTER_RUN_ROOT"] + "/tmp"
+print(len(here) > 60, os.path.samefile(os.environ["TMPDIR"], here), os.environ["TMPDIR"])
+`;
+    const { output, status } = await answer(commandOf('snippet', { code }));
+    expect([status, output]).toEqual(['success', expect.stringMatching(/^True True \/tmp\/muster-[0-9a-f]{12}\n$/)]);
+    expect(existsSync(output.trim().split(' ')[2])).toBe(false);
+    const run = runOf(`${code}\nimport muster, time\nmuster.result(os.environ["TMPDIR"])\ntime.sleep(600)`);
+    await service.push(run);
+    const lines = () => service.logs(run.jobId).map(({ message }) => String(message));
+    const [said] = await service.until('its word', () => lines().length > 0 && lines());
+    const link = said!.split(' ')[2]!;
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    // The worker that comes after one that was killed clears up as well.
+    await worker.kill('SIGKILL');
+    await worker.start();
+    await service.push(commandOf('stop_job', { jobId: run.jobId, graceMs: 0 }));
+    await service.until('the end', () => service.terminal(run.jobId));
+    expect(() => lstatSync(link)).toThrow('ENOENT');
   });
 });

@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { accessSync, constants, mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findProgram } from './browser/find-browser';
 import { textOf, type Command, type Result } from './command';
 import { messageOf, type Service } from './service';
 import { sendUpload } from './upload';
@@ -44,8 +45,8 @@ export class Recorder {
   }
 
   private isAvailable(): boolean {
-    const { PATH = '', DISPLAY } = this.options.base;
-    return Boolean(DISPLAY) && PATH.split(delimiter).some((folder) => isProgram(join(folder, 'ffmpeg')));
+    const { base } = this.options;
+    return Boolean(base['DISPLAY']) && findProgram('ffmpeg', base) !== null;
   }
 
   private async start(recordingId: string): Promise<Result> {
@@ -81,14 +82,5 @@ export class Recorder {
     } catch (error) {
       return { status: 'failed', error: `the recording could not be sent: ${messageOf(error)}` };
     }
-  }
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -15,6 +15,7 @@ import { firstState } from './run-state';
 import { closeSteps, progressOf } from './script-events';
 import { scriptEnvironment, secretNamesOf, secretsOf, type WorkerFacts } from './script-environment';
 import { messageOf, type Service } from './service';
+import { closeTemporaryFolder, openTemporaryFolder } from './short-folder';
 import { Spool } from './spool';
 import type { Item } from './spool-item';
 
@@ -184,7 +185,7 @@ export class Run {
         exitFile: join(this.root, 'exit-code'),
         script: join(this.root, 'script.py'),
         cwd: this.root,
-        env,
+        env: { ...env, TMPDIR: openTemporaryFolder(this.root) },
         stdout: stdout!,
         stderr: stderr!,
       });
@@ -249,6 +250,7 @@ export class Run {
       items.push({ kind: 'terminal', body: { ...body, seq: state.callbackSeq } });
       this.spool.append(items, { ...state, ended: true });
     }
+    closeTemporaryFolder(this.root);
     // What the script wrote may hold secrets; what was sent of it doesn't.
     for (const name of ['stdout.log', 'stderr.log', 'events.jsonl', 'tmp']) {
       rmSync(join(this.root, name), { recursive: true, force: true });

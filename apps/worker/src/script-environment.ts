@@ -1,4 +1,5 @@
 import { delimiter, join } from 'node:path';
+import { findBrowser } from './browser/find-browser';
 import { isObject, type Command } from './command';
 
 export interface WorkerFacts {
@@ -17,15 +18,18 @@ const open =
 
 /** A small clean base, what the command brings, and above it what only the worker can say. */
 export function scriptEnvironment(command: Command, facts: WorkerFacts, runRoot: string): Record<string, string> {
+  const { scriptBase } = facts;
+  // Found here, it need not be found by each script in its own way; one that is named and not there stays named.
+  const browser = scriptBase['CHROMIUM'] ? null : findBrowser(scriptBase);
   return {
-    ...facts.scriptBase,
+    ...scriptBase,
+    ...(browser ? { CHROMIUM: browser } : {}),
     SERVICE_BASE_URL: facts.baseUrl,
     SERVICE_API_KEY: facts.apiKey,
     SERVICE_SIGNING_SECRET: facts.signingSecret,
     AGENT_ID: facts.agentId,
     ORGANIZATION_ID: facts.organizationId,
     ...command.env,
-    TMPDIR: join(runRoot, 'tmp'),
     PYTHONPATH: [runRoot, join(runRoot, 'bundle')].join(delimiter),
     PYTHONUNBUFFERED: '1',
     PYTHONDONTWRITEBYTECODE: '1',

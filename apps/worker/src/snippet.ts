@@ -9,6 +9,7 @@ import { Redactor } from './redactor';
 import { makeRunRoot, type SourceFiles } from './run-files';
 import { scriptEnvironment, secretNamesOf, secretsOf, type WorkerFacts } from './script-environment';
 import { messageOf } from './service';
+import { closeTemporaryFolder, openTemporaryFolder } from './short-folder';
 import { rest } from './waiting';
 
 const outputBytes = 4 * 1024 * 1024;
@@ -65,10 +66,11 @@ export async function runCode(
   const redactor = new Redactor(secretsOf(secretNamesOf(command), env));
   try {
     makeRunRoot(folder, sourcesOf(command));
-    return await execute(command, folder, env, redactor, context);
+    return await execute(command, folder, { ...env, TMPDIR: openTemporaryFolder(folder) }, redactor, context);
   } catch (error) {
     return { status: 'failed', error: redactor.text(messageOf(error)) };
   } finally {
+    closeTemporaryFolder(folder);
     if (!keep) rmSync(folder, { recursive: true, force: true });
   }
 }

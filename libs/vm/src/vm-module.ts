@@ -7,7 +7,7 @@ import { Machines } from './machines';
 import { VmConfig } from './vm.config';
 
 /** What a worker and its scripts may know of the service's own environment. */
-const passedOn = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE', 'PYTHON'];
+const passedOn = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE', 'PYTHON', 'CHROMIUM'];
 
 @Module({
   providers: [

@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { waitFor } from '@muster/testing';
+import { root } from './service-process';
+
+/** The script that `npm start` runs, as a process. */
+export class Start {
+  private readonly child: ChildProcess;
+  readonly exit: Promise<number | null>;
+  said = '';
+
+  constructor(args: string[], env: NodeJS.ProcessEnv = {}) {
+    const { PATH, HOME } = process.env;
+    this.child = spawn(process.execPath, [join(root, 'tools/start/start.mjs'), ...args], {
+      env: { PATH, HOME, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [this.child.stdout!, this.child.stderr!])
+      stream.on('data', (chunk: Buffer) => (this.said += chunk.toString()));
+    this.exit = new Promise((resolve) => this.child.once('exit', resolve));
+  }
+
+  async ready(): Promise<void> {
+    const ended = this.exit.then((code) => Promise.reject(new Error(`ended with ${code}: ${this.said}`)));
+    await Promise.race([waitFor('a ready start', () => this.said.includes('ready in'), 90_000), ended]);
+  }
+
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    this.child.kill(signal);
+    return this.exit;
+  }
+}
+
+/** Whatever runs because of a start on this data folder: by its command line, or by the folder it works in. */
+export function processesOf(dataDir: string): { pid: number; command: string }[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+        const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
+        const files = command.includes('redis-server') ? workingFolder(pid) : '';
+        const ours =
+          command.includes(dataDir) ||
+          files.startsWith(dataDir) ||
+          environment.includes(`=${join(dataDir, 'agents')}/`) ||
+          (command.includes('standalone') && environment.includes(databasePort(dataDir)));
+        return ours && !command.includes('start.mjs') ? [{ pid: Number(pid), command }] : [];
+      } catch {
+        return [];
+      }
+    });
+}
+
+function workingFolder(pid: string): string {
+  return readlinkSync(`/proc/${pid}/cwd`);
+}
+
+function databasePort(dataDir: string): string {
+  return `@127.0.0.1:${readFileSync(join(dataDir, 'postgres/port'), 'utf8').trim()}/`;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,47 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { findBrowser } from './find-browser';
+
+describe('The browser of a machine', () => {
+  let home: string;
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'muster-browsers-'));
+  });
+  afterEach(() => rmSync(home, { recursive: true }));
+
+  const program = (path: string, mode = 0o700) => {
+    const whole = join(home, path);
+    mkdirSync(dirname(whole), { recursive: true });
+    writeFileSync(whole, '#!/bin/sh\n', { mode });
+    return whole;
+  };
+
+  it('is the one that CHROMIUM names, by path or by name, and then no other', () => {
+    const [named, other] = [program('bin/my-browser'), program('bin/chromium')];
+    const PATH = `/nowhere:${dirname(named)}`;
+    expect(findBrowser({ PATH, CHROMIUM: named })).toBe(named);
+    expect(findBrowser({ PATH, CHROMIUM: 'my-browser' })).toBe(named);
+    expect(findBrowser({ PATH, CHROMIUM: join(home, 'gone') })).toBeNull();
+    expect(findBrowser({ PATH, CHROMIUM: home })).toBeNull();
+    expect(findBrowser({ PATH })).toBe(other);
+  });
+
+  it('is on PATH under any of its names, Chromium before the others, when it can be run', () => {
+    program('first/chromium', 0o600);
+    const chrome = program('first/google-chrome-stable');
+    const PATH = `${join(home, 'first')}:${join(home, 'second')}`;
+    expect(findBrowser({ PATH })).toBe(chrome);
+    const chromium = program('second/chromium-browser');
+    expect(findBrowser({ PATH })).toBe(chromium);
+  });
+
+  it('is else one that a tool fetched for scripts, the newest', () => {
+    const cache = '.cache/ms-playwright';
+    for (const number of [999, 1187, 1091]) program(`${cache}/chromium-${number}/chrome-linux/chrome`);
+    program(`${cache}/firefox-2000/firefox/firefox`);
+    const newest = join(home, cache, 'chromium-1187/chrome-linux/chrome');
+    expect(findBrowser({ PATH: '/nowhere', HOME: home }, [])).toBe(newest);
+    expect(findBrowser({ PATH: '/nowhere' }, [])).toBeNull();
+  });
+});

@@ -1,0 +1,73 @@
+import { accessSync, constants, readdirSync, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+type Variables = Record<string, string | undefined>;
+
+const names = [
+  'chromium',
+  'chromium-browser',
+  'ungoogled-chromium',
+  'google-chrome',
+  'google-chrome-stable',
+  'chrome',
+  'microsoft-edge',
+  'microsoft-edge-stable',
+  'brave-browser',
+];
+
+/** Where packages put it without a name on PATH. */
+const places = [
+  '/usr/lib/chromium/chromium',
+  '/usr/lib/chromium-browser/chromium-browser',
+  '/snap/bin/chromium',
+  '/opt/google/chrome/chrome',
+  '/opt/microsoft/msedge/msedge',
+];
+
+/** Where the tools that fetch browsers for scripts keep them, below the home folder; a star is any one folder. */
+const caches = [
+  '.cache/ms-playwright/chromium-*/*/chrome',
+  '.cache/puppeteer/chrome/*/*/chrome',
+  '.cache/puppeteer/chromium/*/*/chrome',
+];
+
+/** The browser of this machine: the one that is named in CHROMIUM and no other, else one on PATH or in a usual place. */
+export function findBrowser(env: Variables, usual = places): string | null {
+  const { CHROMIUM, HOME } = env;
+  if (CHROMIUM) return CHROMIUM.includes('/') ? (isProgram(CHROMIUM) ? CHROMIUM : null) : findProgram(CHROMIUM, env);
+  const fetched = HOME ? caches.flatMap((pattern) => matching(HOME, pattern.split('/'))) : [];
+  const onPath = names.map((name) => findProgram(name, env)).find((path) => path !== null);
+  return onPath ?? [...usual, ...fetched].find(isProgram) ?? null;
+}
+
+export function findProgram(name: string, { PATH = '' }: Variables): string | null {
+  const places = PATH.split(delimiter).map((folder) => join(folder || '.', name));
+  return places.find(isProgram) ?? null;
+}
+
+/** The newest first. */
+function matching(folder: string, [first, ...rest]: string[]): string[] {
+  if (first === undefined) return [folder];
+  if (!first.includes('*')) return matching(join(folder, first), rest);
+  const [before, after] = first.split('*') as [string, string];
+  const found = listed(folder).filter((name) => name.startsWith(before) && name.endsWith(after));
+  found.sort(new Intl.Collator('en', { numeric: true }).compare).reverse();
+  return found.flatMap((name) => matching(join(folder, name), rest));
+}
+
+function listed(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
