@@ -1,6 +1,7 @@
 export { markActivity, setIdleExempt } from './actions/activity';
 export { drainAgent, type TouchedJobs, undrainAgent } from './actions/drain';
 export { rebootAgent, requireSwitch, startAgent, stopAgent } from './actions/power';
+export { requireOwnMachine } from './actions/require-own-machine';
 export { waitForWake, type WakeEnd } from './actions/wait-for-wake';
 export { agentKeyOf, issueAgentKey, revokeAgentKeys } from './agent-keys';
 export { AgentsConfig } from './agents-config';

@@ -9,6 +9,8 @@ export interface ProviderUnderTest {
   boots(): Promise<string[]>;
   /** What there is of the machine that costs somebody something: processes, folders, entries. */
   leftovers(): Promise<string[]>;
+  /** Where strangers have machines too: writes on the machine whose it is; null takes that off it. */
+  mark?(organizationId: string | null): void;
   close(): Promise<void>;
 }
 
@@ -30,13 +32,7 @@ export function describeProvider(name: string, begin: () => Promise<ProviderUnde
     beforeEach(async () => (ground = await begin()));
     afterEach(() => ground.close());
 
-    const reaches = async (state: string) => {
-      for (let tries = 0; tries < 400; tries += 1) {
-        if ((await ground.provider.describe(ground.machine)).state === state) return;
-        await new Promise((resolve) => setTimeout(resolve, 25));
-      }
-      throw new Error(`never ${state}, but ${(await ground.provider.describe(ground.machine)).state}`);
-    };
+    const reaches = (state: string) => reach(ground, state);
     const hasBoots = async (count: number) => {
       for (let tries = 0; tries < 400 && (await ground.boots()).length < count; tries += 1) {
         await new Promise((resolve) => setTimeout(resolve, 25));
@@ -99,6 +95,55 @@ export function describeProvider(name: string, begin: () => Promise<ProviderUnde
       expect((await provider.describe(machine)).state).toBe('gone');
     });
   });
+}
+
+/** What a provider keeps to beside, whose places have machines of strangers too. */
+export function describeSharedProvider(name: string, begin: () => Promise<ProviderUnderTest>): void {
+  describe(`the provider ${name}, of a machine that is not marked as the organization’s`, () => {
+    let ground: ProviderUnderTest;
+    beforeEach(async () => (ground = await begin()));
+    afterEach(() => ground.close());
+
+    it.each([
+      ['but not at all', () => null],
+      ['but as another one’s', () => newId()],
+      ['but as nobody’s', () => ''],
+      ['but as its agent’s name', () => ground.machine.agentId],
+    ])('%s, does nothing and tells nothing, and says what to do', async (_, whose) => {
+      const { provider, machine } = ground;
+      for (const running of [false, true]) {
+        ground.mark!(machine.organizationId);
+        if (running) await provider.start(machine);
+        if (running) await reach(ground, 'running');
+        const [before, boots] = [await ground.leftovers(), [...(await ground.boots())]];
+        ground.mark!(whose());
+        for (const error of await expectBoundedFailure(provider, machine)) {
+          expect([error.fault, error.permanent]).toEqual(['not_ours', true]);
+          expect(error.message).toMatch(
+            new RegExp(`(tag|label) it muster[.:]organization=${machine.organizationId}\\.$`),
+          );
+        }
+        expect([await ground.leftovers(), await ground.boots()]).toEqual([before, boots]);
+      }
+    });
+
+    it('takes it as soon as its owner has marked it', async () => {
+      const { provider, machine } = ground;
+      ground.mark!(null);
+      await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'not_ours' });
+      ground.mark!(machine.organizationId);
+      await provider.start(machine);
+      expect(await ground.boots()).toHaveLength(1);
+    });
+  });
+}
+
+async function reach({ provider, machine }: ProviderUnderTest, state: string): Promise<void> {
+  for (let tries = 0; tries < 400; tries += 1) {
+    if ((await provider.describe(machine)).state === state) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(`never ${state}, but ${(await provider.describe(machine)).state}`);
 }
 
 /** Whatever stands in a provider's way, each order ends soon, and as a MachineError that says why. */

@@ -47,8 +47,8 @@ export interface MachineProvider {
   placeOf?(machine: Machine): string | null;
   /** The machines of ours at the place where this one is; null where the place doesn't tell. */
   list?(machine: Machine): Promise<ListedMachine[] | null>;
-  /** Writes on the machine whose it is, and until when it is needed. */
-  renew?(machine: Machine, expiresAt: Date): Promise<void>;
+  /** Its places have machines of strangers too, and only what is marked as an organization's is that one's. */
+  readonly isShared?: true;
 }
 
 export type MachineFault =
@@ -56,6 +56,8 @@ export type MachineFault =
   | 'not_supported'
   /** What the agent says of its machine can't be used. */
   | 'misconfigured'
+  /** There is such a machine, and nothing on it says that it is the organization's. */
+  | 'not_ours'
   /** There is no such machine. */
   | 'gone'
   /** There was no answer. */
@@ -69,7 +71,7 @@ export type MachineFault =
   /** It was tried and did not work. */
   | 'failed';
 
-const permanent: ReadonlySet<MachineFault> = new Set(['not_supported', 'misconfigured', 'gone']);
+const permanent: ReadonlySet<MachineFault> = new Set(['not_supported', 'misconfigured', 'not_ours', 'gone']);
 
 /** Why a machine did not do what it was told; the message is for the people whose machine it is. */
 export class MachineError extends Error {

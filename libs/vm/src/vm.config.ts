@@ -47,7 +47,7 @@ export class VmConfig extends BaseConfig {
   @EnvText('DOCKER_HOST', {
     description:
       'The Docker Engine of agents that name none: unix:///path or tcp://host:port. Only containers that are labelled ' +
-      'with their agent (muster.agent) or organization (muster.organization) are touched there.',
+      'with the agent’s organization (muster.organization=<id>) are touched, there and at an agent’s own host.',
     optional: true,
   })
   readonly dockerHost?: string;

@@ -35,7 +35,9 @@ export class AgentActionsController {
     summary: 'Act on an agent: its machine, its jobs, its recordings',
     description:
       'start_job wakes the agent where the organization lets it, waits until it is on, and answers 202 with the job; ' +
-      'every other action answers at once. terminate needs an admin.',
+      'every other action answers at once. terminate needs an admin. A machine of ec2 or docker has to carry ' +
+      'the tag or label muster:organization (muster.organization) with the organization’s id; terminate with force ' +
+      'ends the agent alone where it does not.',
     access: sessionsAndKeysOf('member'),
     body: AgentActionBody,
     answer: AgentActionAnswer,
@@ -44,6 +46,7 @@ export class AgentActionsController {
       'agent_not_ready',
       'agent_not_woken',
       'execution_timeout',
+      'machine_not_ours',
       'not_found',
       'conflict',
       'billing_gate_closed',
@@ -59,6 +62,7 @@ export class AgentActionsController {
     @Param('id') id: string,
     @Body() body: AgentActionBody,
   ): Promise<unknown> {
+    await this.actions.check(principalOf(request), id, body);
     let wake: { wakeId: string } | undefined;
     const change = this.mutations.run(request, reply, async (tx, caller) => {
       const { answer, wakeId, location } = await this.actions.act(tx, caller, id, body);

@@ -8,6 +8,7 @@ import {
   rebootAgent,
   requestWake,
   requireGoingOn,
+  requireOwnMachine,
   requireSwitch,
   requireWakeable,
   sealPayload,
@@ -18,6 +19,7 @@ import {
   waitForWake,
 } from '@muster/agents';
 import {
+  type AgentAction,
   type AgentActionAnswer,
   type AgentActionBody,
   type AgentStatus,
@@ -30,7 +32,7 @@ import { Database, type Transaction } from '@muster/database';
 import { cancelJob, findJob, launchJob } from '@muster/jobs';
 import { Clock, newId, News, OpenStreams } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
-import { VmConfig } from '@muster/vm';
+import { Machines, VmConfig } from '@muster/vm';
 import type { FastifyRequest } from 'fastify';
 
 export interface Acted {
@@ -40,6 +42,8 @@ export interface Acted {
   wakeId?: string;
 }
 
+/** Actions that turn a machine on or off. */
+const switches: ReadonlySet<AgentAction> = new Set(['start', 'stop', 'reboot', 'terminate', 'start_job']);
 const commandTimeoutMs = 120_000;
 /** The film is sent before it is answered, and the worker takes a quarter of an hour for that at most. */
 const stopRecordingTimeoutMs = 20 * 60_000;
@@ -56,7 +60,15 @@ export class AgentActions {
     @Inject(KeyRing) private readonly ring: KeyRing,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(VmConfig) private readonly vm: VmConfig,
+    @Inject(Machines) private readonly machines: Machines,
   ) {}
+
+  /** What can be said of the machine before anything is written. */
+  async check(caller: Principal, id: string, { action, force = false }: AgentActionBody): Promise<void> {
+    if (!switches.has(action) || (action === 'terminate' && (force || !hasRole(caller.role, 'admin')))) return;
+    const { database, machines, ring, clock } = this;
+    await requireOwnMachine({ database, machines, ring, clock }, caller.organizationId, id);
+  }
 
   async act(tx: Transaction, caller: Principal, id: string, body: AgentActionBody): Promise<Acted> {
     const { action } = body;

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Endpoint, Mutations, principalOf, sessionsAndKeysOf, sessionsOf } from '@muster/access';
-import { createAgent, findAgent, listAgents, terminateAgent, updateAgent } from '@muster/agents';
+import { createAgent, findAgent, listAgents, requireOwnMachine, terminateAgent, updateAgent } from '@muster/agents';
 import {
   Agent,
   AgentList,
@@ -14,7 +14,7 @@ import {
 import { Database } from '@muster/database';
 import { Clock, pageOf, paginate } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
-import { VmConfig } from '@muster/vm';
+import { Machines, VmConfig } from '@muster/vm';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { presentAgent } from './present-agent';
 
@@ -27,6 +27,7 @@ export class AgentsController {
     @Inject(KeyRing) private readonly ring: KeyRing,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(VmConfig) private readonly vm: VmConfig,
+    @Inject(Machines) private readonly machines: Machines,
   ) {}
 
   @Get()
@@ -99,17 +100,22 @@ export class AgentsController {
   @Delete('/:id')
   @Endpoint({
     summary: 'Terminate an agent and its machine',
-    description: 'Its keys are revoked once the machine is gone. While a job runs on it, only with force.',
+    description:
+      'Its keys are revoked once the machine is gone. While a job runs on it, only with force; with force, a machine ' +
+      'that does not carry the organization’s tag or label is left as it is.',
     access: sessionsOf('admin'),
     status: 204,
-    errors: ['invalid_payload', 'agent_not_found', 'agent_not_ready'],
+    errors: ['invalid_payload', 'agent_not_found', 'agent_not_ready', 'machine_not_ours'],
   })
-  terminate(
+  async terminate(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
     @Param('id') id: string,
     @Query() { force }: TerminateAgentQuery,
   ): Promise<unknown> {
+    const { database, machines, ring, clock } = this;
+    const { organizationId } = principalOf(request);
+    if (force !== 'true') await requireOwnMachine({ database, machines, ring, clock }, organizationId, id);
     return this.mutations.run(request, reply, async (tx, caller) => {
       await terminateAgent(tx, caller, id, { force: force === 'true' });
       return { body: undefined };

@@ -150,6 +150,7 @@ async function reboot(parts: MachineParts, order: Order, { rebootTimeoutMs }: Co
 async function terminate(parts: MachineParts, order: Order): Promise<void> {
   const { database, machines, ring, clock } = parts;
   const { agentId, organizationId } = order;
+  let left: string | null = null;
   try {
     const machine = machineOf(order, ring, clock);
     await held(parts, order, () => machines.of(order.provider).terminate(machine));
@@ -158,22 +159,35 @@ async function terminate(parts: MachineParts, order: Order): Promise<void> {
     if (!isPermanent(error)) {
       return later(parts, order, { delayMs: backoffMs(order.attempt, 3_600_000), error: reasonOf(error) });
     }
-    logger.warn(`agent ${agentId}: its machine was not terminated: ${reasonOf(error)}`);
+    left = reasonOf(error);
+    logger.warn(`agent ${agentId}: its machine was not terminated: ${left}`);
   }
   await database.transaction('system', async (tx) => {
     await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
     await revokeAgentKeys(tx, { kind: 'system', id: 'machines', organizationId }, { organizationId, agentId });
     await cancelWake(tx, { organizationId, agentId, reason: 'the agent was terminated' });
-    await tx.execute(`UPDATE agent SET vm_state = 'gone', vm_ip = NULL, public_tunnel_url = NULL WHERE id = $1`, [
+    await tx.execute(`UPDATE agent SET vm_state = $2, vm_ip = NULL, public_tunnel_url = NULL WHERE id = $1`, [
       agentId,
+      left ? 'unknown' : 'gone',
     ]);
     await tx.execute('DELETE FROM agent_control WHERE agent_id = $1', [agentId]);
     appendTimeline(tx, { organizationId, agentId }, [
-      { kind: 'provisioning', source: 'provider', message: 'the machine is gone and its keys are revoked' },
+      left
+        ? {
+            kind: 'provisioning',
+            source: 'provider',
+            level: 'warn',
+            message: `its keys are revoked; ${leftAlone(left)}`,
+          }
+        : { kind: 'provisioning', source: 'provider', message: 'the machine is gone and its keys are revoked' },
     ]);
     await tx.ring({ queue: 'dispatch', name: 'agent-stopped', payload: { agentId } });
     tx.tell('agent', agentId);
   });
+}
+
+function leftAlone(reason: string): string {
+  return `its machine is left as it is: ${reason}`;
 }
 
 /** A machine that was there before its agent is as its control plane says. */

@@ -1,5 +1,5 @@
 import type { ListedMachine } from '@muster/vm';
-import { decideGone, decideOrphan, isConfirmed, needsRenewal } from './decide-machines';
+import { decideGone, decideOrphan, isConfirmed } from './decide-machines';
 
 const now = new Date('2026-05-04T12:00:00Z');
 const later = new Date(now.getTime() + 3_600_000);
@@ -11,7 +11,7 @@ describe('a machine is nobody’s', () => {
   it.each([
     ['its agent is terminated', {}, { isOwned: false, claimed: ended }, /terminated/],
     [
-      'its agent is terminated, whatever it was renewed to',
+      'its agent is terminated, however long it was needed',
       { expiresAt: later },
       { isOwned: false, claimed: ended },
       /terminated/,
@@ -24,7 +24,7 @@ describe('a machine is nobody’s', () => {
       /no agent/,
     ],
     [
-      'it carries the name of an agent with another machine, and nobody renews it',
+      'it carries the name of an agent with another machine, and its time is over',
       { expiresAt: earlier },
       { isOwned: false, claimed: { status: 'online', ending: false } as const },
       /another one/,
@@ -38,7 +38,7 @@ describe('a machine is nobody’s', () => {
     ['it does not say whose it is', { agentId: null }, { isOwned: false, claimed: null }],
     ['it is gone', { state: 'gone' as const }, { isOwned: false, claimed: ended }],
     ['its agent is just being terminated', {}, { isOwned: false, claimed: { ...ended, ending: true } }],
-    ['another service renews it', { expiresAt: later }, { isOwned: false, claimed: null }],
+    ['it is needed for longer', { expiresAt: later }, { isOwned: false, claimed: null }],
     ['its agent lives', {}, { isOwned: false, claimed: { status: 'stopped', ending: false } as const }],
   ])('but not when %s', (_, input, facts) => {
     expect(decideOrphan({ ...machine, ...input }, facts, now)).toBeNull();
@@ -63,15 +63,6 @@ describe('an agent whose machine is gone', () => {
     expect(decideGone({ status: 'offline', heardAgoMs: 50 }, { listed: true }, 100)).toBeNull();
     expect(decideGone({ status: 'offline', heardAgoMs: 150 }, { listed: true }, 100)).not.toBeNull();
   });
-});
-
-it('an expiry is renewed at its half, and written where there is none', () => {
-  const expires = (ms: number) => ({ ...machine, expiresAt: new Date(now.getTime() + ms) });
-  expect(needsRenewal(expires(60), 'a', now, 100)).toBe(false);
-  expect(needsRenewal(expires(40), 'a', now, 100)).toBe(true);
-  expect(needsRenewal(expires(60), 'b', now, 100)).toBe(true);
-  expect(needsRenewal(machine, 'a', now, 100)).toBe(true);
-  expect(needsRenewal(null, 'a', now, 100)).toBe(true);
 });
 
 it('a finding is confirmed by a later pass, and again only after as long', () => {

@@ -17,11 +17,11 @@ export function decideOrphan(
   if (isOwned || machine.agentId === null || machine.state === 'gone') return null;
   const expired = machine.expiresAt !== null && machine.expiresAt <= now;
   if (claimed && claimed.status !== 'terminated') {
-    // A copy of an agent's machine carries its name, but nobody renews it.
+    // A copy of an agent's machine carries its name too, and has the time that its owner gave it.
     return expired ? 'it carries the name of an agent whose machine is another one, and has expired' : null;
   }
   if (claimed) return claimed.ending ? null : 'its agent is terminated';
-  // Whoever renews it may be another service with the same account.
+  // Its owner says until when it is needed.
   if (machine.expiresAt && !expired) return null;
   return 'no agent owns it';
 }
@@ -53,9 +53,4 @@ export function decideGone(
   return listed
     ? { to: 'terminated', reason: 'its provider says that its machine has ended for good' }
     : { to: 'offline', reason: 'its provider knows no such machine' };
-}
-
-export function needsRenewal(listed: ListedMachine | null, agentId: string, now: Date, expiryMs: number): boolean {
-  if (!listed || listed.agentId !== agentId || !listed.expiresAt) return true;
-  return listed.expiresAt.getTime() - now.getTime() < expiryMs / 2;
 }

@@ -8,10 +8,11 @@ import {
 
 /** A cloud of the test's own, with one region. */
 export class FakeCloud implements MachineProvider {
+  readonly isShared = true;
   readonly machines = new Map<string, ListedMachine>();
   readonly stopped: string[] = [];
-  /** What it has, but does not list, because it carries no tags yet. */
-  readonly untagged = new Set<string>();
+  /** What it has, and does not tell of to those who ask. */
+  readonly refused = new Set<string>();
   silent = false;
   hangs = false;
   stopFails = false;
@@ -25,6 +26,7 @@ export class FakeCloud implements MachineProvider {
 
   async describe({ providerRef }: Machine): Promise<MachineDescription> {
     await this.answers();
+    if (this.refused.has(providerRef!)) throw new MachineError('not_ours', 'It is not tagged.');
     return { state: this.machines.get(providerRef!)?.state ?? 'gone', ip: null };
   }
 
@@ -54,13 +56,7 @@ export class FakeCloud implements MachineProvider {
   async list(): Promise<ListedMachine[]> {
     this.lists += 1;
     await this.answers();
-    return [...this.machines.values()].filter(({ ref }) => !this.untagged.has(ref)).map((machine) => ({ ...machine }));
-  }
-
-  async renew({ providerRef, agentId, organizationId }: Machine, expiresAt: Date): Promise<void> {
-    await this.answers();
-    Object.assign(this.machines.get(providerRef!)!, { agentId, organizationId, expiresAt });
-    this.untagged.delete(providerRef!);
+    return [...this.machines.values()].map((machine) => ({ ...machine }));
   }
 
   private async answers(): Promise<void> {

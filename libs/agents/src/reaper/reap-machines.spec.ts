@@ -18,6 +18,7 @@ describe('the reaper', () => {
   let cloud: FakeCloud;
   let parts: ReaperParts;
   let ending: AbortController;
+  let ours: string;
   const confirmMs = 60_000;
 
   beforeAll(async () => {
@@ -28,6 +29,7 @@ describe('the reaper', () => {
       env: { LOCAL_AGENTS_DIR: '/nonexistent/muster-agents' },
     });
     db = harness.db;
+    ours = (await makeOrganization(db)).id;
   });
   afterAll(() => harness.close());
   beforeEach(async () => {
@@ -42,7 +44,7 @@ describe('the reaper', () => {
   });
 
   const pass = (input: Partial<Parameters<typeof reapMachines>[1]> = {}) =>
-    reapMachines(parts, { confirmMs, expiryMs: 3_600_000, stopsOrphans: true, signal: ending.signal, ...input });
+    reapMachines(parts, { confirmMs, stopsOrphans: true, signal: ending.signal, ...input });
   /** As if what is known had been found so much earlier. */
   const elapse = (ms = confirmMs) =>
     db.query(
@@ -54,10 +56,11 @@ describe('the reaper', () => {
   const findings = () =>
     db.query<any>('system', 'SELECT kind, ref, reason, acted_at AS "actedAt" FROM machine_finding ORDER BY kind, ref');
   const agentOf = async (ref: string, status = 'stopped', input: object = {}) => {
-    const { id: organizationId } = await makeOrganization(db);
+    const organizationId = ours;
     const providerConfig = { instanceId: ref, region: 'here' };
     const { id } = await makeAgent(db, {
       organizationId,
+      name: newId(),
       status,
       provider: 'ec2',
       providerConfig,
@@ -68,6 +71,8 @@ describe('the reaper', () => {
     });
     return { id, organizationId };
   };
+  /** With the tag of the organization that the agents here are of. */
+  const tagged = (ref: string, input: object = {}) => cloud.add(ref, { organizationId: ours, ...input });
   const rowOf = async (id: string) => (await db.query<any>('system', 'SELECT * FROM agent WHERE id = $1', [id]))[0];
   const entriesOf = async (id: string) =>
     (
@@ -81,9 +86,9 @@ describe('the reaper', () => {
   it('reports a machine whose agent is terminated, and stops it in a later pass, once', async () => {
     const { id } = await agentOf('i-1', 'terminated');
     const owned = await agentOf('i-2');
-    cloud.add('i-1', { agentId: id });
-    cloud.add('i-2', { agentId: owned.id });
-    cloud.add('i-3', { agentId: newId(), expiresAt: new Date(Date.now() + 60_000) });
+    tagged('i-1', { agentId: id });
+    tagged('i-2', { agentId: owned.id });
+    tagged('i-3', { agentId: newId(), expiresAt: new Date(Date.now() + 60_000) });
 
     expect(await pass()).toMatchObject({ orphansFound: 1, orphansStopped: 0 });
     expect(await pass()).toMatchObject({ orphansFound: 0, orphansStopped: 0 });
@@ -105,9 +110,9 @@ describe('the reaper', () => {
   });
 
   it('stops one once, however many replicas pass at the same moment', async () => {
-    for (let i = 0; i < 5; i += 1) cloud.add(`i-${i}`, { agentId: newId() });
+    for (let i = 0; i < 5; i += 1) tagged(`i-${i}`, { agentId: newId() });
     await agentOf('i-owned');
-    cloud.add('i-owned');
+    tagged('i-owned');
     const replicas = () => Promise.all([pass(), pass(), pass()]);
     await replicas();
     await elapse();
@@ -118,7 +123,7 @@ describe('the reaper', () => {
 
   it('stops it again when somebody has started it again', async () => {
     await agentOf('i-owned');
-    const orphan = cloud.add('i-1', { agentId: newId() });
+    const orphan = tagged('i-1', { agentId: newId() });
     await pass();
     await elapse();
     await pass();
@@ -132,7 +137,7 @@ describe('the reaper', () => {
 
   it('tries again with the next pass when a stop failed, and says that it did', async () => {
     const { id } = await agentOf('i-1', 'terminated');
-    cloud.add('i-1', { agentId: id });
+    tagged('i-1', { agentId: id });
     await pass();
     await elapse();
     cloud.stopFails = true;
@@ -144,7 +149,7 @@ describe('the reaper', () => {
 
   it('only reports where it is told so', async () => {
     await agentOf('i-owned');
-    cloud.add('i-1', { agentId: newId() });
+    tagged('i-1', { agentId: newId() });
     await pass({ stopsOrphans: false });
     await elapse();
     await pass({ stopsOrphans: false });
@@ -154,8 +159,8 @@ describe('the reaper', () => {
 
   it('leaves a machine alone that has got an agent between two passes', async () => {
     await agentOf('i-owned');
-    cloud.add('i-owned');
-    cloud.add('i-1', { agentId: newId() });
+    tagged('i-owned');
+    tagged('i-1', { agentId: newId() });
     await pass();
     await elapse();
     await agentOf('i-1');
@@ -166,8 +171,8 @@ describe('the reaper', () => {
 
   it('begins anew with a machine that was not there in between', async () => {
     await agentOf('i-owned');
-    cloud.add('i-owned');
-    const orphan = cloud.add('i-1', { agentId: newId() });
+    tagged('i-owned');
+    const orphan = tagged('i-1', { agentId: newId() });
     await pass();
     await elapse();
     cloud.machines.delete('i-1');
@@ -180,7 +185,7 @@ describe('the reaper', () => {
 
   it('concludes nothing from silence, and a provider that hangs holds up no end', async () => {
     const { id } = await agentOf('i-1', 'offline');
-    cloud.add('i-2', { agentId: newId() });
+    tagged('i-2', { agentId: newId() });
     await pass();
     await elapse();
     cloud.silent = true;
@@ -197,8 +202,8 @@ describe('the reaper', () => {
   it('terminates an agent whose machine has ended for good, after a second look, and rings for the rest', async () => {
     const { id } = await agentOf('i-1');
     const bystander = await agentOf('i-2');
-    cloud.add('i-1', { agentId: id, state: 'gone' });
-    cloud.add('i-2', { agentId: bystander.id, state: 'stopped' });
+    tagged('i-1', { agentId: id, state: 'gone' });
+    tagged('i-2', { agentId: bystander.id, state: 'stopped' });
     expect(await pass()).toMatchObject({ goneFound: 1 });
     expect(await rowOf(id)).toMatchObject({ status: 'stopped' });
     await pass();
@@ -223,7 +228,7 @@ describe('the reaper', () => {
     expect(await pass()).toMatchObject({ goneOffline: 0, goneFound: 0 });
     expect(await rowOf(id)).toMatchObject({ status: 'offline', status_reason: 'its provider knows no such machine' });
     expect((await entriesOf(id)).filter((message) => message.startsWith('offline:'))).toHaveLength(1);
-    cloud.add('i-1', { state: 'stopped' });
+    tagged('i-1', { state: 'stopped' });
     await pass();
     expect(await findings()).toEqual([]);
   });
@@ -235,7 +240,7 @@ describe('the reaper', () => {
       agentOf('i-3', 'stopping'),
       agentOf('i-4', 'offline', { lastSeen: new Date() }),
     ]);
-    for (const [index, { id }] of ids.entries()) cloud.add(`i-${index + 1}`, { agentId: id, state: 'gone' });
+    for (const [index, { id }] of ids.entries()) tagged(`i-${index + 1}`, { agentId: id, state: 'gone' });
     await pass();
     await elapse();
     await pass();
@@ -244,20 +249,54 @@ describe('the reaper', () => {
     expect(await findings()).toEqual([]);
   });
 
-  it('writes on each machine of an agent whose it is and until when, and renews that in time', async () => {
-    const { id, organizationId } = await agentOf('i-1');
-    cloud.add('i-1', { state: 'stopped' });
-    cloud.untagged.add('i-1');
-    expect(await pass()).toMatchObject({ renewed: 1 });
-    expect(cloud.machines.get('i-1')).toMatchObject({ agentId: id, organizationId });
-    expect(await pass()).toMatchObject({ renewed: 0 });
-    cloud.machines.get('i-1')!.expiresAt = new Date(Date.now() + 1000);
-    expect(await pass()).toMatchObject({ renewed: 1 });
-    expect(cloud.machines.get('i-1')!.expiresAt!.getTime()).toBeGreaterThan(Date.now() + 3_000_000);
+  describe('at a place that strangers have machines at too', () => {
+    it('judges none that carries no mark of an organization of this service', async () => {
+      const { id } = await agentOf('i-1', 'terminated');
+      const other = await makeOrganization(db);
+      cloud.add('i-1', { agentId: id });
+      cloud.add('i-2', { agentId: id, organizationId: newId() });
+      cloud.add('i-3', { agentId: newId(), organizationId: 'no id' });
+      await pass();
+      await elapse();
+      expect(await pass()).toMatchObject({ orphansFound: 0, orphansStopped: 0, failed: 0 });
+      expect([cloud.stopped, await findings(), await entriesOf(id)]).toEqual([[], [], []]);
+      // Of another organization's machine the agent that it names learns nothing.
+      cloud.add('i-4', { agentId: id, organizationId: other.id });
+      await pass();
+      expect(await findings()).toMatchObject([{ ref: 'i-4', reason: 'no agent owns it' }]);
+      expect(await entriesOf(id)).toEqual([]);
+    });
+
+    it('takes another organization’s machine for none of an agent’s, whatever that names', async () => {
+      const mine = await agentOf('i-1', 'terminated');
+      const theirs = await agentOf('i-1', 'stopped', { organizationId: (await makeOrganization(db)).id });
+      tagged('i-1', { agentId: mine.id, state: 'gone' });
+      cloud.refused.add('i-1');
+      await pass();
+      await elapse();
+      await pass();
+      // Its state is the other one's alone; its own agent has ended, so that nobody keeps it from its end.
+      expect(await rowOf(theirs.id)).toMatchObject({ status: 'stopped', vm_state: 'stopped' });
+      cloud.machines.get('i-1')!.state = 'running';
+      await pass();
+      await elapse();
+      await pass();
+      expect(cloud.stopped).toEqual(['i-1']);
+    });
+
+    it('looks at all the others where some are not to be asked about', async () => {
+      const { id } = await agentOf('i-gone');
+      for (const ref of ['i-1', 'i-2', 'i-3', 'i-4', 'i-5']) {
+        await agentOf(ref);
+        cloud.refused.add(ref);
+      }
+      await pass();
+      expect(await findings()).toMatchObject([{ kind: 'gone', ref: id }]);
+    });
   });
 
   it('asks once for all machines of a place', async () => {
-    for (let i = 0; i < 20; i += 1) cloud.add(`i-${i}`, { agentId: (await agentOf(`i-${i}`)).id });
+    for (let i = 0; i < 20; i += 1) tagged(`i-${i}`, { agentId: (await agentOf(`i-${i}`)).id });
     await pass();
     expect(cloud.lists).toBe(1);
     expect(await findings()).toEqual([]);

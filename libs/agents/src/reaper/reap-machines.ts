@@ -1,12 +1,12 @@
 import type { Database } from '@muster/database';
 import type { Clock } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
-import type { Machine, Machines } from '@muster/vm';
+import type { ListedMachine, Machine, Machines } from '@muster/vm';
 import { Logger } from '@nestjs/common';
 import { machineColumns, machineOf, type MachineRow } from '../lifecycle/machine-of';
 import { settleGone } from './settle-gone';
 import { settleOrphan } from './settle-orphan';
-import { isOf, type Place, type Survey, surveyPlace } from './survey-place';
+import { isMachineOf, type Place, type Survey, surveyPlace } from './survey-place';
 
 export interface ReaperParts {
   database: Database;
@@ -17,7 +17,6 @@ export interface ReaperParts {
 
 export interface ReaperLimits {
   confirmMs: number;
-  expiryMs: number;
   stopsOrphans: boolean;
   signal: AbortSignal;
 }
@@ -30,7 +29,6 @@ export interface ReaperCounts extends Record<string, number> {
   goneFound: number;
   goneTerminated: number;
   goneOffline: number;
-  renewed: number;
   failed: number;
 }
 
@@ -53,7 +51,6 @@ export async function reapMachines(parts: ReaperParts, limits: ReaperLimits): Pr
     goneFound: 0,
     goneTerminated: 0,
     goneOffline: 0,
-    renewed: 0,
     failed: 0,
   };
   const places = await findPlaces(parts);
@@ -108,15 +105,15 @@ async function findPlaces({ database, machines, ring, clock }: ReaperParts): Pro
 async function reapPlace(
   parts: ReaperParts,
   place: Place,
-  { confirmMs, expiryMs, stopsOrphans: stops, signal }: ReaperLimits,
+  { confirmMs, stopsOrphans: stops, signal }: ReaperLimits,
   counts: ReaperCounts,
 ): Promise<void> {
-  const { database, machines, clock } = parts;
+  const { database, machines } = parts;
   const provider = machines.of(place.provider);
   const [{ began } = { began: new Date(0) }] = await database.query<{ began: Date }>('system', 'SELECT now() AS began');
   let survey: Survey;
   try {
-    survey = await surveyPlace(provider, place, { now: clock.now(), expiryMs, signal });
+    survey = await surveyPlace(provider, place, { signal });
   } catch (error) {
     // Nothing is concluded from silence.
     counts.silentPlaces += 1;
@@ -124,12 +121,16 @@ async function reapPlace(
     return;
   }
   counts.places += 1;
-  counts.renewed += survey.renewed;
-  const refs = new Set(place.living.map(({ providerRef, agentId }) => providerRef ?? agentId));
+  const owners = new Map(place.living.map((agent) => [agent.providerRef ?? agent.agentId, agent]));
+  const isOwned = (found: ListedMachine) => {
+    const named = owners.get(found.ref);
+    return (
+      (named !== undefined && isMachineOf(provider, found, named)) ||
+      place.living.some((agent) => isMachineOf(provider, found, agent))
+    );
+  };
   const unowned = survey.machines?.filter(
-    (found) =>
-      !(found.agentId === null || found.state === 'gone' || refs.has(found.ref)) &&
-      !place.living.some(({ providerRef }) => isOf(found, providerRef)),
+    (found) => found.agentId !== null && found.state !== 'gone' && !isOwned(found),
   );
   for (const found of unowned ?? []) {
     await oneOf(counts, `${place.provider} machine ${found.ref}`, async () => {

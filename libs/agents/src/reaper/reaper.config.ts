@@ -21,11 +21,4 @@ export class ReaperConfig extends BaseConfig {
     default: 'stop',
   })
   readonly reaperOrphans!: string;
-
-  @EnvInt('MACHINE_EXPIRY_MS', {
-    description: 'How far ahead the expiry is that machines are tagged with, and that is renewed at its half.',
-    default: 21_600_000,
-    min: 1000,
-  })
-  readonly machineExpiryMs!: number;
 }

@@ -39,15 +39,14 @@ export class Reaper {
   }
 
   async runOnce(): Promise<ReaperCounts> {
-    const { reaperConfirmMs: confirmMs, machineExpiryMs: expiryMs, reaperOrphans } = this.config;
+    const { reaperConfirmMs: confirmMs, reaperOrphans } = this.config;
     const stopsOrphans = reaperOrphans === 'stop';
-    const counts = await reapMachines(this.parts, { confirmMs, expiryMs, stopsOrphans, signal: this.ending.signal });
-    const { orphansStopped, goneTerminated, goneOffline, renewed, silentPlaces, failed } = counts;
+    const counts = await reapMachines(this.parts, { confirmMs, stopsOrphans, signal: this.ending.signal });
+    const { orphansStopped, goneTerminated, goneOffline, silentPlaces, failed } = counts;
     for (const [action, count] of Object.entries({
       orphansStopped,
       goneTerminated,
       goneOffline,
-      renewed,
       silentPlaces,
       failed,
     })) {

@@ -5,7 +5,7 @@ import type { ListedMachine, Machine, MachineProvider } from '@muster/vm';
 import { Logger } from '@nestjs/common';
 import { appendTimeline } from '../timeline/append-timeline';
 import { decideOrphan, type Finding, isConfirmed } from './decide-machines';
-import { isOf, type Place, unless } from './survey-place';
+import { isMachineOf, type Place, unless } from './survey-place';
 
 export interface OrphanLimits {
   confirmMs: number;
@@ -13,7 +13,7 @@ export interface OrphanLimits {
   signal: AbortSignal;
 }
 
-type Step = 'owned' | 'known' | 'found' | 'stop';
+type Step = 'not ours' | 'owned' | 'known' | 'found' | 'stop';
 
 interface Claimed {
   organizationId: string;
@@ -70,6 +70,7 @@ async function decide(
 ): Promise<{ step: Step; reason: string; owner: Owner | null }> {
   const none = { reason: '', owner: null };
   if (!(await tryLock(tx, 'reaper', place.provider, place.name, found.ref))) return { step: 'known', ...none };
+  if (provider.isShared && !(await isOrganizations(tx, found))) return { step: 'not ours', ...none };
   const agentId = found.agentId && isUuid(found.agentId) ? found.agentId : null;
   const rows = await tx.query<Claimed & Pick<Machine, 'agentId' | 'providerRef' | 'providerConfig'>>(
     `SELECT a.id AS "agentId", a.organization_id AS "organizationId", a.status, a.provider_ref AS "providerRef",
@@ -81,10 +82,9 @@ async function decide(
   );
   const here = (row: Claimed & Pick<Machine, 'agentId' | 'providerRef' | 'providerConfig'>) =>
     provider.placeOf!({ ...row, sign: place.asking.sign }) === place.name;
-  const refOf = (row: { agentId: string; providerRef: string | null }) =>
-    row.providerRef ?? (place.provider === 'local' ? row.agentId : null);
-  const isOwned = rows.some((row) => row.status !== 'terminated' && isOf(found, refOf(row)) && here(row));
-  const claimed = rows.find((row) => row.agentId === agentId) ?? null;
+  const isOwned = rows.some((row) => row.status !== 'terminated' && isMachineOf(provider, found, row) && here(row));
+  const isClaimed = (row: Claimed) => !provider.isShared || row.organizationId === found.organizationId;
+  const claimed = rows.find((row) => row.agentId === agentId && isClaimed(row)) ?? null;
   const [{ now } = { now: new Date() }] = await tx.query<{ now: Date }>('SELECT clock_timestamp() AS now');
   const reason = decideOrphan(found, { isOwned, claimed }, now);
   const key = keyOf(place, found);
@@ -114,6 +114,12 @@ async function decide(
   // Nobody else stops it for as long as that may take; should we end before it is done, a later pass does it.
   await tx.execute(`UPDATE machine_finding SET acted_at = now() ${whereOrphan}`, key);
   return { step: 'stop', reason, owner };
+}
+
+/** What carries no mark of an organization of ours is somebody else's, and not for us to judge. */
+async function isOrganizations(tx: Transaction, { organizationId }: ListedMachine): Promise<boolean> {
+  if (!organizationId || !isUuid(organizationId)) return false;
+  return (await tx.query('SELECT FROM organization WHERE id = $1', [organizationId])).length > 0;
 }
 
 function tell(tx: Transaction, owner: Owner | null, level: 'warn' | 'error', message: string): void {

@@ -1,7 +1,6 @@
 import type { AgentStatus } from '@muster/contracts';
 import { type ListedMachine, type Machine, MachineError, type MachineProvider } from '@muster/vm';
 import type { MachineRow } from '../lifecycle/machine-of';
-import { needsRenewal } from './decide-machines';
 
 interface SurveyedAgent extends MachineRow {
   /** The row as its provider takes it. */
@@ -22,12 +21,9 @@ export interface Survey {
   machines: ListedMachine[] | null;
   gone: { agentId: string; listed: boolean }[];
   there: string[];
-  renewed: number;
 }
 
 export interface SurveyLimits {
-  now: Date;
-  expiryMs: number;
   signal: AbortSignal;
 }
 
@@ -41,7 +37,7 @@ const quiet: readonly AgentStatus[] = ['stopped', 'offline'];
 /** What a place has, and which of its agents' machines it has not. Throws where it does not answer. */
 export async function surveyPlace(provider: MachineProvider, place: Place, limits: SurveyLimits): Promise<Survey> {
   const machines = await unless(limits.signal, listLimitMs, provider.list!(place.asking));
-  const survey: Survey = { machines, gone: [], there: [], renewed: 0 };
+  const survey: Survey = { machines, gone: [], there: [] };
   // What makes a machine of a folder anew with each start misses none.
   if (place.provider === 'local') return survey;
   let failures = 0;
@@ -57,38 +53,40 @@ export async function surveyPlace(provider: MachineProvider, place: Place, limit
   return survey;
 }
 
-export function isOf(listed: ListedMachine, ref: string | null): boolean {
-  return ref !== null && (listed.ref === ref || (listed.id?.startsWith(ref) ?? false));
+/** Whether the listed machine is the one that the agent names; where there are strangers' too, only one of its own. */
+export function isMachineOf(
+  { isShared }: MachineProvider,
+  listed: ListedMachine,
+  { organizationId, agentId, providerRef }: Pick<MachineRow, 'organizationId' | 'agentId' | 'providerRef'>,
+): boolean {
+  if (isShared && listed.organizationId !== organizationId) return false;
+  const ref = providerRef ?? agentId;
+  return listed.ref === ref || (listed.id?.startsWith(ref) ?? false);
 }
 
 /** False where the provider did not answer. */
 async function surveyAgent(
   provider: MachineProvider,
-  { agentId, providerRef, status, machine }: SurveyedAgent,
+  agent: SurveyedAgent,
   survey: Survey,
-  { now, expiryMs, signal }: SurveyLimits,
+  { signal }: SurveyLimits,
 ): Promise<boolean> {
-  const listed = survey.machines?.find((each) => isOf(each, providerRef)) ?? null;
+  const { agentId, status, machine } = agent;
+  const listed = survey.machines?.find((each) => isMachineOf(provider, each, agent)) ?? null;
   let state = listed?.state ?? null;
   if (!listed && quiet.includes(status)) {
-    const described = await unless(signal, describeLimitMs, provider.describe(machine)).catch(() => null);
-    if (!described) return false;
-    state = described.state;
+    try {
+      ({ state } = await unless(signal, describeLimitMs, provider.describe(machine)));
+    } catch (error) {
+      // That is an answer: nobody else's machine waits behind one that is not to be asked about.
+      return error instanceof MachineError && error.permanent;
+    }
   }
   if (state === 'gone') {
     survey.gone.push({ agentId, listed: listed !== null });
     return true;
   }
   if (state !== null && state !== 'unknown') survey.there.push(agentId);
-  if (provider.renew && needsRenewal(listed, agentId, now, expiryMs)) {
-    const expiresAt = new Date(now.getTime() + expiryMs);
-    try {
-      await unless(signal, describeLimitMs, provider.renew(machine, expiresAt));
-      survey.renewed += 1;
-    } catch (error) {
-      return error instanceof MachineError && error.permanent;
-    }
-  }
   return true;
 }
 

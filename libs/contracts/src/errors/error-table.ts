@@ -12,6 +12,8 @@ export const errorTable = {
   idempotency_key_reused: { status: 422, title: 'Idempotency key reused' },
   internal_error: { status: 500, title: 'Internal error' },
   invalid_payload: { status: 400, title: 'Invalid payload' },
+  // Nothing is done to a machine that does not carry its organization's mark.
+  machine_not_ours: { status: 409, title: 'Machine not marked as the organization’s' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   model_not_configured: { status: 503, title: 'Model not configured' },
   not_found: { status: 404, title: 'Not found' },

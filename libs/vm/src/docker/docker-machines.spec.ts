@@ -1,27 +1,32 @@
 import type { ServerResponse } from 'node:http';
 import { newId, Outbound } from '@muster/platform';
-import { describeProvider, expectBoundedFailure, testMachine } from '../conformance';
+import { describeProvider, describeSharedProvider, expectBoundedFailure, testMachine } from '../conformance';
 import { DockerMachines } from './docker-machines';
 import { FakeDocker, json } from './fake-docker.harness';
+
+const label = 'muster.organization';
 
 async function ground(kind: 'socket' | 'tcp' = 'socket') {
   const docker = new FakeDocker();
   const outbound = new Outbound(['127.0.0.0/8']);
   const host = kind === 'socket' ? await docker.listenOnSocket() : await docker.listen();
-  const agentId = newId();
   const own = kind === 'socket';
-  const container = docker.add('worker-1', own ? { 'muster.agent': agentId } : {});
+  const machine = testMachine({
+    providerRef: 'worker-1',
+    providerConfig: { container: 'worker-1', ...(own ? {} : { host }) },
+  });
+  const container = docker.add('worker-1', { [label]: machine.organizationId });
   return {
     docker,
     host,
     container,
     outbound,
     provider: new DockerMachines({ outbound, timeoutMs: 2000, graceSeconds: 1, ...(own ? { host } : {}) }),
-    machine: testMachine({
-      agentId,
-      providerRef: 'worker-1',
-      providerConfig: { container: 'worker-1', ...(own ? {} : { host }) },
-    }),
+    machine,
+    mark: (organizationId: string | null) => {
+      if (organizationId === null) delete container.labels[label];
+      else container.labels[label] = organizationId;
+    },
     boots: () => Promise.resolve(container.boots),
     leftovers: () =>
       Promise.resolve(container.status === 'running' && docker.containers.has('worker-1') ? ['it runs'] : []),
@@ -32,8 +37,13 @@ async function ground(kind: 'socket' | 'tcp' = 'socket') {
   };
 }
 
-describeProvider('docker on the deployment’s socket', () => ground('socket'));
-describeProvider('docker at an agent’s host', () => ground('tcp'));
+for (const [where, kind] of [
+  ['on the deployment’s socket', 'socket'],
+  ['at an agent’s host', 'tcp'],
+] as const) {
+  describeProvider(`docker ${where}`, () => ground(kind));
+  describeSharedProvider(`docker ${where}`, () => ground(kind));
+}
 
 describe('a Docker Engine', () => {
   let under: Awaited<ReturnType<typeof ground>>;
@@ -164,29 +174,17 @@ describe('a Docker Engine', () => {
   it('lists what carries our label, and nothing else', async () => {
     const { docker, provider, machine } = under;
     const [agentId, expiresAt] = [newId(), new Date('2030-01-01T00:00:00Z')];
+    const { organizationId } = machine;
+    docker.containers.get('worker-1')!.labels['muster.agent'] = machine.agentId;
     docker.add('old', { 'muster.agent': agentId, 'muster.expires-at': expiresAt.toISOString() }, 'running');
     docker.add('database', {}, 'running');
     expect(await provider.list(machine)).toMatchObject([
-      { ref: 'worker-1', agentId: machine.agentId, organizationId: null, state: 'stopped', expiresAt: null },
+      { ref: 'worker-1', agentId: machine.agentId, organizationId, state: 'stopped', expiresAt: null },
       { ref: 'old', agentId, organizationId: null, state: 'running', expiresAt },
     ]);
     expect((await provider.list(machine)).map(({ id }) => id)).toEqual(
       ['worker-1', 'old'].map((name) => docker.containers.get(name)!.id),
     );
-  });
-
-  it('of the deployment is no agent’s to use for a container that is not labelled as its own', async () => {
-    const { docker, provider, machine } = under;
-    docker.add('database', {}, 'running');
-    docker.add('neighbour', { 'muster.agent': newId() }, 'running');
-    docker.add('sibling', { 'muster.organization': machine.organizationId }, 'running');
-    for (const providerRef of ['database', 'neighbour']) {
-      for (const error of await expectBoundedFailure(provider, { ...machine, providerRef })) {
-        expect(error.fault).toBe('misconfigured');
-      }
-    }
-    expect(orders(docker.calls)).toEqual([]);
-    await provider.stop({ ...machine, providerRef: 'sibling' });
   });
 
   it('is no agent’s to name by its socket, nor at an address that is not public', async () => {

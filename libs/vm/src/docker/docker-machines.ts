@@ -7,6 +7,7 @@ import {
   type MachineProvider,
   type MachineState,
 } from '../machine';
+import { requireMark } from '../require-mark';
 import { Engine, type EngineCall, messageOf } from './engine';
 
 export interface DockerOptions {
@@ -39,8 +40,12 @@ interface Container {
   NetworkSettings: { Networks: Record<string, { IPAddress?: string }> };
 }
 
-/** Containers that exist already, by name or id. */
+/**
+ * Containers that exist already, by name or id. Nothing is done to one, and nothing told of it, that does not carry the
+ * label of the agent's organization, whoever's the engine is.
+ */
 export class DockerMachines implements MachineProvider {
+  readonly isShared = true;
   private readonly engines = new Map<string, Engine>();
   private readonly options: Required<Pick<DockerOptions, 'timeoutMs' | 'graceSeconds'>> & DockerOptions;
 
@@ -132,16 +137,13 @@ export class DockerMachines implements MachineProvider {
     if (status === 404) return null;
     if (status !== 200) throw refusal('describe the container', status, body);
     const container = readContainer(body);
-    this.requireOurs(machine, container);
+    requireMark(machine, {
+      what: `container ${refOf(machine)}`,
+      marked: 'labelled',
+      key: labels.organization,
+      value: container.Config.Labels[labels.organization],
+    });
     return container;
-  }
-
-  /** Whoever may make agents could otherwise switch every container that the deployment's own engine runs. */
-  private requireOurs(machine: Machine, { Config: { Labels } }: Container): void {
-    if (this.placeOf(machine) !== this.options.host) return;
-    if (Labels[labels.agent] === machine.agentId || Labels[labels.organization] === machine.organizationId) return;
-    const needed = `${labels.agent}=${machine.agentId} nor ${labels.organization}=${machine.organizationId}`;
-    throw new MachineError('misconfigured', `The container ${refOf(machine)} is labelled neither ${needed}.`);
   }
 
   private engineOf(machine: Machine): Engine {

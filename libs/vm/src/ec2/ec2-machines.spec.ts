@@ -1,16 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { describeProvider, expectBoundedFailure, testMachine } from '../conformance';
+import { describeProvider, describeSharedProvider, expectBoundedFailure, testMachine } from '../conformance';
 import { type Ec2Options, Ec2Machines } from './ec2-machines';
 import { credentials, FakeEc2, refuse } from './fake-ec2.harness';
 
 const region = 'eu-central-1';
+const tag = 'muster:organization';
 
 async function ground(options: Ec2Options = {}) {
   const ec2 = new FakeEc2();
   const endpoint = await ec2.listen();
   const instanceId = `i-${randomBytes(4).toString('hex')}`;
-  const instance = ec2.add(instanceId);
+  const machine = testMachine({ providerRef: instanceId, providerConfig: { instanceId, region } });
+  const instance = ec2.add(instanceId, 'stopped', { [tag]: machine.organizationId });
   const make = (more: Ec2Options = {}) =>
     new Ec2Machines({ endpoint, credentials, timeoutMs: 2000, patienceMs: 5000, pollMs: 20, ...options, ...more });
   const provider = make();
@@ -20,7 +22,11 @@ async function ground(options: Ec2Options = {}) {
     instanceId,
     make,
     provider,
-    machine: testMachine({ providerRef: instanceId, providerConfig: { instanceId, region } }),
+    machine,
+    mark: (organizationId: string | null) => {
+      if (organizationId === null) instance.tags.delete(tag);
+      else instance.tags.set(tag, organizationId);
+    },
     boots: () => Promise.resolve(instance.boots),
     leftovers: () =>
       Promise.resolve(['stopped', 'terminated', 'shutting-down'].includes(instance.state) ? [] : [instance.state]),
@@ -32,6 +38,7 @@ async function ground(options: Ec2Options = {}) {
 }
 
 describeProvider('ec2', ground);
+describeSharedProvider('ec2', ground);
 
 describe('EC2', () => {
   let under: Awaited<ReturnType<typeof ground>>;
@@ -170,17 +177,12 @@ describe('EC2', () => {
     await expect(under.provider.start(machine)).rejects.toMatchObject({ fault: 'denied' });
   });
 
-  it('carries whose an instance is and until when, and lists all of those, page by page', async () => {
+  it('lists all that is tagged with an agent, page by page, with whose it is and until when', async () => {
     const { ec2, provider, machine, instanceId, instance } = under;
     const expiresAt = new Date(Date.now() + 3_600_000);
     for (let i = 0; i < 4; i += 1) ec2.add(`i-0000000${i}`, 'running', { 'muster:agent': `agent ${i}` });
     ec2.add('i-00000009', 'running', { other: 'tag' });
-    await provider.renew(machine, expiresAt);
-    expect(Object.fromEntries(instance.tags)).toEqual({
-      'muster:agent': machine.agentId,
-      'muster:organization': machine.organizationId,
-      'muster:expires-at': expiresAt.toISOString(),
-    });
+    instance.tags.set('muster:agent', machine.agentId).set('muster:expires-at', expiresAt.toISOString());
     const listed = await provider.list(machine);
     expect(listed).toHaveLength(5);
     const { agentId, organizationId } = machine;
@@ -194,12 +196,10 @@ describe('EC2', () => {
     });
   });
 
-  it('leaves alone what is tagged as another organization’s', async () => {
-    const { ec2, provider, machine, instance } = under;
-    instance.tags.set('muster:organization', 'somebody else');
-    for (const error of await expectBoundedFailure(provider, machine)) expect(error.fault).toBe('misconfigured');
-    await expect(provider.renew(machine, new Date())).rejects.toMatchObject({ fault: 'misconfigured' });
-    expect(orders(ec2.calls)).toEqual([]);
+  it('is never told to tag what it has not made', async () => {
+    const { ec2, provider, machine } = under;
+    for (const order of ['start', 'reboot', 'stop', 'terminate'] as const) await provider[order](machine);
+    expect(ec2.calls).not.toContain('CreateTags');
   });
 
   it.each([[{}], [{ region }], [{ instanceId: 'i-00000001' }]])('needs more than %j', async (providerConfig) => {

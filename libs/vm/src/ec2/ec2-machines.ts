@@ -8,6 +8,7 @@ import {
   type MachineProvider,
   type MachineState,
 } from '../machine';
+import { requireMark } from '../require-mark';
 import { asMachineError } from './ec2-errors';
 
 export interface Ec2Options {
@@ -38,10 +39,12 @@ const states: Record<string, MachineState> = {
 const ending = ['shutting-down', 'terminated'];
 
 /**
- * Instances that exist already, by their ids. The SDK is loaded with the first use: it is large, and most services have
+ * Instances that exist already, by their ids. Everybody's calls go out with the deployment's own credentials, so nothing
+ * is done to an instance, and nothing told of it, that does not carry the tag of the agent's organization. The SDK is loaded with the first use: it is large, and most services have
  * no such agent.
  */
 export class Ec2Machines implements MachineProvider {
+  readonly isShared = true;
   private readonly options: Required<Pick<Ec2Options, 'timeoutMs' | 'patienceMs' | 'pollMs'>> & Ec2Options;
   private readonly clients = new Map<string, EC2Client>();
   private loaded?: Promise<Sdk>;
@@ -112,21 +115,6 @@ export class Ec2Machines implements MachineProvider {
     return found;
   }
 
-  async renew(machine: Machine, expiresAt: Date): Promise<void> {
-    if (!(await this.find(machine))) throw gone(machine);
-    const { sdk, send } = await this.at(machine);
-    await send(
-      new sdk.CreateTagsCommand({
-        Resources: [idOf(machine)],
-        Tags: [
-          { Key: tags.agent, Value: machine.agentId },
-          { Key: tags.organization, Value: machine.organizationId },
-          { Key: tags.expiresAt, Value: expiresAt.toISOString() },
-        ],
-      }),
-    );
-  }
-
   close(): void {
     for (const client of this.clients.values()) client.destroy();
     this.clients.clear();
@@ -158,7 +146,7 @@ export class Ec2Machines implements MachineProvider {
     }
   }
 
-  /** The instance, or null where there is none. What another organization has marked as its own is not touched. */
+  /** The instance, or null where there is none. */
   private async find(machine: Machine, deadline?: number): Promise<Instance | null> {
     const { sdk, send } = await this.at(machine, deadline);
     const id = idOf(machine);
@@ -171,10 +159,12 @@ export class Ec2Machines implements MachineProvider {
     }
     const instance = instancesOf(answer).find(({ InstanceId }) => InstanceId === id);
     if (!instance) return null;
-    const owner = tagOf(instance, tags.organization);
-    if (owner && owner !== machine.organizationId) {
-      throw new MachineError('misconfigured', `The instance ${id} is tagged as another organization’s.`);
-    }
+    requireMark(machine, {
+      what: `instance ${id}`,
+      marked: 'tagged',
+      key: tags.organization,
+      value: tagOf(instance, tags.organization),
+    });
     if (!states[rawState(instance)!]) {
       throw new MachineError('bad_answer', `EC2 answered the state ${rawState(instance)}, which is none.`);
     }

@@ -1,0 +1,124 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { MachineControl, MachinesModule } from '@muster/agents';
+import { newId } from '@muster/platform';
+import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+describe('a container that carries no label of the organization', () => {
+  let harness: Harness;
+  let ours: Tenant;
+  let engine: Server;
+  let host: string;
+  let labels: Record<string, string>;
+  const orders: string[] = [];
+
+  beforeAll(async () => {
+    engine = createServer((request, response) => {
+      const answer = (body: object) =>
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+      if (request.url === '/version') return answer({ ApiVersion: '1.44' });
+      if (request.method !== 'GET') {
+        orders.push(`${request.method} ${request.url}`);
+        return response.writeHead(204).end();
+      }
+      const Networks = { bridge: { IPAddress: '172.17.0.9' } };
+      return answer({
+        Name: '/x',
+        State: { Status: 'running' },
+        Config: { Labels: labels },
+        NetworkSettings: { Networks },
+      });
+    });
+    await new Promise<void>((resolve) => engine.listen(0, '127.0.0.1', resolve));
+    host = `tcp://127.0.0.1:${(engine.address() as AddressInfo).port}`;
+    harness = await startHarness({
+      ...gateway,
+      modules: [...gateway.modules, MachinesModule],
+      env: { OUTBOUND_ALLOW: '127.0.0.0/8' },
+    });
+    ours = await harness.makeTenant();
+  });
+  afterAll(async () => {
+    await harness.close();
+    engine.closeAllConnections();
+    engine.close();
+  });
+  beforeEach(() => {
+    labels = { 'muster.organization': newId() };
+    orders.length = 0;
+  });
+
+  const agentAt = async (status: string) => {
+    const { organizationId } = ours;
+    const machine = { provider: 'docker', providerConfig: { container: 'x', host }, providerRef: 'x' };
+    const seen = { lastSeen: new Date(), bootId: 'boot', vmState: 'stopped' };
+    return (await makeAgent(harness.db, { organizationId, name: newId(), status, ...machine, ...seen })).id;
+  };
+  const act = (id: string, body: object) => ours.as.admin.post(`/api/agent/${id}/action`, body);
+  const statusOf = async (id: string) => (await ours.api.get(`/api/agents/${id}`)).body.status as string;
+  const refusal = () => [
+    409,
+    {
+      code: 'machine_not_ours',
+      detail: `The container x is not labelled as this organization’s and is left alone: label it muster.organization=${ours.organizationId}.`,
+    },
+  ];
+
+  it.each([
+    ['start', 'stopped'],
+    ['stop', 'online'],
+    ['reboot', 'online'],
+    ['terminate', 'stopped'],
+    ['start_job', 'stopped'],
+  ])('is not for its agent to %s: 409 says what to do, and nothing is changed', async (action, status) => {
+    const id = await agentAt(status);
+    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId: ours.organizationId });
+    const answer = await act(id, { action, ...(action === 'start_job' ? { workflowId } : {}) });
+    expect([answer.status, answer.body]).toMatchObject(refusal());
+    expect([await statusOf(id), orders]).toEqual([status, []]);
+    expect(await harness.db.query('system', 'SELECT FROM job WHERE agent_id = $1', [id])).toEqual([]);
+  });
+
+  it('is not ended with its agent either, which goes alone where that is meant', async () => {
+    const id = await agentAt('stopped');
+    const answer = await ours.as.admin.delete(`/api/agents/${id}`);
+    expect([answer.status, answer.body]).toMatchObject(refusal());
+    expect((await ours.as.admin.delete(`/api/agents/${id}?force=true`)).status).toBe(204);
+    await harness.app.nest.get(MachineControl).control(id);
+    expect([await statusOf(id), orders]).toEqual(['terminated', []]);
+    const told = (await ours.api.get(`/api/agents/${id}/logs?kind=provisioning`)).body.entries[0].message as string;
+    expect(told).toMatch(/^its keys are revoked; its machine is left as it is: The container x is not labelled/);
+  });
+
+  it('is told nothing of: neither its state nor its address', async () => {
+    const id = await agentAt('online');
+    expect((await ours.api.get(`/api/agents/${id}/status`)).body).toMatchObject({
+      vmState: 'stopped',
+      vmIp: null,
+      stale: true,
+    });
+    labels = { 'muster.organization': ours.organizationId };
+    expect((await ours.api.get(`/api/agents/${id}/status`)).body).toMatchObject({
+      vmState: 'running',
+      vmIp: '172.17.0.9',
+    });
+  });
+
+  it('is the organization’s as soon as it carries the label', async () => {
+    const id = await agentAt('online');
+    labels = { 'muster.organization': ours.organizationId };
+    expect((await act(id, { action: 'stop' })).body).toMatchObject({ success: true, status: 'stopping' });
+    await harness.app.nest.get(MachineControl).control(id);
+    expect(orders).toEqual(['POST /v1.44/containers/x/stop?t=10']);
+  });
+
+  it('is named to nobody who may not give the order', async () => {
+    const id = await agentAt('stopped');
+    expect((await ours.as.member.post(`/api/agent/${id}/action`, { action: 'terminate' })).status).toBe(403);
+    const stranger = await harness.makeTenant();
+    expect((await stranger.as.admin.post(`/api/agent/${id}/action`, { action: 'start' })).body.code).toBe(
+      'agent_not_found',
+    );
+  });
+});

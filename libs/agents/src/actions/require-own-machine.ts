@@ -1,0 +1,36 @@
+import { AppError } from '@muster/contracts';
+import { MachineError } from '@muster/vm';
+import { machineColumns, machineOf, type MachineRow } from '../lifecycle/machine-of';
+import type { MachineParts } from '../lifecycle/wake-machine';
+
+/** A provider that is silent for longer says later what is wrong. */
+const guardMs = 3000;
+
+/**
+ * Throws where the agent's machine does not carry the organization's mark, so that whoever gives an order is told at
+ * once, and what to do. The order itself is refused by the provider whatever this says. For before a transaction.
+ */
+export async function requireOwnMachine(
+  { database, machines, ring, clock }: MachineParts,
+  organizationId: string,
+  id: string,
+): Promise<void> {
+  const [row] = await database.query<MachineRow>(
+    { organizationId },
+    `SELECT ${machineColumns} FROM agent a WHERE a.id = $1 AND a.organization_id = $2 AND a.status <> 'terminated'`,
+    [id, organizationId],
+    'agent_to_order',
+  );
+  if (!row) return;
+  const provider = machines.of(row.provider);
+  if (!provider.isShared) return;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => (timer = setTimeout(() => resolve(null), guardMs)));
+  const refused = provider.describe(machineOf(row, ring, clock)).then(
+    () => null,
+    (error: unknown) => (error instanceof MachineError && error.fault === 'not_ours' ? error : null),
+  );
+  const error = await Promise.race([refused, late]);
+  clearTimeout(timer);
+  if (error) throw new AppError('machine_not_ours', { detail: error.message, extra: { agentStatus: row.status } });
+}
