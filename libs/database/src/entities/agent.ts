@@ -70,4 +70,6 @@ export class AgentEntity {
   idleStopFailedAt!: Date | null;
   @Column('uuid', { nullable: true })
   clearingCommandId!: string | null;
+  @Column('timestamptz', { nullable: true })
+  dispatchSweptAt!: Date | null;
 }

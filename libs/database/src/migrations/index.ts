@@ -9,6 +9,7 @@ import { Batches1763750000000 } from './1763750000000-batches';
 import { Recordings1763760000000 } from './1763760000000-recordings';
 import { BatchCancel1763770000000 } from './1763770000000-batch-cancel';
 import { ClaimsByNpi1763786000000 } from './1763786000000-claims-by-npi';
+import { DispatchTurns1763786000001 } from './1763786000001-dispatch-turns';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -23,4 +24,5 @@ export const migrations = [
   Recordings1763760000000,
   BatchCancel1763770000000,
   ClaimsByNpi1763786000000,
+  DispatchTurns1763786000001,
 ];
