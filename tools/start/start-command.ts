@@ -72,6 +72,7 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
         MASTER_KEYS: secrets.masterKeys,
         CRON_SECRET: secrets.cronSecret,
         SHUTDOWN_TIMEOUT_MS: '15000',
+        LOCAL_AGENTS: 'true',
         LOCAL_AGENTS_DIR: join(dataDir, 'agents'),
         LOCAL_SERVICE_URL: `http://127.0.0.1:${port}`,
         // Machines of this computer may be called; nothing else that is not public.

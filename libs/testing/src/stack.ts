@@ -34,6 +34,7 @@ export function testEnvironment(databaseUrl: string, overrides: Environment = {}
     INTERNAL_PORT: '0',
     LOG_LEVEL: 'debug',
     DATABASE_POOL_SIZE: '5',
+    LOCAL_AGENTS: 'true',
     LOCAL_AGENTS_DIR: join(tmpdir(), `muster-agents-${randomBytes(6).toString('hex')}`),
     S3_ENDPOINT: s3.endpoint,
     S3_REGION: s3.region,

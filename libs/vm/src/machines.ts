@@ -6,6 +6,7 @@ import { Ec2Machines } from './ec2/ec2-machines';
 import { ExternalMachines } from './external-machines';
 import { HttpMachines } from './http-machines';
 import { LocalMachines } from './local/local-machines';
+import { NoLocalMachines } from './local/no-local-machines';
 import { type Machine, type MachineDescription, MachineError, type MachineProvider } from './machine';
 import { VmConfig } from './vm.config';
 
@@ -16,16 +17,16 @@ export class Machines implements OnApplicationShutdown {
   private readonly providers: Partial<Record<AgentProvider, MachineProvider>>;
 
   constructor(
-    @Inject(LocalMachines) readonly local: LocalMachines,
+    @Inject(LocalMachines) local: LocalMachines,
     @Inject(Outbound) outbound: Outbound,
-    @Inject(VmConfig) { dockerHost, ec2Endpoint, ec2AccessKeyId, ec2SecretAccessKey = '' }: VmConfig,
+    @Inject(VmConfig) { localAgents, dockerHost, ec2Endpoint, ec2AccessKeyId, ec2SecretAccessKey = '' }: VmConfig,
   ) {
     this.ec2 = new Ec2Machines({
       endpoint: ec2Endpoint,
       ...(ec2AccessKeyId ? { credentials: { accessKeyId: ec2AccessKeyId, secretAccessKey: ec2SecretAccessKey } } : {}),
     });
     this.providers = {
-      local,
+      local: localAgents ? local : new NoLocalMachines(),
       external: new ExternalMachines(),
       http: new HttpMachines(outbound),
       ec2: this.ec2,

@@ -22,6 +22,7 @@ const passedOn = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SS
       inject: [LocalMachines, VmConfig],
       useFactory: (machines: LocalMachines, config: VmConfig) =>
         new WorkerSupervision({
+          enabled: config.localAgents,
           machines,
           program: resolve(config.localWorkerProgram ?? join(__dirname, '../../../apps/worker/src/main.js')),
           serviceUrl: config.localServiceUrl ?? config.publicAppUrl,

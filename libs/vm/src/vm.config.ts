@@ -1,7 +1,15 @@
-import { BaseConfig, EnvInt, EnvText, EnvUrl } from '@muster/platform';
+import { BaseConfig, EnvFlag, EnvInt, EnvText, EnvUrl } from '@muster/platform';
 
 /** For apps that have to do with machines. */
 export class VmConfig extends BaseConfig {
+  @EnvFlag('LOCAL_AGENTS', {
+    description:
+      'Whether agents of the provider local exist: workers beside the service, for a service whose users are trusted ' +
+      'with its machine. npm start sets it; elsewhere such an agent is refused.',
+    default: false,
+  })
+  readonly localAgents!: boolean;
+
   @EnvText('LOCAL_AGENTS_DIR', {
     description: 'Where the workers of local agents live, one folder each; on this machine and no shared volume.',
     default: '.muster/agents',

@@ -31,6 +31,8 @@ export async function startParts(root: string, say: (line: string) => void): Pro
       firstStart,
       environment: {
         ...commonEnvironment,
+        LOCAL_AGENTS: 'true',
+        LOCAL_AGENTS_DIR: join(dataDir, 'agents'),
         MASTER_KEYS: secrets.masterKeys,
         CRON_SECRET: secrets.cronSecret,
         ...credentials,

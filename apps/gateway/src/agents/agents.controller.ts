@@ -47,7 +47,8 @@ export class AgentsController {
   @Post()
   @Endpoint({
     summary: 'Make an agent',
-    description: 'The worker key is in this answer and never shown again. A local agent starts at once.',
+    description:
+      'The worker key is in this answer and never shown again. A local agent starts at once, where LOCAL_AGENTS allows any.',
     access: sessionsOf('admin'),
     body: CreateAgentBody,
     answer: CreatedAgent,
@@ -60,7 +61,7 @@ export class AgentsController {
     @Body() body: CreateAgentBody,
   ): Promise<unknown> {
     return this.mutations.run(request, reply, async (tx, caller) => {
-      const { agent, workerKey } = await createAgent(tx, this.ring, caller, body, this.vm.wakeTimeoutMs);
+      const { agent, workerKey } = await createAgent(tx, this.ring, caller, body, this.vm);
       const answer: CreatedAgent = { agent: presentAgent(agent, this.clock.now()), workerKey };
       return { body: answer, location: `/api/agents/${agent.id}` };
     });

@@ -43,6 +43,16 @@ describe('agents at the gateway', () => {
     }
   });
 
+  it('of the provider local exist only where the service says so', async () => {
+    expect((await tenant.as.admin.post('/api/agents', { name: newId(), provider: 'local' })).status).toBe(201);
+    const elsewhere = await startHarness({ ...gateway, env: { LOCAL_AGENTS: '' } });
+    const { as } = await elsewhere.makeTenant();
+    const refused = await as.admin.post('/api/agents', { name: 'Here', provider: 'local' });
+    expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_payload', errors: [{ field: 'provider' }] } });
+    expect((await as.admin.get('/api/agents')).body.agents).toEqual([]);
+    await elsewhere.close();
+  });
+
   it.each([
     ['http', { baseUrl: 'https://control.example.com', ref: 'vm-7' }, 'vm-7'],
     ['ec2', { instanceId: 'i-0abc1234def567890', region: 'us-east-1' }, 'i-0abc1234def567890'],

@@ -3,6 +3,7 @@ import { AppError, type CreateAgentBody } from '@muster/contracts';
 import { type Transaction, violatedConstraint } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
+import type { VmConfig } from '@muster/vm';
 import { issueAgentKey } from '../agent-keys';
 import { requestWake } from '../lifecycle/wakes';
 import { appendTimeline } from '../timeline/append-timeline';
@@ -15,9 +16,10 @@ export async function createAgent(
   ring: KeyRing,
   caller: Principal,
   { name, provider, providerConfig, labels = [] }: CreateAgentBody,
-  wakeTimeoutMs: number,
+  { wakeTimeoutMs, localAgents }: Pick<VmConfig, 'wakeTimeoutMs' | 'localAgents'>,
 ): Promise<{ agent: AgentRow; workerKey: string }> {
   const { organizationId } = caller;
+  if (provider === 'local' && !localAgents) refuseLocal();
   const { config, ref } = readProviderConfig(provider, providerConfig);
   const id = newId();
   // Their control plane knows better, and says so when it is asked; nobody speaks for an external one until it does.
@@ -44,6 +46,11 @@ export async function createAgent(
     changes: { name, provider, providerRef: ref, labels },
   });
   return { agent: await loadAgent(tx, organizationId, id), workerKey };
+}
+
+function refuseLocal(): never {
+  const message = 'provider local does not exist on this service';
+  throw new AppError('invalid_payload', { detail: `${message}.`, errors: [{ field: 'provider', message }] });
 }
 
 /** A name is one living agent's. */

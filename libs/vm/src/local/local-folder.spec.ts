@@ -51,6 +51,16 @@ describe('the folder of local agents', () => {
     await expect(machines.start(testMachine())).rejects.toMatchObject({ fault: 'unreachable' });
   });
 
+  it('is left alone by a service that has no local agents', async () => {
+    const root = await folder();
+    const machine = testMachine();
+    await new LocalMachines(root).folderOf(machine.agentId).want('running');
+    const { supervision, machines } = await supervise(root, { enabled: false });
+    expect(supervision.isSupervising).toBe(false);
+    expect((await machines.describe(machine)).state).toBe('starting');
+    expect(processesIn(root)).toEqual([]);
+  });
+
   it('says so for good when there is no worker program', async () => {
     const ground = await supervise(await folder(), { program: '/nowhere/worker.js' });
     await expect(ground.machines.start(testMachine())).rejects.toMatchObject({ fault: 'misconfigured' });

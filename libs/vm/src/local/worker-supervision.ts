@@ -21,6 +21,8 @@ export interface LocalAgents {
 }
 
 export interface SupervisionOptions {
+  /** A service without local agents looks after no folders. */
+  enabled?: boolean;
   machines: LocalMachines;
   program: string;
   serviceUrl: string;
@@ -63,6 +65,7 @@ export class WorkerSupervision implements LocalSupervisor {
 
   constructor(options: SupervisionOptions) {
     this.options = {
+      enabled: true,
       graceMs: 15_000,
       roundMs: 1000,
       leaseMs: 5000,
@@ -81,6 +84,7 @@ export class WorkerSupervision implements LocalSupervisor {
   /** Begins, and answers after the first round. */
   async begin(agents: LocalAgents): Promise<void> {
     this.agents = agents;
+    if (!this.options.enabled) return;
     await this.tick();
   }
 
