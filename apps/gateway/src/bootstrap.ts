@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { bootstrapFaults, bootstrapOrganization } from '@muster/access';
+import { bootstrapFaults, bootstrapOrganization, Passwords } from '@muster/access';
 import { Database, isDatabaseUnavailable } from '@muster/database';
 import { toAppError } from '@muster/platform';
 import { GatewayConfig } from './gateway.config';
@@ -13,6 +13,7 @@ export class Bootstrap implements OnApplicationBootstrap, OnApplicationShutdown 
   constructor(
     @Inject(GatewayConfig) private readonly config: GatewayConfig,
     @Inject(Database) private readonly database: Database,
+    @Inject(Passwords) private readonly passwords: Passwords,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
@@ -31,8 +32,9 @@ export class Bootstrap implements OnApplicationBootstrap, OnApplicationShutdown 
     const organization = this.config.bootstrapOrganization;
     if (!organization) return;
     try {
-      if (await bootstrapOrganization(this.database, this.input(organization)))
+      if (await bootstrapOrganization(this.database, this.passwords, this.input(organization))) {
         this.logger.log('first organization made');
+      }
     } catch (error) {
       if (toAppError(error)?.status !== 503 && !isDatabaseUnavailable(error)) throw error;
       this.retry = setTimeout(() => void this.attempt(), 1000);

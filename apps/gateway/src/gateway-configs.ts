@@ -1,6 +1,11 @@
+import { SignInConfig } from '@muster/access';
 import type { BaseConfig } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 import { GatewayConfig } from './gateway.config';
 
 /** All that this process reads of its environment. */
-export const gatewayConfigs: [typeof GatewayConfig, ...(new () => BaseConfig)[]] = [GatewayConfig, VmConfig];
+export const gatewayConfigs: [typeof GatewayConfig, ...(new () => BaseConfig)[]] = [
+  GatewayConfig,
+  SignInConfig,
+  VmConfig,
+];

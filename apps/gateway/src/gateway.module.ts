@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { AccessModule } from '@muster/access';
+import { AccessModule, Passwords } from '@muster/access';
 import { DatabaseModule } from '@muster/database';
 import { StorageModule } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
@@ -62,6 +62,6 @@ import { VaultController } from './organization/vault.controller';
     SchedulesController,
     DocsController,
   ],
-  providers: [Bootstrap, AgentActions, timelineHub],
+  providers: [Passwords, Bootstrap, AgentActions, timelineHub],
 })
 export class GatewayModule {}

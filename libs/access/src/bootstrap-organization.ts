@@ -2,6 +2,7 @@ import { type Database, lock, UserEntity } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { Actor } from './audit/audit';
 import { apiKeyIdOf } from './authentication/credentials';
+import type { Passwords } from './authentication/passwords';
 import { insertApiKey } from './api-keys/api-keys';
 import { insertOrganization } from './organizations/organizations';
 import { insertUser } from './users/users';
@@ -40,7 +41,11 @@ export function bootstrapFaults(input: BootstrapInput): string[] {
 }
 
 /** The first organization, where there is none. Answers whether it made one; any number of processes may try at once. */
-export async function bootstrapOrganization(database: Database, input: BootstrapInput): Promise<boolean> {
+export async function bootstrapOrganization(
+  database: Database,
+  passwords: Passwords,
+  input: BootstrapInput,
+): Promise<boolean> {
   const faults = bootstrapFaults(input);
   if (faults.length) throw new Error(faults.join('; '));
   return database.transaction('system', async (tx) => {
@@ -54,7 +59,7 @@ export async function bootstrapOrganization(database: Database, input: Bootstrap
       await insertUser(tx, actor, {
         organizationId,
         email: input.adminEmail,
-        password: input.adminPassword!,
+        passwordHash: await passwords.hash(input.adminPassword!),
         role: 'admin',
       });
     }
@@ -65,7 +70,7 @@ export async function bootstrapOrganization(database: Database, input: Bootstrap
       await insertUser(tx, actor, {
         organizationId,
         email: input.superAdminEmail,
-        password: input.superAdminPassword!,
+        passwordHash: await passwords.hash(input.superAdminPassword!),
         role: 'super_admin',
       });
     }

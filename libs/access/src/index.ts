@@ -5,10 +5,12 @@ export { type Actor, audit, type AuditRecord, changesBetween } from './audit/aud
 export { nameOf, sourceOf, spokenNameOf } from './audit/actor-words';
 export { listAudit } from './audit/list-audit';
 export { announceAccessChange } from './authentication/access-news';
-export { hashPassword, newApiKey } from './authentication/credentials';
+export { newApiKey } from './authentication/credentials';
 export { logIn, type LoginParts } from './authentication/log-in';
 export { logOut } from './authentication/log-out';
 export { overrideOrganization } from './authentication/override-organization';
+export { Passwords } from './authentication/passwords';
+export { SignInConfig } from './authentication/sign-in-config';
 export { bootstrapFaults, type BootstrapInput, bootstrapOrganization } from './bootstrap-organization';
 export {
   createOrganization,

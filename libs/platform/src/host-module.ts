@@ -1,6 +1,7 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { BaseConfig } from './config/base-config';
 import { Clock, SystemClock } from './context/clock';
+import { Attempts } from './http/attempts';
 import { Outbound } from './http/outbound';
 import { RateLimiter } from './http/rate-limiter';
 import { OpenStreams } from './http/streams';
@@ -35,9 +36,10 @@ export class HostModule {
         { provide: OpenStreams, useValue: streams },
         { provide: Clock, useValue: clock ?? new SystemClock() },
         { provide: Outbound, useFactory: () => new Outbound(configs[0].outboundAllow) },
+        Attempts,
         RateLimiter,
       ],
-      exports: [...byType.keys(), Clock, Metrics, Readiness, OpenStreams, Outbound, RateLimiter],
+      exports: [...byType.keys(), Clock, Metrics, Readiness, OpenStreams, Outbound, Attempts, RateLimiter],
     };
   }
 }

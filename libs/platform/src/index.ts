@@ -19,6 +19,8 @@ export { isUuid, newId } from './context/ids';
 export { currentContext, describeContext, type RequestContext, runInContext } from './context/request-context';
 export { acceptRequestId, continueTrace } from './context/trace';
 export { type App, type AppDefinition, createApp } from './create-app';
+export { type Attempt, Attempts } from './http/attempts';
+export { clientAddress } from './http/client-address';
 export { CounterStore } from './http/counter-store';
 export { etagOf, requireMatch } from './http/etag';
 export { type Form, type FormFile, isForm, readForm } from './http/form';

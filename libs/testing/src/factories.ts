@@ -1,4 +1,5 @@
-import { hashPassword, newApiKey } from '@muster/access';
+import { hash } from '@node-rs/argon2';
+import { newApiKey } from '@muster/access';
 import type { ApiKeyScope, Role } from '@muster/contracts';
 import {
   AgentEntity,
@@ -37,7 +38,7 @@ export async function makeUser(
 ): Promise<UserEntity> {
   const id = newId();
   // One slow hash for all: every test account has the same password.
-  passwordHash ??= hashPassword(testPassword);
+  passwordHash ??= hash(testPassword);
   const row = {
     id,
     email: `user-${id}@example.com`,

@@ -6,6 +6,7 @@ import {
   findOrganization,
   listOrganizations,
   Mutations,
+  Passwords,
   sessionsOf,
   updateOrganization,
 } from '@muster/access';
@@ -28,6 +29,7 @@ export class OrganizationsController {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(Passwords) private readonly passwords: Passwords,
   ) {}
 
   @Get()
@@ -53,16 +55,17 @@ export class OrganizationsController {
     errors: ['conflict'],
     idempotent: true,
   })
-  create(
+  async create(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-    @Body() body: CreateOrganizationBody,
+    @Body() { name, adminEmail, adminPassword }: CreateOrganizationBody,
   ): Promise<unknown> {
+    const adminPasswordHash = await this.passwords.hash(adminPassword);
     return this.mutations.run(
       request,
       reply,
       async (tx, caller) => {
-        const { organization, admin } = await createOrganization(tx, caller, body);
+        const { organization, admin } = await createOrganization(tx, caller, { name, adminEmail, adminPasswordHash });
         const answer: CreatedOrganization = {
           organization: presentOrganization(organization),
           admin: { id: admin.id, email: admin.email, role: admin.role },

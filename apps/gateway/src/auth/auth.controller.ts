@@ -8,16 +8,18 @@ import {
   logOut,
   Mutations,
   overrideOrganization,
+  Passwords,
   principalOf,
   requireSameOrigin,
   sessionsAndKeysOf,
   sessionsOf,
   setSessionCookie,
+  SignInConfig,
   type UserPrincipal,
 } from '@muster/access';
 import { Identity, IdentityOrganization, LoginBody, OrganizationOverrideBody, SuccessAnswer } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { BaseConfig, Clock, RateLimiter } from '@muster/platform';
+import { Attempts, clientAddress, Clock } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { presentIdentity } from './present-identity';
 
@@ -27,9 +29,10 @@ export class AuthController {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Mutations) private readonly mutations: Mutations,
-    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(Attempts) private readonly attempts: Attempts,
+    @Inject(Passwords) private readonly passwords: Passwords,
     @Inject(Clock) private readonly clock: Clock,
-    @Inject(BaseConfig) private readonly config: BaseConfig,
+    @Inject(SignInConfig) private readonly config: SignInConfig,
   ) {}
 
   @Post('/login')
@@ -47,10 +50,11 @@ export class AuthController {
     @Body() body: LoginBody,
   ): Promise<Identity> {
     requireSameOrigin(request, this.config.publicAppUrl);
-    const { database, limiter, clock } = this;
+    const { database, attempts, passwords, clock } = this;
     const limit = this.config.rateLimitFailedLoginsPerMinute;
     const failures = { name: 'failed-logins', limit, windowSeconds: 60 };
-    const { token, principal } = await logIn({ database, limiter, clock, failures }, body, request.ip);
+    const address = clientAddress(request);
+    const { token, principal } = await logIn({ database, attempts, passwords, clock, failures }, body, address);
     setSessionCookie(reply, this.config.publicAppUrl, token);
     return presentIdentity(principal);
   }

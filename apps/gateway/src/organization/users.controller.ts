@@ -6,6 +6,7 @@ import {
   findUser,
   listUsers,
   Mutations,
+  Passwords,
   principalOf,
   sessionsOf,
   updateUser,
@@ -21,6 +22,7 @@ export class UsersController {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(Passwords) private readonly passwords: Passwords,
   ) {}
 
   @Get()
@@ -47,13 +49,14 @@ export class UsersController {
     errors: ['conflict'],
     idempotent: true,
   })
-  create(
+  async create(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-    @Body() body: CreateUserBody,
+    @Body() { email, role, password }: CreateUserBody,
   ): Promise<unknown> {
+    const passwordHash = await this.passwords.hash(password);
     return this.mutations.run(request, reply, async (tx, caller) => {
-      const user = await createUser(tx, caller, body);
+      const user = await createUser(tx, caller, { email, role, passwordHash });
       return { body: presentUser(user), location: `/api/users/${user.id}` };
     });
   }
@@ -78,14 +81,15 @@ export class UsersController {
     answer: User,
     errors: ['not_found', 'conflict'],
   })
-  update(
+  async update(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
     @Param('id') id: string,
-    @Body() body: UpdateUserBody,
+    @Body() { role, disabled, password }: UpdateUserBody,
   ): Promise<unknown> {
+    const passwordHash = password === undefined ? undefined : await this.passwords.hash(password);
     return this.mutations.run(request, reply, async (tx, caller) => ({
-      body: presentUser(await updateUser(tx, caller, id, body)),
+      body: presentUser(await updateUser(tx, caller, id, { role, disabled, passwordHash })),
     }));
   }
 

@@ -1,5 +1,4 @@
 import { hash as digest, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
-import { hash, verify } from '@node-rs/argon2';
 
 const apiKeyPattern = /^msk_([a-z0-9]{8,32})_[A-Za-z0-9_-]{16,256}$/;
 const sessionPattern = /^mse_([0-9a-f-]{36})_[A-Za-z0-9_-]{32,64}$/;
@@ -31,17 +30,4 @@ export function sha256(text: string): string {
 export function sameText(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);
-}
-
-export function hashPassword(password: string): Promise<string> {
-  return hash(password);
-}
-
-let nobody: Promise<string> | undefined;
-
-/** Takes as long for an account that does not exist, so that an answer's time tells nothing. */
-export async function checkPassword(password: string, passwordHash: string | undefined): Promise<boolean> {
-  nobody ??= hash(randomBytes(16).toString('hex'));
-  const matches = await verify(passwordHash ?? (await nobody), password).catch(() => false);
-  return matches && passwordHash !== undefined;
 }

@@ -1,4 +1,4 @@
-import { AppError, type CreateOrganizationBody, type UpdateOrganizationBody } from '@muster/contracts';
+import { AppError, type UpdateOrganizationBody } from '@muster/contracts';
 import {
   type Database,
   OrganizationEntity,
@@ -31,13 +31,13 @@ export function findOrganization(database: Database, id: string): Promise<Organi
 export async function createOrganization(
   tx: Transaction,
   actor: Actor | Principal,
-  { name, adminEmail, adminPassword }: CreateOrganizationBody,
+  { name, adminEmail, adminPasswordHash }: { name: string; adminEmail: string; adminPasswordHash: string },
 ): Promise<{ organization: OrganizationEntity; admin: UserEntity }> {
   const organization = await insertOrganization(tx, actor, { id: newId(), name });
   const admin = await insertUser(tx, actor, {
     organizationId: organization.id,
     email: adminEmail,
-    password: adminPassword,
+    passwordHash: adminPasswordHash,
     role: 'admin',
   });
   return { organization, admin };

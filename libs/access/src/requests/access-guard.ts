@@ -2,6 +2,7 @@ import { type CanActivate, type ExecutionContext, Inject, Injectable, Optional }
 import { AppError } from '@muster/contracts';
 import {
   BaseConfig,
+  clientAddress,
   describeContext,
   rateHeaders,
   RateLimiter,
@@ -70,7 +71,7 @@ export class AccessGuard implements CanActivate {
 
   private limit(request: FastifyRequest, principal: Principal | null): RateState | Promise<RateState> {
     const policy = principal ? this.known : this.anonymous;
-    const subject = principal ? `${principal.kind}:${principal.id}` : `address:${request.ip}`;
+    const subject = principal ? `${principal.kind}:${principal.id}` : `address:${clientAddress(request)}`;
     return this.limiter.takeLeased(policy, subject) ?? this.limiter.take(policy, subject);
   }
 }

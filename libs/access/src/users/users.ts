@@ -3,7 +3,7 @@ import { type Database, type Transaction, UserEntity, violatedConstraint } from 
 import { newId, type Page } from '@muster/platform';
 import { audit } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-news';
-import { hashPassword } from '../authentication/credentials';
+import { forgetAddresses } from '../authentication/sign-in-addresses';
 import type { Actor } from '../audit/audit';
 import type { Principal } from '../principal';
 
@@ -23,21 +23,24 @@ export function findUser(database: Database, organizationId: string, id: string)
   return database.transaction({ organizationId }, (tx) => loadUser(tx, organizationId, id));
 }
 
-export async function createUser(tx: Transaction, caller: Principal, body: CreateUserBody): Promise<UserEntity> {
-  requireGrantable(caller.role, body.role);
-  return insertUser(tx, caller, { ...body, organizationId: caller.organizationId });
+/** Passwords come hashed: that takes long, and no transaction is held open for it. */
+export type NewUser = Omit<CreateUserBody, 'password'> & { passwordHash: string };
+export type UserChange = Omit<UpdateUserBody, 'password'> & { passwordHash?: string };
+
+export async function createUser(tx: Transaction, caller: Principal, input: NewUser): Promise<UserEntity> {
+  requireGrantable(caller.role, input.role);
+  return insertUser(tx, caller, { ...input, organizationId: caller.organizationId });
 }
 
 /** Also for an organization's first admin, whom nobody of it can make. */
 export async function insertUser(
   tx: Transaction,
   actor: Actor | Principal,
-  input: CreateUserBody & { organizationId: string },
+  input: NewUser & { organizationId: string },
 ): Promise<UserEntity> {
-  const { organizationId, role, password } = input;
+  const { organizationId, role, passwordHash } = input;
   const email = input.email.toLowerCase();
   const id = newId();
-  const passwordHash = await hashPassword(password);
   try {
     await tx.manager.insert(UserEntity, { id, organizationId, email, role, passwordHash });
   } catch (error) {
@@ -61,7 +64,7 @@ export async function updateUser(
   tx: Transaction,
   caller: Principal,
   id: string,
-  change: UpdateUserBody,
+  change: UserChange,
 ): Promise<UserEntity> {
   const user = await loadUser(tx, caller.organizationId, id, 'lock');
   if (!hasRole(caller.role, user.role)) {
@@ -73,11 +76,12 @@ export async function updateUser(
   const role = change.role ?? user.role;
   const disabled = change.disabled ?? user.disabled;
   if (isWorkingAdmin(user) && (disabled || !hasRole(role, 'admin'))) await requireAnotherAdmin(tx, user);
-  const passwordHash = change.password ? await hashPassword(change.password) : user.passwordHash;
+  const passwordHash = change.passwordHash ?? user.passwordHash;
   await tx.manager.update(UserEntity, { id }, { role, disabled, passwordHash });
-  if (change.password || (disabled && !user.disabled)) {
+  if (change.passwordHash || (disabled && !user.disabled)) {
     await tx.execute('DELETE FROM user_session WHERE user_id = $1', [id]);
   }
+  if (change.passwordHash) await forgetAddresses(tx, id);
   await announceAccessChange(tx);
   audit(tx, caller, {
     action: disabled && !user.disabled ? 'user.disable' : 'user.update',
@@ -85,7 +89,7 @@ export async function updateUser(
     changes: {
       ...(role === user.role ? {} : { role: [user.role, role] }),
       ...(disabled === user.disabled ? {} : { disabled: [user.disabled, disabled] }),
-      ...(change.password ? { passwordChanged: true } : {}),
+      ...(change.passwordHash ? { passwordChanged: true } : {}),
     },
   });
   return { ...user, role, disabled };

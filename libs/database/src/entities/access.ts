@@ -43,6 +43,21 @@ export class SessionEntity {
   @Column('timestamptz') expiresAt!: Date;
 }
 
+/** An address that an account was signed in to from: its failures there are counted apart from strangers'. */
+@Entity('sign_in_address')
+@Index('sign_in_address_last_idx', ['lastAt'])
+export class SignInAddressEntity {
+  @PrimaryColumn('uuid')
+  @ForeignKey(() => UserEntity, { name: 'sign_in_address_user_fk', onDelete: 'CASCADE' })
+  userId!: string;
+  /** An IPv4 address, or the /64 of an IPv6 address. */
+  @PrimaryColumn('text') address!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'sign_in_address_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('timestamptz') lastAt!: Date;
+}
+
 @Entity('api_key')
 @Check('api_key_scope_check', "scope IN ('api', 'worker')")
 @Index('api_key_organization_idx', ['organizationId', 'createdAt'])

@@ -3,6 +3,7 @@ import {
   AuditEntryEntity,
   IdempotencyKeyEntity,
   SessionEntity,
+  SignInAddressEntity,
   UserEntity,
   VaultSecretEntity,
 } from './access';
@@ -45,6 +46,7 @@ export const entities = [
   ScheduleEntity,
   ScheduleRunEntity,
   SessionEntity,
+  SignInAddressEntity,
   TimelineEntryEntity,
   TimelineHeadEntity,
   UsageCounterEntity,

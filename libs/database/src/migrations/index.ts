@@ -8,6 +8,7 @@ import { MachineFindings1763740000000 } from './1763740000000-machine-findings';
 import { Batches1763750000000 } from './1763750000000-batches';
 import { Recordings1763760000000 } from './1763760000000-recordings';
 import { BatchCancel1763770000000 } from './1763770000000-batch-cancel';
+import { SignInAddresses1763781000000 } from './1763781000000-sign-in-addresses';
 import { ClaimsByNpi1763786000000 } from './1763786000000-claims-by-npi';
 import { DispatchTurns1763786000001 } from './1763786000001-dispatch-turns';
 
@@ -23,6 +24,7 @@ export const migrations = [
   Batches1763750000000,
   Recordings1763760000000,
   BatchCancel1763770000000,
+  SignInAddresses1763781000000,
   ClaimsByNpi1763786000000,
   DispatchTurns1763786000001,
 ];

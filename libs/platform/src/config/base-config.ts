@@ -115,13 +115,6 @@ export class BaseConfig {
   })
   readonly rateLimitAnonymousPerMinute!: number;
 
-  @EnvInt('RATE_LIMIT_FAILED_LOGINS_PER_MINUTE', {
-    description: 'Failed sign-ins of one account or one address in a minute, over all replicas.',
-    default: 20,
-    min: 1,
-  })
-  readonly rateLimitFailedLoginsPerMinute!: number;
-
   @EnvList('OUTBOUND_ALLOW', {
     description:
       'Hosts, addresses and CIDRs that tunnels, providers and webhooks may be at beside public addresses, for example 10.20.0.0/16.',

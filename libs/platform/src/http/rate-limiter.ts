@@ -61,27 +61,14 @@ export class RateLimiter {
     return lease.left > 0 ? this.spend(lease, policy, now) : null;
   }
 
-  /** Throws where take would, as far as this process knows, and spends nothing. */
-  refuseIfSpent(policy: RatePolicy, subject: string): void {
-    const now = this.clock.now().getTime();
-    const lease = this.leases.get(`${policy.name}:${subject}`);
-    if (lease?.window !== windowOf(policy, now) || lease.left > 0 || lease.taken < policy.limit) return;
-    throw this.refusal(policy, secondsLeft(lease, policy, now));
-  }
-
   private spend(lease: Lease, policy: RatePolicy, now: number): RateState {
     const resetSeconds = secondsLeft(lease, policy, now);
-    if (lease.left === 0) throw this.refusal(policy, resetSeconds);
+    if (lease.left === 0) {
+      this.metrics.rateLimited.inc({ policy: policy.name });
+      throw rateRefusal(policy, resetSeconds);
+    }
     lease.left -= 1;
     return { policy, remaining: Math.max(0, policy.limit - lease.taken) + lease.left, resetSeconds };
-  }
-
-  private refusal(policy: RatePolicy, resetSeconds: number): AppError {
-    this.metrics.rateLimited.inc({ policy: policy.name });
-    return new AppError('rate_limited', {
-      detail: `More than ${policy.limit} requests in ${policy.windowSeconds} s; try again in ${resetSeconds} s.`,
-      headers: { ...rateHeaders({ policy, remaining: 0, resetSeconds }), 'retry-after': String(resetSeconds) },
-    });
   }
 
   private leaseOf(key: string, window: number): Lease {
@@ -119,6 +106,13 @@ function windowOf({ windowSeconds }: RatePolicy, now: number): number {
 
 function secondsLeft({ window }: Lease, { windowSeconds }: RatePolicy, now: number): number {
   return Math.max(1, Math.ceil(((window + 1) * windowSeconds * 1000 - now) / 1000));
+}
+
+export function rateRefusal(policy: RatePolicy, resetSeconds: number): AppError {
+  return new AppError('rate_limited', {
+    detail: `More than ${policy.limit} in ${policy.windowSeconds} s; try again in ${resetSeconds} s.`,
+    headers: { ...rateHeaders({ policy, remaining: 0, resetSeconds }), 'retry-after': String(resetSeconds) },
+  });
 }
 
 /** The fields of the IETF draft, as structured fields. */

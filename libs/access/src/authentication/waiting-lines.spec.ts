@@ -1,0 +1,55 @@
+import { WaitingLines } from './waiting-lines';
+
+describe('waiting lines', () => {
+  const open = () =>
+    new WaitingLines({ lines: ['crowd', 'few'], atOnce: 2, waitingInLine: 5 }, () => new Error('full'));
+
+  /** Works that end when they are told to, in the order in which they began. */
+  function stage(lines = open()) {
+    const began: string[] = [];
+    const ends: (() => void)[] = [];
+    let atWork = 0;
+    let most = 0;
+    const ask = (line: 'crowd' | 'few', name: string) =>
+      lines
+        .run(line, async () => {
+          began.push(name);
+          most = Math.max(most, (atWork += 1));
+          await new Promise<void>((resolve) => ends.push(resolve));
+          atWork -= 1;
+          return 'done';
+        })
+        .catch((error: Error) => error.message);
+    const endOne = async () => {
+      ends.shift()!();
+      await new Promise(setImmediate);
+    };
+    return { ask, endOne, began, most: () => most };
+  }
+
+  it('let so many at work, keep so many waiting, and refuse the rest at once', async () => {
+    const { ask, endOne, most } = stage();
+    const answers = Array.from({ length: 50 }, (_, i) => ask('crowd', `${i}`));
+    const refused = await Promise.all(answers.slice(7));
+    expect(new Set(refused)).toEqual(new Set(['full']));
+    for (let i = 0; i < 7; i += 1) await endOne();
+    expect(await Promise.all(answers.slice(0, 7))).toEqual(Array(7).fill('done'));
+    expect(most()).toBe(2);
+  });
+
+  it('take turns, so that a full one does not hold up the other', async () => {
+    const { ask, endOne, began } = stage();
+    for (let i = 0; i < 20; i += 1) void ask('crowd', `crowd ${i}`);
+    void ask('few', 'few 0');
+    void ask('few', 'few 1');
+    for (let i = 0; i < 4; i += 1) await endOne();
+    expect(began.slice(2)).toEqual(['crowd 2', 'few 0', 'crowd 3', 'few 1']);
+  });
+
+  it('give the place of one that fails to the next', async () => {
+    const lines = open();
+    const fails = () => lines.run('few', () => Promise.reject(new Error('no'))).catch((error: Error) => error.message);
+    expect(await Promise.all([fails(), fails(), fails(), fails()])).toEqual(['no', 'no', 'no', 'no']);
+    expect(await lines.run('few', () => Promise.resolve('yes'))).toBe('yes');
+  });
+});

@@ -1,0 +1,85 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock } from '../context/clock';
+import { Metrics } from '../operations/metrics';
+import { CounterStore } from './counter-store';
+import { rateRefusal, type RatePolicy } from './rate-limiter';
+
+/** Something that is counted already, until it turns out that it does not count. */
+export interface Attempt {
+  forgive(): void;
+}
+
+interface LocalCount {
+  count: number;
+  endsAt: number;
+}
+
+/**
+ * Counts what must not happen often before it is known whether it happened: a guess is counted, then looked at, and a
+ * right one is forgiven. So no more than the limit are under way at once, over all replicas. Where the shared counter
+ * does not answer, this process's own count holds.
+ */
+@Injectable()
+export class Attempts {
+  private readonly own = new Map<string, LocalCount>();
+
+  constructor(
+    @Inject(CounterStore) private readonly counters: CounterStore,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(Metrics) private readonly metrics: Metrics,
+  ) {}
+
+  /** Counts one for each of the subjects, or none and throws rate_limited where one of them has no more. */
+  async begin(policy: RatePolicy, subjects: readonly string[]): Promise<Attempt> {
+    const begun: Attempt[] = [];
+    const forgive = () => begun.forEach((attempt) => attempt.forgive());
+    for (const subject of subjects) {
+      const attempt = await this.count(policy, subject);
+      if (!attempt) {
+        forgive();
+        this.metrics.rateLimited.inc({ policy: policy.name });
+        throw rateRefusal(policy, this.secondsLeft(policy));
+      }
+      begun.push(attempt);
+    }
+    return { forgive };
+  }
+
+  private async count(policy: RatePolicy, subject: string): Promise<Attempt | null> {
+    const windowMs = policy.windowSeconds * 1000;
+    const window = Math.floor(this.clock.now().getTime() / windowMs);
+    const key = `${policy.name}:${subject}:${window}`;
+    const add = (amount: number) => this.counters.add(key, amount, policy.windowSeconds * 2).catch(() => null);
+    const alone = this.addOwn(key, 1, (window + 1) * windowMs);
+    const together = await add(1);
+    const forgive = () => {
+      this.addOwn(key, -1, (window + 1) * windowMs);
+      if (together !== null) void add(-1);
+    };
+    if (Math.max(alone, together ?? 0) <= policy.limit) return { forgive };
+    forgive();
+    return null;
+  }
+
+  private addOwn(key: string, amount: number, endsAt: number): number {
+    const count = (this.own.get(key)?.count ?? 0) + amount;
+    if (count <= 0) this.own.delete(key);
+    else {
+      if (this.own.size > 50_000) this.forgetEnded();
+      this.own.set(key, { count, endsAt });
+    }
+    return count;
+  }
+
+  private forgetEnded(): void {
+    const now = this.clock.now().getTime();
+    for (const [key, { endsAt }] of this.own) if (endsAt <= now) this.own.delete(key);
+    // More in one window than anybody signs in: the shared counter still knows.
+    if (this.own.size > 50_000) this.own.clear();
+  }
+
+  private secondsLeft({ windowSeconds }: RatePolicy): number {
+    const seconds = this.clock.now().getTime() / 1000;
+    return Math.max(1, Math.ceil(windowSeconds - (seconds % windowSeconds)));
+  }
+}

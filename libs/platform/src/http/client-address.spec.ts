@@ -1,0 +1,18 @@
+import { clientAddress } from './client-address';
+
+describe('the address that a request is counted under', () => {
+  const of = (ip: string, remoteAddress = '192.0.2.1') => clientAddress({ ip, socket: { remoteAddress } as never });
+
+  it.each([
+    ['203.0.113.9', '203.0.113.9'],
+    ['::ffff:203.0.113.9', '203.0.113.9'],
+    ['203.0.113.9:51234', '203.0.113.9'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:DB8:1:2::ffff', '2001:db8:1:2::/64'],
+    ['[2001:db8:1:2::7]:443', '2001:db8:1:2::/64'],
+  ])('of %s is %s', (given, counted) => expect(of(given)).toBe(counted));
+
+  it.each(['', 'unknown', 'anything at all', '1.2.3', 'x'.repeat(5000)])('of %p is the connection’s own', (given) =>
+    expect(of(given)).toBe('192.0.2.1'),
+  );
+});
