@@ -110,6 +110,30 @@ describe('a cancel', () => {
     expect((await read(jobId)).status).toBe('completed');
   });
 
+  it('is escalated however many others wait for machines that do not answer', async () => {
+    await lab.query(
+      `WITH silent AS (
+         INSERT INTO agent (id, organization_id, name, status, provider)
+         SELECT gen_random_uuid(), $1, 'Silent ' || n, 'offline', CASE WHEN n % 2 = 0 THEN 'external' ELSE 'local' END
+         FROM generate_series(1, 250) n RETURNING id)
+       INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, cancel_requested_at,
+                        cancel_step)
+       SELECT gen_random_uuid(), $1, $2, 1, id, 'running', now() - interval '1 day', 3 FROM silent`,
+      [lab.organizationId, lab.workflowId],
+    );
+    const jobId = await lab.dispatched({ agentId });
+    await report(jobId, 'running');
+    await cancel(jobId);
+    expect(await escalateCancels(lab.harness.db, new Date(Date.now() + 60_000))).toEqual({
+      confirmed: 0,
+      killed: 1,
+      rebooted: 0,
+      errors: 0,
+    });
+    await report(jobId, 'failed');
+    await lab.query("DELETE FROM job WHERE agent_id IN (SELECT id FROM agent WHERE name LIKE 'Silent %')");
+  });
+
   it('is escalated when the agent does not confirm it: kill, reboot, each told in the timeline', async () => {
     await lab.query(`UPDATE agent SET provider = 'local' WHERE id = $1`, [agentId]);
     const jobId = await lab.dispatched({ agentId });
