@@ -3,6 +3,7 @@ import { AppError, type CancelJobsBody, isTerminal } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
 import { audit, sourceOf } from '@muster/access';
+import { cancelWaitingJobs } from './cancel-waiting-jobs';
 import { lockJobs, stopJob } from './cancel-job';
 
 const batchLimit = 1000;
@@ -53,9 +54,11 @@ export async function stopJobs(
   const counts: CancelCounts = { cancelled: 0, cancelling: 0, skipped: 0 };
   const asked = new Set(ids);
   const jobs = await lockJobs(tx, organizationId, [...asked].filter(isUuid));
-  for (const { id: jobId, ...job } of jobs) {
-    if (isTerminal(job.status)) continue;
-    counts[await stopJob(tx, { organizationId, jobId, job, ...how })] += 1;
+  const open = jobs.filter(({ status }) => !isTerminal(status));
+  const waiting = open.filter(({ dispatched }) => !dispatched).map(({ id }) => id);
+  counts.cancelled = await cancelWaitingJobs(tx, { organizationId, ids: waiting, ...how });
+  for (const { id: jobId, ...job } of open) {
+    if (job.dispatched) counts[await stopJob(tx, { organizationId, jobId, job, ...how })] += 1;
   }
   counts.skipped = asked.size - counts.cancelled - counts.cancelling;
   return counts;

@@ -2,6 +2,7 @@ import type { JobStatus } from '@muster/contracts';
 import { newId } from '@muster/platform';
 import { applyJobReport } from './apply-job-report';
 import { cancelBatch, requestBatchCancel } from './batches/cancel-batch';
+import { unequalCounters } from '@muster/pricing';
 import { cancelJob } from './cancel-job';
 import { cancelJobs } from './cancel-jobs';
 import { confirmStop } from './confirm-stop';
@@ -188,5 +189,37 @@ describe('a cancel', () => {
     expect(await many({ ids: [queued[0]!, 'nonsense'] })).toEqual({ cancelled: 1, cancelling: 0, skipped: 1 });
     expect(await many({ filter: { agentId } })).toEqual({ cancelled: 1, cancelling: 1, skipped: 0 });
     expect((await read(running)).cancelRequestedAt).not.toBeNull();
+  });
+
+  it('of many that wait takes as many statements as of a few, and owes nothing', async () => {
+    const own = await lab.makeOnlineAgent();
+    const cancelled = (count: number) =>
+      lab.harness.db.transaction({ organizationId: lab.organizationId }, async (tx) => {
+        const ids = (
+          await tx.query<{ id: string }>(
+            `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id)
+             SELECT gen_random_uuid(), $1, $2, 1, $3 FROM generate_series(1, $4) RETURNING id`,
+            [lab.organizationId, lab.workflowId, own, count],
+          )
+        ).map(({ id }) => id);
+        const spies = [jest.spyOn(tx, 'query'), jest.spyOn(tx, 'execute'), jest.spyOn(tx, 'post')];
+        expect(await cancelJobs(tx, lab.caller, { ids, reason: 'enough' }, new Date())).toMatchObject({
+          cancelled: count,
+        });
+        return { ids, statements: spies.reduce((sum, { mock }) => sum + mock.calls.length, 0) };
+      });
+    const few = await cancelled(2);
+    const many = await cancelled(900);
+    expect(many.statements).toBe(few.statements);
+    const [of] = await lab.query(
+      `SELECT (SELECT count(*)::int FROM job WHERE id = ANY($1) AND status = 'cancelled' AND error = 'enough'
+                 AND finished_at IS NOT NULL AND billed_at IS NOT NULL) AS ended,
+              (SELECT count(*)::int FROM usage_event WHERE job_id = ANY($1)) AS events,
+              (SELECT count(*)::int FROM timeline_entry WHERE job_id = ANY($1) AND message = 'cancelled: enough') AS told,
+              (SELECT count(*)::int FROM outbox WHERE name = 'job-finished' AND payload->>'jobId' = ANY($2)) AS metered`,
+      [many.ids, many.ids],
+    );
+    expect(of).toEqual({ ended: 900, events: 900, told: 900, metered: 900 });
+    expect(await unequalCounters(lab.harness.db)).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { appendTimeline } from '@muster/agents';
 import { type JobStatus, type LifecycleSource, openJobStatuses, type TerminalJobStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { recordRun } from '@muster/pricing';
+import { recordRuns } from '@muster/pricing';
 import { insertJob, jobEntry } from './insert-job';
 import { countedSteps, type ProgressFacts, progressOf } from './job-progress';
 import { lockJobFirst } from './job-row';
@@ -64,7 +64,7 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   const { organizationId, jobId, to, source, error } = end;
   release(tx, { jobId, agentId, to, error });
   const { runSeconds, finishedAt } = ended;
-  recordRun(tx, { jobId, organizationId, outcome: to, runSeconds, finishedAt });
+  recordRuns(tx, organizationId, [{ jobId, outcome: to, runSeconds, finishedAt }]);
   appendTimeline(tx, { organizationId, agentId }, [
     jobEntry({
       jobId,

@@ -9,5 +9,5 @@ export {
 } from './billing-gate';
 export { readUsage, type UsageOfMonth } from './read-usage';
 export { type CounterFault, unequalCounters } from './reconcile-usage';
-export { type EndedRun, recordRun } from './record-usage';
+export { type EndedRun, recordRuns } from './record-usage';
 export { costOf, type RunCost, settleRunCost } from './run-cost';

@@ -4,29 +4,39 @@ import { monthOf } from './billing-gate';
 
 export interface EndedRun {
   jobId: string;
-  organizationId: string;
   outcome: TerminalJobStatus;
   runSeconds: number;
   finishedAt: Date;
 }
 
-/** The usage event of a run that has ended, and its counters with it: both or, for a repeat, neither. */
-export function recordRun(tx: Transaction, run: EndedRun): void {
+/** The usage events of runs that have ended, and the counters with them: both or, for a repeat, neither. */
+export function recordRuns(tx: Transaction, organizationId: string, runs: EndedRun[]): void {
+  if (runs.length === 0) return;
   tx.post(
     `WITH event AS (
        INSERT INTO usage_event (job_id, kind, organization_id, month, outcome, run_seconds, at)
-       VALUES ($1, 'run', $2, $3, $4, $5, $6)
+       SELECT r.job_id, 'run', $1, r.month, r.outcome, r.run_seconds, r.at
+       FROM unnest($2::uuid[], $3::date[], $4::text[], $5::float8[], $6::timestamptz[])
+         AS r (job_id, month, outcome, run_seconds, at)
        ON CONFLICT (job_id, kind, revision) DO NOTHING
        RETURNING organization_id, month, outcome, run_seconds)
      INSERT INTO usage_counter AS c (organization_id, month, runs, completed, failed, cancelled, run_seconds)
-     SELECT organization_id, month, 1, (outcome = 'completed')::int, (outcome = 'failed')::int,
-            (outcome = 'cancelled')::int, run_seconds
-     FROM event
+     SELECT organization_id, month, count(*), count(*) FILTER (WHERE outcome = 'completed'),
+            count(*) FILTER (WHERE outcome = 'failed'), count(*) FILTER (WHERE outcome = 'cancelled'), sum(run_seconds)
+     FROM event GROUP BY organization_id, month
      ON CONFLICT (organization_id, month) DO UPDATE
-     SET runs = c.runs + 1, completed = c.completed + excluded.completed, failed = c.failed + excluded.failed,
-         cancelled = c.cancelled + excluded.cancelled, run_seconds = c.run_seconds + excluded.run_seconds`,
-    [run.jobId, run.organizationId, monthOf(run.finishedAt), run.outcome, run.runSeconds, run.finishedAt],
-    'record_run',
+     SET runs = c.runs + excluded.runs, completed = c.completed + excluded.completed,
+         failed = c.failed + excluded.failed, cancelled = c.cancelled + excluded.cancelled,
+         run_seconds = c.run_seconds + excluded.run_seconds`,
+    [
+      organizationId,
+      runs.map(({ jobId }) => jobId),
+      runs.map(({ finishedAt }) => monthOf(finishedAt)),
+      runs.map(({ outcome }) => outcome),
+      runs.map(({ runSeconds }) => runSeconds),
+      runs.map(({ finishedAt }) => finishedAt),
+    ],
+    'record_runs',
   );
 }
 

@@ -2,7 +2,7 @@ import { BaseConfig } from '@muster/platform';
 import { DatabaseModule } from '@muster/database';
 import { type Harness, makeJob, makeOrganization, startHarness } from '@muster/testing';
 import { unequalCounters } from './reconcile-usage';
-import { recordRun } from './record-usage';
+import { recordRuns } from './record-usage';
 import { costOf, settleRunCost } from './run-cost';
 
 describe('a run’s cost', () => {
@@ -27,7 +27,7 @@ describe('a run’s cost', () => {
       totalCostUsd: reportedUsd,
     });
     await harness.db.transaction('system', async (tx) =>
-      recordRun(tx, { jobId: id, organizationId, outcome: 'completed', runSeconds: 1800, finishedAt }),
+      recordRuns(tx, organizationId, [{ jobId: id, outcome: 'completed', runSeconds: 1800, finishedAt }]),
     );
     return { jobId: id, organizationId };
   }
