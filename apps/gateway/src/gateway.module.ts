@@ -29,6 +29,7 @@ import { DocsController } from './docs/docs.controller';
 import { HealthController } from './health/health.controller';
 import { ApiKeysController } from './organization/api-keys.controller';
 import { AuditController } from './organization/audit.controller';
+import { ObjectsRoutes } from './objects/objects.routes';
 import { OrganizationController } from './organization/organization.controller';
 import { UsersController } from './organization/users.controller';
 import { VaultController } from './organization/vault.controller';
@@ -62,6 +63,6 @@ import { VaultController } from './organization/vault.controller';
     SchedulesController,
     DocsController,
   ],
-  providers: [Passwords, Bootstrap, AgentActions, timelineHub],
+  providers: [Passwords, Bootstrap, ObjectsRoutes, AgentActions, timelineHub],
 })
 export class GatewayModule {}

@@ -1,7 +1,14 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { Readiness } from '@muster/platform';
+import { publicAddress, Readiness } from '@muster/platform';
 import { StorageConfig } from './storage-config';
+
+/** Where lent objects are below the service's own address, where it passes them on. */
+export const lentPath = '/objects';
+/** What their URLs are signed for: not where the store happens to be, so that they outlive a restart. */
+export const lentHost = 'objects.muster.internal';
+/** What of them the service passes on at most. */
+export const maxLentBytes = 100 * 1024 * 1024;
 
 /** The bucket. The SDK is loaded with the first use: it is large, and most requests need none of it. */
 @Injectable()
@@ -43,7 +50,7 @@ export class ObjectStorage implements OnApplicationShutdown {
     const { sdk, public: client } = await this.connect();
     const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
     const command = new sdk.GetObjectCommand({ Bucket: this.config.s3Bucket, Key: key });
-    return getSignedUrl(client, command, { expiresIn: expiresInSeconds });
+    return this.lent(await getSignedUrl(client, command, { expiresIn: expiresInSeconds }));
   }
 
   /** A URL that takes one object of this size and type for a while, and what must be sent along. */
@@ -64,7 +71,14 @@ export class ObjectStorage implements OnApplicationShutdown {
       // Signed as headers, so that the store holds the sender to them.
       signableHeaders: new Set(['content-type', 'content-length', 'host']),
     });
-    return { url, headers: { 'content-type': contentType } };
+    return { url: this.lent(url), headers: { 'content-type': contentType } };
+  }
+
+  /** The URL as whoever asks reaches it. */
+  private lent(signed: string): string {
+    if (!this.config.s3ThroughService) return signed;
+    const { pathname, search } = new URL(signed);
+    return `${publicAddress(this.config)}${lentPath}${pathname}${search}`;
   }
 
   async check(): Promise<void> {
@@ -80,7 +94,8 @@ export class ObjectStorage implements OnApplicationShutdown {
 
   private connect() {
     this.connected ??= import('@aws-sdk/client-s3').then((sdk) => {
-      const { s3Endpoint, s3PublicEndpoint, s3Region, s3AccessKeyId, s3SecretAccessKey } = this.config;
+      const { s3Endpoint, s3PublicEndpoint, s3ThroughService, s3Region, s3AccessKeyId, s3SecretAccessKey } =
+        this.config;
       const make = (endpoint: string | undefined) =>
         new sdk.S3Client({
           region: s3Region,
@@ -94,7 +109,11 @@ export class ObjectStorage implements OnApplicationShutdown {
             ? { credentials: { accessKeyId: s3AccessKeyId, secretAccessKey: s3SecretAccessKey ?? '' } }
             : {}),
         });
-      return { sdk, client: make(s3Endpoint), public: make(s3PublicEndpoint ?? s3Endpoint) };
+      return {
+        sdk,
+        client: make(s3Endpoint),
+        public: make(s3ThroughService ? `http://${lentHost}` : (s3PublicEndpoint ?? s3Endpoint)),
+      };
     });
     return this.connected;
   }

@@ -1,5 +1,4 @@
-import { EnvText, EnvUrl } from '@muster/platform';
-import { BaseConfig } from '@muster/platform';
+import { BaseConfig, EnvFlag, EnvText, EnvUrl } from '@muster/platform';
 
 /** For apps that keep objects. */
 export class StorageConfig extends BaseConfig {
@@ -16,6 +15,14 @@ export class StorageConfig extends BaseConfig {
     optional: true,
   })
   readonly s3PublicEndpoint?: string;
+
+  @EnvFlag('S3_THROUGH_SERVICE', {
+    description:
+      'Presigned URLs are the service’s own, below /objects, and it passes them on to S3_ENDPOINT: for a store that ' +
+      'workers and browsers do not reach.',
+    default: false,
+  })
+  readonly s3ThroughService!: boolean;
 
   @EnvText('S3_REGION', { description: 'The bucket’s region.', default: 'us-east-1' })
   readonly s3Region!: string;

@@ -41,6 +41,7 @@ export async function startParts(root: string, say: (line: string) => void): Pro
         ...(store
           ? {
               S3_ENDPOINT: store.endpoint,
+              S3_THROUGH_SERVICE: 'true',
               S3_BUCKET: 'muster',
               S3_REGION: 'us-east-1',
               S3_ACCESS_KEY_ID: s3.accessKeyId,

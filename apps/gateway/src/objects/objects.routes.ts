@@ -1,0 +1,52 @@
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { BaseConfig, rateHeaders, RateLimiter } from '@muster/platform';
+import { lentPath, StorageConfig } from '@muster/storage';
+import type { FastifyInstance } from 'fastify';
+import { ObjectPassage, preflightHeaders } from './object-passage';
+
+/**
+ * Objects below the service's own address, for a store that only the service reaches. Not a controller: bodies of any
+ * type and size stream through, which no parser may touch; and the URLs are the store's, signed, and nobody's to build.
+ */
+@Injectable()
+export class ObjectsRoutes implements OnModuleInit, OnApplicationShutdown {
+  private passage?: ObjectPassage;
+
+  constructor(
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(StorageConfig) private readonly storage: StorageConfig,
+    @Inject(BaseConfig) private readonly config: BaseConfig,
+    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+  ) {}
+
+  onModuleInit(): void {
+    const { s3ThroughService, s3Endpoint } = this.storage;
+    if (!s3ThroughService || !s3Endpoint) return;
+    const passage = new ObjectPassage(new URL(s3Endpoint));
+    this.passage = passage;
+    const policy = { name: 'anonymous', limit: this.config.rateLimitAnonymousPerMinute, windowSeconds: 60 };
+    const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
+    void fastify.register((scope, _options, done) => {
+      scope.removeAllContentTypeParsers();
+      scope.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null));
+      scope.route({
+        method: ['GET', 'HEAD', 'PUT'],
+        url: `${lentPath}/*`,
+        config: { noTimeout: true },
+        handler: async (request, reply) => {
+          const subject = `address:${request.ip}`;
+          const state = this.limiter.takeLeased(policy, subject) ?? (await this.limiter.take(policy, subject));
+          void reply.headers(rateHeaders(state));
+          await passage.pass(request, reply);
+        },
+      });
+      scope.options(`${lentPath}/*`, (request, reply) => reply.code(204).headers(preflightHeaders(request)).send());
+      done();
+    });
+  }
+
+  onApplicationShutdown(): void {
+    this.passage?.close();
+  }
+}

@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto';
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { newId } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import { type Harness, makeAgent, makeJob, startHarness, type Tenant, waitFor } from '@muster/testing';
+import { gatewayConfigs } from '../gateway-configs';
+import { GatewayModule } from '../gateway.module';
+
+describe('objects on the service’s own port', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  let storage: ObjectStorage;
+  const start = (env: Record<string, string>) =>
+    startHarness({
+      name: 'gateway',
+      configs: gatewayConfigs,
+      modules: [GatewayModule],
+      env: { S3_THROUGH_SERVICE: 'true', PUBLIC_APP_URL: '', ...env },
+    });
+
+  beforeAll(async () => {
+    harness = await start({});
+    storage = harness.app.nest.get(ObjectStorage, { strict: false });
+    tenant = await harness.makeTenant();
+  });
+  afterAll(() => harness.close());
+
+  /** A signed URL as somebody has it who reaches the service at this address. */
+  const at = (url: string, place = harness.url) => new URL(new URL(url).pathname + new URL(url).search, place).href;
+  const lend = async (key: string) => at(await storage.presignGet(key, 60));
+  const keep = async (body: Buffer, contentType: string) => {
+    const key = `spec/${newId()}`;
+    await storage.put(key, body, contentType);
+    return key;
+  };
+
+  it('are lent at the address by which the caller came', async () => {
+    const key = await keep(Buffer.from('picture'), 'image/png');
+    const { id: agentId } = await makeAgent(harness.db, tenant);
+    const { id } = await makeJob(harness.db, { organizationId: tenant.organizationId, agentId });
+    await harness.db.query('system', 'UPDATE job SET screenshot_key = $2 WHERE id = $1', [id, key]);
+    const { screenshotUrl } = (await tenant.api.get(`/api/jobs/${id}`)).body;
+    expect(screenshotUrl).toMatch(new RegExp(`^${harness.url}/objects/[a-z0-9-]+/${key}\\?`));
+    expect(await (await fetch(screenshotUrl)).text()).toBe('picture');
+    const forwarded = { 'x-forwarded-host': 'muster.example:8443', 'x-forwarded-proto': 'https' };
+    const elsewhere = (await tenant.api.with(forwarded).get(`/api/jobs/${id}`)).body.screenshotUrl as string;
+    expect(elsewhere).toMatch(/^https:\/\/muster\.example:8443\/objects\//);
+    expect(await (await fetch(at(elsewhere))).text()).toBe('picture');
+  });
+
+  it('are lent below PUBLIC_APP_URL where that is set, and by whichever replica is asked', async () => {
+    const key = await keep(Buffer.from('shared'), 'text/plain');
+    const other = await start({ PUBLIC_APP_URL: 'https://muster.example.com/' });
+    try {
+      const url = await other.app.nest.get(ObjectStorage, { strict: false }).presignGet(key, 60);
+      expect(url).toMatch(/^https:\/\/muster\.example\.com\/objects\//);
+      for (const place of [harness.url, other.url]) expect(await (await fetch(at(url, place))).text()).toBe('shared');
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('take an upload of its own size and type alone, whatever the type, larger than any other body', async () => {
+    for (const contentType of ['application/zip', 'application/json', 'multipart/form-data; boundary=x']) {
+      const body = randomBytes(3 * 1024 * 1024);
+      const key = `spec/${newId()}`;
+      const ticket = await storage.presignPut(key, { contentType, size: body.length, expiresInSeconds: 60 });
+      const put = (bytes: Buffer, headers: Record<string, string> = ticket.headers) =>
+        fetch(at(ticket.url), { method: 'PUT', headers, body: new Uint8Array(bytes) });
+      expect((await put(body.subarray(1))).status).toBe(403);
+      expect((await put(body, { 'content-type': 'text/html' })).status).toBe(403);
+      expect((await put(body)).status).toBe(200);
+      expect((await storage.get(key))!.equals(body)).toBe(true);
+    }
+  });
+
+  it('are answered in parts to whoever asks for a part', async () => {
+    const body = randomBytes(200_000);
+    const url = await lend(await keep(body, 'video/webm'));
+    const part = await fetch(url, { headers: { range: 'bytes=1000-1999' } });
+    expect([part.status, part.headers.get('content-range')]).toEqual([206, 'bytes 1000-1999/200000']);
+    expect(Buffer.from(await part.arrayBuffer()).equals(body.subarray(1000, 2000))).toBe(true);
+    const whole = await fetch(url);
+    expect(whole.headers.get('accept-ranges')).toBe('bytes');
+    expect(Buffer.from(await whole.arrayBuffer()).equals(body)).toBe(true);
+    const known = await fetch(url, { headers: { 'if-none-match': whole.headers.get('etag')! } });
+    expect(known.status).toBe(304);
+  });
+
+  it('are shown only where they are pictures, run nothing, and may be read by any page that has the URL', async () => {
+    const shown = { 'image/png': null, 'image/webp': null, 'text/html': 'attachment', 'image/svg+xml': 'attachment' };
+    for (const [type, disposition] of Object.entries(shown)) {
+      const { headers } = await fetch(await lend(await keep(Buffer.from('<script>'), type)));
+      expect(headers.get('content-disposition')).toBe(disposition);
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('content-security-policy')).toContain('sandbox');
+      expect(headers.get('access-control-allow-origin')).toBe('*');
+    }
+    const preflight = await fetch(await lend('spec/x'), {
+      method: 'OPTIONS',
+      headers: { origin: 'https://a.example', 'access-control-request-headers': 'content-type' },
+    });
+    expect([preflight.status, preflight.headers.get('access-control-allow-methods')]).toEqual([204, 'GET, HEAD, PUT']);
+    expect(preflight.headers.get('access-control-allow-headers')).toBe('content-type');
+  });
+
+  it('are nobody’s without the signature: not by another key, another time, credentials, or the bucket’s name', async () => {
+    const key = await keep(Buffer.from('secret'), 'text/plain');
+    const url = await lend(key);
+    const other = await keep(Buffer.from('other'), 'text/plain');
+    const refused = [
+      url.replace(key, other),
+      url.replace('X-Amz-Expires=60', 'X-Amz-Expires=600'),
+      url.replace(key, `${key}/../${other.slice(5)}`),
+      url.split('?')[0]!,
+      url.replace(/\/[^/]+\/spec.*/, '/?X-Amz-Signature=1'),
+    ];
+    for (const wrong of refused) {
+      const answer = await fetch(wrong, { headers: { authorization: 'AWS4-HMAC-SHA256 x', 'x-api-key': 'y' } });
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expect(answer.status).toBeLessThan(500);
+      expect(await answer.text()).not.toContain('secret');
+    }
+    expect((await fetch(url, { method: 'DELETE' })).status).toBe(404);
+    expect((await storage.get(key))!.toString()).toBe('secret');
+  });
+
+  it('never take more than 100 MiB, nor what does not say how much it is', async () => {
+    const url = new URL(await lend('spec/large'));
+    const status = (headers: Record<string, string>) =>
+      new Promise<number>((resolve, reject) => {
+        const outgoing = httpRequest(url, { method: 'PUT', headers, agent: false }, (answer) => {
+          resolve(answer.statusCode!);
+          answer.resume();
+          outgoing.destroy();
+        });
+        outgoing.on('error', reject);
+        outgoing.write('x');
+      });
+    expect(await status({ 'content-length': String(100 * 1024 * 1024 + 1) })).toBe(413);
+    expect(await status({ 'transfer-encoding': 'chunked' })).toBe(400);
+  });
+
+  it('that break off half-way leave no object, and the service well', async () => {
+    const key = `spec/${newId()}`;
+    const ticket = await storage.presignPut(key, { contentType: 'text/plain', size: 1000, expiresInSeconds: 60 });
+    const url = new URL(at(ticket.url));
+    const socket = connect(Number(url.port), url.hostname);
+    const head = ['host: x', 'content-type: text/plain', 'content-length: 1000'].join('\r\n');
+    socket.write(`PUT ${url.pathname}${url.search} HTTP/1.1\r\n${head}\r\n\r\nhalf`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    socket.destroy();
+    await waitFor('the service to go on', async () => (await harness.http.get('/api/health')).status === 200);
+    expect(await storage.get(key)).toBeNull();
+  });
+});
