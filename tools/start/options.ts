@@ -16,13 +16,20 @@ export interface StartOptions {
   help: boolean;
 }
 
-export const usage = `npm start -- [--port N] [--data-dir DIR] [--reset] [--no-demo]
+export const usage = `npm start -- [--port N] [--host ADDRESS] [--data-dir DIR] [--reset] [--no-demo]
 
   --port N         the one port that serves everything (PORT; 3000)
+  --host ADDRESS   the address that it listens on; 0.0.0.0 lets other machines in (HOST; 127.0.0.1)
   --data-dir DIR   where Postgres, Redis, objects and keys are kept (MUSTER_DATA_DIR; .muster/data)
   --reset          begin without the data of earlier starts
   --no-demo        bring no example agent and workflow
 `;
+
+/** Where this machine reaches the service: an address that stands for every one is no address to call. */
+export function localAddress({ host, port }: Pick<StartOptions, 'host' | 'port'>): string {
+  const local = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${local.includes(':') ? `[${local}]` : local}:${port}`;
+}
 
 /** The command line before the environment, the environment before the defaults. */
 export function readOptions(args: string[], env: NodeJS.ProcessEnv, root: string): StartOptions {
@@ -34,7 +41,7 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv, root: string
   }
   return {
     port,
-    host: env['HOST'] ?? '127.0.0.1',
+    host: values.host || env['HOST'] || '127.0.0.1',
     dataDir: resolve(root, values['data-dir'] ?? env['MUSTER_DATA_DIR'] ?? '.muster/data'),
     reset: values.reset ?? false,
     demo: !values['no-demo'],
@@ -48,6 +55,7 @@ function parse(args: string[]) {
       args,
       options: {
         port: { type: 'string' },
+        host: { type: 'string' },
         'data-dir': { type: 'string' },
         reset: { type: 'boolean' },
         'no-demo': { type: 'boolean' },

@@ -7,7 +7,7 @@ import { type DevStack, startDevStack } from '../dev-stack/src/dev-stack';
 import { type ObjectStore, startObjectStore } from '../dev-stack/src/object-store/object-store';
 import { bringDemo } from './demo';
 import { type FirstCredentials, firstCredentials, forgetFirstCredentials, keptSecrets } from './kept-secrets';
-import { readOptions, StartError, type StartOptions, usage } from './options';
+import { localAddress, readOptions, StartError, type StartOptions, usage } from './options';
 import { Service } from './service';
 
 export interface StartInput {
@@ -68,13 +68,12 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
       logFile: join(dataDir, 'muster.log'),
       say,
       env: {
-        PUBLIC_APP_URL: `http://127.0.0.1:${port}`,
         MASTER_KEYS: secrets.masterKeys,
         CRON_SECRET: secrets.cronSecret,
         SHUTDOWN_TIMEOUT_MS: '15000',
         LOCAL_AGENTS: 'true',
         LOCAL_AGENTS_DIR: join(dataDir, 'agents'),
-        LOCAL_SERVICE_URL: `http://127.0.0.1:${port}`,
+        LOCAL_SERVICE_URL: localAddress(options),
         // Machines of this computer may be called; nothing else that is not public.
         OUTBOUND_ALLOW: '127.0.0.0/8,::1,localhost',
         ...s3,
@@ -88,7 +87,7 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
     });
     const { internalPort } = await timed('service', running.service.start());
     announce({ options, first, internalPort, times });
-    if (first && options.demo) await showDemo(port, first, say);
+    if (first && options.demo) await showDemo(localAddress(options), first, say);
     if (first) await forgetFirstCredentials(dataDir);
   } catch (error) {
     await stop();
@@ -96,8 +95,7 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
   }
 }
 
-async function showDemo(port: number, first: FirstCredentials, say: (line: string) => void): Promise<void> {
-  const address = `http://127.0.0.1:${port}`;
+async function showDemo(address: string, first: FirstCredentials, say: (line: string) => void): Promise<void> {
   const { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password } = first;
   try {
     const jobId = await bringDemo({ address, email, password });
@@ -116,6 +114,7 @@ async function startStore(
   running.store = await startObjectStore({ dataDir: join(dataDir, 'object-store'), buckets: ['muster'], credentials });
   return {
     S3_ENDPOINT: running.store.endpoint,
+    S3_THROUGH_SERVICE: 'true',
     S3_BUCKET: 'muster',
     S3_REGION: 'us-east-1',
     S3_ACCESS_KEY_ID: credentials.accessKeyId,
@@ -185,15 +184,15 @@ interface Announcement {
   times: [string, number][];
 }
 
-function announce({ options: { port, dataDir }, first, internalPort, times }: Announcement): void {
-  const address = `http://127.0.0.1:${port}`;
+function announce({ options, first, internalPort, times }: Announcement): void {
+  const address = localAddress(options);
   const total = times.reduce((sum, [, ms]) => sum + ms, 0);
   const parts = times.map(([what, ms]) => `${what} ${(ms / 1000).toFixed(2)}`).join(', ');
   const lines = [
     '',
     `Muster is ready at ${address}`,
     `  API reference  ${address}/api/docs`,
-    `  data           ${dataDir}`,
+    `  data           ${options.dataDir}`,
     `  metrics        http://127.0.0.1:${internalPort}/metrics`,
     `  ready in ${(total / 1000).toFixed(2)} s (${parts})`,
     '',

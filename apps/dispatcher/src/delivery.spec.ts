@@ -31,7 +31,10 @@ describe('two dispatchers', () => {
     worker = await FakeWorker.start(signingSecretsOf(KeyRing.parse(testMasterKey), organizationId)[0]!);
     const { id } = await makeAgent(first.db, { organizationId });
     agent = { id, organizationId };
-    await sql(`UPDATE agent SET status = 'online', last_seen = now(), tunnel_url = $2 WHERE id = $1`, [id, worker.url]);
+    await sql(
+      `UPDATE agent SET status = 'online', last_seen = now(), tunnel_url = $2, seen_from = '127.0.0.1' WHERE id = $1`,
+      [id, worker.url],
+    );
   });
   afterAll(async () => {
     await second.close();

@@ -12,12 +12,11 @@ export class Start {
   readonly exit: Promise<number | null>;
   said = '';
 
-  constructor(args: string[], env: NodeJS.ProcessEnv = {}) {
+  /** `place` is a command that runs others somewhere, such as in a network namespace. */
+  constructor(args: string[], env: NodeJS.ProcessEnv = {}, place: string[] = []) {
     const { PATH, HOME } = process.env;
-    this.child = spawn(process.execPath, [join(root, 'tools/start/start.mjs'), ...args], {
-      env: { PATH, HOME, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const [program, ...rest] = [...place, process.execPath, join(root, 'tools/start/start.mjs'), ...args];
+    this.child = spawn(program!, rest, { env: { PATH, HOME, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [this.child.stdout!, this.child.stderr!])
       stream.on('data', (chunk: Buffer) => (this.said += chunk.toString()));
     this.exit = new Promise((resolve) => this.child.once('exit', resolve));

@@ -73,7 +73,7 @@ describe('Commands', () => {
   it('come by long poll to a worker without a tunnel', async () => {
     worker.spawn({ MUSTER_WORKER_LISTEN: 'off' });
     const { body } = await service.until('a handshake', () => service.handshake());
-    expect(body.tunnelHostname).toBeUndefined();
+    expect(body.tunnelHostname).toBeNull();
     service.interfere = ({ path, method }) =>
       method === 'GET' && path.endsWith('/commands') && service.pending.length === 0 ? { status: 503 } : undefined;
     const commands = [commandOf('snippet', { code: 'print(1)' }), runOf('pass'), commandOf('format_disk', {})];

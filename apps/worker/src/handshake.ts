@@ -31,7 +31,7 @@ export async function shakeHands(
     agentId,
     bootId,
     hostname: machineName(),
-    ...(tunnel ? { tunnelHostname: tunnel } : {}),
+    tunnelHostname: tunnel,
     workerVersion,
     platform: platformName(),
     capabilities,

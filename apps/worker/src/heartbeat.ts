@@ -29,6 +29,8 @@ const superseded = ['superseded', 'replaced', 'stale_boot', 'newer_boot'];
 export class Heartbeat {
   private changed = new AbortController();
   private wasActive = false;
+  /** The service says that its pushes don't reach us. */
+  tunnelFails = false;
 
   constructor(
     private readonly options: HeartbeatOptions,
@@ -61,7 +63,7 @@ export class Heartbeat {
   }
 
   private async beat(): Promise<void> {
-    const { service, agentId, bootId, tunnel, metrics, running } = this.options;
+    const { service, agentId, bootId, tunnel, metrics, running, log } = this.options;
     const { jobIds, active } = running();
     const vmIp = machineIp();
     const text = JSON.stringify({
@@ -85,6 +87,10 @@ export class Heartbeat {
     }
     if (verdictOf(answer.status) !== 'delivered') throw new Error(`answered ${answer.status}`);
     this.options.onAnswered();
+    const { tunnel: state } = answer.body;
+    if (state === 'unreachable' && !this.tunnelFails)
+      log('warn', 'the service cannot push to us; we fetch', { tunnel });
+    this.tunnelFails = state === 'unreachable';
     for (const jobId of Array.isArray(abandon) ? abandon.map(String) : []) this.options.onAbandon(jobId);
     if (Number(pendingCommands) > 0) this.options.onPending();
   }

@@ -8,19 +8,23 @@ import { rest } from './waiting';
 const longPollSeconds = 25;
 const safetyNetMs = 30_000;
 const busyMs = 1_000;
+const atOnceMs = 500;
 
 export interface PollOptions {
   service: Service;
   agentId: string;
-  /** Whether pushes reach us: then polling is only a net below them. */
-  isPushed: boolean;
+  /** Whether pushes reach us: then polling is only a net below them, and need not insist. */
+  isPushed: () => boolean;
   take: (command: Command) => Taking;
   /** A command that nobody can run here is answered, or it would be offered for ever. */
   reject: (commandId: string, why: string) => void;
   log: LocalLog;
 }
 
-/** Fetches commands from the service. */
+/**
+ * Fetches commands from the service, and always waits there for the next one: where a tunnel fails, nobody knows before
+ * a command was lost in it.
+ */
 export class PollLoop {
   private nudged = new AbortController();
 
@@ -38,12 +42,16 @@ export class PollLoop {
     const { isPushed, log } = this.options;
     for (let failures = 0; !this.stopping.aborted;) {
       this.nudged = new AbortController();
-      let restMs = isPushed ? safetyNetMs : 0;
+      let restMs = 0;
+      const began = performance.now();
       try {
-        const stuck = await this.poll(isPushed ? 0 : longPollSeconds);
+        const outcome = await this.poll(longPollSeconds);
         failures = 0;
         // What was offered and couldn't be taken is offered again at once.
-        if (stuck) restMs = Math.max(restMs && busyMs, busyMs);
+        if (outcome === 'stuck') restMs = busyMs;
+        // A service that holds as many polls as it can lets nobody wait.
+        const sentAway = outcome === 'nothing' && performance.now() - began < atOnceMs;
+        if (sentAway) restMs = isPushed() ? safetyNetMs : busyMs;
       } catch (error) {
         if (this.stopping.aborted) return;
         failures += 1;
@@ -54,8 +62,8 @@ export class PollLoop {
     }
   }
 
-  /** Answers whether something could not be taken. */
-  private async poll(wait: number): Promise<boolean> {
+  /** Stuck: something could not be taken. */
+  private async poll(wait: number): Promise<'nothing' | 'taken' | 'stuck'> {
     const { service, agentId, take, reject, log } = this.options;
     const path = `/api/agents/${agentId}/commands`;
     const timeoutMs = (wait + 15) * 1000;
@@ -64,7 +72,8 @@ export class PollLoop {
     const { status, body } = await service.call({ method: 'GET', path: `${path}?wait=${wait}`, timeoutMs, until });
     if (verdictOf(status) !== 'delivered') throw new Error(`answered ${status}`);
     let stuck = false;
-    for (const offered of Array.isArray(body.commands) ? (body.commands as unknown[]) : []) {
+    const commands = Array.isArray(body.commands) ? (body.commands as unknown[]) : [];
+    for (const offered of commands) {
       const command = readCommand(offered, agentId);
       if (typeof command === 'string') {
         log('error', 'a command is wrong', { why: command });
@@ -81,7 +90,8 @@ export class PollLoop {
       const ack = await service.call({ method: 'POST', path: `${path}/${command.commandId}/ack`, text: '{}' });
       if (verdictOf(ack.status) !== 'delivered') stuck = true;
     }
-    return stuck;
+    if (stuck) return 'stuck';
+    return commands.length ? 'taken' : 'nothing';
   }
 
   private async pause(ms: number, deaf: boolean): Promise<void> {

@@ -8,7 +8,7 @@ export interface Settings {
   folder: string;
   /** Where pushes are heard; null: nowhere. */
   listen: { host: string; port: number } | null;
-  /** What the service is told: a URL or host name, `auto` (the listener, when it is on loopback), or nothing. */
+  /** What the service is told: a URL or host name, nothing, or `auto` (the listener, when the service is on this host). */
   tunnel: string | 'auto' | null;
   python: string;
   /** A file of whoever supervises this worker: once it is no longer kept fresh, the worker ends. */

@@ -42,12 +42,24 @@ describe('The start', () => {
     );
   });
 
-  it('tells the service of a listener on loopback, and of no other unless told to', () => {
+  it('tells the service of a listener on loopback where it is on this host, and of no other unless told to', () => {
     const at = { address: '127.0.0.1', port: 9, family: 'IPv4' };
-    expect(tunnelOf('auto', at)).toBe('http://127.0.0.1:9');
-    expect(tunnelOf('auto', { ...at, address: '0.0.0.0' })).toBeNull();
-    expect(tunnelOf('agent-1.tunnels.example', at)).toBe('agent-1.tunnels.example');
-    expect(tunnelOf(null, at)).toBeNull();
+    const here = { tunnel: 'auto', baseUrl: 'http://localhost:3000' };
+    for (const baseUrl of ['http://127.0.0.1:3000', 'http://[::1]:3000', 'https://muster.localhost']) {
+      expect(tunnelOf({ ...here, baseUrl }, at)).toBe('http://127.0.0.1:9');
+    }
+    expect(tunnelOf(here, { address: '::1', port: 9, family: 'IPv6' })).toBe('http://[::1]:9');
+    expect(tunnelOf(here, { ...at, address: '0.0.0.0' })).toBeNull();
+    for (const baseUrl of [
+      'http://10.0.0.7:3000',
+      'https://muster.example',
+      'http://127.example',
+      'http://localhost.example',
+    ]) {
+      expect(tunnelOf({ ...here, baseUrl }, at)).toBeNull();
+    }
+    expect(tunnelOf({ ...here, tunnel: 'agent-1.tunnels.example' }, at)).toBe('agent-1.tunnels.example');
+    expect(tunnelOf({ ...here, tunnel: null }, at)).toBeNull();
   });
 
   it('goes on until the service is there, and says that a key is refused', async () => {

@@ -89,7 +89,7 @@ export class Worker {
     await this.desk.recover();
     const listener = await this.openListener();
     try {
-      await this.work(listener && tunnelOf(this.settings.tunnel, listener.address));
+      await this.work(listener && tunnelOf(this.settings, listener.address));
     } catch (error) {
       if (!this.stopping.signal.aborted) throw error;
     } finally {
@@ -131,7 +131,7 @@ export class Worker {
       {
         service,
         agentId,
-        isPushed: tunnel !== null,
+        isPushed: () => tunnel !== null && this.heartbeat?.tunnelFails !== true,
         take: (command) => this.desk.take(command),
         reject: (commandId, why) => this.desk.reject(commandId, why),
         log,

@@ -29,6 +29,7 @@ export { parseJsonBody } from './http/json-body';
 export { Outbound, type OutboundAnswer, OutboundFailed, OutboundRefused, type OutboundRequest } from './http/outbound';
 export { type Page, pageOf, paginate } from './http/pagination';
 export { type ErrorReader, registerErrorReader, toAppError } from './http/problem-filter';
+export { addressFor, ownAddress, publicAddress } from './http/public-address';
 export { rateHeaders, RateLimiter, type RatePolicy, type RateState } from './http/rate-limiter';
 export { OpenStreams } from './http/streams';
 export { checkBody } from './http/validation';

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { Module } from '@nestjs/common';
-import { processEnvironment } from '@muster/platform';
+import { ownAddress, processEnvironment } from '@muster/platform';
 import { LocalMachines } from './local/local-machines';
 import { WorkerSupervision } from './local/worker-supervision';
 import { Machines } from './machines';
@@ -25,7 +25,7 @@ const passedOn = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SS
           enabled: config.localAgents,
           machines,
           program: resolve(config.localWorkerProgram ?? join(__dirname, '../../../apps/worker/src/main.js')),
-          serviceUrl: config.localServiceUrl ?? config.publicAppUrl,
+          serviceUrl: config.localServiceUrl ?? ownAddress(config),
           baseEnv: Object.fromEntries(
             passedOn.flatMap((name) => (processEnvironment[name] ? [[name, processEnvironment[name]]] : [])),
           ),

@@ -23,7 +23,7 @@ export class VmConfig extends BaseConfig {
   readonly localWorkerProgram?: string;
 
   @EnvUrl('LOCAL_SERVICE_URL', {
-    description: 'Where local workers reach the service; absent means PUBLIC_APP_URL.',
+    description: 'Where local workers reach the service; absent means PUBLIC_APP_URL, else the public port.',
     protocols: ['http:', 'https:'],
     optional: true,
   })

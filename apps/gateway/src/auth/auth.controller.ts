@@ -19,7 +19,7 @@ import {
 } from '@muster/access';
 import { Identity, IdentityOrganization, LoginBody, OrganizationOverrideBody, SuccessAnswer } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { Attempts, clientAddress, Clock } from '@muster/platform';
+import { addressFor, Attempts, clientAddress, Clock } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { presentIdentity } from './present-identity';
 
@@ -49,20 +49,20 @@ export class AuthController {
     @Res({ passthrough: true }) reply: FastifyReply,
     @Body() body: LoginBody,
   ): Promise<Identity> {
-    requireSameOrigin(request, this.config.publicAppUrl);
+    requireSameOrigin(request, addressFor(request, this.config));
     const { database, attempts, passwords, clock } = this;
     const limit = this.config.rateLimitFailedLoginsPerMinute;
     const failures = { name: 'failed-logins', limit, windowSeconds: 60 };
     const address = clientAddress(request);
     const { token, principal } = await logIn({ database, attempts, passwords, clock, failures }, body, address);
-    setSessionCookie(reply, this.config.publicAppUrl, token);
+    setSessionCookie(reply, addressFor(request, this.config), token);
     return presentIdentity(principal);
   }
 
   @Post('/logout')
   @Endpoint({ summary: 'Sign out', access: sessionsOf('viewer'), answer: SuccessAnswer })
   logout(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<unknown> {
-    clearSessionCookie(reply, this.config.publicAppUrl);
+    clearSessionCookie(reply, addressFor(request, this.config));
     return this.mutations.run(
       request,
       reply,

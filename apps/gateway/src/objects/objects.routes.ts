@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { BaseConfig, rateHeaders, RateLimiter } from '@muster/platform';
+import { BaseConfig, clientAddress, rateHeaders, RateLimiter } from '@muster/platform';
 import { lentPath, StorageConfig } from '@muster/storage';
 import type { FastifyInstance } from 'fastify';
 import { ObjectPassage, preflightHeaders } from './object-passage';
@@ -35,7 +35,7 @@ export class ObjectsRoutes implements OnModuleInit, OnApplicationShutdown {
         url: `${lentPath}/*`,
         config: { noTimeout: true },
         handler: async (request, reply) => {
-          const subject = `address:${request.ip}`;
+          const subject = `address:${clientAddress(request)}`;
           const state = this.limiter.takeLeased(policy, subject) ?? (await this.limiter.take(policy, subject));
           void reply.headers(rateHeaders(state));
           await passage.pass(request, reply);

@@ -11,7 +11,7 @@ import {
   SuccessAnswer,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { Clock } from '@muster/platform';
+import { BaseConfig, Clock, publicAddress } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import type { FastifyRequest } from 'fastify';
 
@@ -24,6 +24,7 @@ export class MachinesController {
     @Inject(KeyRing) private readonly ring: KeyRing,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(AgentsConfig) private readonly config: AgentsConfig,
+    @Inject(BaseConfig) private readonly base: BaseConfig,
   ) {}
 
   @Post('/api/agent/heartbeat')
@@ -39,7 +40,7 @@ export class MachinesController {
   heartbeat(@Req() request: FastifyRequest, @Body() body: HeartbeatBody): Promise<HeartbeatAnswer> {
     const caller = principalOf(request);
     requireOwnAgent(caller, body.agentId);
-    return takeHeartbeat(this.database, caller.organizationId, body, this.clock.now());
+    return takeHeartbeat(this.database, caller.organizationId, body, this.clock.now(), request.ip);
   }
 
   @Post('/api/agents/handshake')
@@ -56,7 +57,7 @@ export class MachinesController {
     const { organizationId } = caller;
     requireOwnAgent(caller, body.agentId);
     const { status } = await this.database.transaction({ organizationId }, (tx) =>
-      takeHandshake(tx, organizationId, body),
+      takeHandshake(tx, organizationId, body, { from: request.ip, serviceUrl: publicAddress(this.base) }),
     );
     return {
       agentId: body.agentId,
@@ -79,7 +80,7 @@ export class MachinesController {
     const caller = principalOf(request);
     const { organizationId } = caller;
     requireOwnAgent(caller, body.agentId);
-    await this.database.transaction({ organizationId }, (tx) => takeSetupStatus(tx, organizationId, body));
+    await this.database.transaction({ organizationId }, (tx) => takeSetupStatus(tx, organizationId, body, request.ip));
     return { success: true };
   }
 }

@@ -1,6 +1,7 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable, Optional } from '@nestjs/common';
 import { AppError } from '@muster/contracts';
 import {
+  addressFor,
   BaseConfig,
   clientAddress,
   describeContext,
@@ -53,10 +54,10 @@ export class AccessGuard implements CanActivate {
     const caller =
       endpoint.access === 'anyone' || endpoint.access === 'cron'
         ? null
-        : this.authenticator.byCredential(credentialOf(request, this.config.publicAppUrl));
+        : this.authenticator.byCredential(credentialOf(request, addressFor(request, this.config)));
     return once(caller, (principal) => {
       // A cookie goes along with whatever page a browser shows.
-      if (principal?.kind === 'user') requireSameOrigin(request, this.config.publicAppUrl);
+      if (principal?.kind === 'user') requireSameOrigin(request, addressFor(request, this.config));
       return once(this.limit(request, principal), (state) => {
         void reply.headers(rateHeaders(state));
         if (endpoint.access === 'cron') requireCronSecret(request, this.cron?.cronSecret);

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { BaseConfig } from '@muster/platform';
+import { addressFor, BaseConfig } from '@muster/platform';
 import type { FastifyRequest } from 'fastify';
 import { Authenticator } from '../authentication/authenticator';
 import { principalOf } from './access-guard';
@@ -17,7 +17,7 @@ export class StandingAccess {
   /** A question to ask again and again. It throws where nobody can tell at the moment. */
   of(request: FastifyRequest, rule: AccessRule): () => Promise<boolean> {
     const { organizationId } = principalOf(request);
-    const credential = credentialOf(request, this.config.publicAppUrl);
+    const credential = credentialOf(request, addressFor(request, this.config));
     return async () => {
       const principal = await this.authenticator.byCredential(credential);
       // A super_admin may look at another organization by now: what goes on is about the one before.

@@ -1,12 +1,13 @@
 import { sign, signatureHeader, signingSecretsOf } from '@muster/access';
 import type { AgentCommand, AgentStatus } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { BaseConfig, Clock, News, Outbound, OutboundFailed, OutboundRefused } from '@muster/platform';
+import { BaseConfig, Clock, News, Outbound, OutboundFailed, OutboundRefused, ownAddress } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { commandColumns, type CommandRow } from './command-row';
 import { composeDeliveries, missingSecretsText } from './compose-delivery';
 import { failCommand } from './fail-commands';
+import { pushAloneMs } from './poll-commands';
 
 export type DeliveryOutcome =
   | 'taken'
@@ -24,12 +25,18 @@ interface Claimed extends CommandRow {
   isDue: boolean;
   agentStatus: AgentStatus;
   tunnelUrl: string | null;
+  unreachableTunnel: string | null;
+  bootId: string | null;
+  seenFrom: string | null;
+  serviceUrl: string | null;
 }
 
 const reachable: readonly AgentStatus[] = ['online', 'draining'];
 const pushTimeoutMs = 10_000;
 const firstBackoffMs = 500;
 const maxBackoffMs = 5000;
+/** What stands before a tunnel answers so when nothing is behind it. */
+const deadEnds = new Set([404, 410, 421, 502, 504, 520, 521, 522, 523, 524, 525, 526, 530]);
 
 /** Brings a command to its agent. */
 @Injectable()
@@ -79,7 +86,8 @@ export class CommandDelivery {
          WHERE c.next_push_at <= now() AND c.status = 'pending' AND c.taken_at IS NULL AND ${condition}
          ORDER BY c.next_push_at LIMIT $1 FOR UPDATE SKIP LOCKED)
        RETURNING ${commandColumns}, c.pushes, c.deadline > now() AS "isDue", a.status AS "agentStatus",
-         COALESCE(a.public_tunnel_url, a.tunnel_url) AS "tunnelUrl"`,
+         COALESCE(a.public_tunnel_url, a.tunnel_url) AS "tunnelUrl", a.unreachable_tunnel AS "unreachableTunnel",
+         a.boot_id AS "bootId", a.seen_from AS "seenFrom", a.service_url AS "serviceUrl"`,
       [limit, ...values],
       condition === 'true' ? 'claim_due_commands' : 'claim_command',
     );
@@ -90,11 +98,12 @@ export class CommandDelivery {
     if (!reachable.includes(command.agentStatus)) {
       return this.postpone(command, 'unreachable', maxBackoffMs, `the agent is ${command.agentStatus}`);
     }
-    if (!command.tunnelUrl) {
+    if (!command.tunnelUrl || command.tunnelUrl === command.unreachableTunnel) {
       this.news.tell('command', [command.agentId]);
       return this.postpone(command, 'left to the poll', maxBackoffMs, null);
     }
-    const parts = { database: this.database, ring: this.ring, publicAppUrl: this.config.publicAppUrl };
+    const serviceUrl = this.config.publicAppUrl ?? command.serviceUrl ?? ownAddress(this.config);
+    const parts = { database: this.database, ring: this.ring, serviceUrl };
     const [composed] = await composeDeliveries(parts, [command]).catch((error: Error) => {
       this.logger.error(`command ${command.id} cannot be composed`, { err: error });
       return [null];
@@ -107,6 +116,8 @@ export class CommandDelivery {
   private async send(command: Claimed, wire: AgentCommand): Promise<DeliveryOutcome> {
     const body = JSON.stringify(wire);
     const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
+    // A tunnel that swallows pushes shall not keep a worker waiting that also polls.
+    const late = setTimeout(() => this.news.tell('command', [command.agentId]), pushAloneMs + 50);
     try {
       const { status } = await this.outbound.fetch({
         url: `${command.tunnelUrl}/commands`,
@@ -117,16 +128,36 @@ export class CommandDelivery {
         },
         body,
         timeoutMs: pushTimeoutMs,
+        namedFrom: command.seenFrom,
       });
       if (status === 202 || status === 200) return await this.settle(command, status === 202 ? 'taken' : 'known');
       if (status === 409) return await this.postpone(command, 'busy', backoffMs, 'the worker is busy');
-      return await this.postpone(command, 'unreachable', backoffMs, `the worker answered ${status}`);
+      return await this.toPoll(command, `the worker answered ${status}`, deadEnds.has(status));
     } catch (error) {
       if (!(error instanceof OutboundFailed || error instanceof OutboundRefused)) throw error;
-      // It may still poll.
-      this.news.tell('command', [command.agentId]);
-      return this.postpone(command, 'unreachable', backoffMs, error.message);
+      return await this.toPoll(command, error.message, true);
+    } finally {
+      clearTimeout(late);
     }
+  }
+
+  /** Its worker may poll: at once where it can. A tunnel that leads nowhere is not tried again in this boot. */
+  private async toPoll(command: Claimed, why: string, deadEnd: boolean): Promise<DeliveryOutcome> {
+    const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
+    if (deadEnd) {
+      const { agentId, organizationId, tunnelUrl, bootId } = command;
+      await this.database.query(
+        { organizationId },
+        `UPDATE agent SET unreachable_tunnel = $3
+         WHERE id = $1 AND organization_id = $2 AND boot_id IS NOT DISTINCT FROM $4
+           AND COALESCE(public_tunnel_url, tunnel_url) = $3`,
+        [agentId, organizationId, tunnelUrl, bootId],
+        'tunnel_unreachable',
+      );
+    }
+    const outcome = await this.postpone(command, 'unreachable', backoffMs, why);
+    this.news.tell('command', [command.agentId]);
+    return outcome;
   }
 
   private async settle(command: Claimed, outcome: 'taken' | 'known'): Promise<DeliveryOutcome> {

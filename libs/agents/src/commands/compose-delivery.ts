@@ -9,7 +9,8 @@ import { openPayload } from './sealed-payload';
 export interface DeliveryParts {
   database: Database;
   ring: KeyRing;
-  publicAppUrl: string;
+  /** Where the agent reaches the service. */
+  serviceUrl: string;
 }
 
 export type Composed = { command: AgentCommand } | { id: string; kind: string; missing: string[] };
@@ -21,7 +22,7 @@ export type Composed = { command: AgentCommand } | { id: string; kind: string; m
 export async function composeDeliveries(parts: DeliveryParts, commands: CommandRow[]): Promise<Composed[]> {
   const [first] = commands;
   if (!first) return [];
-  const { database, ring, publicAppUrl } = parts;
+  const { database, ring, serviceUrl } = parts;
   const { organizationId, agentId } = first;
   const keys = [...new Set(commands.flatMap(({ vaultKeys }) => vaultKeys))];
   const [{ values }, apiKey] = await Promise.all([
@@ -47,7 +48,7 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
         organizationId,
         ...(jobId ? { jobId } : {}),
         deadline: deadline.toISOString(),
-        env: { SERVICE_BASE_URL: publicAppUrl, ...env, ...secrets, ...own },
+        env: { SERVICE_BASE_URL: serviceUrl, ...env, ...secrets, ...own },
         payload: { ...openPayload(ring, agentId, payload), secretNames: vaultKeys },
       },
     };

@@ -1,6 +1,6 @@
 import type { AgentCommand } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { BaseConfig, News } from '@muster/platform';
+import { BaseConfig, News, publicAddress } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { AgentsConfig } from '../agents-config';
@@ -12,8 +12,10 @@ import { failCommand } from './fail-commands';
 
 const lookEveryMs = 2000;
 const atOnce = 20;
+/** So long a command is left to its push alone, where the agent has a tunnel that may work. */
+export const pushAloneMs = 500;
 
-/** Gives machines without a tunnel their commands, and lets them wait for the next one. */
+/** Gives machines what no push brings them, and lets them wait for the next command. */
 @Injectable()
 export class CommandPolls implements OnApplicationShutdown {
   private readonly logger = new Logger(CommandPolls.name);
@@ -39,7 +41,7 @@ export class CommandPolls implements OnApplicationShutdown {
         // Begun before looking, so that what comes while we look is heard.
         const news = this.listenFor(agentId);
         try {
-          const commands = await this.look(organizationId, agentId);
+          const commands = await this.look(organizationId, agentId, waitMs > 0);
           const leftMs = until - performance.now();
           if (commands.length > 0 || leftMs <= 0 || ended.aborted) return commands;
           await news.heard(Math.min(leftMs, lookEveryMs), ended);
@@ -67,14 +69,17 @@ export class CommandPolls implements OnApplicationShutdown {
     if (agent.status === 'terminated') throw refusedMachine('The agent is terminated.', agent.status);
   }
 
-  private async look(organizationId: string, agentId: string): Promise<AgentCommand[]> {
+  private async look(organizationId: string, agentId: string, afterPush: boolean): Promise<AgentCommand[]> {
     const rows = await this.database.query<CommandRow>(
       { organizationId },
       `SELECT ${commandColumns} FROM agent_command c
        WHERE c.agent_id = $1 AND c.organization_id = $2 AND c.status = 'pending' AND c.taken_at IS NULL
          AND c.deadline > now()
+         AND (NOT $3 OR c.push_error IS NOT NULL OR c.created_at < now() - $4 * interval '1 millisecond' OR EXISTS (
+           SELECT FROM agent a WHERE a.id = c.agent_id AND (COALESCE(a.public_tunnel_url, a.tunnel_url) IS NULL
+             OR a.unreachable_tunnel = COALESCE(a.public_tunnel_url, a.tunnel_url))))
        ORDER BY c.id LIMIT ${atOnce}`,
-      [agentId, organizationId],
+      [agentId, organizationId, afterPush, pushAloneMs],
       'poll_commands',
     );
     if (rows.length === 0) return [];
@@ -92,7 +97,7 @@ export class CommandPolls implements OnApplicationShutdown {
 
   /** All at once; and should one of them not open, each by itself, so that it does not keep back the others. */
   private async compose(rows: CommandRow[]): Promise<Composed[]> {
-    const parts = { database: this.database, ring: this.ring, publicAppUrl: this.config.publicAppUrl };
+    const parts = { database: this.database, ring: this.ring, serviceUrl: publicAddress(this.config) };
     try {
       return await composeDeliveries(parts, rows);
     } catch (error) {

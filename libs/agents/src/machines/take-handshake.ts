@@ -17,6 +17,8 @@ export async function takeHandshake(
   tx: Transaction,
   organizationId: string,
   body: HandshakeBody,
+  /** The address that it came from, and where it reached us. */
+  { from, serviceUrl }: { from?: string; serviceUrl?: string } = {},
 ): Promise<{ status: AgentStatus }> {
   const { agentId, bootId, workerVersion, hostname, platform, capabilities } = body;
   const of = { organizationId, agentId };
@@ -27,12 +29,25 @@ export async function takeHandshake(
        boot_id = $3, worker_version = $4, last_seen = now(), last_activity_at = now(),
        last_activity = 'its handshake', unhealthy_checks = 0,
        clearing_command_id = CASE WHEN was.boot_id = $3 THEN agent.clearing_command_id END,
-       tunnel_url = COALESCE($5, agent.tunnel_url), public_tunnel_url = COALESCE($5, agent.public_tunnel_url),
-       tunnel_hostname = COALESCE($6, agent.tunnel_hostname), vm_state = 'running'
+       tunnel_url = CASE WHEN $7 THEN NULL ELSE COALESCE($5, agent.tunnel_url) END,
+       public_tunnel_url = CASE WHEN $7 THEN NULL ELSE COALESCE($5, agent.public_tunnel_url) END,
+       tunnel_hostname = CASE WHEN $7 THEN NULL ELSE COALESCE($6, agent.tunnel_hostname) END, vm_state = 'running',
+       seen_from = $8, service_url = $9, unreachable_tunnel = NULL
      FROM agent AS was
      WHERE was.id = agent.id AND agent.id = $1 AND agent.organization_id = $2
      RETURNING was.boot_id`,
-    [agentId, organizationId, bootId, workerVersion, tunnelUrlOf(body.tunnelHostname), body.tunnelHostname ?? null],
+    [
+      agentId,
+      organizationId,
+      bootId,
+      workerVersion,
+      tunnelUrlOf(body.tunnelHostname),
+      body.tunnelHostname ?? null,
+      // Said outright, in place of nothing said: it has none, and polls.
+      body.tunnelHostname === null,
+      from ?? null,
+      serviceUrl ?? null,
+    ],
     'handshake',
   );
   const sameBoot = before!.boot_id === bootId;

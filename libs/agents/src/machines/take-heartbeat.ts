@@ -17,6 +17,7 @@ interface Beat {
   unhealthyNow: number | null;
   pendingCommands: number;
   abandon: string[];
+  tunnelFails: boolean;
 }
 
 /**
@@ -28,6 +29,8 @@ export async function takeHeartbeat(
   organizationId: string,
   body: HeartbeatBody,
   now: Date,
+  /** The address that it came from. */
+  from?: string,
 ): Promise<HeartbeatAnswer> {
   const { agentId, bootId, vmState, vmIp, workerVersion, activity } = body;
   const healthy = body.healthy ?? true;
@@ -48,6 +51,7 @@ export async function takeHeartbeat(
       healthy,
       activity === true || running.length > 0,
       running,
+      from ?? null,
     ],
     'heartbeat',
   );
@@ -62,7 +66,8 @@ export async function takeHeartbeat(
     ? await database.transaction({ organizationId }, (tx) => applyMove(tx, { organizationId, agentId }, move))
     : null;
   const abandon = [...beat.abandon, ...said.filter((id) => !isUuid(id))];
-  return { status: moved ?? status, serverTime: now.toISOString(), pendingCommands, abandon };
+  const answer = { status: moved ?? status, serverTime: now.toISOString(), pendingCommands, abandon };
+  return beat.tunnelFails ? { ...answer, tunnel: 'unreachable' } : answer;
 }
 
 // What it answers of the agent is from before the update, as every part of a statement sees the rows as they were.
@@ -75,6 +80,7 @@ const heartbeat = `
       tunnel_url = COALESCE($4, tunnel_url),
       public_tunnel_url = COALESCE($4, public_tunnel_url),
       tunnel_hostname = COALESCE($5, tunnel_hostname),
+      seen_from = COALESCE($12, seen_from),
       vm_state = COALESCE($6, vm_state),
       vm_ip = COALESCE($7, vm_ip),
       worker_version = COALESCE($8, worker_version),
@@ -91,7 +97,8 @@ const heartbeat = `
            WHERE NOT EXISTS (
              SELECT FROM job j
              WHERE j.id = said.id AND j.agent_id = a.id AND j.organization_id = a.organization_id
-               AND j.status IN ('queued', 'running'))) AS abandon
+               AND j.status IN ('queued', 'running'))) AS abandon,
+         COALESCE(a.unreachable_tunnel = COALESCE($4, a.public_tunnel_url, a.tunnel_url), false) AS "tunnelFails"
   FROM agent a WHERE a.id = $1 AND a.organization_id = $2`;
 
 async function applyMove(

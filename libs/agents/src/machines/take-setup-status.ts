@@ -6,16 +6,21 @@ import { refusedMachine } from './machine-caller';
 import { tunnelUrlOf } from './tunnel-url';
 
 /** How far a machine's installation is; kept as entries of its timeline. */
-export async function takeSetupStatus(tx: Transaction, organizationId: string, body: SetupStatusBody): Promise<void> {
+export async function takeSetupStatus(
+  tx: Transaction,
+  organizationId: string,
+  body: SetupStatusBody,
+  from: string,
+): Promise<void> {
   const { agentId, phase, status, message } = body;
   const agent = await loadAgent(tx, organizationId, agentId);
   if (agent.status === 'terminated') throw refusedMachine('The agent is terminated.', agent.status);
   const tunnelUrl = tunnelUrlOf(body.tunnelUrl, 'tunnelUrl');
   if (tunnelUrl) {
     await tx.execute(
-      `UPDATE agent SET tunnel_url = $3, public_tunnel_url = $3, tunnel_hostname = $4
+      `UPDATE agent SET tunnel_url = $3, public_tunnel_url = $3, tunnel_hostname = $4, seen_from = $5
        WHERE id = $1 AND organization_id = $2`,
-      [agentId, organizationId, tunnelUrl, body.tunnelUrl],
+      [agentId, organizationId, tunnelUrl, body.tunnelUrl, from],
     );
     tx.tell('agent', agentId);
   }

@@ -38,6 +38,15 @@ export class AgentEntity {
   tunnelUrl!: string | null;
   @Column('text', { nullable: true })
   tunnelHostname!: string | null;
+  /** The address that its machine last called from. */
+  @Column('text', { nullable: true })
+  seenFrom!: string | null;
+  /** Where it reaches us, as its handshake did. */
+  @Column('text', { nullable: true })
+  serviceUrl!: string | null;
+  /** The tunnel that a push did not get through since the last handshake. */
+  @Column('text', { nullable: true })
+  unreachableTunnel!: string | null;
   @Column('text', { nullable: true })
   vmState!: string | null;
   @Column('text', { nullable: true })

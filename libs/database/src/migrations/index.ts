@@ -9,6 +9,7 @@ import { Batches1763750000000 } from './1763750000000-batches';
 import { Recordings1763760000000 } from './1763760000000-recordings';
 import { BatchCancel1763770000000 } from './1763770000000-batch-cancel';
 import { SignInAddresses1763781000000 } from './1763781000000-sign-in-addresses';
+import { WhereMachinesAre1763783000000 } from './1763783000000-where-machines-are';
 import { ClaimsByNpi1763786000000 } from './1763786000000-claims-by-npi';
 import { DispatchTurns1763786000001 } from './1763786000001-dispatch-turns';
 
@@ -25,6 +26,7 @@ export const migrations = [
   Recordings1763760000000,
   BatchCancel1763770000000,
   SignInAddresses1763781000000,
+  WhereMachinesAre1763783000000,
   ClaimsByNpi1763786000000,
   DispatchTurns1763786000001,
 ];

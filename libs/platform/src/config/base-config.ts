@@ -34,10 +34,11 @@ export class BaseConfig {
   readonly redisPrefix!: string;
 
   @EnvUrl('PUBLIC_APP_URL', {
-    description: 'Where people and workers reach the service from outside.',
+    description: 'Where people and workers reach the service; absent means at whatever address each of them came by.',
     protocols: ['http:', 'https:'],
+    optional: true,
   })
-  readonly publicAppUrl!: string;
+  readonly publicAppUrl?: string;
 
   @EnvText('MASTER_KEYS', {
     description: 'The master key ring: <id>:<base64 of 32 bytes>, comma separated, the first one active.',

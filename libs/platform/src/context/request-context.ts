@@ -4,6 +4,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 export interface RequestContext {
   requestId: string;
   traceparent: string;
+  /** By which address of ours the caller came, for links in the answer. */
+  origin?: string;
   organizationId?: string;
   jobId?: string;
   agentId?: string;

@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
@@ -22,6 +23,10 @@ export class AddressPolicy {
     return ipaddr.isValid(host);
   }
 
+  isPublic(address: string): boolean {
+    return ipaddr.isValid(address) && isPublic(ipaddr.process(address));
+  }
+
   /** Whether this address may be called, as itself or as one of the host's. */
   allows(address: string, host?: string): boolean {
     if (host !== undefined && this.hosts.has(plainHost(host))) return true;
@@ -30,6 +35,19 @@ export class AddressPolicy {
     const plain = ipaddr.process(address);
     return isPublic(plain) || this.ranges.some((range) => within(plain, range));
   }
+}
+
+/** Whether an address is of the host that calls from there: the same one, or both are of this machine. */
+export function isOfHost(address: string, from: string | null): boolean {
+  if (!from || !ipaddr.isValid(address) || !ipaddr.isValid(from)) return false;
+  const [one, other] = [ipaddr.process(address), ipaddr.process(from)];
+  return one.toNormalizedString() === other.toNormalizedString() || (isOurs(one) && isOurs(other));
+}
+
+function isOurs(address: Address): boolean {
+  if (address.range() === 'loopback') return true;
+  const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  return own.some(({ address: text }) => ipaddr.process(text).toNormalizedString() === address.toNormalizedString());
 }
 
 /** Everything that has a purpose of its own (private, loopback, link-local, mapped, tunnelled, documentation) is not. */

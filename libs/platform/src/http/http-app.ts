@@ -8,6 +8,7 @@ import { acceptRequestId, continueTrace } from '../context/trace';
 import type { Metrics } from '../operations/metrics';
 import { hasNul, parseJsonBody } from './json-body';
 import { sendProblem } from './problem-filter';
+import { originOf } from './public-address';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -50,7 +51,8 @@ export function createHttpAdapter(config: BaseConfig, metrics: Metrics): Fastify
     trustProxy: config.trustProxy,
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false },
     forceCloseConnections: 'idle',
-    requestTimeout: 60_000,
+    // A large object takes its time over a slow line. Whoever dawdles elsewhere has had its answer before: see below.
+    requestTimeout: 15 * 60_000,
     keepAliveTimeout: 72_000,
     exposeHeadRoutes: true,
     logger: false,
@@ -100,6 +102,7 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
     request.context = {
       requestId: request.requestId,
       traceparent: continueTrace(request.headers['traceparent']),
+      origin: originOf(request),
     };
     if (request.url.startsWith('/api/')) void reply.header('cache-control', 'no-store');
     void reply.header('x-content-type-options', 'nosniff');
@@ -133,6 +136,7 @@ function identify(request: FastifyRequest, reply: FastifyReply): void {
 
 function startTimeout(request: FastifyRequest, reply: FastifyReply, timeoutMs: number, logger: Logger): void {
   request.timeout = setTimeout(() => {
+    void reply.header('connection', 'close');
     const detail = `There was no answer within ${timeoutMs} ms. What was asked may still happen.`;
     sendProblem(request, reply, new AppError('request_timeout', { detail }), logger);
   }, timeoutMs);

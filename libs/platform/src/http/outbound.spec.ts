@@ -120,6 +120,23 @@ describe('outbound calls', () => {
     byAddress.onApplicationShutdown();
   });
 
+  it('reach an address inside only for who calls from that host, also by a name, and on a kept connection', async () => {
+    const named = new Outbound(['127.0.0.0/8', 'localhost', '10.0.0.0/8'], (_name, _options, answer) =>
+      answer(null, [{ address: '127.0.0.1', family: 4 }]),
+    );
+    const call = (host: string, namedFrom: string | null) => named.fetch({ url: `http://${host}:${port}/`, namedFrom });
+    for (const host of ['127.0.0.1', 'localhost', 'near.localhost']) {
+      expect((await call(host, '127.0.0.1')).status).toBe(200);
+      expect((await call(host, '::ffff:127.0.0.1')).status).toBe(200);
+      for (const from of ['203.0.113.9', '10.0.0.7', null, 'nonsense']) {
+        await expect(call(host, from)).rejects.toBeInstanceOf(OutboundRefused);
+      }
+    }
+    await expect(call('10.0.0.7', '10.0.0.8')).rejects.toBeInstanceOf(OutboundRefused);
+    expect(requests).toHaveLength(6);
+    named.onApplicationShutdown();
+  });
+
   it('do not follow redirects', async () => {
     expect((await open.fetch({ url: `http://127.0.0.1:${port}/redirect` })).status).toBe(302);
     expect(requests).toHaveLength(1);

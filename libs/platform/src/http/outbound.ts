@@ -3,7 +3,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { AddressPolicy } from './address-policy';
+import { AddressPolicy, isOfHost } from './address-policy';
 
 export interface OutboundRequest {
   url: string;
@@ -12,6 +12,8 @@ export interface OutboundRequest {
   body?: string | Buffer;
   /** The whole exchange, from the name's lookup to the last byte; 10 s unless said. */
   timeoutMs?: number;
+  /** Where whoever named the address calls from: one that is not public must then be of that same host. */
+  namedFrom?: string | null;
 }
 
 export interface OutboundAnswer {
@@ -61,6 +63,8 @@ export class Outbound implements OnApplicationShutdown {
 
   async fetch(request: OutboundRequest): Promise<OutboundAnswer> {
     const url = this.checkUrl(request.url);
+    const hostname = bareHost(url);
+    if (this.policy.isAddress(hostname)) this.requireNear(hostname, request.namedFrom);
     try {
       return await this.exchange(url, request);
     } catch (error) {
@@ -76,7 +80,7 @@ export class Outbound implements OnApplicationShutdown {
     const hostname = bareHost(url);
     if (this.policy.isAddress(hostname)) return;
     await new Promise<void>((resolve, reject) => {
-      this.lookupFor(hostname, { all: true }, (error) => (error ? reject(asRefusal(error, hostname)) : resolve()));
+      this.lookupFor()(hostname, { all: true }, (error) => (error ? reject(asRefusal(error, hostname)) : resolve()));
     });
   }
 
@@ -99,27 +103,43 @@ export class Outbound implements OnApplicationShutdown {
     return url;
   }
 
+  /** A loopback or private address means another machine to whoever is elsewhere, and to us perhaps ourselves. */
+  private isNear(address: string, namedFrom: string | null | undefined): boolean {
+    return namedFrom === undefined || this.policy.isPublic(address) || isOfHost(address, namedFrom);
+  }
+
+  private requireNear(address: string, namedFrom: string | null | undefined): void {
+    if (this.isNear(address, namedFrom)) return;
+    throw new OutboundRefused(`${address} is not of the host that named it (${namedFrom ?? 'not known'})`);
+  }
+
   /** In place of the system's lookup, so that the address which was checked is the one that is connected to. */
-  private readonly lookupFor: LookupFunction = (hostname, options, answer) => {
-    this.resolve(hostname, { all: true }, (error, found) => {
-      if (error) return answer(error, '', 0);
-      const allowed = found.filter(({ address }) => this.policy.allows(address, hostname));
-      const [first] = allowed;
-      if (!first) return answer(new OutboundRefused(`${hostname} has no public address`), '', 0);
-      if (options.all) return answer(null, allowed);
-      answer(null, first.address, first.family);
-    });
-  };
+  private lookupFor(namedFrom?: string | null): LookupFunction {
+    return (hostname, options, answer) => {
+      this.resolve(hostname, { all: true }, (error, found) => {
+        if (error) return answer(error, '', 0);
+        const open = found.filter(({ address }) => this.policy.allows(address, hostname));
+        const allowed = open.filter(({ address }) => this.isNear(address, namedFrom));
+        const [first] = allowed;
+        if (!first) {
+          const why = open.length ? 'no address of the host that named it' : 'no public address';
+          return answer(new OutboundRefused(`${hostname} has ${why}`), '', 0);
+        }
+        if (options.all) return answer(null, allowed);
+        answer(null, first.address, first.family);
+      });
+    };
+  }
 
   private exchange(url: URL, request: OutboundRequest): Promise<OutboundAnswer> {
-    const { method = 'GET', headers = {}, body, timeoutMs = defaultTimeoutMs } = request;
+    const { method = 'GET', headers = {}, body, timeoutMs = defaultTimeoutMs, namedFrom } = request;
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
     return new Promise((resolve, reject) => {
       let answered = false;
       const outgoing = send(url, {
         method,
         agent: this.agents[url.protocol as 'http:' | 'https:'],
-        lookup: this.lookupFor,
+        lookup: this.lookupFor(namedFrom),
         headers: { ...headers, ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }) },
       });
       const timer = setTimeout(() => {
@@ -131,6 +151,15 @@ export class Outbound implements OnApplicationShutdown {
         reject(stale ? new StaleConnection() : asOutboundError(error));
       };
       outgoing.on('error', fail);
+      // A connection that is kept was perhaps made for somebody else of the same name.
+      outgoing.on('socket', (socket) => {
+        if (socket.connecting || !socket.remoteAddress) return;
+        try {
+          this.requireNear(socket.remoteAddress, namedFrom);
+        } catch (error) {
+          outgoing.destroy(error as Error);
+        }
+      });
       outgoing.on('response', (response) => {
         answered = true;
         readBody(response).then((bytes) => {

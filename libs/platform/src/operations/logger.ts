@@ -32,7 +32,7 @@ export function createLogger(options: { app: string; level: string; destination?
       base: { app: options.app },
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
-      mixin: () => ({ ...currentContext() }),
+      mixin: () => ({ ...currentContext(), origin: undefined }),
       redact: { paths: redactedPaths, censor: '[redacted]' },
       hooks: {
         logMethod(args, method) {

@@ -37,6 +37,11 @@ export class HeartbeatAnswer {
   @IntField({ description: 'Commands that wait to be taken.', example: 0 }) pendingCommands!: number;
   @TextListField({ example: [], description: 'Jobs that are over: end what runs of them.' })
   abandon!: string[];
+  @EnumField(['unreachable'], {
+    optional: true,
+    description: 'No push gets through its tunnel since its handshake: poll for commands.',
+  })
+  tunnel?: 'unreachable';
 }
 
 @IgnoreUnknownFields()
@@ -44,7 +49,11 @@ export class HandshakeBody {
   @UuidField() agentId!: string;
   @TextField({ example: 'b7c1f2', description: 'Another one after each boot.' }) bootId!: string;
   @TextField({ ...optional, max: 253, example: 'front-desk-1' }) hostname?: string | null;
-  @TextField({ ...tunnel, description: 'A host name, or a full http(s) URL.' }) tunnelHostname?: string | null;
+  @TextField({
+    ...tunnel,
+    description: 'A host name, or a full http(s) URL. Null: it has none, and polls; absent: as it was.',
+  })
+  tunnelHostname?: string | null;
   @TextField({ max: 64, example: '1.4.0' }) workerVersion!: string;
   @TextField({ ...optional, example: 'linux x64' }) platform?: string | null;
   @TextListField({ optional: true, nullable: true, example: ['run', 'snippet'] }) capabilities?: string[] | null;

@@ -1,0 +1,141 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { newId } from '@muster/platform';
+import { FakeMachines, type Harness, type HttpClient, startHarness, waitFor } from '@muster/testing';
+import { standalone } from './standalone';
+
+describe('a tunnel', () => {
+  let harness: Harness;
+  let machines: FakeMachines;
+
+  beforeAll(async () => {
+    const env = { OUTBOUND_ALLOW: '127.0.0.0/8,localhost', COMMAND_SWEEP_MS: '50', PUBLIC_APP_URL: '' };
+    harness = await startHarness({ ...standalone, env });
+    machines = await FakeMachines.of(harness);
+  });
+  afterAll(async () => {
+    await harness.close();
+    await machines.close();
+  });
+
+  const snippet = async (id: string) => (await machines.snippet(id)).body.commandId as string;
+  const shake = (client: HttpClient, agentId: string, tunnelHostname?: string | null) =>
+    client.post('/api/agents/handshake', { agentId, bootId: newId(), workerVersion: '1', tunnelHostname });
+  const beat = async (client: HttpClient, agentId: string, tunnelHostname?: string) => {
+    const [{ boot_id: bootId }] = await machines.sql('SELECT boot_id FROM agent WHERE id = $1', [agentId]);
+    return (await client.post('/api/agent/heartbeat', { agentId, bootId, tunnelHostname })).body;
+  };
+  /** A worker that always waits for its next command, as ours does; tells how long after their making they came. */
+  const poll = async (client: HttpClient, id: string, wait = 20) => {
+    const { commands } = (await client.get(`/api/agents/${id}/commands?wait=${wait}`)).body;
+    for (const { commandId } of commands) await client.post(`/api/agents/${id}/commands/${commandId}/ack`);
+    return commands.map(({ commandId }: { commandId: string }) => commandId) as string[];
+  };
+  /** The best of a few, as the machine has other things to do. */
+  const quickest = async (id: string, client: HttpClient) => {
+    const times = [];
+    for (let i = 0; i < 4; i += 1) {
+      const waiting = poll(client, id);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      const began = performance.now();
+      const commandId = await snippet(id);
+      expect(await waiting).toEqual([commandId]);
+      times.push(performance.now() - began);
+    }
+    return Math.min(...times);
+  };
+
+  it('that refuses is pushed to no more until the next handshake: its worker has commands as they come', async () => {
+    const { id, client, worker } = await machines.online();
+    const gone = await FakeMachines.of(harness);
+    const { url: refusing } = (await gone.online()).worker;
+    await gone.close();
+    await shake(client, id, refusing);
+    expect(await beat(client, id, refusing)).not.toHaveProperty('tunnel');
+    expect(await quickest(id, client)).toBeLessThan(1000);
+    expect(await beat(client, id, refusing)).toMatchObject({ tunnel: 'unreachable' });
+    const [{ pushes }] = await machines.sql('SELECT max(pushes) AS pushes FROM agent_command WHERE agent_id = $1', [
+      id,
+    ]);
+    expect(pushes).toBe(1);
+
+    // Another boot is asked again, at another address or the same.
+    await shake(client, id, worker.url);
+    const commandId = await snippet(id);
+    await waitFor('the push', () => worker.received.some((command) => command.commandId === commandId));
+    expect(await beat(client, id)).not.toHaveProperty('tunnel');
+  });
+
+  it('that swallows pushes keeps nobody waiting', async () => {
+    const held: Server = createServer(() => undefined);
+    await new Promise<void>((resolve) => held.listen(0, '127.0.0.1', resolve));
+    try {
+      const { id, client } = await machines.online({ tunnel: false });
+      await shake(client, id, `http://127.0.0.1:${(held.address() as AddressInfo).port}`);
+      expect(await quickest(id, client)).toBeLessThan(1000);
+    } finally {
+      held.closeAllConnections();
+      held.close();
+    }
+  });
+
+  it('behind which nothing is, says what stands before it, is one that leads nowhere', async () => {
+    const { id, client, worker } = await machines.online();
+    worker.answer = () => 502;
+    const commandId = await snippet(id);
+    expect(await poll(client, id)).toEqual([commandId]);
+    await waitFor('the mark', async () => (await beat(client, id)).tunnel === 'unreachable');
+  });
+
+  it('on loopback or a private network is never pushed to for a worker that calls from elsewhere', async () => {
+    const { id, client, worker } = await machines.online();
+    const far = client.with({ 'x-forwarded-for': '203.0.113.9' });
+    const byName = worker.url.replace('127.0.0.1', 'localhost');
+    for (const url of [worker.url, byName]) {
+      await shake(far, id, url);
+      const commandId = await snippet(id);
+      expect(await poll(far, id)).toEqual([commandId]);
+      expect((await beat(far, id, url)).tunnel).toBe('unreachable');
+    }
+    // Nor where its machine says so while it is set up.
+    await far.post('/api/agent/setup-status', { agentId: id, phase: 'tunnel', status: 'done', tunnelUrl: worker.url });
+    expect(await poll(far, id, 1)).toEqual([]);
+    const commandId = await snippet(id);
+    expect(await poll(far, id)).toEqual([commandId]);
+    expect(worker.received).toEqual([]);
+  });
+
+  it('that works brings a command once: who waits beside it is given nothing', async () => {
+    const { id, client, worker } = await machines.online();
+    const waiting = poll(client, id, 2);
+    const commandId = await snippet(id);
+    await waitFor('the push', () => worker.received.length === 1);
+    expect(worker.received[0]!.commandId).toBe(commandId);
+    expect(await waiting).toEqual([]);
+  });
+
+  it('is forgotten when the worker says that it has none', async () => {
+    const { id, client, worker } = await machines.online();
+    await shake(client, id);
+    const agent = () => machines.tenant.api.get(`/api/agents/${id}`).then(({ body }) => body);
+    expect(await agent()).toMatchObject({ tunnelUrl: worker.url, publicTunnelUrl: worker.url });
+    await shake(client, id, null);
+    expect(await agent()).toMatchObject({ tunnelUrl: null, publicTunnelUrl: null });
+    const commandId = await snippet(id);
+    expect(await poll(client, id)).toEqual([commandId]);
+    expect(worker.received).toEqual([]);
+  });
+
+  it('or none: a worker’s scripts are told the address by which the worker came', async () => {
+    const { id, client, worker } = await machines.online();
+    const forwarded = { 'x-forwarded-host': 'muster.example', 'x-forwarded-proto': 'https' };
+    await shake(client.with(forwarded), id, worker.url);
+    await snippet(id);
+    const [pushed] = await waitFor('the push', () => worker.received.length === 1 && worker.received);
+    expect(pushed!.env['SERVICE_BASE_URL']).toBe('https://muster.example');
+    await shake(client, id, null);
+    await snippet(id);
+    const { commands } = (await client.get(`/api/agents/${id}/commands`)).body;
+    expect(commands[0].env['SERVICE_BASE_URL']).toBe(harness.url);
+  });
+});
