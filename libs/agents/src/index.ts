@@ -1,4 +1,4 @@
-export { markActivity, setIdleExempt } from './actions/activity';
+export { markActivity, markWorking, setIdleExempt } from './actions/activity';
 export { drainAgent, type TouchedJobs, undrainAgent } from './actions/drain';
 export { rebootAgent, requireSwitch, startAgent, stopAgent } from './actions/power';
 export { requireOwnMachine } from './actions/require-own-machine';

@@ -1,3 +1,4 @@
+import { markWorking } from '@muster/agents';
 import type { JobLogEntry } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { Reporter } from './apply-job-report';
@@ -86,9 +87,5 @@ const keepLogs = `
            fresh.message, 'worker', $1, fresh.seq, to_timestamp(fresh.at)
     FROM fresh, head, counted),
   alive AS (
-    -- Whoever holds the agent may be waiting for the timeline that is held here; the next batch will do.
-    UPDATE agent SET last_activity_at = now(), last_activity = 'a job’s log' WHERE id = (
-      SELECT id FROM agent
-      WHERE id = (SELECT agent_id FROM owner) AND COALESCE(last_activity_at, '-infinity') < now() - interval '5 seconds'
-      FOR UPDATE SKIP LOCKED))
+    ${markWorking('SELECT agent_id FROM owner', 'a job’s log')})
   SELECT seen.agent_id AS "agentId", counted.count::int AS count FROM seen, counted`;

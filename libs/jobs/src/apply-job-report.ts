@@ -1,4 +1,4 @@
-import { appendTimeline } from '@muster/agents';
+import { appendTimeline, markWorking } from '@muster/agents';
 import { AppError, isTerminal, type JobStatus, type JobWebhookBody } from '@muster/contracts';
 import { type Database, type Transaction, violatedConstraint } from '@muster/database';
 import { finishJob } from './finish-job';
@@ -122,7 +122,9 @@ const signOfLife = `
       screenshot_key = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($7, job.screenshot_key) ELSE job.screenshot_key END,
       webhook_seq = GREATEST(job.webhook_seq, $4)
     FROM was WHERE job.id = was.id AND was.dispatched AND was.status = ANY($8)
-    RETURNING job.id, job.percent, job.current_step)
+    RETURNING job.id, job.percent, job.current_step, job.agent_id),
+  alive AS (
+    ${markWorking('SELECT agent_id FROM moved', 'a job’s sign of life')})
   SELECT was.status, was.dispatched, was.agent_id AS "agentId", moved.id IS NOT NULL AS accepted,
          moved.id IS NOT NULL AND was.status = 'queued' AS began,
          moved.id IS NOT NULL AND moved.percent IS DISTINCT FROM was.percent AS moved, moved.percent,

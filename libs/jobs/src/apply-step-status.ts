@@ -1,4 +1,4 @@
-import { appendTimeline } from '@muster/agents';
+import { appendTimeline, markWorking } from '@muster/agents';
 import { type JobStatus, isTerminal, type StepStatus, type StepStatusBody } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { Reporter } from './apply-job-report';
@@ -125,7 +125,10 @@ const applyStep = `
   touched AS (
     UPDATE job SET last_heartbeat_at = now(), last_progress_at = now(),
       current_step = CASE WHEN $7::text = 'running' THEN COALESCE($6::text, $5::text, job.current_step) ELSE job.current_step END
-    FROM j, step WHERE job.id = j.id AND j.status = 'running'),
+    FROM j, step WHERE job.id = j.id AND j.status = 'running'
+    RETURNING job.agent_id),
+  alive AS (
+    ${markWorking('SELECT agent_id FROM touched', 'a job’s step')}),
   others AS (
     SELECT s.status FROM job_step s WHERE s.job_id = $1 AND s.step_order <> $4),
   counted AS (

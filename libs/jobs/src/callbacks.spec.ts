@@ -197,6 +197,38 @@ describe('callbacks of a job', () => {
     expect(await lab.query(`SELECT FROM timeline_entry WHERE job_id = $1 AND kind = 'execution'`, [jobId])).toEqual([]);
   });
 
+  it('count as its agent’s activity while the job runs: signs of life, steps and logs, and nothing late', async () => {
+    const jobId = await freshJob();
+    await report({ jobId });
+    const forget = () =>
+      lab.query(
+        `UPDATE agent SET last_activity_at = now() - interval '1 minute', last_activity = 'long ago'
+                 WHERE id = $1`,
+        [reporter.agentId],
+      );
+    const said = async () =>
+      (await lab.query('SELECT last_activity AS it FROM agent WHERE id = $1', [reporter.agentId]))[0].it as string;
+    const log = { jobId, level: 'info' as const, message: 'm', timestamp: 1 };
+    const callbacks: [string, () => Promise<unknown>][] = [
+      ['a job’s sign of life', () => report({ jobId, status: 'running' })],
+      ['a job’s step', () => step({ jobId, stepOrder: 1, status: 'running' })],
+      ['a job’s log', () => appendJobLogs(lab.harness.db, reporter, [log])],
+    ];
+    for (const [what, callback] of callbacks) {
+      await forget();
+      await callback();
+      expect(await said()).toBe(what);
+    }
+    // Within the grain it stays who was first.
+    await report({ jobId, status: 'running' });
+    expect(await said()).toBe('a job’s log');
+    await report({ jobId, status: 'completed' });
+    await forget();
+    await report({ jobId, status: 'running' });
+    await step({ jobId, stepOrder: 2, status: 'passed' });
+    expect(await said()).toBe('long ago');
+  });
+
   it('count a claim once for its job, and the newest outcome', async () => {
     const jobId = await freshJob();
     const claims = (...given: [string, 'eob_uploaded' | 'no_eob_found' | 'failed'][]) =>

@@ -45,7 +45,7 @@ export interface RunRow {
   error: string | null;
 }
 
-/** Interface 4.1: the agent's 20 most recent runs, with what their AI calls cost. */
+/** Interface 4.1: the agent's 20 most recent runs, with what their AI calls cost: what began, the latest start first. */
 export async function listAgentRuns(database: Database, organizationId: string, agentId: string): Promise<RunRow[]> {
   const rows = await database.query<RunRow>(
     { organizationId },
@@ -53,7 +53,8 @@ export async function listAgentRuns(database: Database, organizationId: string, 
             EXTRACT(epoch FROM j.finished_at - j.started_at)::float8 AS "durationSeconds",
             (SELECT COALESCE(sum(u.cost_usd), 0) FROM ai_usage u WHERE u.job_id = j.id) AS "aiCostUsd",
             s.total AS "stepsTotal", s.passed AS "stepsPassed", s.failed AS "stepsFailed", j.error
-     FROM ${jobSource} WHERE j.agent_id = $1 AND j.organization_id = $2 ORDER BY j.id DESC LIMIT 20`,
+     FROM ${jobSource} WHERE j.agent_id = $1 AND j.organization_id = $2 AND j.started_at IS NOT NULL
+     ORDER BY j.started_at DESC, j.id DESC LIMIT 20`,
     [agentId, organizationId],
   );
   if (rows.length === 0) await findAgent(database, organizationId, agentId);

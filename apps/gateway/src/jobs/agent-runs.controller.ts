@@ -49,6 +49,7 @@ export class AgentRunsController {
   @Get('runs')
   @Endpoint({
     summary: 'The agent’s 20 most recent runs, with what their AI calls cost',
+    description: 'Jobs that began, the latest start first. What is queued is listed by GET /api/jobs.',
     access: sessionsAndKeysOf('viewer'),
     answer: RunList,
     errors: ['invalid_payload', 'agent_not_found'],

@@ -74,6 +74,25 @@ describe('jobs', () => {
     expect((await launch({ priority: 1 }, once)).status).toBe(422);
   });
 
+  it('are an agent’s runs from when they began, the latest start first, whatever else is queued', async () => {
+    const { organizationId } = tenant;
+    const { id } = await makeAgent(harness.db, { organizationId, name: 'Runs', status: 'online' });
+    const run = (minutes: number, more: object = {}) => {
+      const startedAt = new Date(Date.UTC(2026, 0, 1, 9, minutes));
+      return makeJob(harness.db, { organizationId, workflowId, agentId: id, status: 'completed', startedAt, ...more });
+    };
+    // The one that waited longest began last.
+    const last = await run(59, { status: 'running' });
+    for (let minute = 0; minute < 25; minute += 1) await run(minute, { finishedAt: new Date() });
+    for (let n = 0; n < 20; n += 1) await makeJob(harness.db, { organizationId, workflowId, agentId: id });
+    const { runs } = (await tenant.as.viewer.get(`/api/agents/${id}/runs`)).body;
+    expect(runs).toHaveLength(20);
+    expect(runs[0]).toMatchObject({ id: last.id, status: 'running' });
+    const starts = runs.map(({ startedAt }: { startedAt: string }) => startedAt);
+    expect(starts).toEqual([...starts].sort().reverse());
+    expect(starts.at(-1)).toBe('2026-01-01T09:06:00.000Z');
+  });
+
   it('are refused with 402 and the reason once the month’s limit is used up, also by what is still open', async () => {
     const limited = await harness.makeTenant();
     const { organizationId } = limited;

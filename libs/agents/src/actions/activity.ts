@@ -35,3 +35,17 @@ export async function markActivity(
   if (!agent) throw noSuchAgent();
   return agent.at;
 }
+
+/** How exactly callbacks move an agent's activity: one that comes this soon after another moves nothing. */
+const grainSeconds = 5;
+
+/**
+ * For a callback's statement: the agent that `agentId` (a subquery) names has done some of its work. Whoever holds the
+ * agent may be waiting for what the statement holds, so then it moves nothing; the next callback will.
+ */
+export function markWorking(agentId: string, what: string): string {
+  return `UPDATE agent SET last_activity_at = now(), last_activity = '${what}' WHERE id = (
+      SELECT id FROM agent
+      WHERE id = (${agentId}) AND COALESCE(last_activity_at, '-infinity') < now() - interval '${grainSeconds} seconds'
+      FOR UPDATE SKIP LOCKED)`;
+}

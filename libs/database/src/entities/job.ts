@@ -9,6 +9,7 @@ import { WorkflowEntity } from './workflow';
 @Check('job_retry_backoff_check', "retry_backoff IN ('fixed', 'exponential')")
 @Index('job_organization_idx', ['organizationId', 'id'])
 @Index('job_agent_idx', ['agentId', 'id'])
+@Index('job_agent_started_idx', ['agentId', 'startedAt', 'id'], { where: 'started_at IS NOT NULL' })
 @Index('job_workflow_idx', ['workflowId', 'id'])
 @Index('job_batch_idx', ['batchId', 'id'], { where: 'batch_id IS NOT NULL' })
 @Index('job_schedule_idx', ['scheduleId', 'id'], { where: 'schedule_id IS NOT NULL' })

@@ -12,6 +12,7 @@ import { SignInAddresses1763781000000 } from './1763781000000-sign-in-addresses'
 import { WhereMachinesAre1763783000000 } from './1763783000000-where-machines-are';
 import { ClaimsByNpi1763786000000 } from './1763786000000-claims-by-npi';
 import { DispatchTurns1763786000001 } from './1763786000001-dispatch-turns';
+import { RunsByStart1763786000002 } from './1763786000002-runs-by-start';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -29,4 +30,5 @@ export const migrations = [
   WhereMachinesAre1763783000000,
   ClaimsByNpi1763786000000,
   DispatchTurns1763786000001,
+  RunsByStart1763786000002,
 ];

@@ -9,7 +9,7 @@ import {
   UuidField,
 } from '../fields';
 import { type AgentStatus, agentStatuses } from './agent-words';
-import { Agent } from './agents';
+import { activityText, Agent } from './agents';
 
 export const agentActions = [
   'start',
@@ -102,7 +102,7 @@ export class ActivityAnswer {
 export class AgentLiveStatus {
   @EnumField(agentStatuses) status!: AgentStatus;
   @DateTimeField({ nullable: true }) lastSeen!: string | null;
-  @DateTimeField({ nullable: true }) lastActivityAt!: string | null;
+  @DateTimeField({ nullable: true, description: activityText }) lastActivityAt!: string | null;
   @TextField({ nullable: true, max: 2048, example: 'https://a1.tunnels.example.com' }) publicTunnelUrl!: string | null;
   @TextField({ nullable: true, example: 'running' }) vmState!: string | null;
   @TextField({ nullable: true, example: '10.0.0.12' }) vmIp!: string | null;

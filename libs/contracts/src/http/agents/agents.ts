@@ -14,6 +14,10 @@ import { type AgentProvider, agentProviders, type AgentStatus, agentStatuses } f
 
 const labels = { optional: true, maxItems: 50, max: 64, example: ['front-desk'] };
 
+export const activityText =
+  'When it last worked: a job given to it, a callback of a running job, a command, a handshake, reported activity. ' +
+  'Callbacks move it at most every 5 s.';
+
 export class Agent {
   @UuidField() id!: string;
   @TextField({ example: 'Front desk 1' }) name!: string;
@@ -23,7 +27,7 @@ export class Agent {
   providerRef!: string | null;
   @TextListField({ maxItems: 50, example: ['front-desk'] }) labels!: string[];
   @DateTimeField({ nullable: true }) lastSeen!: string | null;
-  @DateTimeField({ nullable: true }) lastActivityAt!: string | null;
+  @DateTimeField({ nullable: true, description: activityText }) lastActivityAt!: string | null;
   @TextField({ nullable: true, max: 2048, example: 'https://a1.tunnels.example.com' }) publicTunnelUrl!: string | null;
   @TextField({ nullable: true, max: 2048, example: 'https://a1.tunnels.example.com' }) tunnelUrl!: string | null;
   @TextField({ nullable: true, example: 'running' }) vmState!: string | null;
