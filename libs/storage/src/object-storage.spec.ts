@@ -21,10 +21,53 @@ describe('object storage', () => {
 
   it('lends an object by a URL that needs no credentials and works for it alone', async () => {
     await storage.put('spec/b.txt', Buffer.from('lent'), 'text/plain');
-    const url = await storage.presignGet('spec/b.txt', 60);
+    const url = await storage.presignGet('spec/b.txt', { expiresInSeconds: 60 });
     expect(await (await fetch(url)).text()).toBe('lent');
     expect((await fetch(url.replace('b.txt', 'a.txt'))).status).toBe(403);
     expect((await fetch(url.split('?')[0]!)).status).toBe(403);
+  });
+
+  describe('lends to browsers', () => {
+    const bytes = Buffer.from('<script>alert(1)</script>');
+    const shown = async (key: string, storedAs: string, lend: { filename?: string; contentType?: string } = {}) => {
+      await storage.put(key, bytes, storedAs);
+      const { headers } = await fetch(await storage.presignGet(key, { expiresInSeconds: 60, ...lend }));
+      return Object.fromEntries(
+        ['content-type', 'content-disposition', 'x-content-type-options'].map((name) => [name, headers.get(name)]),
+      );
+    };
+
+    it.each([
+      ['spec/page.html', 'text/html'],
+      ['spec/drawing.svg', 'image/svg+xml'],
+      ['spec/paper.pdf', 'application/pdf'],
+      ['spec/film.webm', 'video/webm'],
+      ['spec/nothing', ''],
+    ])('%s to be saved', async (key, type) => {
+      const answer = await shown(key, type || 'application/octet-stream', type ? { contentType: type } : {});
+      expect(answer['content-disposition']).toBe(`attachment; filename="${key.slice('spec/'.length)}"`);
+      expect(answer['x-content-type-options']).toBe('nosniff');
+    });
+
+    it.each(['png', 'jpeg', 'webp', 'gif'])('a picture (%s) to be shown, as nothing but a picture', async (kind) => {
+      const picture = `image/${kind}`;
+      expect(await shown(`spec/a.${kind}`, 'text/html')).toEqual({
+        'content-type': picture,
+        'content-disposition': `inline; filename="a.${kind}"`,
+        'x-content-type-options': 'nosniff',
+      });
+      expect((await shown('spec/b', 'text/html', { contentType: picture }))['content-type']).toBe(picture);
+    });
+
+    it('a file under its own name, whatever that has in it', async () => {
+      const answer = await shown('spec/c', 'text/plain', {
+        filename: 'Größe "1"\r\n%41.txt',
+        contentType: 'text/plain',
+      });
+      expect(answer['content-disposition']).toBe(
+        `attachment; filename="Gr__e _1____41.txt"; filename*=UTF-8''Gr%C3%B6%C3%9Fe%20%221%22%0D%0A%2541.txt`,
+      );
+    });
   });
 
   it('reports itself ready with the right credentials, and not with wrong ones', async () => {

@@ -1,6 +1,7 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { publicAddress, Readiness } from '@muster/platform';
+import { shownAs } from './shown-as';
 import { StorageConfig } from './storage-config';
 
 /** Where lent objects are below the service's own address, where it passes them on. */
@@ -45,11 +46,19 @@ export class ObjectStorage implements OnApplicationShutdown {
     await client.send(new sdk.DeleteObjectCommand({ Bucket: this.config.s3Bucket, Key: key }));
   }
 
-  /** A URL that reads the object for a while, without credentials. */
-  async presignGet(key: string, expiresInSeconds: number): Promise<string> {
+  /** A URL that reads the object for a while, without credentials. It shows pictures, and anything else it saves. */
+  async presignGet(
+    key: string,
+    { filename, contentType, expiresInSeconds }: { filename?: string; contentType?: string; expiresInSeconds: number },
+  ): Promise<string> {
     const { sdk, public: client } = await this.connect();
     const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
-    const command = new sdk.GetObjectCommand({ Bucket: this.config.s3Bucket, Key: key });
+    const name = filename ?? key.slice(key.lastIndexOf('/') + 1);
+    const command = new sdk.GetObjectCommand({
+      Bucket: this.config.s3Bucket,
+      Key: key,
+      ...shownAs(name, contentType),
+    });
     return this.lent(await getSignedUrl(client, command, { expiresIn: expiresInSeconds }));
   }
 

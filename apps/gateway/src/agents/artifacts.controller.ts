@@ -43,6 +43,6 @@ export class ArtifactsController {
   })
   async read(@Req() request: FastifyRequest, @Param('id') id: string): Promise<ArtifactDetail> {
     const row = await findArtifact(this.database, principalOf(request).organizationId, id);
-    return { ...presentArtifact(row), ...(await lendFile(this.storage, row.storageKey, this.clock.now())) };
+    return { ...presentArtifact(row), ...(await lendFile(this.storage, row, this.clock.now())) };
   }
 }

@@ -47,6 +47,8 @@ export class RecordingsController {
   })
   async read(@Req() request: FastifyRequest, @Param('id') id: string): Promise<RecordingDetail> {
     const row = await findRecording(this.database, principalOf(request).organizationId, id);
-    return { ...presentRecording(row), ...(await lendFile(this.storage, row.storageKey, this.clock.now())) };
+    const { storageKey } = row;
+    const file = storageKey === null ? null : { storageKey };
+    return { ...presentRecording(row), ...(await lendFile(this.storage, file, this.clock.now())) };
   }
 }

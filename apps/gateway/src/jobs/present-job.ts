@@ -78,7 +78,7 @@ export function presentRun(row: RunRow): RunListItem {
 /** Interface, section 2: null where it cannot be signed. */
 async function screenshotUrlOf({ screenshotKey }: JobRow, storage: ObjectStorage): Promise<string | null> {
   if (!screenshotKey) return null;
-  return storage.presignGet(screenshotKey, screenshotSeconds).catch(() => null);
+  return storage.presignGet(screenshotKey, { expiresInSeconds: screenshotSeconds }).catch(() => null);
 }
 
 function timeOf(date: Date | null): string | null {

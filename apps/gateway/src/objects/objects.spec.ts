@@ -28,7 +28,7 @@ describe('objects on the service’s own port', () => {
 
   /** A signed URL as somebody has it who reaches the service at this address. */
   const at = (url: string, place = harness.url) => new URL(new URL(url).pathname + new URL(url).search, place).href;
-  const lend = async (key: string) => at(await storage.presignGet(key, 60));
+  const lend = async (key: string) => at(await storage.presignGet(key, { expiresInSeconds: 60 }));
   const keep = async (body: Buffer, contentType: string) => {
     const key = `spec/${newId()}`;
     await storage.put(key, body, contentType);
@@ -53,7 +53,7 @@ describe('objects on the service’s own port', () => {
     const key = await keep(Buffer.from('shared'), 'text/plain');
     const other = await start({ PUBLIC_APP_URL: 'https://muster.example.com/' });
     try {
-      const url = await other.app.nest.get(ObjectStorage, { strict: false }).presignGet(key, 60);
+      const url = await other.app.nest.get(ObjectStorage, { strict: false }).presignGet(key, { expiresInSeconds: 60 });
       expect(url).toMatch(/^https:\/\/muster\.example\.com\/objects\//);
       for (const place of [harness.url, other.url]) expect(await (await fetch(at(url, place))).text()).toBe('shared');
     } finally {

@@ -25,6 +25,7 @@ export function createHandler(options: HandlerOptions): Handler {
   return async (incoming, response, expectsContinue) => {
     const id = randomBytes(8).toString('hex').toUpperCase();
     response.setHeader('x-amz-request-id', id);
+    response.setHeader('x-content-type-options', 'nosniff');
     // Until it is told to continue, a client may or may not send its body: only a closed connection is unambiguous.
     if (expectsContinue) response.setHeader('connection', 'close');
     let request: S3Request | undefined;
@@ -109,4 +110,4 @@ function answerFailure(
   });
 }
 
-const KEPT_ON_FAILURE = ['access-control-', 'connection', 'vary', 'x-amz-request-id'];
+const KEPT_ON_FAILURE = ['access-control-', 'connection', 'vary', 'x-amz-request-id', 'x-content-type-options'];

@@ -1,4 +1,11 @@
-import { GetObjectCommand, HeadObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import {
+  GetObjectCommand,
+  type GetObjectCommandInput,
+  HeadObjectCommand,
+  PutObjectCommand,
+  type PutObjectCommandInput,
+  type S3Client,
+} from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import {
   BUCKET,
@@ -80,6 +87,27 @@ it('answers with the content type and file name that were signed', async () => {
   );
   expect(answer.headers.get('content-type')).toBe('text/csv');
   expect(answer.headers.get('content-disposition')).toBe('attachment; filename="a.csv"');
+});
+
+it('has a browser save what is no raster picture, whatever the sender or the signer says', async () => {
+  const shown = async (stored: Partial<PutObjectCommandInput>, signed: Partial<GetObjectCommandInput> = {}) => {
+    await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: KEY, Body: '<script>', ...stored }));
+    const answer = await fetch(await getSignedUrl(s3, new GetObjectCommand({ Bucket: BUCKET, Key: KEY, ...signed })));
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(answer.headers.get('content-security-policy')).toContain('sandbox');
+    return answer.headers.get('content-disposition');
+  };
+  expect(await shown({ ContentType: 'text/html' })).toBe('attachment');
+  expect(await shown({ ContentType: 'image/svg+xml' })).toBe('attachment');
+  expect(await shown({})).toBe('attachment');
+  expect(await shown({ ContentType: 'text/html', ContentDisposition: 'inline; filename="a"' })).toBe(
+    'attachment; filename="a"',
+  );
+  expect(await shown({ ContentType: 'text/html' }, { ResponseContentDisposition: 'inline' })).toBe('attachment');
+  expect(await shown({ ContentType: 'image/png' }, { ResponseContentType: 'text/html' })).toBe('attachment');
+  expect(await shown({ ContentType: 'image/png' })).toBeNull();
+  expect(await shown({ ContentType: 'image/WebP; a=b' }, { ResponseContentDisposition: 'inline' })).toBe('inline');
+  expect(await shown({ ContentType: 'image/png' }, { ResponseContentDisposition: 'attachment' })).toBe('attachment');
 });
 
 it('refuses a signed response header that would split the response', async () => {

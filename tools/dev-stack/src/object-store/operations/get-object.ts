@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { readByteRange } from '../byte-range';
 import { evaluateReadCondition, rangeStillApplies } from '../conditions';
 import { callBucket, callKey, type Call } from '../operation';
-import { objectResponseHeaders, responseOverrides } from '../object-response';
+import { objectResponseHeaders, responseOverrides, shownSafely } from '../object-response';
 import { readBytes } from '../stored-file';
 
 /** GET and HEAD: the same answer, with and without the bytes. */
@@ -17,15 +17,15 @@ export async function getObject(call: Call): Promise<void> {
       !unmodified && rangeStillApplies(request.headers, metadata)
         ? readByteRange(request.headers.get('range'), size)
         : undefined;
-    const headers = {
+    const headers = shownSafely({
       ...objectResponseHeaders(metadata, {
         // A checksum of the whole beside a part of the bytes would make every client refuse them.
         withChecksum: request.headers.get('x-amz-checksum-mode') === 'ENABLED' && !range,
       }),
       ...responseOverrides(request.query),
-    };
+    });
     if (unmodified) {
-      response.writeHead(304, { etag: headers.etag, 'last-modified': headers['last-modified'] });
+      response.writeHead(304, { etag: headers['etag'], 'last-modified': headers['last-modified'] });
       response.end();
       return;
     }
