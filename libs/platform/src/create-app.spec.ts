@@ -106,6 +106,42 @@ describe('an app', () => {
     expect((await http.post('/api/strict', { name: 'a' })).status).toBe(200 + 1);
   });
 
+  describe('says to browsers, with every answer,', () => {
+    const about = ({ headers }: { headers: Headers }) => ({
+      sniffing: headers.get('x-content-type-options'),
+      framing: [headers.get('x-frame-options'), /frame-ancestors 'none'/.test(headers.get('content-security-policy')!)],
+      running: /default-src 'none'/.test(headers.get('content-security-policy')!),
+      referrer: headers.get('referrer-policy'),
+      transport: headers.get('strict-transport-security'),
+    });
+    const careful = {
+      sniffing: 'nosniff',
+      framing: ['DENY', true],
+      running: true,
+      referrer: 'same-origin',
+      transport: null as string | null,
+    };
+
+    it.each(['/api/known', '/api/bug', '/api/teapot', '/nowhere', '/api/%ff', '/api/known?token=1', '/api/hang'])(
+      'that it is no page of anybody’s: %s',
+      async (path) => expect(about(await http.get(path))).toEqual(careful),
+    );
+
+    it('and to come by https alone where that is where it is', async () => {
+      const config = testConfig('postgres://nobody@127.0.0.1:1/none', { PUBLIC_APP_URL: 'https://muster.test' });
+      const secure = await createApp({ name: 'gateway', configs: [config], modules: [TestModule] });
+      try {
+        await secure.nest.listen(0, '127.0.0.1');
+        const client = new HttpClient((await secure.nest.getUrl()).replace('[::1]', '127.0.0.1'));
+        const transport = 'max-age=31536000';
+        expect(about(await client.get('/api/known'))).toEqual({ ...careful, transport });
+        expect(about(await client.get('/nowhere'))).toEqual({ ...careful, transport });
+      } finally {
+        await secure.close();
+      }
+    });
+  });
+
   it('shows nothing of a fault’s inside, and writes it to the log', async () => {
     const answer = await http.get('/api/bug');
     expect([answer.status, answer.body.code]).toEqual([500, 'internal_error']);

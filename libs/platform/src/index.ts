@@ -31,6 +31,7 @@ export { type Page, pageOf, paginate } from './http/pagination';
 export { type ErrorReader, registerErrorReader, toAppError } from './http/problem-filter';
 export { addressFor, ownAddress, publicAddress } from './http/public-address';
 export { rateHeaders, RateLimiter, type RatePolicy, type RateState } from './http/rate-limiter';
+export { pagePolicy } from './http/security-headers';
 export { OpenStreams } from './http/streams';
 export { checkBody } from './http/validation';
 export { createLogger, hideCredentials, NestLogger } from './operations/logger';

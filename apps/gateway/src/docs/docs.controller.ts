@@ -4,6 +4,7 @@ import { Controller, Get, Param, Res } from '@nestjs/common';
 import { ApiExcludeEndpoint } from '@nestjs/swagger';
 import { anyone, Endpoint } from '@muster/access';
 import { AppError, openApiDocument } from '@muster/contracts';
+import { pagePolicy } from '@muster/platform';
 import type { FastifyReply } from 'fastify';
 
 const assets: Record<string, string> = {
@@ -51,7 +52,7 @@ export class DocsController {
   @Endpoint({ summary: 'This document, as a page', access: anyone })
   page(@Res() reply: FastifyReply): void {
     void reply
-      .header('content-security-policy', "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'")
+      .header('content-security-policy', pagePolicy("img-src 'self' data:", "style-src 'self' 'unsafe-inline'"))
       .type('text/html; charset=utf-8')
       .send(page);
   }

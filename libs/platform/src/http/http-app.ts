@@ -9,6 +9,7 @@ import type { Metrics } from '../operations/metrics';
 import { hasNul, parseJsonBody } from './json-body';
 import { sendProblem } from './problem-filter';
 import { originOf } from './public-address';
+import { securityHeaders } from './security-headers';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -41,10 +42,12 @@ const defaultBodyLimit = 1024 * 1024;
 /** Fastify with our conventions: ids and context, strict bodies, the timeout, metrics. */
 export function createHttpAdapter(config: BaseConfig, metrics: Metrics): FastifyAdapter {
   const logger = new Logger('http');
+  const ownHeaders = securityHeaders(config.publicAppUrl);
   const adapter = new FastifyAdapter({
     // What Fastify refuses before it has a route, such as a URL that cannot be decoded.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       identify(request, reply);
+      void reply.headers(ownHeaders);
       sendProblem(request, reply, error, logger);
     },
     bodyLimit: defaultBodyLimit,
@@ -89,6 +92,7 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
   fastify.decorateRequest('context', null as never);
   fastify.decorateRequest('startedAt', 0);
   fastify.decorateRequest('timeout', undefined);
+  const ownHeaders = securityHeaders(config.publicAppUrl);
   // A line that its level keeps back is not worth putting together for every request.
   const tellsAnswers = ['trace', 'debug'].includes(config.logLevel);
 
@@ -105,7 +109,7 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
       origin: originOf(request),
     };
     if (request.url.startsWith('/api/')) void reply.header('cache-control', 'no-store');
-    void reply.header('x-content-type-options', 'nosniff');
+    void reply.headers(ownHeaders);
     if (!request.routeOptions.config?.noTimeout) startTimeout(request, reply, config.requestTimeoutMs, logger);
     done(refusedUrl(request));
   });
