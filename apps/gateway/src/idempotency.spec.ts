@@ -1,5 +1,5 @@
 import { newId } from '@muster/platform';
-import { type Harness, startHarness, type Tenant, testPassword } from '@muster/testing';
+import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant, testPassword } from '@muster/testing';
 import { gateway } from './gateway.harness';
 
 describe('repeated requests at the gateway', () => {
@@ -38,6 +38,43 @@ describe('repeated requests at the gateway', () => {
         if (status === 201) expect(answer).toEqual(made[0]!.body);
         else expect([status, answer.code]).toEqual([409, 'idempotency_key_in_flight']);
       }
+    });
+
+    it('makes one job however the ids of the path and the body are spelled', async () => {
+      const { organizationId } = tenant;
+      const [agent, { id: workflowId }] = [
+        await makeAgent(harness.db, { organizationId, name: 'Spelled' }),
+        await makeWorkflow(harness.db, { organizationId }),
+      ];
+      const client = tenant.api.with({ 'idempotency-key': newId() });
+      const [path, inCapitals] = [agent.id, agent.id.toUpperCase()];
+      const answers = [
+        await client.post(`/api/agents/${path}/run`, { workflowId, priority: 3 }),
+        await client.post(`/api/agents/${inCapitals}/run`, { workflowId, priority: 3 }),
+        await client.post(`/api/agents/${path}/run`, { priority: 3, workflowId: workflowId.toUpperCase() }),
+        await client.post(`/api/%61gents/${path}/run`, { workflowId, priority: 3 }),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 202]);
+      expect(new Set(answers.map(({ body }) => body.jobId)).size).toBe(1);
+      const launch = tenant.api.with({ 'idempotency-key': newId() });
+      const first = await launch.post('/api/jobs/launch', { workflowId, agentId: agent.id });
+      const second = await launch.post('/api/jobs/launch', {
+        workflowId: workflowId.toUpperCase(),
+        agentId: agent.id.toUpperCase(),
+      });
+      expect([first.status, second.status, second.body]).toEqual([202, 202, first.body]);
+      expect((await tenant.api.get(`/api/jobs?agentId=${inCapitals}`)).body.jobs).toHaveLength(2);
+    });
+
+    it('tells two agents apart, and two bodies', async () => {
+      const { organizationId } = tenant;
+      const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
+      const agents = await Promise.all(['A', 'B'].map((name) => makeAgent(harness.db, { organizationId, name })));
+      const client = tenant.api.with({ 'idempotency-key': newId() });
+      const run = (agentId: string, body: object) => client.post(`/api/agents/${agentId}/run`, body);
+      const [a, b] = [await run(agents[0]!.id, { workflowId }), await run(agents[1]!.id, { workflowId })];
+      expect(a.body.jobId).not.toBe(b.body.jobId);
+      expect((await run(agents[0]!.id, { workflowId, priority: 9 })).status).toBe(422);
     });
 
     it('keeps nothing of a request that failed', async () => {

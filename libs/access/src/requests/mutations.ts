@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { AppError } from '@muster/contracts';
 import { Database, type Scope, type Transaction, tryLock } from '@muster/database';
+import { isUuid } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { wasAudited } from '../audit/audit';
 import type { Principal } from '../principal';
@@ -120,13 +121,25 @@ async function store(
   );
 }
 
-/** The path and not its pattern: two agents' run-snippet are two routes to a client. */
+/** The path and not its pattern: two agents' run-snippet are two routes to a client, and one agent's are one. */
 function routeOf(request: FastifyRequest): string {
-  return `${request.method} ${request.url.split('?')[0]}`;
+  const params = request.params as Record<string, string>;
+  const path = request.routeOptions.url!.replaceAll(/:(\w+)/g, (_, name: string) =>
+    encodeURIComponent(inOneSpelling(params[name] ?? '')),
+  );
+  return `${request.method} ${path}`;
 }
 
+/** The same request again is the same however its fields are ordered and its ids spelled. */
 function hashOf(request: FastifyRequest): string {
-  return createHash('sha256')
-    .update(JSON.stringify(request.body ?? null))
-    .digest('hex');
+  const text = JSON.stringify(request.body ?? null, (_, value: unknown) => {
+    if (typeof value === 'string') return inOneSpelling(value);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function inOneSpelling(text: string): string {
+  return isUuid(text) ? text.toLowerCase() : text;
 }

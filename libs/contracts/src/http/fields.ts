@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
+import { Transform, Type } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -60,12 +60,24 @@ export function UrlField(options: Common & { max?: number } = {}) {
   );
 }
 
+/** Ids are the same in capitals: from here on they are in small letters. */
 export function UuidField(options: Common = {}) {
-  return field(
-    { example: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e', ...options },
-    { type: String, format: 'uuid' },
-    IsUUID(),
+  return applyDecorators(
+    Transform(({ value }) => lowerCased(value)),
+    field({ example: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e', ...options }, { type: String, format: 'uuid' }, IsUUID()),
   );
+}
+
+/** A list of ids. What is none is the use case's to say. */
+export function IdListField(options: Common & { minItems?: number; maxItems?: number; max?: number } = {}) {
+  return applyDecorators(
+    Transform(({ value }) => (Array.isArray(value) ? value.map(lowerCased) : (value as unknown))),
+    TextListField({ max: 36, ...options }),
+  );
+}
+
+function lowerCased(value: unknown): unknown {
+  return typeof value === 'string' ? value.toLowerCase() : value;
 }
 
 export function DateTimeField(options: Common = {}) {

@@ -36,13 +36,15 @@ export function checkBody<T extends object>(type: new () => T, value: unknown): 
 
 function checkParam(value: unknown, { data }: ArgumentMetadata): unknown {
   const idLike = data === 'id' || data?.endsWith('Id');
-  if (idLike && !isUuid(value)) {
+  if (!idLike) return value;
+  if (!isUuid(value)) {
     throw new AppError('invalid_payload', {
       detail: `The path's ${data} must be a UUID.`,
       errors: [{ field: data!, message: `${data} must be a UUID` }],
     });
   }
-  return value;
+  // In capitals it is the same id; from here on it has one spelling.
+  return value.toLowerCase();
 }
 
 function pipe(options: { whitelist: boolean; forbidNonWhitelisted?: boolean }): ValidationPipe {

@@ -2,6 +2,7 @@ import {
   BooleanField,
   DateTimeField,
   EnumField,
+  IdListField,
   IntField,
   JsonField,
   TextField,
@@ -26,7 +27,7 @@ export class HeartbeatBody {
   healthy?: boolean | null;
   @BooleanField({ ...optional, description: 'Somebody worked on the machine since the last heartbeat.' })
   activity?: boolean | null;
-  @TextListField({ optional: true, nullable: true, maxItems: 100, max: 64 })
+  @IdListField({ optional: true, nullable: true, maxItems: 100, max: 64 })
   runningJobIds?: string[] | null;
   @JsonField(optional) metrics?: Record<string, unknown> | null;
 }

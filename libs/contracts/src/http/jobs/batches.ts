@@ -1,4 +1,5 @@
 import {
+  IdListField,
   BooleanField,
   DateTimeField,
   IntField,
@@ -18,12 +19,12 @@ export const maxBatchRows = 10_000;
 /** The table, or the JSON with its rows. */
 export const maxBatchBytes = 16 * 1024 * 1024;
 
-const agentIds = { minItems: 1, maxItems: 1000, max: 36, example: ['0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e'] };
+const agentIds = { minItems: 1, maxItems: 1000, example: ['0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e'] };
 
 class BatchOptions extends RunOptions {
   @UuidField() workflowId!: string;
 
-  @TextListField({ ...agentIds, description: 'The rows are spread over them evenly, in turns.' })
+  @IdListField({ ...agentIds, description: 'The rows are spread over them evenly, in turns.' })
   agentIds!: string[];
 
   @TextMapField({

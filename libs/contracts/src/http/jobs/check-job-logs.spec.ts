@@ -19,6 +19,12 @@ describe('the quick check of log batches', () => {
     });
   });
 
+  it('knows an id in capitals, as the decorators do', () => {
+    const body = { logs: [entry, { ...entry, jobId: entry.jobId.toUpperCase() }] };
+    expect(checkJobLogs(body)).toEqual({ logs: [entry, entry] });
+    expect(plainToInstance(JobLogsBody, body).logs.map(({ jobId }) => jobId)).toEqual([entry.jobId, entry.jobId]);
+  });
+
   it('never accepts what the decorators refuse', () => {
     const odd = fc.oneof(
       fc.constantFrom(null, undefined, '', -1, 1.5, NaN, Infinity, 2 ** 53, true, [], {}, 'info', 'INFO', entry.jobId),

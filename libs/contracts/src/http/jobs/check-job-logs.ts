@@ -11,15 +11,20 @@ export function checkJobLogs(body: unknown): object | null {
   const entries = new Array<object>(logs.length);
   // Nothing that came as JSON equals it, absence included.
   let lastId: unknown = entries;
+  let id = '';
   for (let at = 0; at < logs.length; at += 1) {
     const entry = logs[at] as Record<string, unknown> | null;
     if (typeof entry !== 'object' || entry === null) return null;
     const { jobId, level, message, timestamp, seq } = entry;
-    if (jobId !== lastId && (typeof jobId !== 'string' || !uuid.test(jobId))) return null;
+    if (jobId !== lastId) {
+      if (typeof jobId !== 'string' || !uuid.test(jobId)) return null;
+      id = jobId.toLowerCase();
+    }
     if (!levels.has(level) || typeof message !== 'string' || message.length > 65_536) return null;
     if (typeof timestamp !== 'number' || !(timestamp >= 0 && timestamp <= maxTimestamp)) return null;
     if (seq !== undefined && !(Number.isSafeInteger(seq) && (seq as number) >= 0)) return null;
-    entries[at] = seq === undefined ? { jobId, level, message, timestamp } : { jobId, level, message, timestamp, seq };
+    const kept = { jobId: id, level, message, timestamp };
+    entries[at] = seq === undefined ? kept : { ...kept, seq };
     lastId = jobId;
   }
   return { logs: entries };

@@ -3,6 +3,7 @@ import {
   BooleanField,
   DateTimeField,
   EnumField,
+  IdListField,
   IntField,
   ListField,
   NumberField,
@@ -165,7 +166,7 @@ export class CancelJobsFilter {
 }
 
 export class CancelJobsBody {
-  @TextListField({ optional: true, maxItems: 1000, max: 36, example: ['0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e'] })
+  @IdListField({ optional: true, maxItems: 1000, example: ['0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e'] })
   ids?: string[];
   @ObjectField(() => CancelJobsFilter, { optional: true }) filter?: CancelJobsFilter;
   @TextField({ optional: true, max: 1000, example: 'launched by mistake' }) reason?: string;
