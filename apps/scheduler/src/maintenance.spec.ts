@@ -89,6 +89,7 @@ describe('maintenance', () => {
       sessionId: '',
       organizationId,
       organizationName: '',
+      organizationSuspended: false,
       homeOrganizationId: organizationId,
     };
     const before = KeyRing.parse(testMasterKey);

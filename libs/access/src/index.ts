@@ -22,7 +22,15 @@ export { readSettings, type SettingsRow, updateSettings } from './organizations/
 export type { KeyPrincipal, Principal, UserPrincipal } from './principal';
 export { purgeExpired } from './purge-expired';
 export { principalOf } from './requests/access-guard';
-export { type AccessRule, anyone, cron, sessionsAndKeysOf, sessionsOf, workers } from './requests/access-rule';
+export {
+  type AccessRule,
+  anyone,
+  cron,
+  requireUnsuspended,
+  sessionsAndKeysOf,
+  sessionsOf,
+  workers,
+} from './requests/access-rule';
 export { CronConfig } from './requests/cron-secret';
 export { Endpoint, type EndpointOptions } from './requests/endpoint';
 export { type MutationOptions, type MutationResult, Mutations } from './requests/mutations';

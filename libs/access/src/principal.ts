@@ -10,6 +10,8 @@ export interface UserPrincipal {
   /** The organization that every request is about: the own one, or a super_admin's override. */
   organizationId: string;
   organizationName: string;
+  /** It reads, and what it has may be stopped; nothing new begins. */
+  organizationSuspended: boolean;
   homeOrganizationId: string;
 }
 
@@ -24,6 +26,7 @@ export interface KeyPrincipal {
   role: Role;
   organizationId: string;
   organizationName: string;
+  organizationSuspended: boolean;
 }
 
 export type Principal = UserPrincipal | KeyPrincipal;

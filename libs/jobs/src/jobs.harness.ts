@@ -53,6 +53,7 @@ export async function openJobsLab(
     role: 'member',
     organizationId,
     organizationName: 'Organization',
+    organizationSuspended: false,
   };
   const launch = async (input: Partial<LaunchJobBody> = {}) => {
     const body = { workflowId, agentId, ...input };

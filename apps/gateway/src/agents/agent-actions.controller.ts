@@ -39,6 +39,7 @@ export class AgentActionsController {
       'the tag or label muster:organization (muster.organization) with the organization’s id; terminate with force ' +
       'ends the agent alone where it does not.',
     access: sessionsAndKeysOf('member'),
+    unsuspended: 'sometimes',
     body: AgentActionBody,
     answer: AgentActionAnswer,
     errors: [

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { audit, isWorkerKeyOf, type Principal, spokenNameOf, sourceOf } from '@muster/access';
+import { audit, isWorkerKeyOf, type Principal, requireUnsuspended, spokenNameOf, sourceOf } from '@muster/access';
 import {
   beginRecording,
   endRecording,
@@ -44,6 +44,9 @@ export interface Acted {
 
 /** Actions that turn a machine on or off. */
 const switches: ReadonlySet<AgentAction> = new Set(['start', 'stop', 'reboot', 'terminate', 'start_job']);
+/** What a suspended organization may not begin. A reboot starts a machine that is off. */
+const beginnings: ReadonlySet<AgentAction> = new Set(['start', 'start_job', 'start_recording', 'attach_recording']);
+const off: readonly AgentStatus[] = ['stopped', 'stopping'];
 const commandTimeoutMs = 120_000;
 /** The film is sent before it is answered, and the worker takes a quarter of an hour for that at most. */
 const stopRecordingTimeoutMs = 20 * 60_000;
@@ -65,6 +68,12 @@ export class AgentActions {
 
   /** What can be said of the machine before anything is written. */
   async check(caller: Principal, id: string, { action, force = false }: AgentActionBody): Promise<void> {
+    const begins =
+      beginnings.has(action) ||
+      (caller.organizationSuspended &&
+        action === 'reboot' &&
+        off.includes(await this.statusOf(caller.organizationId, id)));
+    if (begins) requireUnsuspended(caller);
     if (!switches.has(action) || (action === 'terminate' && (force || !hasRole(caller.role, 'admin')))) return;
     const { database, machines, ring, clock } = this;
     await requireOwnMachine({ database, machines, ring, clock }, caller.organizationId, id);

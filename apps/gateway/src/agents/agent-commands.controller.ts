@@ -57,6 +57,7 @@ export class AgentCommandsController {
     summary: 'Run a Python snippet',
     description: 'A stopped agent is woken for it, where the organization allows that.',
     access: sessionsAndKeysOf('member'),
+    unsuspended: true,
     body: RunSnippetBody,
     answer: CommandStarted,
     status: 202,
@@ -93,6 +94,7 @@ export class AgentCommandsController {
   @Endpoint({
     summary: 'Run a kept function',
     access: sessionsAndKeysOf('member'),
+    unsuspended: true,
     body: RunFunctionBody,
     answer: CommandStarted,
     status: 202,
@@ -121,6 +123,7 @@ export class AgentCommandsController {
   @Endpoint({
     summary: 'Run a builder phase',
     access: sessionsAndKeysOf('member'),
+    unsuspended: true,
     body: RunBuilderBody,
     answer: BuilderStarted,
     status: 202,

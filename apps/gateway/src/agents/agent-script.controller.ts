@@ -1,6 +1,6 @@
 import { Body, Controller, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { type AccessRule, audit, Endpoint, Mutations, principalOf } from '@muster/access';
+import { type AccessRule, audit, Endpoint, Mutations, principalOf, requireUnsuspended } from '@muster/access';
 import { explainingBlocked, findAgent, readScript, requireOwnAgent, startCommand } from '@muster/agents';
 import { AgentScript, AgentScriptBody, AppError, CommandStarted } from '@muster/contracts';
 import { Database } from '@muster/database';
@@ -27,6 +27,7 @@ export class AgentScriptController {
     summary: 'Push a script to an agent, or fetch one as the agent',
     description: 'push answers 202 with the command that carries it; fetch answers 200 with the payload.',
     access: membersAndMachines,
+    unsuspended: 'sometimes',
     body: AgentScriptBody,
     answer: CommandStarted,
     status: 202,
@@ -47,7 +48,10 @@ export class AgentScriptController {
     if (isMachine !== (body.action === 'fetch')) {
       throw new AppError('permission_denied', { detail: 'People push scripts; a machine fetches them.' });
     }
-    if (body.action === 'push') return this.push(request, reply, agentId, body);
+    if (body.action === 'push') {
+      requireUnsuspended(caller);
+      return this.push(request, reply, agentId, body);
+    }
     void reply.status(200);
     requireOne('commandId', body.commandId, body.jobId);
     return readScript(this.database, { organizationId: caller.organizationId, agentId }, body);

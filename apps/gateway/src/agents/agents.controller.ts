@@ -50,6 +50,7 @@ export class AgentsController {
     description:
       'The worker key is in this answer and never shown again. A local agent starts at once, where LOCAL_AGENTS allows any.',
     access: sessionsOf('admin'),
+    unsuspended: true,
     body: CreateAgentBody,
     answer: CreatedAgent,
     status: 201,

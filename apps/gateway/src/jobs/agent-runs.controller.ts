@@ -21,6 +21,7 @@ export class AgentRunsController {
   @Endpoint({
     summary: 'Run a saved workflow on this agent',
     access: sessionsAndKeysOf('member'),
+    unsuspended: true,
     body: RunOnAgentBody,
     answer: LaunchedJob,
     status: 202,

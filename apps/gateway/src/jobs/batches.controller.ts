@@ -34,6 +34,7 @@ export class BatchesController {
       'The rows come as JSON, or as a CSV file in a form. They are spread over the agents evenly; a row that is wrong ' +
       'is rejected with its reasons and the others are queued, unless strict is true.',
     access: sessionsAndKeysOf('member'),
+    unsuspended: true,
     body: CreateBatchBody,
     form: CreateBatchForm,
     bodyLimit: maxBatchBytes,

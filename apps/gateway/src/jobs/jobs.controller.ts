@@ -57,6 +57,7 @@ export class JobsController {
     summary: 'Queue a run of a workflow on an agent',
     description: 'The revision that the workflow has now is what runs. It starts when the agent can take it.',
     access: sessionsAndKeysOf('member'),
+    unsuspended: true,
     body: LaunchJobBody,
     answer: LaunchedJob,
     status: 202,
@@ -163,6 +164,7 @@ export class JobsController {
   @Endpoint({
     summary: 'Run an ended job again as it was',
     access: sessionsAndKeysOf('member'),
+    unsuspended: true,
     answer: LaunchedJob,
     status: 202,
     errors: ['invalid_payload', 'not_found', 'conflict', 'agent_not_ready', 'billing_gate_closed'],

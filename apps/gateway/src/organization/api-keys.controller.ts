@@ -34,6 +34,7 @@ export class ApiKeysController {
     summary: 'Make an API key',
     description: 'The secret is in this answer and never shown again.',
     access: sessionsOf('admin'),
+    unsuspended: true,
     body: CreateApiKeyBody,
     answer: CreatedApiKey,
     status: 201,

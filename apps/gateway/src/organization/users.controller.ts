@@ -43,6 +43,7 @@ export class UsersController {
   @Endpoint({
     summary: 'Make a user',
     access: sessionsOf('admin'),
+    unsuspended: true,
     body: CreateUserBody,
     answer: User,
     status: 201,

@@ -105,6 +105,7 @@ export class SchedulesController {
       'Each time of a schedule runs once, whoever executes it, so a repeat is safe; with force, an Idempotency-Key ' +
       'makes it so.',
     access: sessionsAndKeysOf('member'),
+    unsuspended: true,
     body: ExecuteSchedulesBody,
     answer: ScheduleTicks,
     errors: ['not_found'],

@@ -20,6 +20,7 @@ interface SessionRow {
   home_organization_id: string;
   organization_id: string;
   organization_name: string;
+  organization_suspended: boolean;
 }
 
 /** A session of a user who may still sign in. */
@@ -27,7 +28,8 @@ export async function loadSession(database: Database, id: string): Promise<Loade
   const [row] = await database.query<SessionRow>(
     'system',
     `SELECT s.secret_hash, s.expires_at, s.last_seen_at, u.id AS user_id, u.email, u.role,
-            u.organization_id AS home_organization_id, o.id AS organization_id, o.name AS organization_name
+            u.organization_id AS home_organization_id, o.id AS organization_id, o.name AS organization_name,
+            o.suspended AS organization_suspended
      FROM user_session s
      JOIN app_user u ON u.id = s.user_id AND NOT u.disabled
      JOIN organization o ON o.id =
@@ -50,6 +52,7 @@ export async function loadSession(database: Database, id: string): Promise<Loade
       sessionId: id,
       organizationId: row.organization_id,
       organizationName: row.organization_name,
+      organizationSuspended: row.organization_suspended,
       homeOrganizationId: row.home_organization_id,
     },
   };
@@ -63,13 +66,14 @@ interface KeyRow {
   agent_id: string | null;
   organization_id: string;
   organization_name: string;
+  organization_suspended: boolean;
 }
 
 export async function loadApiKey(database: Database, id: string): Promise<Loaded<KeyPrincipal> | null> {
   const [row] = await database.query<KeyRow>(
     'system',
     `SELECT k.secret_hash, k.expires_at, k.last_used_at, k.scope, k.agent_id, k.organization_id,
-            o.name AS organization_name
+            o.name AS organization_name, o.suspended AS organization_suspended
      FROM api_key k JOIN organization o ON o.id = k.organization_id
      WHERE k.id = $1`,
     [id],
@@ -88,6 +92,7 @@ export async function loadApiKey(database: Database, id: string): Promise<Loaded
       role: 'member',
       organizationId: row.organization_id,
       organizationName: row.organization_name,
+      organizationSuspended: row.organization_suspended,
     },
   };
 }

@@ -15,7 +15,7 @@ import { Authenticator } from '../authentication/authenticator';
 import type { Principal } from '../principal';
 import { credentialOf } from './credential-of';
 import { CronConfig, requireCronSecret } from './cron-secret';
-import { type AccessRule, admit } from './access-rule';
+import { admit, requireUnsuspended } from './access-rule';
 import { ENDPOINT, type EndpointOptions } from './endpoint';
 import { requireSameOrigin } from './same-origin';
 
@@ -62,7 +62,7 @@ export class AccessGuard implements CanActivate {
         void reply.headers(rateHeaders(state));
         if (endpoint.access === 'cron') requireCronSecret(request, this.cron?.cronSecret);
         else if (endpoint.access !== 'anyone') {
-          enter(request, endpoint.access, principal);
+          enter(request, endpoint, principal);
           if (!endpoint.body && !endpoint.form && !endpoint.access.keys.includes('worker')) refuseBody(request);
         }
         return true;
@@ -77,9 +77,10 @@ export class AccessGuard implements CanActivate {
   }
 }
 
-function enter(request: FastifyRequest, rule: AccessRule, principal: Principal | null): void {
+function enter(request: FastifyRequest, { access, unsuspended }: EndpointOptions, principal: Principal | null): void {
   if (!principal) throw new AppError('unauthenticated', { detail: 'Sign in, or send a valid API key as x-api-key.' });
-  admit(rule, principal);
+  admit(access, principal);
+  if (unsuspended === true) requireUnsuspended(principal);
   principals.set(request, principal);
   describeContext({ organizationId: principal.organizationId });
 }

@@ -39,6 +39,14 @@ export function admit(rule: AccessRule, principal: Principal): void {
   if (needed && !hasRole(principal.role, needed)) throw denied(`This needs the role ${needed}.`);
 }
 
+/** For what a suspended organization may not begin: throws billing_gate_closed, as the gate in front of a run does. */
+export function requireUnsuspended({ organizationSuspended }: Principal): void {
+  if (!organizationSuspended) return;
+  throw new AppError('billing_gate_closed', {
+    detail: 'The organization is suspended: what it has can be read and stopped, and nothing new begins.',
+  });
+}
+
 function denied(detail: string): AppError {
   return new AppError('permission_denied', { detail });
 }

@@ -27,6 +27,8 @@ export interface EndpointOptions {
   body?: new () => object;
   /** The request's body as multipart/form-data, where it takes one; beside a body in JSON, or alone. */
   form?: new () => object;
+  /** Begins something that costs: a suspended organization is refused. `sometimes`: the handler says when. */
+  unsuspended?: true | 'sometimes';
   /** Takes an Idempotency-Key: the effect and its answer are stored together for a day. */
   idempotent?: boolean;
   /** Answers an ETag; a change takes If-Match. */
@@ -131,13 +133,23 @@ function securityOf(access: Exclude<AccessRule, 'anyone'>) {
   return [...(sessions ? [ApiSecurity('session')] : []), ...(keys.length ? [ApiSecurity('apiKey')] : [])];
 }
 
-function errorsOf({ access, body, form, errors = [], idempotent, etag, exempt }: EndpointOptions): ErrorCode[] {
+function errorsOf({
+  access,
+  body,
+  form,
+  errors = [],
+  idempotent,
+  etag,
+  exempt,
+  unsuspended,
+}: EndpointOptions): ErrorCode[] {
   return [
     ...(access === 'anyone' ? [] : (['unauthenticated'] as const)),
     ...(access === 'anyone' || access === 'cron' ? [] : (['permission_denied'] as const)),
     ...(body || form ? (['invalid_payload', 'payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(idempotent ? (['idempotency_key_reused', 'idempotency_key_in_flight'] as const) : []),
     ...(etag === 'change' ? (['precondition_failed'] as const) : []),
+    ...(unsuspended ? (['billing_gate_closed'] as const) : []),
     ...(exempt ? [] : (['rate_limited', 'service_unavailable'] as const)),
     ...errors,
   ];

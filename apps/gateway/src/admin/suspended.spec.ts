@@ -1,0 +1,122 @@
+import { openApiDocument } from '@muster/contracts';
+import { newId } from '@muster/platform';
+import {
+  type Answer,
+  type Harness,
+  makeAgent,
+  makeJob,
+  makeWorkflow,
+  startHarness,
+  type Tenant,
+  testPassword,
+} from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+describe('a suspended organization', () => {
+  let harness: Harness;
+  let ours: Tenant;
+  let root: Tenant;
+  let agentId: string;
+  let workflowId: string;
+  let jobId: string;
+  let endedId: string;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    ours = await harness.makeTenant();
+    root = await harness.makeTenant();
+    const { organizationId } = ours;
+    agentId = (await makeAgent(harness.db, { organizationId, status: 'stopped', provider: 'http' })).id;
+    workflowId = (await makeWorkflow(harness.db, { organizationId })).id;
+    jobId = (await makeJob(harness.db, { organizationId, agentId, workflowId })).id;
+    endedId = (await makeJob(harness.db, { organizationId, agentId, workflowId, status: 'completed' })).id;
+    const path = `/api/admin/organizations/${organizationId}`;
+    expect((await root.as.super_admin.patch(path, { suspended: true })).status).toBe(200);
+  });
+  afterAll(() => harness.close());
+
+  const stateOf = async () => {
+    const [row] = await harness.db.query<Record<string, unknown>>(
+      'system',
+      `SELECT (SELECT count(*) FROM job WHERE organization_id = $1)::int AS jobs,
+              (SELECT count(*) FROM agent WHERE organization_id = $1)::int AS agents,
+              (SELECT count(*) FROM agent_command WHERE organization_id = $1)::int AS commands,
+              (SELECT count(*) FROM agent_wake WHERE organization_id = $1)::int AS wakes,
+              (SELECT count(*) FROM api_key WHERE organization_id = $1)::int AS keys,
+              (SELECT count(*) FROM app_user WHERE organization_id = $1)::int AS users,
+              (SELECT string_agg(status, ',') FROM agent WHERE organization_id = $1) AS statuses`,
+      [ours.organizationId],
+    );
+    return row;
+  };
+  const act = (body: object): Promise<Answer> => ours.as.admin.post(`/api/agent/${agentId}/action`, body);
+  const agents = (path: string, body: object): Promise<Answer> => ours.api.post(`/api/agents/${agentId}/${path}`, body);
+
+  const beginnings: Record<string, () => Promise<Answer>> = {
+    'POST /api/jobs/launch': () => ours.api.post('/api/jobs/launch', { workflowId, agentId }),
+    'POST /api/jobs/batch': () => ours.api.post('/api/jobs/batch', { workflowId, agentIds: [agentId], rows: [{}] }),
+    'POST /api/jobs/{id}/replay': () => ours.api.post(`/api/jobs/${endedId}/replay`, {}),
+    'POST /api/schedules/execute': () => ours.api.post('/api/schedules/execute', {}),
+    'POST /api/agents/{id}/run': () => agents('run', { workflowId }),
+    'POST /api/agents/{id}/run-snippet': () => agents('run-snippet', { code: 'print(1)' }),
+    'POST /api/agents/{id}/run-function': () => agents('run-function', { name: 'anything' }),
+    'POST /api/agents/{id}/builder/run': () => agents('builder/run', { phase: 'scope', code: 'print(1)' }),
+    'POST /api/agents/{id}/script': () => agents('script', { action: 'push', script: 'print(1)' }),
+    'POST /api/agents': () => ours.as.admin.post('/api/agents', { name: 'One more', provider: 'external' }),
+    'POST /api/api-keys': () => ours.as.admin.post('/api/api-keys', { name: 'one more', scope: 'api' }),
+    'POST /api/users': () =>
+      ours.as.admin.post('/api/users', { email: `u-${newId()}@example.com`, password: testPassword, role: 'viewer' }),
+    'POST /api/agent/{id}/action': () => act({ action: 'start' }),
+    'start_job of a workflow': () => act({ action: 'start_job', workflowId }),
+    'start_job of a queued job': () => act({ action: 'start_job', jobId }),
+    start_recording: () => act({ action: 'start_recording' }),
+    attach_recording: () => act({ action: 'attach_recording', recordingId: newId() }),
+    'a reboot of a machine that is off': () => act({ action: 'reboot' }),
+  };
+
+  it.each(Object.keys(beginnings))('is refused %s, and nothing changes', async (name) => {
+    const before = await stateOf();
+    const answer = await beginnings[name]!();
+    expect([answer.status, answer.body.code]).toEqual([402, 'billing_gate_closed']);
+    expect(await stateOf()).toEqual(before);
+  });
+
+  it('is refused by every route that says so, and by no other', () => {
+    const { paths } = openApiDocument as {
+      paths: Record<string, Record<string, { responses?: Record<string, unknown> }>>;
+    };
+    const saying = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).flatMap(([method, { responses }]) =>
+        responses && '402' in responses ? [`${method.toUpperCase()} ${path}`] : [],
+      ),
+    );
+    expect(saying.sort()).toEqual(
+      Object.keys(beginnings)
+        .filter((name) => name.startsWith('POST '))
+        .sort(),
+    );
+  });
+
+  it('reads, and stops and cancels what it has', async () => {
+    for (const path of [
+      '/api/agents',
+      `/api/agents/${agentId}/logs`,
+      '/api/jobs',
+      `/api/jobs/${jobId}`,
+      '/api/usage',
+    ]) {
+      expect((await ours.api.get(path)).status).toBe(200);
+    }
+    expect((await ours.api.post(`/api/jobs/${jobId}/cancel`, {})).status).toBe(202);
+    expect((await act({ action: 'stop' })).status).not.toBe(402);
+    expect((await act({ action: 'stop_recording', recordingId: newId() })).status).toBe(404);
+    expect((await ours.as.admin.patch(`/api/agents/${agentId}`, { name: 'Renamed' })).status).toBe(200);
+    expect((await ours.as.admin.delete(`/api/agents/${agentId}`)).status).toBe(204);
+  });
+
+  it('begins again what it likes once it is resumed', async () => {
+    const path = `/api/admin/organizations/${ours.organizationId}`;
+    expect((await root.as.super_admin.patch(path, { suspended: false })).status).toBe(200);
+    expect((await ours.as.admin.post('/api/api-keys', { name: 'one more', scope: 'api' })).status).toBe(201);
+  });
+});
