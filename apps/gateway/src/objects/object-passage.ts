@@ -34,7 +34,10 @@ export class ObjectPassage {
     const answer = await this.ask(request);
     void reply.hijack();
     const { raw } = reply;
-    raw.writeHead(answer.statusCode!, { ...reply.getHeaders(), ...headersOf(answer) });
+    raw.writeHead(answer.statusCode!, {
+      ...(reply.getHeaders() as Record<string, string>),
+      ...headersOf(answer),
+    });
     // Either side that breaks off ends the other: half an object must not look like a whole one.
     await pipeline(answer, raw).catch(() => undefined);
   }

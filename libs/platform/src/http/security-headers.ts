@@ -2,7 +2,7 @@
 const answersPolicy = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /** Every answer carries these; a page replaces the policy by one of its own (`pagePolicy`). */
-export function securityHeaders(publicAppUrl: string): Readonly<Record<string, string>> {
+export function securityHeaders(publicAppUrl: string | undefined): Readonly<Record<string, string>> {
   return {
     'x-content-type-options': 'nosniff',
     'content-security-policy': answersPolicy,
@@ -10,7 +10,7 @@ export function securityHeaders(publicAppUrl: string): Readonly<Record<string, s
     // Not no-referrer: with that, browsers send a form of our own pages as one of nobody's.
     'referrer-policy': 'same-origin',
     // Over plain http it would mean nothing, and behind https it is a promise that people can't take back for a year.
-    ...(publicAppUrl.startsWith('https:') ? { 'strict-transport-security': 'max-age=31536000' } : {}),
+    ...(publicAppUrl?.startsWith('https:') ? { 'strict-transport-security': 'max-age=31536000' } : {}),
   };
 }
 
