@@ -4,7 +4,7 @@ import { textOf } from './command';
 import { refusesKey, type Keys } from './keys';
 import type { LocalLog } from './local-log';
 import { machineName, platformName, workerVersion } from './machine';
-import { messageOf, type Service } from './service';
+import { type Answer, messageOf, type Service } from './service';
 
 export interface Introduction {
   organizationId: string;
@@ -21,7 +21,16 @@ export interface HandshakeOptions {
   log: LocalLog;
 }
 
-/** Introduces this start of the worker, for as long as it takes. */
+/** Why this boot is not heard any more: its machine was stopped, another worker has its place, its agent is no more. */
+export type BootEnd = 'ended' | 'superseded' | 'terminated';
+
+export class BootOver extends Error {
+  constructor(readonly end: BootEnd) {
+    super(`the service does not hear this boot any more: ${end}`);
+  }
+}
+
+/** Introduces this start of the worker, for as long as it takes; throws BootOver where no further try would help. */
 export async function shakeHands(
   service: Service,
   { agentId, bootId, tunnel, capabilities, keys, log }: HandshakeOptions,
@@ -51,6 +60,8 @@ export async function shakeHands(
           heartbeatMs: seconds * 1000,
         };
       }
+      const end = bootEndOf(answer);
+      if (end) throw new BootOver(end);
       retryAfterMs = answer.retryAfterMs;
       if (refusesKey(answer.status) && keys.takeOther()) {
         log('error', 'the service refuses the key of a repair; the one of the environment is tried', {
@@ -68,8 +79,16 @@ export async function shakeHands(
       }
     } catch (error) {
       stopping.throwIfAborted();
+      if (error instanceof BootOver) throw error;
       log('warn', 'the service cannot be reached', { why: messageOf(error) });
     }
     await sleep(backoffMs(attempt, limits, retryAfterMs), undefined, { signal: stopping });
   }
+}
+
+/** Of a machine that is being stopped nothing follows yet: it is off soon, or goes on. */
+function bootEndOf({ status, body: { boot, agentStatus } }: Answer): BootEnd | null {
+  if (status !== 409) return null;
+  if (agentStatus === 'terminated') return 'terminated';
+  return boot === 'ended' || boot === 'superseded' ? boot : null;
 }

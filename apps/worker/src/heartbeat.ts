@@ -18,12 +18,12 @@ export interface HeartbeatOptions {
   onAnswered: () => void;
   onPending: () => void;
   onAbandon: (jobId: string) => void;
-  onSuperseded: (why: string) => void;
+  /** The service wants a handshake of this boot. */
+  onUnknown: () => Promise<void>;
   log: LocalLog;
 }
 
 const mostJobIds = 100;
-const superseded = ['superseded', 'replaced', 'stale_boot', 'newer_boot'];
 
 /** Says that the worker lives and what it runs: regularly, and at once when that changes. */
 export class Heartbeat {
@@ -80,9 +80,9 @@ export class Heartbeat {
     });
     this.wasActive = false;
     const answer = await service.call({ method: 'POST', path: '/api/agent/heartbeat', text, timeoutMs: 10_000 });
-    const { status, pendingCommands, abandon } = answer.body;
-    if (answer.status === 409 || superseded.includes(String(status))) {
-      this.options.onSuperseded(`the service answered ${answer.status}, status ${String(status ?? 'unknown')}`);
+    const { pendingCommands, abandon } = answer.body;
+    if (answer.status === 409) {
+      await this.options.onUnknown();
       return;
     }
     if (verdictOf(answer.status) !== 'delivered') throw new Error(`answered ${answer.status}`);

@@ -178,13 +178,19 @@ describe('What ends a run', () => {
     expect(nothingLeft(run)).toBe(true);
   });
 
-  it('a newer boot of the agent ends the worker and its run', async () => {
+  it.each([
+    ['a newer boot of the agent', { boot: 'superseded', agentStatus: 'online' }, 'another worker took over'],
+    ['the end of the agent', { agentStatus: 'terminated' }, 'the agent was terminated'],
+  ])('%s ends the worker and its run', async (_, body, error) => {
     await worker.start();
     const run = await startStubborn();
-    service.interfere = ({ path }) => (path === '/api/agent/heartbeat' ? { status: 409 } : undefined);
+    service.interfere = ({ path }) => {
+      if (path === '/api/agent/heartbeat') return { status: 409 };
+      return path === '/api/agents/handshake' ? { status: 409, body } : undefined;
+    };
     await service.until('its end', () => worker.child!.exitCode !== null);
     expect(worker.child!.exitCode).toBe(3);
-    expect(worker.stderr).toContain('another worker runs as this agent');
+    expect(service.terminal(run.jobId)).toMatchObject({ status: 'failed', error });
     expect(nothingLeft(run)).toBe(true);
   });
 

@@ -84,6 +84,64 @@ describe('The start', () => {
   });
 });
 
+describe('A boot that the service does not know', () => {
+  let service: FakeService;
+  let worker: WorkerHarness;
+
+  beforeEach(async () => {
+    service = await FakeService.start();
+    service.heartbeatSeconds = 1;
+    worker = new WorkerHarness(service);
+    await worker.start();
+  });
+  afterEach(async () => {
+    await worker.remove();
+    await service.stop();
+    expect(service.faults).toEqual([]);
+  });
+
+  it('shakes hands again, and goes on as the same', async () => {
+    const { bootId } = service.handshake()!.body;
+    const run = runOf('import os, time\nprint("up", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.01)');
+    await service.push(run);
+    await service.until('it is up', () => service.logs(run.jobId).length);
+    let unknown = true;
+    service.interfere = ({ path }) => {
+      if (path === '/api/agents/handshake') unknown = false;
+      return path === '/api/agent/heartbeat' && unknown ? { status: 409 } : undefined;
+    };
+    const again = await service.until('the second handshake', () => service.handshake(2));
+    expect(again.body.bootId).toBe(bootId);
+    await service.until('a heartbeat', () => service.heard.at(-1)!.path === '/api/agent/heartbeat');
+    writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
+  });
+
+  it('waits while its machine is being stopped, and is heard when that came to nothing', async () => {
+    const { bootId } = service.handshake()!.body;
+    let refusals = 0;
+    service.interfere = ({ path }) => {
+      if (path === '/api/agent/heartbeat' && refusals < 3) return { status: 409 };
+      if (path !== '/api/agents/handshake' || refusals === 3) return undefined;
+      refusals += 1;
+      return { status: 409, body: { agentStatus: 'stopping' } };
+    };
+    const again = await service.until('the second handshake', () => service.handshake(2));
+    expect([again.body.bootId, refusals]).toEqual([bootId, 3]);
+  });
+
+  it('reports as another one where its machine was stopped and it is there all the same', async () => {
+    const { bootId } = service.handshake()!.body;
+    service.interfere = ({ path, body }) =>
+      ['/api/agents/handshake', '/api/agent/heartbeat'].includes(path) && body.bootId === bootId
+        ? { status: 409, body: { agentStatus: 'starting', boot: 'ended' } }
+        : undefined;
+    const again = await service.until('the handshake of another boot', () => service.handshake(2));
+    expect(again.body.bootId).not.toBe(bootId);
+    expect(worker.child!.exitCode).toBeNull();
+  });
+});
+
 describe('The journal', () => {
   let folder: string;
   beforeEach(() => {

@@ -3,7 +3,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Desk } from './desk';
 import { takeFolder } from './folder-lock';
-import { shakeHands } from './handshake';
+import { type BootEnd, BootOver, shakeHands } from './handshake';
 import { Fence, Heartbeat } from './heartbeat';
 import { Journal } from './journal';
 import { Keys, repairKey } from './keys';
@@ -26,6 +26,13 @@ const lastDeliveryMs = 10_000;
 const leaseMs = 60_000;
 const capabilities = ['run', 'snippet', 'function', 'builder', 'script', 'imaging', 'stop_job', 'repair'];
 const failedWith = (error: string): Ending => ({ status: 'failed', error, graceMs: 3_000 });
+
+/** A machine that was stopped and still is there, as after hibernation, reports as another boot. */
+const afterBoot: Record<BootEnd, [Outcome, Ending | null]> = {
+  ended: ['restart', null],
+  superseded: [{ exitCode: 3 }, failedWith('another worker took over')],
+  terminated: [{ exitCode: 3 }, failedWith('the agent was terminated')],
+};
 
 /** One start of the worker: from the handshake to its end. */
 export class Worker {
@@ -115,15 +122,7 @@ export class Worker {
     const { service, facts } = this.context;
     const { agentId } = facts;
     const { log } = this;
-    const introduction = { agentId, bootId: this.bootId, tunnel, capabilities, keys: this.keys, log };
-    const { organizationId, signingSecret, heartbeatMs } = await shakeHands(
-      service,
-      introduction,
-      this.stopping.signal,
-    );
-    Object.assign(facts, { organizationId, signingSecret, apiKey: this.keys.current });
-    this.fence.renew();
-    log('info', 'the service knows this worker', { agentId, organizationId, bootId: this.bootId, tunnel });
+    const heartbeatMs = await this.introduce(tunnel);
 
     this.results.start(service);
     this.runs.startDelivering();
@@ -150,17 +149,34 @@ export class Worker {
         onAnswered: () => this.fence.renew(),
         onPending: () => this.polling?.nudge(),
         onAbandon: (jobId) => void this.runs.abandon(jobId),
-        onSuperseded: (why) =>
-          this.stop(
-            `another worker runs as this agent: ${why}`,
-            { exitCode: 3 },
-            failedWith('another worker took over'),
-          ),
+        onUnknown: async () => void (await this.introduce(tunnel)),
         log,
       },
       this.stopping.signal,
     );
     await Promise.all([this.heartbeat.run(), this.polling.run()]);
+  }
+
+  /** Answers how often the service wants to hear of us. */
+  private async introduce(tunnel: string | null): Promise<number> {
+    const { service, facts } = this.context;
+    const { agentId } = facts;
+    const { bootId, keys, log } = this;
+    const introduction = { agentId, bootId, tunnel, capabilities, keys, log };
+    try {
+      const { organizationId, signingSecret, heartbeatMs } = await shakeHands(
+        service,
+        introduction,
+        this.stopping.signal,
+      );
+      Object.assign(facts, { organizationId, signingSecret, apiKey: keys.current });
+      this.fence.renew();
+      log('info', 'the service knows this worker', { agentId, organizationId, bootId, tunnel });
+      return heartbeatMs;
+    } catch (error) {
+      if (error instanceof BootOver) this.stop(error.message, ...afterBoot[error.end]);
+      throw error;
+    }
   }
 
   private async openListener(): Promise<Listener | null> {

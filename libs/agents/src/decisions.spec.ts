@@ -1,5 +1,6 @@
 import { type AgentStatus, agentStatuses, type CommandKind, commandKinds } from '@muster/contracts';
 import { decideCommand } from './commands/start-command';
+import { decideLeft } from './lifecycle/leave-order';
 import { decideIdleStop } from './lifecycle/decide-idle-stop';
 import { decideSilence } from './lifecycle/fail-silent-agents';
 import { decideHeartbeat } from './machines/decide-heartbeat';
@@ -135,14 +136,16 @@ describe('a heartbeat', () => {
     expect(decideHeartbeat(facts)).toBeNull();
     expect(decideHeartbeat({ ...facts, healthy: false, unhealthyNow: 2 })).toBeNull();
     for (const status of ['starting', 'stopping', 'rebooting', 'stopped', 'terminated'] as const) {
-      expect(decideHeartbeat({ ...facts, status })).toBeNull();
+      if (status !== 'starting') expect(decideHeartbeat({ ...facts, status })).toBeNull();
       expect(decideHeartbeat({ ...facts, status, healthy: false, unhealthyNow: 9 })).toBeNull();
     }
     expect(decideHeartbeat({ ...facts, status: 'offline', healthy: false, unhealthyNow: 4 })).toBeNull();
   });
 
-  it('recovers what is offline and well', () => {
-    expect(decideHeartbeat({ ...facts, status: 'offline' })).toMatchObject({ to: 'online', recovered: true });
+  it('recovers what is offline, or being woken for that, and well', () => {
+    for (const status of ['offline', 'starting'] as const) {
+      expect(decideHeartbeat({ ...facts, status })).toMatchObject({ to: 'online', recovered: true });
+    }
     expect(decideHeartbeat({ ...facts, status: 'offline', drain: 'now' })?.to).toBe('draining');
   });
 });
@@ -216,4 +219,19 @@ describe('a file’s name in a key', () => {
     ['.hidden', 'hidden'],
     ['x'.repeat(300), 'x'.repeat(100)],
   ])('%p becomes %p', (given, name) => expect(safeName(given)).toBe(name));
+});
+
+describe('an agent whose machine would not stop', () => {
+  const order = { status: 'stopping', previousStatus: 'online', drain: null } as const;
+
+  it('is what it was for as long as it reports', () => {
+    expect(decideLeft(order, true)).toBe('online');
+    expect(decideLeft({ ...order, previousStatus: 'draining', drain: 'finish' }, true)).toBe('draining');
+    expect(decideLeft({ ...order, previousStatus: 'offline' }, true)).toBe('offline');
+    expect(decideLeft(order, false)).toBe('offline');
+  });
+
+  it('is not on after a reboot that nothing reported from', () => {
+    expect(decideLeft({ ...order, status: 'rebooting' }, true)).toBe('offline');
+  });
 });

@@ -32,7 +32,6 @@ export { decideWakeStep } from './lifecycle/wake-machine';
 export { MachinesModule } from './lifecycle/machines-module';
 export { type AgentMove, lifecycleEntry, type LifecycleFacts, moveAgent } from './lifecycle/move-agent';
 export {
-  completeWake,
   lastWakeFailures,
   recordWakeBlocked,
   requestWake,

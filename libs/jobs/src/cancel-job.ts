@@ -46,23 +46,6 @@ export async function cancelJob(
   });
 }
 
-/** Ends what an agent has. A job that has ended meanwhile is as it is to be. */
-export async function stopAgentsJobs(
-  tx: Transaction,
-  caller: Principal,
-  ids: string[],
-  { reason, now }: { reason: string; now: Date },
-): Promise<void> {
-  const { organizationId } = caller;
-  const source = sourceOf(caller);
-  for (const id of ids) {
-    const job = await lockJob(tx, organizationId, id);
-    if (!job || isTerminal(job.status)) continue;
-    audit(tx, caller, { action: 'job.cancel', target: { type: 'job', id }, changes: { reason } });
-    await stopJob(tx, { organizationId, jobId: id, job, source, reason, now });
-  }
-}
-
 async function lockJob(tx: Transaction, organizationId: string, id: string): Promise<Cancellable | undefined> {
   const [job] = await lockJobs(tx, organizationId, [id]);
   return job;

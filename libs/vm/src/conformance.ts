@@ -84,6 +84,17 @@ export function describeProvider(name: string, begin: () => Promise<ProviderUnde
       await reaches('running');
     });
 
+    it('starts a stopped machine that it is to reboot, in a new boot', async () => {
+      const { provider, machine } = ground;
+      await provider.start(machine);
+      await hasBoots(1);
+      await provider.stop(machine);
+      await reaches('stopped');
+      await provider.reboot(machine);
+      await hasBoots(2);
+      await reaches('running');
+    });
+
     it('leaves nothing of a machine that is terminated, running or not, twice', async () => {
       const { provider, machine } = ground;
       await provider.start(machine);

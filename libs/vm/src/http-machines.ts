@@ -33,8 +33,15 @@ export class HttpMachines implements MachineProvider {
     await this.order(machine, 'stop', ['stopped', 'stopping', 'gone']);
   }
 
+  /** What is off has nothing to reboot, and not every control plane starts it then. */
   async reboot(machine: Machine): Promise<void> {
-    await this.order(machine, 'reboot', []);
+    try {
+      await this.order(machine, 'reboot', []);
+    } catch (error) {
+      const refused = error instanceof MachineError && error.fault === 'bad_answer';
+      if (!refused || (await this.describe(machine)).state !== 'stopped') throw error;
+      await this.start(machine);
+    }
   }
 
   async terminate(machine: Machine): Promise<void> {

@@ -36,6 +36,14 @@ export class VmConfig extends BaseConfig {
   })
   readonly wakeTimeoutMs!: number;
 
+  @EnvInt('STOP_TIMEOUT_MS', {
+    description:
+      'What became of a machine that is to stop is settled by then, also where its provider does not answer.',
+    default: 600_000,
+    min: 100,
+  })
+  readonly stopTimeoutMs!: number;
+
   @EnvUrl('EC2_ENDPOINT', {
     description: 'An EC2 endpoint for every region; absent means the region’s own at AWS.',
     protocols: ['http:', 'https:'],

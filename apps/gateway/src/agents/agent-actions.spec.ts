@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { completeWake, lastWakeFailures, MachineControl, MachinesModule, moveAgent } from '@muster/agents';
+import { lastWakeFailures, MachineControl, MachinesModule, takeHandshake } from '@muster/agents';
 import { type Harness, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant, waitFor } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
@@ -70,11 +70,9 @@ describe('agent actions', () => {
   }
   const act = (id: string, body: object, client = ours.api) => client.post(`/api/agent/${id}/action`, body);
   const handshake = (agentId: string) =>
-    harness.db.transaction('system', async (tx) => {
-      const of = { organizationId: ours.organizationId, agentId };
-      await moveAgent(tx, { ...of, from: ['starting'], to: 'online', source: 'handshake', reason: 'it reported' });
-      await completeWake(tx, { ...of, bootId: 'new boot' });
-    });
+    harness.db.transaction('system', (tx) =>
+      takeHandshake(tx, ours.organizationId, { agentId, bootId: 'new boot', workerVersion: '1' }),
+    );
   const rowOf = async (id: string) =>
     (await harness.db.query<Record<string, any>>('system', 'SELECT * FROM agent WHERE id = $1', [id]))[0]!;
   const eventsOf = async (id: string) =>
@@ -115,8 +113,27 @@ describe('agent actions', () => {
     await waitFor('the stop', async () => (await rowOf(id))['status'] === 'stopped');
     expect(state).toBe('stopped');
     expect(await eventsOf(id)).toEqual(['manual_stop']);
-    const cancelled = await ours.api.get(`/api/jobs/${job.id}`);
-    expect(cancelled.body.status).toBe('cancelled');
+    expect((await ours.api.get(`/api/jobs/${job.id}`)).body.status).toBe('queued');
+  });
+
+  it.each(['online', 'offline', 'stopped', 'starting', 'stopping', 'rebooting', 'draining'])(
+    'reboot is taken of an agent that is %s',
+    async (status) => {
+      const id = await agentAt(status);
+      const answer = await act(id, { action: 'reboot' });
+      expect([answer.status, answer.body.status]).toEqual([200, 'rebooting']);
+      expect(await eventsOf(id)).toEqual(status === 'rebooting' ? [] : ['manual_reboot']);
+    },
+  );
+
+  it('reboot of a machine that is stopping for idleness ends that stop too, and the machine boots', async () => {
+    state = 'running';
+    const id = await agentAt('stopping', { statusSource: 'idle_monitor' });
+    await act(id, { action: 'reboot' });
+    await machines.control(id);
+    await handshake(id);
+    expect([(await rowOf(id))['status'], state]).toEqual(['online', 'running']);
+    expect(await eventsOf(id)).toEqual(['idle_stop_failed', 'manual_reboot']);
   });
 
   it('stop ends a wake that is under way', async () => {
@@ -141,7 +158,6 @@ describe('agent actions', () => {
     ['start', 'online'],
     ['start', 'terminated'],
     ['stop', 'stopped'],
-    ['reboot', 'stopping'],
     ['reboot', 'terminated'],
     ['start_recording', 'terminated'],
   ])('%s of an agent that is %s is refused with the state', async (action, status) => {

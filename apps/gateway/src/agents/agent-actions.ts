@@ -29,7 +29,7 @@ import {
   type JobStatus,
 } from '@muster/contracts';
 import { Database, type Transaction } from '@muster/database';
-import { cancelJob, findJob, launchJob } from '@muster/jobs';
+import { cancelJob, failAgentsRuns, findJob, launchJob } from '@muster/jobs';
 import { Clock, newId, News, OpenStreams } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
@@ -90,7 +90,7 @@ export class AgentActions {
       case 'stop':
         return done((await this.stop(tx, caller, id, body)).status);
       case 'reboot':
-        return done((await this.reboot(tx, caller, id, body)).status);
+        return done((await this.reboot(tx, caller, id)).status);
       case 'terminate':
         await this.terminate(tx, caller, id, body);
         return done('terminated');
@@ -162,13 +162,15 @@ export class AgentActions {
   }
 
   private async stop(tx: Transaction, caller: Principal, id: string, { force }: AgentActionBody) {
-    if (force) await this.cancelCurrentJob(tx, caller, id, 'the agent was stopped');
-    return stopAgent(tx, caller, id, { force });
+    const answer = await stopAgent(tx, caller, id, { force });
+    const error = 'The agent was stopped.';
+    if (force) await failAgentsRuns(tx, caller, id, { errorCode: 'agent_stopped', error });
+    return answer;
   }
 
-  private async reboot(tx: Transaction, caller: Principal, id: string, { force }: AgentActionBody) {
-    const answer = await rebootAgent(tx, caller, id, { force });
-    if (force) await this.cancelCurrentJob(tx, caller, id, 'the agent was rebooted');
+  private async reboot(tx: Transaction, caller: Principal, id: string) {
+    const answer = await rebootAgent(tx, caller, id);
+    await failAgentsRuns(tx, caller, id, { errorCode: 'agent_rebooted', error: 'The agent was rebooted.' });
     return answer;
   }
 
@@ -177,13 +179,9 @@ export class AgentActions {
       throw new AppError('permission_denied', { detail: 'Terminating an agent needs the role admin.' });
     }
     requireSwitch(await loadAgent(tx, caller.organizationId, id, 'lock'), 'terminated');
-    if (force) await this.cancelCurrentJob(tx, caller, id, 'the agent was terminated');
     await terminateAgent(tx, caller, id, { force });
-  }
-
-  private async cancelCurrentJob(tx: Transaction, caller: Principal, id: string, reason: string): Promise<void> {
-    const { currentJobId } = await loadAgent(tx, caller.organizationId, id, 'lock');
-    if (currentJobId) await cancelJob(tx, caller, currentJobId, { reason, now: this.clock.now() });
+    const error = 'The agent was terminated.';
+    if (force) await failAgentsRuns(tx, caller, id, { errorCode: 'agent_stopped', error });
   }
 
   /** Queues the job, or takes a queued one, and wakes the agent for it where that is allowed. */

@@ -4,7 +4,7 @@ import { Endpoint, Mutations, type Principal, sessionsAndKeysOf } from '@muster/
 import { drainAgent, loadAgent, type TouchedJobs, undrainAgent } from '@muster/agents';
 import { DrainAnswer, DrainBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { stopAgentsJobs } from '@muster/jobs';
+import { failAgentsRuns } from '@muster/jobs';
 import { Clock } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { presentAgent } from './present-agent';
@@ -22,7 +22,7 @@ export class AgentDrainController {
     summary: 'Let an agent take nothing new',
     description:
       'It is draining until it is let go again, over restarts of its machine too. Idle stop leaves it on. With mode ' +
-      'now, what it has is told to stop, and is cancelled once the agent says that nothing of it runs.',
+      'now it is refused while a job runs, unless force is given: then the job fails with errorCode agent_stopped.',
     access: sessionsAndKeysOf('member'),
     body: DrainBody,
     answer: DrainAnswer,
@@ -32,13 +32,13 @@ export class AgentDrainController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
     @Param('id') id: string,
-    @Body() { mode }: DrainBody,
+    @Body() { mode, force }: DrainBody,
   ): Promise<unknown> {
     return this.mutations.run(request, reply, async (tx, caller) => {
-      const touched = await drainAgent(tx, caller, id, mode);
-      if (mode === 'now') {
-        const reason = 'the agent is being drained';
-        await stopAgentsJobs(tx, caller, touched.running, { reason, now: this.clock.now() });
+      const touched = await drainAgent(tx, caller, id, { mode, force });
+      if (mode === 'now' && force) {
+        const error = 'The agent was drained at once.';
+        await failAgentsRuns(tx, caller, id, { errorCode: 'agent_stopped', error, stopNow: this.clock.now() });
       }
       return { body: await this.present(tx, caller, id, touched) };
     });

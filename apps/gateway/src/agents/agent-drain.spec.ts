@@ -30,10 +30,11 @@ describe('draining', () => {
     const input = { organizationId, name: `Machine ${made}`, status, provider: 'local', bootId: 'boot 1' };
     return (await makeAgent(harness.db, { ...input, lastSeen: new Date() })).id;
   }
-  const launch = async (agentId: string) =>
-    (await tenant.api.post('/api/jobs/launch', { workflowId, agentId, variables: {} })).body.jobId as string;
-  async function running(agentId: string): Promise<string> {
-    const jobId = await launch(agentId);
+  const launch = async (agentId: string, input: object = {}) =>
+    (await tenant.api.post('/api/jobs/launch', { workflowId, agentId, variables: {}, ...input })).body.jobId as string;
+  const retriesOf = (jobId: string) => sql('SELECT status, attempt FROM job WHERE retry_of = $1', [jobId]);
+  async function running(agentId: string, input: object = {}): Promise<string> {
+    const jobId = await launch(agentId, input);
     await dispatch.startNext(agentId);
     await applyJobReport(harness.db, { organizationId: tenant.organizationId, agentId }, { jobId, status: 'running' });
     return jobId;
@@ -74,14 +75,22 @@ describe('draining', () => {
     expect(await dispatch.startNext(id)).toMatchObject({ action: 'start', jobId: second });
   });
 
-  it('now: what runs is told to stop', async () => {
+  it('now: is refused under a run, unless that is meant; then the run fails, and is ended where it runs', async () => {
     const id = await machine();
-    const [first, second] = [await running(id), await launch(id)];
-    expect((await drain(id, 'now')).body).toMatchObject({ running: [first], queued: [second] });
-    expect(await job(first)).toMatchObject({ status: 'running', cancelling: true });
-    expect(await job(second)).toMatchObject({ status: 'queued', cancelling: false });
-    const stops = await sql(`SELECT job_id FROM agent_command WHERE agent_id = $1 AND kind = 'stop_job'`, [id]);
-    expect(stops).toEqual([{ job_id: first }]);
+    const [first, second] = [await running(id, { maxRetries: 1 }), await launch(id)];
+    const refused = await drain(id, 'now');
+    expect([refused.status, refused.body.code, refused.body.jobId]).toEqual([409, 'agent_not_ready', first]);
+    expect([(await agent(id)).status, (await job(first)).status]).toEqual(['online', 'running']);
+    const answer = await tenant.api.post(`/api/agents/${id}/drain`, { mode: 'now', force: true });
+    expect(answer.body).toMatchObject({ running: [first], queued: [second], agent: { status: 'draining' } });
+    expect(await job(first)).toMatchObject({ status: 'failed', errorCode: 'agent_stopped' });
+    expect(await retriesOf(first)).toMatchObject([{ status: 'queued' }]);
+    expect(await job(second)).toMatchObject({ status: 'queued' });
+    const stops = await sql(`SELECT id, job_id FROM agent_command WHERE agent_id = $1 AND kind = 'stop_job'`, [id]);
+    expect(stops).toMatchObject([{ job_id: first }]);
+    // Nothing is given before the worker says that nothing is left.
+    const [{ clearing }] = await sql('SELECT clearing_command_id AS clearing FROM agent WHERE id = $1', [id]);
+    expect(clearing).toBe(stops[0].id);
     expect((await drain(id, 'now')).status).toBe(200);
   });
 
@@ -178,29 +187,58 @@ describe('draining', () => {
 
   describe('a job on the machine', () => {
     const act = (id: string, body: object) => tenant.api.post(`/api/agent/${id}/action`, body);
+    const actAsAdmin = (id: string, body: object) => tenant.as.admin.post(`/api/agent/${id}/action`, body);
 
-    it('keeps it from being rebooted, unless that is meant', async () => {
+    it('fails with a reboot, is retried after it, and is reported on no more', async () => {
       const id = await machine();
-      const jobId = await running(id);
-      const refused = await act(id, { action: 'reboot' });
-      expect([refused.status, refused.body.code, refused.body.jobId]).toEqual([409, 'agent_not_ready', jobId]);
-      expect((await agent(id)).status).toBe('online');
-      expect((await act(id, { action: 'reboot', force: true })).body).toMatchObject({ status: 'rebooting' });
-      expect(await job(jobId)).toMatchObject({ cancelling: true });
+      const jobId = await running(id, { maxRetries: 1 });
+      expect((await act(id, { action: 'reboot' })).body).toMatchObject({ success: true, status: 'rebooting' });
+      expect(await job(jobId)).toMatchObject({ status: 'failed', errorCode: 'agent_rebooted' });
+      expect(await retriesOf(jobId)).toEqual([{ status: 'queued', attempt: 2 }]);
+      expect(await agent(id)).toMatchObject({ currentJobId: null });
+      const of = { organizationId: tenant.organizationId, agentId: id };
+      expect(await applyJobReport(harness.db, of, { jobId, status: 'completed' })).toMatchObject({ accepted: false });
+      await handshake(id, 'boot 2');
+      expect((await heartbeat(id, 'boot 2')).status).toBe('online');
+      expect(await dispatch.startNext(id)).toMatchObject({ action: 'start' });
     });
 
-    it('is cancelled for good once a machine that was stopped by force is off', async () => {
+    it('that was given and not taken is left to the boot that a reboot begins', async () => {
       const id = await machine();
-      const [jobId, next] = [await running(id), await launch(id)];
+      const jobId = await launch(id);
+      await dispatch.startNext(id);
+      await act(id, { action: 'reboot' });
+      expect(await job(jobId)).toMatchObject({ status: 'queued', errorCode: null });
+    });
+
+    it('that is being cancelled is cancelled by it, and not retried', async () => {
+      const id = await machine();
+      const jobId = await running(id, { maxRetries: 1 });
+      await tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
       await act(id, { action: 'stop', force: true });
-      expect(await settleStoppedAgent(harness.db, id)).toEqual({ cancelled: 0 });
-      expect(await job(jobId)).toMatchObject({ status: 'running', cancelling: true });
       await sql(`UPDATE agent SET status = 'stopped' WHERE id = $1`, [id]);
       expect(await settleStoppedAgent(harness.db, id)).toEqual({ cancelled: 1 });
-      expect(await settleStoppedAgent(harness.db, id)).toEqual({ cancelled: 0 });
-      expect(await job(jobId)).toMatchObject({ status: 'cancelled', error: 'the agent was stopped' });
-      expect(await job(next)).toMatchObject({ status: 'queued' });
-      expect(await dispatch.startNext(id)).toMatchObject({ action: 'wake', jobId: next });
+      expect([(await job(jobId)).status, await retriesOf(jobId)]).toEqual(['cancelled', []]);
+    });
+
+    it.each([
+      ['stop', (id: string, force: boolean) => act(id, { action: 'stop', force })],
+      ['terminate', (id: string, force: boolean) => actAsAdmin(id, { action: 'terminate', force })],
+      ['DELETE', (id: string, force: boolean) => tenant.as.admin.delete(`/api/agents/${id}?force=${force}`)],
+    ])('keeps its machine from %s, unless that is meant; then it fails and follows its retries', async (name, end) => {
+      const id = await machine();
+      const jobId = await running(id, { maxRetries: 1 });
+      const refused = await end(id, false);
+      expect([refused.status, refused.body.code, refused.body.jobId]).toEqual([409, 'agent_not_ready', jobId]);
+      expect([(await agent(id)).status, (await job(jobId)).status]).toEqual(['online', 'running']);
+      expect((await end(id, true)).status).toBe(name === 'DELETE' ? 204 : 200);
+      expect(await job(jobId)).toMatchObject({ status: 'failed', errorCode: 'agent_stopped' });
+      expect(await retriesOf(jobId)).toHaveLength(1);
+      const audited = await sql(
+        `SELECT action, changes FROM audit_entry WHERE target_id = $1 AND action = 'job.fail'`,
+        [jobId],
+      );
+      expect(audited).toEqual([{ action: 'job.fail', changes: { errorCode: 'agent_stopped' } }]);
     });
 
     it('is not taken for ended because of a machine that is on again', async () => {

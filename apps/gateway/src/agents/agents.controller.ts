@@ -12,6 +12,7 @@ import {
   UpdateAgentBody,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
+import { failAgentsRuns } from '@muster/jobs';
 import { Clock, pageOf, paginate } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
@@ -120,6 +121,8 @@ export class AgentsController {
     if (force !== 'true') await requireOwnMachine({ database, machines, ring, clock }, organizationId, id);
     return this.mutations.run(request, reply, async (tx, caller) => {
       await terminateAgent(tx, caller, id, { force: force === 'true' });
+      const error = 'The agent was terminated.';
+      if (force === 'true') await failAgentsRuns(tx, caller, id, { errorCode: 'agent_stopped', error });
       return { body: undefined };
     });
   }

@@ -38,6 +38,7 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
     },
     totalCostUsd: row.totalCostUsd,
     error: row.error,
+    errorCode: row.errorCode,
     result: row.result ?? null,
     screenshotUrl: await screenshotUrlOf(row, storage),
   };

@@ -137,14 +137,21 @@ describe('what machines say', () => {
       expect((await timelineOf(id)).filter(({ kind }) => kind === 'status')).toHaveLength(1);
     });
 
-    it.each(['stopping', 'rebooting', 'starting', 'stopped'])(
-      'does not make an agent that is %s online',
-      async (status) => {
-        const id = await makeMachine({ status });
-        expect((await beat(id)).body.status).toBe(status);
-        expect((await agentOf(id)).status).toBe(status);
-      },
-    );
+    it('brings back a silent agent while it is being woken, but not the boot of one that was stopped', async () => {
+      expect((await beat(await makeMachine({ status: 'starting' }))).body.status).toBe('online');
+      const id = await makeMachine({ status: 'starting', ended_boots: ['boot-1'] });
+      for (const answer of [await beat(id), await shake(id, { bootId: 'boot-1' })]) {
+        expect([answer.status, answer.body.code, answer.body.agentStatus]).toEqual([409, 'conflict', 'starting']);
+      }
+      expect((await agentOf(id)).status).toBe('starting');
+      expect((await shake(id)).body.status).toBe('online');
+    });
+
+    it.each(['stopping', 'rebooting', 'stopped'])('does not make an agent that is %s online', async (status) => {
+      const id = await makeMachine({ status });
+      expect((await beat(id)).body.status).toBe(status);
+      expect((await agentOf(id)).status).toBe(status);
+    });
 
     it('of another boot, or of a terminated agent, is refused and changes nothing', async () => {
       for (const columns of [{ boot_id: 'boot-0' }, { boot_id: null }, { status: 'terminated' }]) {
@@ -230,6 +237,17 @@ describe('what machines say', () => {
       await shake(id);
       expect((await agentOf(id)).status_since).toEqual(since);
       expect((await timelineOf(id)).filter(({ kind }) => kind === 'status')).toHaveLength(1);
+    });
+
+    it('of a boot that another one has followed is refused, and leaves that one its place', async () => {
+      const id = await makeMachine();
+      await shake(id);
+      const late = await shake(id, { bootId: 'boot-1' });
+      expect([late.status, late.body.boot]).toEqual([409, 'superseded']);
+      for (let number = 3; number < 20; number += 1) await shake(id, { bootId: `boot-${number}` });
+      expect((await shake(id, { bootId: 'boot-18' })).status).toBe(409);
+      expect((await beat(id, { bootId: 'boot-19' })).status).toBe(200);
+      expect((await agentOf(id)).ended_boots).toHaveLength(8);
     });
 
     it('keeps a draining agent draining', async () => {

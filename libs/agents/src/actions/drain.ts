@@ -3,6 +3,7 @@ import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { loadAgent } from '../agents/agent-row';
 import { moveAgent } from '../lifecycle/move-agent';
+import { requireFree } from './power';
 
 export interface TouchedJobs {
   /** The agent has them. */
@@ -12,14 +13,14 @@ export interface TouchedJobs {
 }
 
 /**
- * The agent takes nothing new until it is let go again, on this boot or any later one. What it has goes on; who wants
- * it to end now cancels what is answered as running.
+ * The agent takes nothing new until it is let go again, on this boot or any later one. What it has goes on; with `now`
+ * it has nothing, or is forced to end what is answered as running, which is the caller's to do in this transaction.
  */
 export async function drainAgent(
   tx: Transaction,
   caller: Principal,
   id: string,
-  mode: 'finish' | 'now',
+  { mode, force = false }: { mode: 'finish' | 'now'; force?: boolean },
 ): Promise<TouchedJobs> {
   const { organizationId } = caller;
   const agent = await loadAgent(tx, organizationId, id, 'lock');
@@ -29,6 +30,7 @@ export async function drainAgent(
       extra: { agentStatus: agent.status },
     });
   }
+  if (mode === 'now' && !force) requireFree(agent, 'drained at once');
   await tx.execute('UPDATE agent SET drain = $2 WHERE id = $1', [id, mode]);
   const reason = mode === 'now' ? `drained at once by ${spokenNameOf(caller)}` : `drained by ${spokenNameOf(caller)}`;
   const source = sourceOf(caller);
@@ -38,7 +40,7 @@ export async function drainAgent(
   audit(tx, caller, {
     action: 'agent.drain',
     target: { type: 'agent', id },
-    changes: { drain: [agent.drain, mode] },
+    changes: { drain: [agent.drain, mode], ...(force ? { force } : {}) },
   });
   // What waits is to say what for.
   await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });

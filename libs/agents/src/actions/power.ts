@@ -1,5 +1,11 @@
 import { audit, spokenNameOf, type Principal, sourceOf } from '@muster/access';
-import { type AgentStatus, AppError, type LifecycleEvent } from '@muster/contracts';
+import {
+  type AgentStatus,
+  agentStatuses,
+  AppError,
+  type LifecycleEvent,
+  type LifecycleSource,
+} from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { type AgentRow, loadAgent } from '../agents/agent-row';
 import { lifecycleEntry, moveAgent } from '../lifecycle/move-agent';
@@ -48,47 +54,46 @@ const stop: Order = {
   action: 'agent.stop',
 };
 const reboot: Order = {
-  from: ['online', 'offline', 'stopped', 'starting', 'draining', 'rebooting'],
+  from: agentStatuses.filter((status) => status !== 'terminated'),
   to: 'rebooting',
   done: 'rebooted',
   eventType: 'manual_reboot',
   action: 'agent.reboot',
 };
 
-/** Turns a machine off by hand. Nobody else is asked; a job that still has it keeps it. */
+/** Turns a machine off by hand; with force also under a run, which the caller ends in this transaction. */
 export function stopAgent(
   tx: Transaction,
   caller: Principal,
   id: string,
-  options: { force?: boolean } = {},
+  { force = false }: { force?: boolean } = {},
 ): Promise<{ status: AgentStatus }> {
-  return order(tx, caller, id, { ...stop, ...options });
+  return order(tx, caller, id, { ...stop, force });
 }
 
-/** Answers once it is ordered; the machine's state is then to be polled. */
-export function rebootAgent(
-  tx: Transaction,
-  caller: Principal,
-  id: string,
-  options: { force?: boolean } = {},
-): Promise<{ status: AgentStatus }> {
-  return order(tx, caller, id, { ...reboot, ...options });
+/**
+ * In every state but the last; what is off is started. Answers once it is ordered; the machine's state is then to be
+ * polled. A run that it has is the caller's to end in this transaction.
+ */
+export function rebootAgent(tx: Transaction, caller: Principal, id: string): Promise<{ status: AgentStatus }> {
+  return order(tx, caller, id, reboot);
 }
 
 async function order(
   tx: Transaction,
   caller: Principal,
   id: string,
-  { from, to, done, eventType, action, force = false }: Order & { force?: boolean },
+  { from, to, done, eventType, action, force }: Order & { force?: boolean },
 ): Promise<{ status: AgentStatus }> {
   const agent = await loadAgent(tx, caller.organizationId, id, 'lock');
   requireSwitch(agent, done);
   requireStatus(agent, from, done);
-  if (!force) requireFree(agent);
+  if (force === false) requireFree(agent, done);
   const of = { organizationId: caller.organizationId, agentId: id };
   const [source, reason] = [sourceOf(caller), `${done} by ${spokenNameOf(caller)}`];
   if (to === 'stopping') await cancelWake(tx, { ...of, reason });
   if (agent.status !== to) {
+    if (agent.status === 'stopping') tellStopEnded(tx, agent, { source, reason });
     await moveAgent(tx, { ...of, from: [agent.status], to, source, reason, eventType });
     await tx.ring({ queue: 'dispatch', name: 'control-agent', payload: { agentId: id } });
   }
@@ -117,12 +122,25 @@ function requireStatus({ status }: Pick<AgentRow, 'status'>, allowed: readonly A
   });
 }
 
-function requireFree({ currentJobId: jobId, status }: Pick<AgentRow, 'currentJobId' | 'status'>): void {
-  if (!jobId) return;
+/** Throws while the machine has a run: whoever ends that has to say so. */
+export function requireFree({ currentJobId: jobId, running, status }: AgentRow, done: string): void {
+  if (!jobId && !running) return;
   throw new AppError('agent_not_ready', {
-    detail: `Job ${jobId} runs on the agent; wait for it, or repeat this with force: true.`,
-    extra: { agentStatus: status, jobId },
+    detail: `${jobId ? `Job ${jobId}` : 'A job'} runs on the agent, which is not ${done} under it; wait for it, or repeat this with force: true.`,
+    extra: { agentStatus: status, ...(jobId ? { jobId } : {}) },
   });
+}
+
+/** An idle stop that something else came before has an end too. */
+function tellStopEnded(
+  tx: Transaction,
+  { id, organizationId, status, statusSource }: AgentRow,
+  { source, reason }: { source: LifecycleSource; reason: string },
+): void {
+  if (statusSource !== 'idle_monitor') return;
+  appendTimeline(tx, { organizationId, agentId: id }, [
+    lifecycleEntry({ eventType: 'idle_stop_failed', source, reason, previous: status, current: status }),
+  ]);
 }
 
 /** What it had before it was stopped; the next handshake says it anew. */

@@ -1,6 +1,7 @@
 import { audit, spokenNameOf, type Principal, sourceOf } from '@muster/access';
 import { agentStatuses, AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
+import { requireFree } from '../actions/power';
 import { type EndedCommand, endedColumns } from '../commands/ended-command';
 import { tellEnded } from '../commands/tell-actions';
 import { moveAgent } from '../lifecycle/move-agent';
@@ -19,9 +20,7 @@ export async function terminateAgent(
   const { organizationId } = caller;
   const agent = await loadAgent(tx, organizationId, id, 'lock');
   if (agent.status === 'terminated') throw notReady('The agent is terminated already.', agent.status);
-  if (!force && (agent.currentJobId || (await isRunning(tx, id)))) {
-    throw notReady('A job runs on the agent; wait for it, cancel it, or repeat this with force=true.', agent.status);
-  }
+  if (!force) requireFree(agent, 'terminated');
   await moveAgent(tx, {
     organizationId,
     agentId: id,
@@ -49,11 +48,6 @@ export async function terminateAgent(
     target: { type: 'agent', id },
     changes: { status: [agent.status, 'terminated'], ...(force ? { force } : {}) },
   });
-}
-
-async function isRunning(tx: Transaction, agentId: string): Promise<boolean> {
-  const rows = await tx.query(`SELECT FROM job WHERE agent_id = $1 AND status = 'running'`, [agentId]);
-  return rows.length > 0;
 }
 
 function notReady(detail: string, agentStatus: string): AppError {

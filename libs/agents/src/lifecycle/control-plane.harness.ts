@@ -6,13 +6,18 @@ export class ControlPlane {
   state = 'stopped';
   readonly orders: string[] = [];
   behaviour: 'well' | 'fails' | 'hangs' | 'lies' = 'well';
+  /** It fails so often, and then does well. */
+  failures = Infinity;
   readonly signatures: string[] = [];
   private readonly server: Server = createServer((request, response) => {
     this.signatures.push(String(request.headers['x-service-signature']));
     const order = request.method === 'GET' ? 'describe' : request.url!.split('/').at(-1)!;
     this.orders.push(order);
     if (this.behaviour === 'hangs') return;
-    if (this.behaviour === 'fails' && order !== 'describe') return answer(response, 500, {});
+    if (this.behaviour === 'fails' && order !== 'describe' && this.failures > 0) {
+      this.failures -= 1;
+      return answer(response, 500, {});
+    }
     if (order === 'describe') return answer(response, 200, { state: this.state, ip: null });
     if (this.behaviour !== 'lies') this.state = { start: 'running', reboot: 'running' }[order] ?? 'stopped';
     if (order === 'terminate') this.state = 'gone';

@@ -7,7 +7,6 @@ import { controlMachine } from './control-machine';
 import { moveAgent } from './move-agent';
 import { type MachineParts, wakeMachine } from './wake-machine';
 
-const stopTimeoutMs = 10 * 60_000;
 const atOnce = 200;
 
 /** Talks to the provider of an agent's machine, outside of every transaction. */
@@ -34,7 +33,8 @@ export class MachineControl {
 
   /** Does what the agent's status asks of its machine: stopping, rebooting, terminated. */
   control(agentId: string): Promise<void> {
-    return controlMachine(this.parts, agentId, { rebootTimeoutMs: this.config.wakeTimeoutMs, stopTimeoutMs });
+    const { wakeTimeoutMs: rebootTimeoutMs, stopTimeoutMs } = this.config;
+    return controlMachine(this.parts, agentId, { rebootTimeoutMs, stopTimeoutMs });
   }
 
   /**

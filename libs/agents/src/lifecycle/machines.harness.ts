@@ -8,8 +8,9 @@ import { AgentsModule } from '../agents-module';
 import { ControlPlane } from './control-plane.harness';
 import { MachineControl } from './machine-control';
 import { MachinesModule } from './machines-module';
-import { moveAgent } from './move-agent';
-import { completeWake, requestWake } from './wakes';
+import { takeHandshake } from '../machines/take-handshake';
+import { takeHeartbeat } from '../machines/take-heartbeat';
+import { requestWake } from './wakes';
 
 export interface AgentOf {
   organizationId: string;
@@ -31,7 +32,7 @@ export function useMachines() {
       name: 'gateway',
       configs: [BaseConfig, VmConfig],
       modules: [DatabaseModule, AccessModule, VaultModule, AgentsModule, MachinesModule],
-      env: { OUTBOUND_ALLOW: '127.0.0.0/8', WAKE_TIMEOUT_MS: '400' },
+      env: { OUTBOUND_ALLOW: '127.0.0.0/8', WAKE_TIMEOUT_MS: '400', STOP_TIMEOUT_MS: '8000' },
     });
     db = harness.db;
     machines = harness.app.nest.get(MachineControl);
@@ -66,6 +67,7 @@ export function useMachines() {
       providerConfig,
       providerRef: 'vm-1',
       bootId: 'old boot',
+      ...(status === 'stopped' ? { endedBoots: ['old boot'] } : {}),
       lastSeen: new Date(),
       ...input,
     });
@@ -75,12 +77,10 @@ export function useMachines() {
     db.transaction('system', (tx) =>
       requestWake(tx, { ...of, source: 'dispatcher', reason: 'a job is queued', timeoutMs: 20_000, ...input }),
     );
-  const handshake = (of: AgentOf, bootId: string) =>
-    db.transaction('system', async (tx) => {
-      const from = ['starting', 'stopped', 'offline', 'rebooting'] as const;
-      await moveAgent(tx, { ...of, from, to: 'online', source: 'handshake', reason: 'it reported' });
-      await completeWake(tx, { ...of, bootId });
-    });
+  const handshake = ({ organizationId, agentId }: AgentOf, bootId: string) =>
+    db.transaction('system', (tx) => takeHandshake(tx, organizationId, { agentId, bootId, workerVersion: '1' }));
+  const heartbeat = ({ organizationId, agentId }: AgentOf, bootId: string, healthy = true) =>
+    takeHeartbeat(db, organizationId, { agentId, bootId, healthy }, new Date());
   const eventsOf = async ({ agentId }: AgentOf) =>
     (
       await db.query<{ event: string; data: Record<string, string>; source: string }>(
@@ -109,6 +109,7 @@ export function useMachines() {
     agentAt,
     wake,
     handshake,
+    heartbeat,
     eventsOf,
     eventNames,
     statusOf,

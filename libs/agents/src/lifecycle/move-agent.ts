@@ -1,6 +1,8 @@
+import { audit } from '@muster/access';
 import type { AgentStatus, LifecycleEvent, LifecycleSource } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { appendTimeline, type TimelineEntry } from '../timeline/append-timeline';
+import { withEndedBoot } from './ended-boots';
 
 export interface AgentMove {
   organizationId: string;
@@ -11,14 +13,31 @@ export interface AgentMove {
   reason: string;
   /** The lifecycle event that the move is, if it is one. */
   eventType?: LifecycleEvent;
+  /** Which loop of the service moves it, where the source does not say that already. */
+  by?: string;
 }
 
-/** Moves an agent from one of the states named, and tells its timeline. Null: it was in none of them. */
+/** Whoever asked leaves an audit row of the own, and what a machine says of itself is on its timeline. */
+const toldElsewhere: ReadonlySet<LifecycleSource> = new Set(['api', 'console', 'handshake']);
+
+const actions: Partial<Record<AgentStatus, string>> = {
+  starting: 'agent.start',
+  stopping: 'agent.stop',
+  rebooting: 'agent.reboot',
+  terminated: 'agent.terminate',
+};
+
+/**
+ * Moves an agent from one of the states named, and tells its timeline; the audit too where the service does it by
+ * itself. Null: it was in none of them.
+ */
 export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ previous: AgentStatus } | null> {
   const { organizationId, agentId, from, to, source, reason, eventType } = move;
   const [moved] = await tx.query<{ previous: AgentStatus; last_seen: Date | null; vm_state: string | null }>(
     `UPDATE agent SET status = $3, status_since = now(), status_source = $4, status_reason = $5,
-       on_since = CASE WHEN $3 NOT IN ('stopped', 'terminated') THEN COALESCE(agent.on_since, now()) END
+       on_since = CASE WHEN $3 NOT IN ('stopped', 'terminated') THEN COALESCE(agent.on_since, now()) END,
+       previous_status = CASE WHEN was.status <> $3 THEN was.status ELSE agent.previous_status END,
+       ended_boots = CASE WHEN $3 = 'stopped' THEN ${withEndedBoot('agent')} ELSE agent.ended_boots END
      FROM (SELECT id, status FROM agent WHERE id = $1 AND organization_id = $2 FOR UPDATE) AS was
      WHERE agent.id = was.id AND was.status = ANY($6)
      RETURNING was.status AS previous, agent.last_seen, agent.vm_state`,
@@ -38,6 +57,11 @@ export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ pre
     });
   }
   appendTimeline(tx, { organizationId, agentId }, entries);
+  if (!toldElsewhere.has(source)) {
+    const actor = { kind: 'system', id: move.by ?? source, organizationId } as const;
+    const changes = { status: [previous, to], reason };
+    audit(tx, actor, { action: actions[to] ?? `agent.${to}`, target: { type: 'agent', id: agentId }, changes });
+  }
   tx.tell('agent', agentId);
   return { previous };
 }

@@ -4,7 +4,7 @@ import { useMachines } from './machines.harness';
 
 describe('orders to machines', () => {
   const lab = useMachines();
-  const { agentAt, wake, handshake, eventNames, statusOf, wakesOf, becomes, count } = lab;
+  const { agentAt, wake, handshake, heartbeat, doorbells, eventNames, statusOf, wakesOf, becomes, count } = lab;
 
   describe('a stop', () => {
     it('is over when the machine has stopped, and told once', async () => {
@@ -17,15 +17,52 @@ describe('orders to machines', () => {
       expect(count('stop')).toBe(1);
     });
 
-    it('goes on until a control plane that fails has done it', async () => {
+    it('is tried again where its control plane refuses it twice', async () => {
       lab.plane.state = 'running';
       lab.plane.behaviour = 'fails';
+      lab.plane.failures = 2;
       const of = await agentAt('stopping');
       await lab.machines.control(of.agentId);
       expect(await statusOf(of)).toBe('stopping');
-      lab.plane.behaviour = 'well';
       await becomes(of, 'stopped');
+      expect(count('stop')).toBe(3);
     });
+
+    it.each([
+      ['by hand', 'console', []],
+      ['by the idle monitor', 'idle_monitor', ['idle_stop_failed']],
+    ])('%s that its control plane refuses three times leaves the agent as it was', async (_, statusSource, events) => {
+      lab.plane.state = 'running';
+      lab.plane.behaviour = 'fails';
+      for (const [previousStatus, drain, left] of [
+        ['online', null, 'online'],
+        ['draining', 'finish', 'draining'],
+        ['offline', null, 'offline'],
+      ] as const) {
+        const before = count('stop');
+        const of = await agentAt('stopping', { statusSource, previousStatus, drain });
+        await lab.machines.control(of.agentId);
+        await becomes(of, left);
+        expect([count('stop') - before, await eventNames(of)]).toEqual([3, events]);
+        const [told] = await lab.db.query<{ message: string }>(
+          'system',
+          `SELECT message FROM timeline_entry WHERE agent_id = $1 AND kind = 'status' ORDER BY seq DESC LIMIT 1`,
+          [of.agentId],
+        );
+        expect(told!.message).toContain('It could not be stopped: The control plane answered the order to stop');
+        // It is as before for its boot too, and jobs go on.
+        expect(await heartbeat(of, 'old boot', previousStatus !== 'offline')).toMatchObject({ status: left });
+        expect(await doorbells(of, 'dispatch-agent')).toBeGreaterThan(0);
+      }
+    });
+
+    it('that nobody answers is settled within its time', async () => {
+      lab.plane.state = 'running';
+      lab.plane.behaviour = 'hangs';
+      const of = await agentAt('stopping', { previousStatus: 'online', statusSince: new Date(Date.now() - 7500) });
+      await lab.machines.control(of.agentId);
+      await becomes(of, 'online');
+    }, 60_000);
 
     it('is not given a second time by whoever takes over from one that died with it', async () => {
       lab.plane.state = 'running';
@@ -86,6 +123,15 @@ describe('orders to machines', () => {
   });
 
   describe('a reboot', () => {
+    it('of a machine that is off starts it', async () => {
+      lab.plane.state = 'stopped';
+      const of = await agentAt('rebooting', { previousStatus: 'stopped' });
+      await lab.machines.control(of.agentId);
+      expect(lab.plane.state).toBe('running');
+      await handshake(of, 'new boot');
+      expect(await statusOf(of)).toBe('online');
+    });
+
     it('is ordered once, and over with the handshake of the new boot', async () => {
       const of = await agentAt('rebooting');
       await Promise.all([lab.machines.control(of.agentId), lab.machines.control(of.agentId)]);
@@ -132,6 +178,24 @@ describe('orders to machines', () => {
       await lab.machines.control(of.agentId);
       expect(await statusOf(of)).toBe('terminated');
     });
+  });
+
+  it('leave an audit row with the loop that gave them, where nobody asked', async () => {
+    lab.plane.state = 'running';
+    const of = await agentAt('stopping', { statusSource: 'idle_monitor' });
+    await lab.machines.control(of.agentId);
+    await becomes(of, 'stopped');
+    await wake(of);
+    await handshake(of, 'new boot');
+    const rows = await lab.db.query<{ action: string; by: string; changes: { status: string[] } }>(
+      'system',
+      `SELECT action, actor_kind || ' ' || actor_id AS by, changes FROM audit_entry WHERE target_id = $1 ORDER BY id`,
+      [of.agentId],
+    );
+    expect(rows.map(({ action, by, changes }) => [action, by, ...changes.status])).toEqual([
+      ['agent.stopped', 'system idle_monitor', 'stopping', 'stopped'],
+      ['agent.start', 'system dispatcher', 'stopped', 'starting'],
+    ]);
   });
 
   it('a new agent begins as its control plane describes its machine', async () => {

@@ -4,6 +4,7 @@ import type { Clock } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { MachineError, type Machines } from '@muster/vm';
 import { appendTimeline } from '../timeline/append-timeline';
+import { withEndedBoot } from './ended-boots';
 import { holdLease, leaseMs } from './hold-lease';
 import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';
 import { lifecycleEntry, moveAgent } from './move-agent';
@@ -160,6 +161,12 @@ async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> 
 /** It is on and says nothing: starting it again would change nothing, and only a new boot can bring it back. */
 async function rebootSilent({ database, machines, ring, clock }: MachineParts, claimed: Claimed): Promise<void> {
   const { organizationId, agentId } = claimed;
+  // Before the order: should this boot speak just now, it is to become another one rather than be given work.
+  await database.query(
+    'system',
+    `UPDATE agent SET ended_boots = ${withEndedBoot('agent')} WHERE id = $1 AND status = 'starting'`,
+    [agentId],
+  );
   await machines.of(claimed.provider).reboot(machineOf(claimed, ring, clock));
   await database.transaction('system', async (tx) => {
     const message = 'The machine is on and did not report to the wake before: it is rebooted';

@@ -5,11 +5,12 @@ import { KeyRing } from '@muster/vault';
 import { type AgentOf, useMachines } from './machines.harness';
 import { moveAgent } from './move-agent';
 import { decideWakeStep } from './wake-machine';
-import { completeWake, lastWakeFailures, recordWakeBlocked, requestWake, wakeBackoffMs } from './wakes';
+import { lastWakeFailures, recordWakeBlocked, requestWake, wakeBackoffMs } from './wakes';
 
 describe('machines', () => {
   const lab = useMachines();
-  const { agentAt, wake, handshake, eventsOf, eventNames, statusOf, wakesOf, becomes, doorbells, count } = lab;
+  const { agentAt, wake, handshake, heartbeat, eventsOf, eventNames, statusOf, wakesOf, becomes, doorbells, count } =
+    lab;
 
   describe('a wake', () => {
     it('is one for all who ask at once, and starts the machine once', async () => {
@@ -37,15 +38,57 @@ describe('machines', () => {
       expect(lab.plane.signatures.map((header) => verify(secrets, header, '', new Date()))).toContain('valid');
     });
 
-    it('is ready with a handshake of another boot, and not with one of the boot before', async () => {
-      const of = await agentAt();
+    it('is ready with a handshake of another boot, and not with the words of the one that was stopped', async () => {
+      lab.plane.state = 'running';
+      const of = await agentAt('stopping');
+      await lab.machines.control(of.agentId);
+      await becomes(of, 'stopped');
       await wake(of);
-      await lab.db.transaction('system', (tx) => completeWake(tx, { ...of, bootId: 'old boot' }));
-      expect((await wakesOf(of))[0]!.state).toBe('open');
+      await expect(heartbeat(of, 'old boot')).rejects.toMatchObject({ code: 'conflict' });
+      await expect(handshake(of, 'old boot')).rejects.toMatchObject({
+        code: 'conflict',
+        options: { extra: { agentStatus: 'starting', boot: 'ended' } },
+      });
+      expect([await statusOf(of), (await wakesOf(of))[0]!.state]).toEqual(['starting', 'open']);
       await handshake(of, 'new boot');
-      expect((await wakesOf(of))[0]!.state).toBe('ready');
-      await lab.db.transaction('system', (tx) => completeWake(tx, { ...of, bootId: 'new boot' }));
+      expect([await statusOf(of), (await wakesOf(of))[0]!.state]).toEqual(['online', 'ready']);
+      await handshake(of, 'new boot');
+      await expect(handshake(of, 'old boot')).rejects.toMatchObject({ options: { extra: { boot: 'superseded' } } });
+      expect(await heartbeat(of, 'new boot')).toMatchObject({ status: 'online' });
       expect(await eventNames(of)).toEqual(['wake_requested', 'wake_ready']);
+    });
+
+    it.each([
+      ['a heartbeat', (of: AgentOf) => heartbeat(of, 'old boot')],
+      ['a handshake', (of: AgentOf) => handshake(of, 'old boot')],
+    ])('is ready at once with %s of a boot that had only been silent', async (_, report) => {
+      lab.plane.state = 'running';
+      const of = await agentAt('offline');
+      await wake(of);
+      await waitFor('the look at it', async () => (await wakesOf(of))[0]!.attempt > 0);
+      await report(of);
+      expect([await statusOf(of), (await wakesOf(of))[0]!.state]).toEqual(['online', 'ready']);
+      expect(await eventNames(of)).toEqual(['wake_requested', 'wake_ready']);
+    });
+
+    it('leaves an agent starting whose worker reports and is not well', async () => {
+      lab.plane.state = 'running';
+      const of = await agentAt('offline');
+      await wake(of);
+      expect(await heartbeat(of, 'old boot', false)).toMatchObject({ status: 'starting' });
+      expect((await wakesOf(of))[0]!.state).toBe('open');
+    });
+
+    it('does not give work to the silent boot that it has rebooted', async () => {
+      lab.plane.state = 'running';
+      const of = await agentAt('offline', { lastSeen: new Date(Date.now() - 3_600_000) });
+      await wake(of, { timeoutMs: 200 });
+      await waitFor('the end of the first', async () => (await wakesOf(of))[0]!.state === 'timeout');
+      await wake(of);
+      await waitFor('the reboot', () => count('reboot') === 1);
+      await expect(handshake(of, 'old boot')).rejects.toMatchObject({ options: { extra: { boot: 'ended' } } });
+      await handshake(of, 'new boot');
+      expect(await statusOf(of)).toBe('online');
     });
 
     it('is ready too when the machine turns out to be there without a new boot', async () => {

@@ -34,10 +34,10 @@ export async function requestWake(tx: Transaction, request: WakeRequest): Promis
   const wakeId = newId();
   await tx.execute(
     `INSERT INTO agent_wake
-       (id, organization_id, agent_id, source, reason, boot_id, attempt, state, finished_at, deadline)
-     VALUES ($1, $2, $3, $4, $5, $6, 0, $7, CASE WHEN $7 = 'ready' THEN now() END,
-             now() + $8 * interval '1 millisecond')`,
-    [wakeId, organizationId, agentId, source, reason, agent.bootId, isOn ? 'ready' : 'open', timeoutMs],
+       (id, organization_id, agent_id, source, reason, attempt, state, finished_at, deadline)
+     VALUES ($1, $2, $3, $4, $5, 0, $6, CASE WHEN $6 = 'ready' THEN now() END,
+             now() + $7 * interval '1 millisecond')`,
+    [wakeId, organizationId, agentId, source, reason, isOn ? 'ready' : 'open', timeoutMs],
     'insert_wake',
   );
   if (isOn) return { wakeId, joined: false };
@@ -89,16 +89,19 @@ export async function recordWakeBlocked(tx: Transaction, request: Omit<WakeReque
   ]);
 }
 
-/** A handshake of a new boot answers the open wake, if there is one: event wake_ready. */
+/**
+ * The machine has reported, which answers the open wake, if there is one: event wake_ready. It is a new boot or one that
+ * had only been silent, as those that were stopped are not heard.
+ */
 export async function completeWake(
   tx: Transaction,
-  { organizationId, agentId, bootId }: { organizationId: string; agentId: string; bootId: string },
+  { organizationId, agentId }: { organizationId: string; agentId: string },
 ): Promise<void> {
   const [wake] = await tx.query<{ seconds: number }>(
     `UPDATE agent_wake SET state = 'ready', finished_at = now(), error = NULL
-     WHERE agent_id = $1 AND organization_id = $2 AND state = 'open' AND boot_id IS DISTINCT FROM $3
+     WHERE agent_id = $1 AND organization_id = $2 AND state = 'open'
      RETURNING extract(epoch FROM now() - requested_at)::float8 AS seconds`,
-    [agentId, organizationId, bootId],
+    [agentId, organizationId],
     'complete_wake',
   );
   if (!wake) return;
@@ -170,8 +173,8 @@ export async function lastWakeFailures(tx: Transaction, agentId: string): Promis
 }
 
 async function lockAgent(tx: Transaction, organizationId: string, agentId: string) {
-  const [agent] = await tx.query<{ status: AgentStatus; bootId: string | null }>(
-    `SELECT status, boot_id AS "bootId" FROM agent WHERE id = $1 AND organization_id = $2 FOR UPDATE`,
+  const [agent] = await tx.query<{ status: AgentStatus }>(
+    `SELECT status FROM agent WHERE id = $1 AND organization_id = $2 FOR UPDATE`,
     [agentId, organizationId],
     'lock_agent_to_wake',
   );

@@ -30,10 +30,11 @@ export function decideHeartbeat(facts: HeartbeatFacts): HeartbeatMove | null {
       recovered: false,
     };
   }
-  if (healthy && status === 'offline') {
+  // One that is being woken was silent or stopped, and a boot that was stopped is not heard: so this one is back.
+  if (healthy && (status === 'offline' || status === 'starting')) {
     const reason =
       unhealthyBefore > 0 ? `healthy again after ${unhealthyBefore} unhealthy checks` : 'reports again after silence';
-    return { from: ['offline'], to: drain ? 'draining' : 'online', reason, recovered: true };
+    return { from: ['offline', 'starting'], to: drain ? 'draining' : 'online', reason, recovered: true };
   }
   return null;
 }

@@ -7,7 +7,10 @@ export function requireOwnAgent(caller: Principal, agentId: string): void {
   throw new AppError('permission_denied', { detail: 'This key speaks for another agent.' });
 }
 
+/** What became of a boot that may not speak any more: its machine was stopped, or a newer one has its place. */
+type BootEnd = 'ended' | 'superseded';
+
 /** What a machine wants, and its agent's state does not allow. */
-export function refusedMachine(detail: string, agentStatus: string): AppError {
-  return new AppError('conflict', { detail, extra: { agentStatus } });
+export function refusedMachine(detail: string, agentStatus: string, boot?: BootEnd): AppError {
+  return new AppError('conflict', { detail, extra: { agentStatus, ...(boot ? { boot } : {}) } });
 }

@@ -1,7 +1,8 @@
 import { type AgentStatus, agentStatuses, type HandshakeBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { loadAgent } from '../agents/agent-row';
+import { type AgentRow, loadAgent } from '../agents/agent-row';
 import { moveAgent } from '../lifecycle/move-agent';
+import { withEndedBoot } from '../lifecycle/ended-boots';
 import { completeWake } from '../lifecycle/wakes';
 import { failRecordingsOfOldBoot } from '../recordings/settle-recordings';
 import { appendTimeline } from '../timeline/append-timeline';
@@ -24,11 +25,13 @@ export async function takeHandshake(
   const of = { organizationId, agentId };
   const agent = await loadAgent(tx, organizationId, agentId, 'lock');
   if (refused.includes(agent.status)) throw refusedMachine(`The agent is ${agent.status}.`, agent.status);
+  await requireLivingBoot(tx, agent, bootId);
   const [before] = await tx.query<{ boot_id: string | null }>(
     `UPDATE agent SET
        boot_id = $3, worker_version = $4, last_seen = now(), last_activity_at = now(),
        last_activity = 'its handshake', unhealthy_checks = 0,
        clearing_command_id = CASE WHEN was.boot_id = $3 THEN agent.clearing_command_id END,
+       ended_boots = CASE WHEN was.boot_id = $3 THEN agent.ended_boots ELSE ${withEndedBoot('agent', 'was.boot_id')} END,
        tunnel_url = CASE WHEN $7 THEN NULL ELSE COALESCE($5, agent.tunnel_url) END,
        public_tunnel_url = CASE WHEN $7 THEN NULL ELSE COALESCE($5, agent.public_tunnel_url) END,
        tunnel_hostname = CASE WHEN $7 THEN NULL ELSE COALESCE($6, agent.tunnel_hostname) END, vm_state = 'running',
@@ -66,8 +69,21 @@ export async function takeHandshake(
     const reason = sameBoot ? 'the worker reported again' : 'the worker reported after its boot';
     await moveAgent(tx, { ...of, from: welcome, to: status, source: 'handshake', reason });
   }
-  await completeWake(tx, { ...of, bootId });
+  await completeWake(tx, of);
   await resumeWork(tx, of);
   if (!sameBoot) failRecordingsOfOldBoot(tx, of);
   return { status };
+}
+
+/** Words of a boot that is over may come late; whoever still is that boot has to become another one, or to end. */
+async function requireLivingBoot(tx: Transaction, { id, status }: AgentRow, bootId: string): Promise<void> {
+  const [over] = await tx.query<{ isLatest: boolean }>(
+    'SELECT boot_id = $2 AS "isLatest" FROM agent WHERE id = $1 AND $2 = ANY(ended_boots)',
+    [id, bootId],
+    'ended_boot',
+  );
+  if (!over) return;
+  throw over.isLatest
+    ? refusedMachine('This boot ended with its machine: report as another one.', status, 'ended')
+    : refusedMachine('Another boot has taken the place of this one.', status, 'superseded');
 }

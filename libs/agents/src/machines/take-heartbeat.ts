@@ -3,6 +3,7 @@ import type { Database, Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
 import { noSuchAgent } from '../agents/agent-row';
 import { moveAgent } from '../lifecycle/move-agent';
+import { completeWake } from '../lifecycle/wakes';
 import { appendTimeline } from '../timeline/append-timeline';
 import { decideHeartbeat, type HeartbeatMove } from './decide-heartbeat';
 import { refusedMachine } from './machine-caller';
@@ -59,7 +60,7 @@ export async function takeHeartbeat(
   const { status, unhealthyBefore, unhealthyNow, drain, pendingCommands } = beat;
   if (status === 'terminated') throw refusedMachine('The agent is terminated.', status);
   if (unhealthyNow === null) {
-    throw refusedMachine('This boot has not shaken hands; do that first, or end if another one has.', status);
+    throw refusedMachine('This boot has not shaken hands, or is over: shake hands.', status);
   }
   const move = decideHeartbeat({ status, healthy, unhealthyBefore, unhealthyNow, drain });
   const moved = move
@@ -86,6 +87,7 @@ const heartbeat = `
       worker_version = COALESCE($8, worker_version),
       unhealthy_checks = CASE WHEN $9 THEN 0 ELSE unhealthy_checks + 1 END
     WHERE id = $1 AND organization_id = $2 AND boot_id = $3 AND status <> 'terminated'
+      AND NOT $3 = ANY(ended_boots)
     RETURNING unhealthy_checks)
   SELECT a.status, a.boot_id AS "bootId", a.drain, a.unhealthy_checks AS "unhealthyBefore",
          (SELECT unhealthy_checks FROM beat) AS "unhealthyNow",
@@ -108,6 +110,8 @@ async function applyMove(
 ): Promise<AgentStatus | null> {
   if (!(await moveAgent(tx, { ...of, from, to, source: 'heartbeat', reason }))) return null;
   if (recovered) {
+    // Whoever waits for the machine has what was waited for.
+    await completeWake(tx, of);
     const note = {
       kind: 'provisioning' as const,
       source: 'heartbeat',

@@ -1,4 +1,3 @@
-import { audit } from '@muster/access';
 import type { AgentStatus } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
 import { moveAgent } from '../lifecycle/move-agent';
@@ -51,17 +50,8 @@ async function decide(
   await tx.execute(`UPDATE agent SET vm_state = 'gone', vm_ip = NULL, public_tunnel_url = NULL WHERE id = $1`, [
     agentId,
   ]);
-  await moveAgent(tx, { ...of, from: [status], to, source: 'watchdog', reason });
+  await moveAgent(tx, { ...of, from: [status], to, source: 'watchdog', by: 'reaper', reason });
   appendTimeline(tx, of, [{ kind: 'provisioning', source: 'watchdog', level: 'warn', message: `${to}: ${reason}` }]);
-  audit(
-    tx,
-    { kind: 'system', id: 'reaper', organizationId },
-    {
-      action: to === 'terminated' ? 'agent.terminate' : 'agent.lost_machine',
-      target: { type: 'agent', id: agentId },
-      changes: { status: [status, to], reason },
-    },
-  );
   await tx.execute(
     to === 'terminated'
       ? `DELETE FROM machine_finding WHERE kind = 'gone' AND ref = $1`

@@ -23,8 +23,6 @@ export class AgentWakeEntity {
   source!: string;
   @Column('text')
   reason!: string;
-  @Column('text', { nullable: true })
-  bootId!: string | null;
   @Column('integer', { default: 1 })
   attempt!: number;
   @Column('timestamptz', { default: () => 'now()' })
@@ -60,6 +58,8 @@ export class AgentControlEntity {
   issuedAt!: Date | null;
   @Column('text', { nullable: true })
   error!: string | null;
+  @Column('integer', { default: 0 })
+  refusals!: number;
 }
 
 @Entity('agent_function')

@@ -57,6 +57,11 @@ export class AgentEntity {
   workerVersion!: string | null;
   @Column('text', { nullable: true })
   bootId!: string | null;
+  /** Those before it, and itself once its machine was stopped: none of them is heard any more. */
+  @Column('text', { array: true, default: [] })
+  endedBoots!: string[];
+  @Column('text', { nullable: true })
+  previousStatus!: string | null;
   @Column('integer', { default: 0 })
   unhealthyChecks!: number;
   @Column('timestamptz', { default: () => 'now()' })

@@ -10,6 +10,7 @@ import { Recordings1763760000000 } from './1763760000000-recordings';
 import { BatchCancel1763770000000 } from './1763770000000-batch-cancel';
 import { SignInAddresses1763781000000 } from './1763781000000-sign-in-addresses';
 import { WhereMachinesAre1763783000000 } from './1763783000000-where-machines-are';
+import { MachineOrders1763785000000 } from './1763785000000-machine-orders';
 import { ClaimsByNpi1763786000000 } from './1763786000000-claims-by-npi';
 import { DispatchTurns1763786000001 } from './1763786000001-dispatch-turns';
 import { RunsByStart1763786000002 } from './1763786000002-runs-by-start';
@@ -28,6 +29,7 @@ export const migrations = [
   BatchCancel1763770000000,
   SignInAddresses1763781000000,
   WhereMachinesAre1763783000000,
+  MachineOrders1763785000000,
   ClaimsByNpi1763786000000,
   DispatchTurns1763786000001,
   RunsByStart1763786000002,

@@ -28,7 +28,12 @@ export type AgentAction = (typeof agentActions)[number];
 
 export class AgentActionBody {
   @EnumField(agentActions) action!: AgentAction;
-  @BooleanField({ optional: true, description: 'stop, reboot, terminate: also while a job runs, which is cancelled.' })
+  @BooleanField({
+    optional: true,
+    description:
+      'stop, terminate: also while a job runs, which fails with errorCode agent_stopped. A reboot needs none: a job ' +
+      'that it ends fails with agent_rebooted.',
+  })
   force?: boolean;
   @UuidField({ optional: true, description: 'start_job: what to run; this or jobId.' }) workflowId?: string;
   @TextMapField({
@@ -78,8 +83,13 @@ export class IdleExemptAnswer {
 }
 
 export class DrainBody {
-  @EnumField(['finish', 'now'], { description: 'finish: what it has may end; now: what it has is cancelled.' })
+  @EnumField(['finish', 'now'], { description: 'finish: what it has may end; now: it is to have nothing.' })
   mode!: 'finish' | 'now';
+  @BooleanField({
+    optional: true,
+    description: 'now: also while a job runs, which fails with errorCode agent_stopped and follows its retries.',
+  })
+  force?: boolean;
 }
 
 export class DrainAnswer {

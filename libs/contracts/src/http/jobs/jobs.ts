@@ -118,6 +118,13 @@ export class Job {
   @ObjectField(() => JobClaims) claims!: JobClaims;
   @NumberField({ nullable: true, example: 0.0123 }) totalCostUsd!: number | null;
   @TextField({ nullable: true, max: 100_000, example: null }) error!: string | null;
+  @TextField({
+    nullable: true,
+    max: 64,
+    example: null,
+    description: 'Why it failed, for programs: agent_rebooted, agent_stopped, agent_not_ready, execution_timeout …',
+  })
+  errorCode!: string | null;
   @AnyJsonField({ nullable: true, description: 'What the script gave as its result.' }) result!: unknown;
   @TextField({ nullable: true, max: 4096, example: null, description: 'Valid for an hour.' }) screenshotUrl!:
     string | null;
