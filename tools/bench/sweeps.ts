@@ -1,4 +1,4 @@
-import { idleCandidates } from '@muster/agents';
+import { idleCandidates, idleValues } from '@muster/agents';
 import { staleRunsSql, untouchedJobsSql } from '@muster/jobs';
 import { Client } from 'pg';
 import { type BenchStack, onBenchStack } from './bench-stack';
@@ -31,9 +31,9 @@ interface PlanNode {
 
 const lostAfterMs = 900_000;
 const stalledAfterMs = 3_600_000;
-const first = [new Date(0), '00000000-0000-0000-0000-000000000000'];
+const first = ['-infinity', '00000000-0000-0000-0000-000000000000'];
 const sweeps: [name: string, sql: string, values: () => unknown[]][] = [
-  ['idle agents', idleCandidates, () => [new Date(), limit]],
+  ['idle agents', idleCandidates, () => idleValues(new Date(), limit)],
   ['stale runs', staleRunsSql, () => [...first, new Date(), lostAfterMs, stalledAfterMs, limit]],
   ['untouched jobs', untouchedJobsSql, () => [...first, new Date(), lostAfterMs, limit]],
 ];

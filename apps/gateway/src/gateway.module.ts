@@ -5,6 +5,7 @@ import { StorageModule } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { VmModule } from '@muster/vm';
 import { OrganizationsController } from './admin/organizations.controller';
+import { LoopsController } from './admin/loops.controller';
 import { QueuesController } from './admin/queues.controller';
 import { AgentCommandsController } from './agents/agent-commands.controller';
 import { AgentDrainController } from './agents/agent-drain.controller';
@@ -45,6 +46,7 @@ import { VaultController } from './organization/vault.controller';
     VaultController,
     AuditController,
     OrganizationsController,
+    LoopsController,
     QueuesController,
     AgentsController,
     AgentActionsController,

@@ -49,4 +49,8 @@ export class SchedulerConfig extends CronConfig {
     default: 3_600_000,
   })
   readonly jobStalledAfterMs!: number;
+
+  get staleLimits(): { lostAfterMs: number; stalledAfterMs: number } {
+    return { lostAfterMs: this.jobLostAfterMs, stalledAfterMs: this.jobStalledAfterMs };
+  }
 }

@@ -2,7 +2,9 @@ import { Controller, Get, Inject, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { cron, Endpoint } from '@muster/access';
 import { StaleJobs } from '@muster/contracts';
-import { StaleJobsTick } from './stale-jobs-tick';
+import { Database } from '@muster/database';
+import { failStaleJobs } from '@muster/jobs';
+import { SchedulerConfig } from './scheduler.config';
 
 const staleJobs = {
   summary: 'Fail runs past their limit, in all organizations',
@@ -14,7 +16,10 @@ const staleJobs = {
 @ApiTags('Cron')
 @Controller('/api/cron/stale-jobs')
 export class StaleJobsController {
-  constructor(@Inject(StaleJobsTick) private readonly watchdog: StaleJobsTick) {}
+  constructor(
+    @Inject(SchedulerConfig) private readonly config: SchedulerConfig,
+    @Inject(Database) private readonly database: Database,
+  ) {}
 
   @Get()
   @Endpoint(staleJobs)
@@ -29,7 +34,7 @@ export class StaleJobsController {
   }
 
   private async tick(): Promise<StaleJobs> {
-    const { scanned, failed, killed, retried } = await this.watchdog.runOnce();
+    const { scanned, failed, killed, retried } = await failStaleJobs(this.database, this.config.staleLimits);
     return { scanned, failed, killed, retried };
   }
 }

@@ -23,7 +23,7 @@ export { issueCommand, type NewCommand } from './commands/issue-command';
 export { actionKinds } from './commands/tell-actions';
 export { decideIdleStop, type IdleDecision, type IdleFacts } from './lifecycle/decide-idle-stop';
 export { decideSilence, failSilentAgents } from './lifecycle/fail-silent-agents';
-export { idleCandidates, stopIdleAgents, stopIfIdle } from './lifecycle/stop-idle-agents';
+export { idleCandidates, idleValues, stopIdleAgents, stopIfIdle } from './lifecycle/stop-idle-agents';
 export { sealPayload } from './commands/sealed-payload';
 export { LocalAgentRows } from './lifecycle/local-agents';
 export { MachineControl } from './lifecycle/machine-control';

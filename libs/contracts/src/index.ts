@@ -119,6 +119,7 @@ export {
 } from './http/agents/recordings';
 export { UploadBody, UploadTicket } from './http/agents/uploads';
 export { DeepHealth, Health, HealthCheck, HealthChecks } from './http/operations/health';
+export { MaintenanceLoop, MaintenanceLoopList, StuckRow } from './http/operations/loops';
 export {
   DeadLetter,
   DeadLetterList,

@@ -7,12 +7,13 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { InjectDataSource, TypeOrmModule } from '@nestjs/typeorm';
-import { BaseConfig, DoorbellLedger, Readiness, registerErrorReader } from '@muster/platform';
+import { BaseConfig, DoorbellLedger, LoopLedger, Readiness, registerErrorReader } from '@muster/platform';
 import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
 import { serviceOptions } from './data-source';
 import { Database } from './database';
 import { readDatabaseError } from './database-errors';
+import { LoopRuns } from './loops/loop-runs';
 import { pendingMigrations } from './migrate';
 import { OutboxLedger } from './outbox/outbox-ledger';
 import { OutboxRelay } from './outbox/outbox-relay';
@@ -36,8 +37,14 @@ import { poolOf } from './run-scoped';
       }),
     }),
   ],
-  providers: [Database, OutboxRelay, { provide: DoorbellLedger, useClass: OutboxLedger }, PostgresListener],
-  exports: [Database, DoorbellLedger, PostgresListener],
+  providers: [
+    Database,
+    OutboxRelay,
+    { provide: DoorbellLedger, useClass: OutboxLedger },
+    { provide: LoopLedger, useClass: LoopRuns },
+    PostgresListener,
+  ],
+  exports: [Database, DoorbellLedger, LoopLedger, PostgresListener],
 })
 export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('database');

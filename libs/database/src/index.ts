@@ -19,6 +19,7 @@ export { WorkflowEntity, WorkflowRevisionEntity } from './entities/workflow';
 export { entities } from './entities';
 export { OrganizationEntity, OrganizationSettingsEntity } from './entities/organization';
 export { OutboxEntity, QueueProbeEntity } from './entities/outbox';
+export { listLoopRuns } from './loops/loop-runs';
 export { migrate, pendingMigrations } from './migrate';
 export { migrations } from './migrations';
 export { type QueueBacklog, readBacklog } from './outbox/backlog';

@@ -126,10 +126,10 @@ describe('a cancel', () => {
     await report(jobId, 'running');
     await cancel(jobId);
     expect(await escalateCancels(lab.harness.db, new Date(Date.now() + 60_000))).toEqual({
+      looked: 1,
       confirmed: 0,
       killed: 1,
       rebooted: 0,
-      errors: 0,
     });
     await report(jobId, 'failed');
     await lab.query("DELETE FROM job WHERE agent_id IN (SELECT id FROM agent WHERE name LIKE 'Silent %')");

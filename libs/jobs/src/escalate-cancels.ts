@@ -1,7 +1,7 @@
 import { appendTimeline, moveAgent } from '@muster/agents';
 import type { AgentProvider, AgentStatus, JobStatus } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
-import { Logger } from '@nestjs/common';
+import { Round, sweep, type SweepCounts } from '@muster/platform';
 import { issueStop, stopDeadlineMs, stopGraceMs } from './cancel-job';
 import { finishJob } from './finish-job';
 import { jobEntry } from './insert-job';
@@ -36,53 +36,50 @@ interface Due extends CancelFacts {
   reason: string | null;
 }
 
-const atOnce = 100;
-const budgetMs = 10_000;
-const logger = new Logger('escalate cancels');
-
-/** Goes on with cancels whose time is up: select, lock each, look again, decide, act. One that fails stops no other. */
-export async function escalateCancels(database: Database, now: Date): Promise<Record<string, number>> {
-  const counts = { confirmed: 0, killed: 0, rebooted: 0, errors: 0 };
-  const until = performance.now() + budgetMs;
-  let after: Candidate = { at: new Date(0), id: '00000000-0000-0000-0000-000000000000' };
-  for (;;) {
-    const candidates = await candidatesAfter(database, after, now);
-    for (const { id } of candidates) {
-      try {
-        const done = await database.transaction('system', (tx) => escalate(tx, id, now));
-        if (done) counts[done] += 1;
-      } catch (error) {
-        counts.errors += 1;
-        logger.warn(`job ${id}: ${(error as Error).message}`);
-      }
-    }
-    if (candidates.length < atOnce || performance.now() > until) return counts;
-    after = candidates.at(-1)!;
-  }
+/** Goes on with cancels whose time is up. */
+export function escalateCancels(
+  database: Database,
+  now: Date,
+  round = new Round('escalate cancels'),
+): Promise<SweepCounts<CancelOutcome>> {
+  return sweep<Candidate, CancelOutcome>(round, {
+    name: 'cancels',
+    outcomes: ['confirmed', 'killed', 'rebooted'],
+    candidates: (after, limit) => candidatesAfter(database, { after, limit, now }),
+    settle: ({ id }) => database.transaction('system', (tx) => escalate(tx, id, now)),
+    rowOf: ({ id }) => `job ${id}`,
+  });
 }
+
+const noId = '00000000-0000-0000-0000-000000000000';
+
+type CancelOutcome = 'confirmed' | 'killed' | 'rebooted';
 
 interface Candidate {
   id: string;
-  at: Date;
+  /** To the microsecond, which a Date does not have: a batch is cancelled in one. */
+  at: string;
 }
 
 /** Those for which nothing is left but to wait are not among them, or a hundred of them would hide the others. */
-function candidatesAfter(database: Database, after: Candidate, now: Date): Promise<Candidate[]> {
+function candidatesAfter(
+  database: Database,
+  { after, limit, now }: { after: Candidate | null; limit: number; now: Date },
+): Promise<Candidate[]> {
   return database.query<Candidate & object>(
     'system',
-    // A cursor that passes through JavaScript has milliseconds, and a batch is cancelled in one microsecond.
-    `SELECT j.id, date_trunc('milliseconds', j.cancel_requested_at) AS at FROM job j JOIN agent a ON a.id = j.agent_id
+    `SELECT j.id, j.cancel_requested_at::text AS at FROM job j JOIN agent a ON a.id = j.agent_id
      WHERE j.cancel_requested_at IS NOT NULL AND j.status IN ('queued', 'running')
-       AND (date_trunc('milliseconds', j.cancel_requested_at), j.id) > ($1, $2)
+       AND (j.cancel_requested_at, j.id) > ($1::timestamptz, $2::uuid)
        AND j.cancel_requested_at <= $3::timestamptz - ($4 + j.cancel_step * $5) * interval '1 millisecond'
        AND (j.cancel_step < 2 OR (j.cancel_step = 2 AND a.provider <> 'external')
             OR a.status IN ('stopped', 'terminated', 'online'))
-     ORDER BY at, j.id LIMIT $6`,
-    [after.at, after.id, now, stopGraceMs, stopDeadlineMs / 2, atOnce],
+     ORDER BY j.cancel_requested_at, j.id LIMIT $6`,
+    [after?.at ?? '-infinity', after?.id ?? noId, now, stopGraceMs, stopDeadlineMs / 2, limit],
   );
 }
 
-async function escalate(tx: Transaction, id: string, now: Date): Promise<'confirmed' | 'killed' | 'rebooted' | null> {
+async function escalate(tx: Transaction, id: string, now: Date): Promise<CancelOutcome | null> {
   const [job] = await tx.query<Due & { requestedAt: Date }>(
     `SELECT j.id, j.organization_id AS "organizationId", j.agent_id AS "agentId", j.status,
             j.cancel_step AS step, j.cancel_reason AS reason, j.cancel_requested_at AS "requestedAt", a.provider,

@@ -1,5 +1,6 @@
 import { appendTimeline } from '@muster/agents';
 import { type Database, databaseTime, type Transaction } from '@muster/database';
+import { Round, sweep } from '@muster/platform';
 import { issueStop } from './cancel-job';
 import { decideStale, type StaleFacts, type StaleLimits } from './decide-stale';
 import { finishJob } from './finish-job';
@@ -9,7 +10,6 @@ export interface StaleOptions extends StaleLimits {
   /** The database's own unless said. */
   now?: Date;
   limit?: number;
-  budgetMs?: number;
 }
 
 export interface StaleReport {
@@ -22,30 +22,39 @@ export interface StaleReport {
   errors: number;
 }
 
-const atOnce = 8;
-
 /**
  * Gives up runs past their limit and jobs that nobody hears of any more, and tells of those that make no progress. On
- * any number of replicas each fails once. It goes through all there are, in batches, within its budget; what is left
- * over is the next round's.
+ * any number of replicas each fails once.
  */
-export async function failStaleJobs(database: Database, given: StaleOptions): Promise<StaleReport> {
-  const { limit = 500, budgetMs = 20_000, now = await databaseTime(database) } = given;
+export async function failStaleJobs(
+  database: Database,
+  given: StaleOptions,
+  round = new Round('fail stale jobs'),
+): Promise<StaleReport> {
+  const { limit = 500, now = await databaseTime(database) } = given;
   const options = { ...given, now };
   const report: StaleReport = { scanned: 0, failed: [], killed: 0, retried: 0, stalled: 0, errors: 0 };
-  const until = performance.now() + budgetMs;
-  for (const candidates of [staleRuns, untouchedJobs]) {
-    let after: Candidate = { id: noId, at: new Date(0) };
-    for (;;) {
-      const rows = await candidates(database, { ...options, limit, after });
-      report.scanned += rows.length;
-      for (let at = 0; at < rows.length && performance.now() < until; at += atOnce) {
-        await Promise.all(rows.slice(at, at + atOnce).map(({ id }) => settle(database, id, options, report)));
-      }
-      if (rows.length < limit || performance.now() >= until) break;
-      after = rows.at(-1)!;
-    }
+  const before = round.failed;
+  for (const [name, candidates] of Object.entries({ runs: staleRuns, untouched: untouchedJobs })) {
+    const { looked } = await sweep<Candidate, never>(round, {
+      name,
+      outcomes: [],
+      limit,
+      atOnce: 8,
+      candidates: (after, count) => candidates(database, { ...options, limit: count, after: after ?? first }),
+      settle: async ({ id }) => {
+        const done = await database.transaction('system', (tx) => settleJob(tx, id, options));
+        if (done.failed) report.failed.push(id);
+        if (done.killed) report.killed += 1;
+        if (done.retried) report.retried += 1;
+        if (done.stalled) report.stalled += 1;
+        return null;
+      },
+      rowOf: ({ id }) => `job ${id}`,
+    });
+    report.scanned += looked;
   }
+  report.errors = round.failed - before;
   return report;
 }
 
@@ -53,7 +62,8 @@ type Decided = StaleOptions & { now: Date };
 
 interface Candidate {
   id: string;
-  at: Date;
+  /** To the microsecond, which a Date does not have. */
+  at: string;
 }
 
 interface Search extends Decided {
@@ -61,11 +71,11 @@ interface Search extends Decided {
   after: Candidate;
 }
 
-const noId = '00000000-0000-0000-0000-000000000000';
+const first: Candidate = { id: '00000000-0000-0000-0000-000000000000', at: '-infinity' };
 
 /** There are no more runs than machines, so it looks at those only: by when they began. */
 export const staleRunsSql = `
-  SELECT id, started_at AS at FROM job
+  SELECT id, started_at::text AS at FROM job
   WHERE status = 'running' AND (started_at, id) > ($1::timestamptz, $2::uuid)
     AND started_at <= $3::timestamptz - interval '1 second'
     AND (started_at <= $3::timestamptz - max_runtime_ms * interval '1 millisecond'
@@ -85,7 +95,7 @@ function staleRuns(database: Database, search: Search): Promise<Candidate[]> {
 
 /** Jobs that their agent took and did not begin. Those that it has not taken wait, and are given again. */
 export const untouchedJobsSql = `
-  SELECT j.id, a.dispatched_at AS at FROM agent a JOIN job j ON j.id = a.current_job_id
+  SELECT j.id, a.dispatched_at::text AS at FROM agent a JOIN job j ON j.id = a.current_job_id
   WHERE a.current_job_id IS NOT NULL AND (a.dispatched_at, j.id) > ($1::timestamptz, $2::uuid)
     AND a.dispatched_at <= $3::timestamptz - $4 * interval '1 millisecond' AND j.status = 'queued'
     AND EXISTS (SELECT FROM agent_command c
@@ -99,19 +109,6 @@ function untouchedJobs(database: Database, { after, now, lostAfterMs, limit }: S
     [after.at, after.id, now, lostAfterMs, limit],
     'untouched_jobs',
   );
-}
-
-async function settle(database: Database, id: string, options: Decided, report: StaleReport): Promise<void> {
-  try {
-    const done = await database.transaction('system', (tx) => settleJob(tx, id, options));
-    if (done.failed) report.failed.push(id);
-    if (done.killed) report.killed += 1;
-    if (done.retried) report.retried += 1;
-    if (done.stalled) report.stalled += 1;
-  } catch {
-    // One bad row never stops the rest; it is a candidate again in the next round.
-    report.errors += 1;
-  }
 }
 
 interface Locked extends StaleFacts {

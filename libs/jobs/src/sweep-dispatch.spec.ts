@@ -1,3 +1,4 @@
+import { Round } from '@muster/platform';
 import { makeAgent } from '@muster/testing';
 import { applyJobReport } from './apply-job-report';
 import { findJob } from './job-row';
@@ -28,7 +29,8 @@ describe('the sweep of what nobody rang for', () => {
   });
   afterAll(() => lab.close());
 
-  const sweep = (limits?: { atOnce: number; budgetMs: number }) => sweepDispatch(lab.harness.db, lab.dispatch, limits);
+  const sweep = ({ atOnce = 100, budgetMs = 60_000 } = {}) =>
+    sweepDispatch(lab.harness.db, lab.dispatch, new Round('test', { budgetMs }), atOnce);
   const status = async (id: string) => (await findJob(lab.harness.db, lab.organizationId, id)).waitingReason;
   const dueRetry = async () => {
     const agentId = await lab.makeOnlineAgent();
@@ -51,7 +53,7 @@ describe('the sweep of what nobody rang for', () => {
 
   it('looks at every one that waits, and then leaves it for a minute', async () => {
     expect((await sweep({ atOnce: 50, budgetMs: 60_000 })).looked).toBeGreaterThanOrEqual(waitingAgents);
-    expect(await sweep()).toEqual({ looked: 0, started: 0, woken: 0, failed: 0, errors: 0 });
+    expect(await sweep()).toEqual({ looked: 0, started: 0, woken: 0, failed: 0 });
     await lab.query(`UPDATE agent SET dispatch_swept_at = now() - interval '61 seconds' WHERE name LIKE 'Off 1%'`);
     const [{ count }] = await lab.query(`SELECT count(*)::int FROM agent WHERE name LIKE 'Off 1%'`);
     expect((await sweep()).looked).toBe(count);
@@ -72,7 +74,7 @@ describe('the sweep of what nobody rang for', () => {
     const looked = new Set<string>();
     const spy = { startNext: (id: string) => (looked.add(id), lab.dispatch.startNext(id)) };
     for (let round = 0; round < 3; round += 1) {
-      await sweepDispatch(lab.harness.db, spy, { atOnce: 10, budgetMs: 0 });
+      await sweepDispatch(lab.harness.db, spy, new Round('test', { budgetMs: 0 }), 10);
     }
     expect([...looked].sort()).toEqual([...agents].sort());
   });
@@ -87,8 +89,9 @@ describe('the sweep of what nobody rang for', () => {
         return id === agentId ? lab.dispatch.startNext(id) : Promise.reject(new Error('no'));
       },
     };
-    const counts = await sweepDispatch(lab.harness.db, failing);
-    expect(counts.errors).toBe(seen.length - 1);
+    const round = new Round('test');
+    await sweepDispatch(lab.harness.db, failing, round);
+    expect(round.failed).toBe(seen.length - 1);
     expect(await status(jobId)).toBeNull();
   });
 });

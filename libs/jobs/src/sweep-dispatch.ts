@@ -1,16 +1,6 @@
 import type { Database } from '@muster/database';
-import { Logger } from '@nestjs/common';
+import { Round } from '@muster/platform';
 import type { Dispatch } from './dispatch';
-
-export interface SweepLimits {
-  /** Agents that one statement takes. */
-  atOnce: number;
-  /** A round takes no more of them after so long. */
-  budgetMs: number;
-}
-
-const limits: SweepLimits = { atOnce: 100, budgetMs: 10_000 };
-const logger = new Logger('sweep dispatch');
 
 /**
  * Looks at every agent that may have a job to start and nobody rang for: a retry whose delay is over, a place that
@@ -20,10 +10,10 @@ const logger = new Logger('sweep dispatch');
 export async function sweepDispatch(
   database: Database,
   dispatch: Pick<Dispatch, 'startNext'>,
-  { atOnce, budgetMs }: SweepLimits = limits,
-): Promise<Record<'looked' | 'started' | 'woken' | 'failed' | 'errors', number>> {
-  const counts = { looked: 0, started: 0, woken: 0, failed: 0, errors: 0 };
-  const until = performance.now() + budgetMs;
+  round = new Round('sweep dispatch'),
+  atOnce = 100,
+): Promise<Record<'looked' | 'started' | 'woken' | 'failed', number>> {
+  const counts = { looked: 0, started: 0, woken: 0, failed: 0 };
   const [{ began } = { began: new Date() }] = await database.query<{ began: Date }>('system', 'SELECT now() AS began');
   for (const candidates of [mayStart, waitsLong]) {
     for (;;) {
@@ -36,12 +26,10 @@ export async function sweepDispatch(
           if (action === 'wake') counts.woken += 1;
           if (action === 'fail') counts.failed += 1;
         } catch (error) {
-          // One bad row never stops the rest; it is looked at again.
-          counts.errors += 1;
-          logger.warn(`agent ${id}: ${(error as Error).message}`);
+          round.fail(`agent ${id}`, error);
         }
       }
-      if (performance.now() > until) return counts;
+      if (!round.hasTime) return counts;
       if (agents.length < atOnce) break;
     }
   }

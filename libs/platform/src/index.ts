@@ -34,9 +34,14 @@ export { rateHeaders, RateLimiter, type RatePolicy, type RateState } from './htt
 export { pagePolicy } from './http/security-headers';
 export { OpenStreams } from './http/streams';
 export { checkBody } from './http/validation';
+export { AppLoops } from './loops/app-loops';
+export { Loop, type LoopParts, type LoopSpec } from './loops/loop';
+export { LoopLedger, type LoopRun, type StuckRow } from './loops/loop-ledger';
+export { Round, type RoundOptions, type RowFailure } from './loops/round';
+export { sweep, type Sweep, type SweepCounts } from './loops/sweep';
 export { createLogger, hideCredentials, NestLogger } from './operations/logger';
 export { Metrics } from './operations/metrics';
-export { Periodic, type PeriodicOptions } from './operations/periodic';
+export { Periodic } from './operations/periodic';
 export { type CheckResult, Readiness } from './operations/readiness';
 export { DoorbellLedger, DoorbellPublisher } from './queues/doorbell-ledger';
 export { News, type Topic } from './queues/news';

@@ -1,5 +1,6 @@
 import type { AgentStatus } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
+import { Round, sweep, type SweepCounts } from '@muster/platform';
 import { moveAgent } from './move-agent';
 
 interface Watched {
@@ -25,30 +26,29 @@ export function decideSilence(
 }
 
 /** Takes machines that report no more as offline; on any number of replicas, each machine once. */
-export async function failSilentAgents(
+export function failSilentAgents(
   database: Database,
-  { offlineAfterMs, limit = 200 }: { offlineAfterMs: number; limit?: number },
-): Promise<{ silent: number; failed: number }> {
-  const candidates = await database.query<{ id: string }>(
-    'system',
-    `SELECT id FROM agent
-     WHERE status IN ('online', 'draining')
-       AND (last_seen < now() - $1 * interval '1 millisecond' OR last_seen IS NULL)
-       AND status_since < now() - $1 * interval '1 millisecond'
-     ORDER BY last_seen NULLS FIRST LIMIT $2`,
-    [offlineAfterMs, limit],
-    'silent_agents',
-  );
-  const counts = { silent: 0, failed: 0 };
-  for (const { id } of candidates) {
-    try {
-      if (await database.transaction('system', (tx) => failIfSilent(tx, id, offlineAfterMs))) counts.silent += 1;
-    } catch {
-      // One bad row never stops the rest; it is a candidate again in the next round.
-      counts.failed += 1;
-    }
-  }
-  return counts;
+  { offlineAfterMs }: { offlineAfterMs: number },
+  round = new Round('fail silent agents'),
+): Promise<SweepCounts<'silent'>> {
+  return sweep(round, {
+    name: 'silent',
+    outcomes: ['silent'],
+    candidates: (after: { id: string } | null, limit) =>
+      database.query<{ id: string }>(
+        'system',
+        `SELECT id FROM agent
+         WHERE status IN ('online', 'draining') AND id > $2
+           AND (last_seen < now() - $1 * interval '1 millisecond' OR last_seen IS NULL)
+           AND status_since < now() - $1 * interval '1 millisecond'
+         ORDER BY id LIMIT $3`,
+        [offlineAfterMs, after?.id ?? '00000000-0000-0000-0000-000000000000', limit],
+        'silent_agents',
+      ),
+    settle: async ({ id }) =>
+      (await database.transaction('system', (tx) => failIfSilent(tx, id, offlineAfterMs))) ? 'silent' : null,
+    rowOf: ({ id }) => `agent ${id}`,
+  });
 }
 
 /** Read again under its lock: it may have reported since, and another replica may be at it. */

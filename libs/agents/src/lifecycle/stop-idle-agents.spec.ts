@@ -81,7 +81,7 @@ describe('the idle monitor', () => {
 
   it('stops a machine that was idle for the limit, and tells each step', async () => {
     const [idle, busy] = [await machine(), await machine({ lastActivityAt: minutesAgo(29) })];
-    expect(await sweep()).toEqual({ idle: 1, stopping: 1, failed: 0 });
+    expect(await sweep()).toEqual({ looked: 1, stopping: 1 });
     expect([await statusOf(idle), await statusOf(busy)]).toEqual(['stopping', 'online']);
     await control(idle);
     expect(await statusOf(idle)).toBe('stopped');
@@ -100,7 +100,7 @@ describe('the idle monitor', () => {
     for (const id of [speaking, silent]) await control(id);
     expect([await statusOf(speaking), await statusOf(silent)]).toEqual(['online', 'offline']);
     expect((await eventsOf(speaking)).at(-1)).toBe('idle_stop_failed idle_monitor stopping → online');
-    expect(await sweep()).toEqual({ idle: 0, stopping: 0, failed: 0 });
+    expect(await sweep()).toEqual({ looked: 0, stopping: 0 });
     fault = null;
     await db.query(
       'system',
@@ -134,7 +134,7 @@ describe('the idle monitor', () => {
     await machine({ status: 'draining', drain: 'finish' });
     await machine({ provider: 'external' });
     for (const status of ['starting', 'stopping', 'rebooting', 'stopped', 'terminated']) await machine({ status });
-    expect(await sweep()).toEqual({ idle: 0, stopping: 0, failed: 0 });
+    expect(await sweep()).toEqual({ looked: 0, stopping: 0 });
     await db.query('system', 'UPDATE job SET status = $2 WHERE agent_id = ANY($1)', [[working, queued], 'completed']);
     expect(await sweep()).toMatchObject({ stopping: 2 });
   });

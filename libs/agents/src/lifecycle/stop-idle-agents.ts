@@ -1,4 +1,5 @@
 import { type Database, databaseTime, type Transaction } from '@muster/database';
+import { Round, sweep, type SweepCounts } from '@muster/platform';
 import { decideIdleStop, type IdleDecision, type IdleFacts } from './decide-idle-stop';
 import { moveAgent } from './move-agent';
 
@@ -23,8 +24,9 @@ export const workColumns = `
  * this; what is left out here are those that stay for as long as they have work, so that they stand in nobody's way.
  */
 export const idleCandidates = `
-  SELECT idle.id FROM organization_settings s CROSS JOIN LATERAL (
-    SELECT a.id FROM agent a
+  SELECT idle.id, s.organization_id AS "organizationId", idle.at::text AS at
+  FROM organization_settings s CROSS JOIN LATERAL (
+    SELECT a.id, COALESCE(a.last_activity_at, a.status_since) AS at FROM agent a
     WHERE a.organization_id = s.organization_id
       AND a.status IN ('online', 'offline') AND a.provider <> 'external' AND NOT a.idle_auto_stop_exempt
       AND a.drain IS NULL
@@ -38,36 +40,45 @@ export const idleCandidates = `
       AND NOT EXISTS (SELECT FROM agent_command c
                       WHERE c.agent_id = a.id AND c.status = 'pending' AND c.kind <> 'run')
       AND NOT EXISTS (SELECT FROM agent_wake w WHERE w.agent_id = a.id AND w.state = 'open')
-    ORDER BY COALESCE(a.last_activity_at, a.status_since) LIMIT $2) idle
-  WHERE s.auto_stop_enabled LIMIT $2`;
+      AND (s.organization_id > $3 OR (COALESCE(a.last_activity_at, a.status_since), a.id) > ($4::timestamptz, $5::uuid))
+    ORDER BY COALESCE(a.last_activity_at, a.status_since), a.id LIMIT $2) idle
+  WHERE s.auto_stop_enabled AND s.organization_id >= $3
+  ORDER BY s.organization_id, idle.at, idle.id LIMIT $2`;
+
+interface Candidate {
+  id: string;
+  organizationId: string;
+  /** To the microsecond, which a Date does not have. */
+  at: string;
+}
+
+const noId = '00000000-0000-0000-0000-000000000000';
+
+/** The values of idleCandidates: what comes behind one, from the beginning on. */
+export function idleValues(now: Date, limit: number, after: Candidate | null = null): unknown[] {
+  return [now, limit, after?.organizationId ?? noId, after?.at ?? '-infinity', after?.id ?? noId];
+}
 
 /**
- * Stops machines that have been idle for long enough; on any number of replicas, each once. It goes on for as long as
- * there are more and it gets somewhere, within its budget. The time is the database's, as that of the activity is.
+ * Stops machines that have been idle for long enough; on any number of replicas, each once. The time is the database's,
+ * as that of the activity is.
  */
 export async function stopIdleAgents(
   database: Database,
-  { now: given, limit = 500, budgetMs = 20_000 }: { now?: Date; limit?: number; budgetMs?: number } = {},
-): Promise<{ idle: number; stopping: number; failed: number }> {
-  const counts = { idle: 0, stopping: 0, failed: 0 };
-  const until = performance.now() + budgetMs;
+  { now: given, limit = 500 }: { now?: Date; limit?: number } = {},
+  round = new Round('stop idle agents'),
+): Promise<SweepCounts<'stopping'>> {
   const now = given ?? (await databaseTime(database));
   await bringBack(database, now);
-  for (;;) {
-    const before = counts.stopping;
-    const candidates = await database.query<{ id: string }>('system', idleCandidates, [now, limit], 'idle_agents');
-    counts.idle += candidates.length;
-    for (const { id } of candidates) {
-      try {
-        const decision = await stopIfIdle(database, id, now);
-        if (decision?.action === 'stop') counts.stopping += 1;
-      } catch {
-        // One bad row never stops the rest; it is a candidate again in the next round.
-        counts.failed += 1;
-      }
-    }
-    if (candidates.length < limit || counts.stopping === before || performance.now() > until) return counts;
-  }
+  return sweep(round, {
+    name: 'idle',
+    outcomes: ['stopping'],
+    limit,
+    candidates: (after: Candidate | null, count) =>
+      database.query<Candidate & object>('system', idleCandidates, idleValues(now, count, after), 'idle_agents'),
+    settle: async ({ id }) => ((await stopIfIdle(database, id, now))?.action === 'stop' ? 'stopping' : null),
+    rowOf: ({ id }) => `agent ${id}`,
+  });
 }
 
 /** Activity of a clock that was set back since: it would keep a machine on for as long as that went wrong. */

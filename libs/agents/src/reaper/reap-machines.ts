@@ -1,8 +1,7 @@
 import type { Database } from '@muster/database';
-import type { Clock } from '@muster/platform';
+import { type Clock, Round } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import type { ListedMachine, Machine, Machines } from '@muster/vm';
-import { Logger } from '@nestjs/common';
 import { machineColumns, machineOf, type MachineRow } from '../lifecycle/machine-of';
 import { settleGone } from './settle-gone';
 import { settleOrphan } from './settle-orphan';
@@ -32,17 +31,25 @@ export interface ReaperCounts extends Record<string, number> {
   failed: number;
 }
 
+interface Tally {
+  counts: ReaperCounts;
+  round: Round;
+}
+
 /** So long after its last agent ended, a place is still looked at. */
 const rememberedFor = '30 days';
 const listable = ['local', 'http', 'ec2', 'docker'];
 const atOnce = 4;
-const logger = new Logger('reaper');
 
 /**
  * One pass over everything that providers have of ours. Any number of replicas may make one at the same time: they ask
  * outside of every transaction, and decide about each machine under its lock with the rows as they are then.
  */
-export async function reapMachines(parts: ReaperParts, limits: ReaperLimits): Promise<ReaperCounts> {
+export async function reapMachines(
+  parts: ReaperParts,
+  limits: ReaperLimits,
+  round = new Round('reap machines'),
+): Promise<ReaperCounts> {
   const counts: ReaperCounts = {
     places: 0,
     silentPlaces: 0,
@@ -56,7 +63,7 @@ export async function reapMachines(parts: ReaperParts, limits: ReaperLimits): Pr
   const places = await findPlaces(parts);
   const work = async () => {
     for (let place = places.pop(); place && !limits.signal.aborted; place = places.pop()) {
-      await reapPlace(parts, place, limits, counts);
+      await reapPlace(parts, place, limits, { counts, round });
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
@@ -106,7 +113,7 @@ async function reapPlace(
   parts: ReaperParts,
   place: Place,
   { confirmMs, stopsOrphans: stops, signal }: ReaperLimits,
-  counts: ReaperCounts,
+  { counts, round }: Tally,
 ): Promise<void> {
   const { database, machines } = parts;
   const provider = machines.of(place.provider);
@@ -117,7 +124,7 @@ async function reapPlace(
   } catch (error) {
     // Nothing is concluded from silence.
     counts.silentPlaces += 1;
-    logger.warn(`${place.provider} at ${place.name} was not looked at: ${(error as Error).message}`);
+    round.fail(`${place.provider} at ${place.name}`, error);
     return;
   }
   counts.places += 1;
@@ -133,7 +140,7 @@ async function reapPlace(
     (found) => found.agentId !== null && found.state !== 'gone' && !isOwned(found),
   );
   for (const found of unowned ?? []) {
-    await oneOf(counts, `${place.provider} machine ${found.ref}`, async () => {
+    await oneOf({ counts, round }, `${place.provider} machine ${found.ref}`, async () => {
       const step = await settleOrphan(database, provider, { place, found }, { confirmMs, stops, signal });
       if (step === 'found') counts.orphansFound += 1;
       if (step === 'stopped') counts.orphansStopped += 1;
@@ -141,7 +148,7 @@ async function reapPlace(
     });
   }
   for (const { agentId, listed } of survey.gone) {
-    await oneOf(counts, `agent ${agentId}`, async () => {
+    await oneOf({ counts, round }, `agent ${agentId}`, async () => {
       const step = await settleGone(database, { place, agentId, listed }, confirmMs);
       if (step === 'found') counts.goneFound += 1;
       if (step === 'terminated') counts.goneTerminated += 1;
@@ -160,11 +167,11 @@ async function reapPlace(
 }
 
 /** One bad row never stops the rest; it comes again. */
-async function oneOf(counts: ReaperCounts, what: string, work: () => Promise<void>): Promise<void> {
+async function oneOf({ counts, round }: Tally, what: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
     counts.failed += 1;
-    logger.warn(`${what}: ${(error as Error).message}`);
+    round.fail(what, error);
   }
 }

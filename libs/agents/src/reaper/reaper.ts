@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '@muster/database';
-import { Clock, Metrics } from '@muster/platform';
+import { Clock, Metrics, type Round } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines } from '@muster/vm';
 import { Counter, Gauge } from 'prom-client';
@@ -38,10 +38,10 @@ export class Reaper {
     });
   }
 
-  async runOnce(): Promise<ReaperCounts> {
+  async runOnce(round?: Round): Promise<ReaperCounts> {
     const { reaperConfirmMs: confirmMs, reaperOrphans } = this.config;
     const stopsOrphans = reaperOrphans === 'stop';
-    const counts = await reapMachines(this.parts, { confirmMs, stopsOrphans, signal: this.ending.signal });
+    const counts = await reapMachines(this.parts, { confirmMs, stopsOrphans, signal: this.ending.signal }, round);
     const { orphansStopped, goneTerminated, goneOffline, silentPlaces, failed } = counts;
     for (const [action, count] of Object.entries({
       orphansStopped,

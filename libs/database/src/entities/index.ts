@@ -11,6 +11,7 @@ import { AgentEntity } from './agent';
 import { AgentCommandEntity, AgentControlEntity, AgentFunctionEntity, AgentWakeEntity } from './agent-work';
 import { BatchEntity } from './batch';
 import { AiUsageEntity, ArtifactEntity, ClaimOutcomeEntity, JobEntity, JobLogSeenEntity, JobStepEntity } from './job';
+import { LoopRunEntity } from './loop-run';
 import { MachineFindingEntity } from './machine-finding';
 import { OrganizationEntity, OrganizationSettingsEntity } from './organization';
 import { OutboxEntity, QueueProbeEntity } from './outbox';
@@ -36,6 +37,7 @@ export const entities = [
   JobEntity,
   JobLogSeenEntity,
   JobStepEntity,
+  LoopRunEntity,
   MachineFindingEntity,
   OrganizationEntity,
   OrganizationSettingsEntity,

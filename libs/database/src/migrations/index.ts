@@ -14,6 +14,7 @@ import { MachineOrders1763785000000 } from './1763785000000-machine-orders';
 import { ClaimsByNpi1763786000000 } from './1763786000000-claims-by-npi';
 import { DispatchTurns1763786000001 } from './1763786000001-dispatch-turns';
 import { RunsByStart1763786000002 } from './1763786000002-runs-by-start';
+import { LoopRuns1763786000003 } from './1763786000003-loop-runs';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -33,4 +34,5 @@ export const migrations = [
   ClaimsByNpi1763786000000,
   DispatchTurns1763786000001,
   RunsByStart1763786000002,
+  LoopRuns1763786000003,
 ];

@@ -51,6 +51,28 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly loopSeconds = new Histogram({
+    name: 'muster_loop_round_seconds',
+    help: 'Time of a maintenance loop’s round, by loop and outcome.',
+    labelNames: ['loop', 'outcome'],
+    buckets: [0.005, 0.05, 0.25, 1, 5, 20, 60],
+    registers: [this.registry],
+  });
+
+  readonly loopRows = new Counter({
+    name: 'muster_loop_rows_total',
+    help: 'Rows that maintenance loops came to, by loop and what became of them; unsettled ones failed.',
+    labelNames: ['loop', 'outcome'],
+    registers: [this.registry],
+  });
+
+  readonly loopStuckRows = new Gauge({
+    name: 'muster_loop_stuck_rows',
+    help: 'Rows that a maintenance loop failed to settle in its last round, by loop.',
+    labelNames: ['loop'],
+    registers: [this.registry],
+  });
+
   constructor() {
     collectDefaultMetrics({ register: this.registry, prefix: 'muster_' });
   }

@@ -3,11 +3,11 @@ import { Logger } from '@nestjs/common';
 export interface PeriodicOptions {
   name: string;
   intervalMs: number;
-  /** One round; answers what it did. It must be safe on any number of replicas at once. */
-  runOnce: () => Promise<Record<string, number>>;
+  /** One round. It must be safe on any number of replicas at once. */
+  runOnce: () => Promise<unknown>;
 }
 
-/** A maintenance loop: rounds that never overlap, a failed one logged and the next one on time. */
+/** Rounds that never overlap, a failed one logged and the next one on time. */
 export class Periodic {
   private readonly logger = new Logger(Periodic.name);
   private timer?: NodeJS.Timeout;
@@ -36,12 +36,10 @@ export class Periodic {
   }
 
   private async runOnce(): Promise<void> {
-    const { name, runOnce } = this.options;
     try {
-      const counts = await runOnce();
-      if (Object.values(counts).some((count) => count > 0)) this.logger.debug(`${name}`, { ...counts });
+      await this.options.runOnce();
     } catch (error) {
-      this.logger.warn(`${name} failed: ${(error as Error).message}`);
+      this.logger.warn(`${this.options.name} failed: ${(error as Error).message}`);
     }
   }
 }

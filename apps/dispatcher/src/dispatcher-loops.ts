@@ -1,0 +1,74 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  AgentsConfig,
+  CommandDelivery,
+  failOverdueCommands,
+  failSilentAgents,
+  MachineControl,
+  Reaper,
+  ReaperConfig,
+  stopIdleAgents,
+} from '@muster/agents';
+import { Database } from '@muster/database';
+import { Dispatch, DispatchConfig, escalateCancels, sweepDispatch } from '@muster/jobs';
+import { AppLoops, Clock, LoopLedger, Metrics } from '@muster/platform';
+
+/** What nobody rings for. */
+@Injectable()
+export class DispatcherLoops extends AppLoops {
+  constructor(
+    @Inject(Metrics) metrics: Metrics,
+    @Inject(LoopLedger) ledger: LoopLedger,
+    @Inject(Database) database: Database,
+    @Inject(Clock) clock: Clock,
+    @Inject(Dispatch) dispatch: Dispatch,
+    @Inject(CommandDelivery) delivery: CommandDelivery,
+    @Inject(MachineControl) machines: MachineControl,
+    @Inject(Reaper) private readonly reaper: Reaper,
+    @Inject(DispatchConfig) { dispatchSweepMs }: DispatchConfig,
+    @Inject(AgentsConfig) { agentOfflineAfterMs: offlineAfterMs, commandSweepMs, idleMonitorTickMs }: AgentsConfig,
+    @Inject(ReaperConfig) { reaperTickMs }: ReaperConfig,
+  ) {
+    super(
+      [
+        {
+          name: 'sweep dispatch',
+          intervalMs: dispatchSweepMs,
+          budgetMs: 10_000,
+          runOnce: (round) => sweepDispatch(database, dispatch, round),
+        },
+        {
+          name: 'escalate cancels',
+          intervalMs: dispatchSweepMs,
+          budgetMs: 10_000,
+          runOnce: (round) => escalateCancels(database, clock.now(), round),
+        },
+        { name: 'push commands', intervalMs: commandSweepMs, runOnce: () => delivery.deliverDue() },
+        {
+          name: 'fail overdue commands',
+          intervalMs: commandSweepMs,
+          runOnce: async () => ({ failed: await failOverdueCommands(database) }),
+        },
+        {
+          name: 'fail silent agents',
+          // Often enough that silence is seen within a tenth of what is allowed.
+          intervalMs: Math.min(10_000, Math.max(20, offlineAfterMs / 10)),
+          runOnce: (round) => failSilentAgents(database, { offlineAfterMs }, round),
+        },
+        {
+          name: 'stop idle agents',
+          intervalMs: idleMonitorTickMs,
+          runOnce: (round) => stopIdleAgents(database, {}, round),
+        },
+        { name: 'sweep machines', intervalMs: 1000, runOnce: () => machines.sweep(), ended: () => machines.settled() },
+        { name: 'reap machines', intervalMs: reaperTickMs, runOnce: (round) => reaper.runOnce(round) },
+      ],
+      { app: 'dispatcher', metrics, ledger },
+    );
+  }
+
+  override async onApplicationShutdown(): Promise<void> {
+    this.reaper.end();
+    await super.onApplicationShutdown();
+  }
+}

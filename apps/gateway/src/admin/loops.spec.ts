@@ -1,0 +1,44 @@
+import { LoopLedger } from '@muster/platform';
+import { type Harness, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+describe('maintenance loops', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    tenant = await harness.makeTenant();
+  });
+  afterAll(() => harness.close());
+
+  it('are shown to a super_admin, with the last round of each, of whichever replica', async () => {
+    const ledger = harness.app.nest.get(LoopLedger, { strict: false });
+    const at = new Date('2026-01-05T10:00:00Z');
+    const stuck = [{ row: 'agent a', error: 'broke', since: at, times: 4 }];
+    const run = { name: 'stop idle agents', app: 'dispatcher' as const, host: 'one', intervalMs: 5000, beganAt: at };
+    await ledger.record({ ...run, durationMs: 12.5, counts: { looked: 3 }, failed: 1, error: null, stuck });
+    // An older round of another replica that comes late.
+    const before = { ...run, host: 'two', beganAt: new Date(at.getTime() - 1) };
+    await ledger.record({ ...before, durationMs: 1, counts: {}, failed: 0, error: 'x', stuck: [] });
+    const answer = await tenant.as.super_admin.get('/api/admin/loops');
+    expect(answer.body).toEqual({
+      loops: [
+        {
+          name: 'stop idle agents',
+          app: 'dispatcher',
+          host: 'one',
+          intervalMs: 5000,
+          lastRunAt: '2026-01-05T10:00:00.000Z',
+          durationMs: 12.5,
+          counts: { looked: 3 },
+          failed: 1,
+          error: null,
+          stuck: [{ row: 'agent a', error: 'broke', since: '2026-01-05T10:00:00.000Z', times: 4 }],
+        },
+      ],
+      nextCursor: null,
+    });
+    expect((await tenant.as.admin.get('/api/admin/loops')).status).toBe(403);
+  });
+});

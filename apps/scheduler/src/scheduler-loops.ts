@@ -1,0 +1,99 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { purgeExpired, rewrapSecrets } from '@muster/access';
+import { keepTimelinePartitions } from '@muster/agents';
+import { Database, purgeQueueProbes, readBacklog, requestQueueProbes, sweepOutbox } from '@muster/database';
+import { failStaleJobs } from '@muster/jobs';
+import { AppLoops, Clock, DoorbellPublisher, LoopLedger, Metrics } from '@muster/platform';
+import { purgeScheduleHistory, runDueSchedules } from '@muster/schedules';
+import { KeyRing } from '@muster/vault';
+import { SchedulerConfig } from './scheduler.config';
+
+/** The service's own ticks, and what keeps the house in order. */
+@Injectable()
+export class SchedulerLoops extends AppLoops {
+  constructor(
+    @Inject(Metrics) metrics: Metrics,
+    @Inject(LoopLedger) ledger: LoopLedger,
+    @Inject(Database) database: Database,
+    @Inject(DoorbellPublisher) publisher: DoorbellPublisher,
+    @Inject(KeyRing) ring: KeyRing,
+    @Inject(Clock) clock: Clock,
+    @Inject(SchedulerConfig) config: SchedulerConfig,
+  ) {
+    const { maintenanceTickMs } = config;
+    super(
+      [
+        {
+          name: 'run due schedules',
+          intervalMs: config.scheduleTickMs,
+          budgetMs: 60_000,
+          runOnce: async (round) => {
+            const { scanned, launched, skipped, failed } = await runDueSchedules(database, {
+              now: clock.now(),
+              limit: 100_000,
+              budgetMs: 60_000,
+              whenScanned: 'leave',
+            });
+            for (const { scheduleId, reason, detail } of failed) {
+              round.fail(`schedule ${scheduleId}`, `${reason}: ${detail}`);
+            }
+            return { scanned, launched: launched.length, skipped: skipped.length };
+          },
+        },
+        {
+          name: 'fail stale jobs',
+          intervalMs: config.staleJobsTickMs,
+          runOnce: async (round) => {
+            const { failed, ...counts } = await failStaleJobs(database, config.staleLimits, round);
+            return { ...counts, failed: failed.length };
+          },
+        },
+        {
+          name: 'sweep outbox',
+          intervalMs: config.outboxSweepMs,
+          runOnce: async () => {
+            const counts = await sweepOutbox(database, publisher, { reringMs: config.outboxReringMs, limit: 500 });
+            metrics.outboxPublished.inc({ by: 'sweep' }, counts.rung);
+            return { ...counts };
+          },
+        },
+        {
+          name: 'measure backlog',
+          intervalMs: 5000,
+          runOnce: async () => {
+            for (const { queue, waiting } of await readBacklog(database)) metrics.backlog.set({ queue }, waiting);
+            return {};
+          },
+        },
+        {
+          name: 'purge schedule history',
+          intervalMs: maintenanceTickMs,
+          runOnce: () => purgeScheduleHistory(database, { now: clock.now(), keepDays: config.scheduleHistoryDays }),
+        },
+        {
+          name: 'purge expired',
+          intervalMs: maintenanceTickMs,
+          runOnce: async () => ({
+            ...(await purgeExpired(database, clock.now())),
+            probes: await purgeQueueProbes(database),
+          }),
+        },
+        { name: 'rewrap secrets', intervalMs: maintenanceTickMs, runOnce: () => rewrapSecrets(database, ring) },
+        {
+          name: 'keep timeline partitions',
+          intervalMs: maintenanceTickMs,
+          runOnce: () => keepTimelinePartitions(database, { retentionDays: config.timelineRetentionDays }),
+        },
+        {
+          name: 'send canaries',
+          intervalMs: maintenanceTickMs,
+          runOnce: async () => {
+            const probes = await database.transaction('system', (tx) => requestQueueProbes(tx, {}));
+            return { probes: probes.length };
+          },
+        },
+      ],
+      { app: 'scheduler', metrics, ledger },
+    );
+  }
+}

@@ -1,0 +1,75 @@
+import { Logger } from '@nestjs/common';
+import { Metrics } from '../operations/metrics';
+import { Loop, type LoopSpec } from './loop';
+import { LoopLedger, type LoopRun } from './loop-ledger';
+
+class Ledger extends LoopLedger {
+  readonly runs: LoopRun[] = [];
+  record(run: LoopRun): Promise<void> {
+    this.runs.push(run);
+    return Promise.resolve();
+  }
+}
+
+describe('a maintenance loop', () => {
+  beforeAll(() => Logger.overrideLogger(false));
+
+  function make(runOnce: LoopSpec['runOnce']) {
+    const ledger = new Ledger();
+    const metrics = new Metrics();
+    const spec = { name: 'test loop', intervalMs: 1000, runOnce };
+    return { ledger, metrics, loop: new Loop(spec, { app: 'scheduler', metrics, ledger }) };
+  }
+
+  it('remembers what it is stuck on, since when and how often, until it is settled', async () => {
+    let bad = ['agent a', 'agent b'];
+    const { loop, ledger, metrics } = make((round) => {
+      for (const row of bad) round.fail(row, new Error(`${row} broke`));
+      return Promise.resolve({ looked: 2 });
+    });
+    await loop.runOnce();
+    const since = ledger.runs[0]!.stuck[0]!.since;
+    bad = ['agent b'];
+    await loop.runOnce();
+    expect(ledger.runs[1]).toMatchObject({
+      name: 'test loop',
+      app: 'scheduler',
+      counts: { looked: 2 },
+      failed: 1,
+      error: null,
+      stuck: [{ row: 'agent b', error: 'agent b broke', since, times: 2 }],
+    });
+    expect(await metrics.registry.metrics()).toMatch(/muster_loop_stuck_rows\{loop="test loop"\} 1\n/);
+    bad = [];
+    await loop.runOnce();
+    expect(ledger.runs[2]).toMatchObject({ failed: 0, stuck: [] });
+    expect(await metrics.registry.metrics()).toMatch(
+      /muster_loop_rows_total\{loop="test loop",outcome="unsettled"\} 3\n/,
+    );
+  });
+
+  it('tells that a round broke off, and does not take its rows for settled', async () => {
+    let breaks = false;
+    const { loop, ledger } = make((round) => {
+      if (breaks) return Promise.reject(new Error('no database'));
+      round.fail('job 1', new Error('no'));
+      return Promise.resolve({});
+    });
+    await loop.runOnce();
+    breaks = true;
+    await loop.runOnce();
+    expect(ledger.runs[1]).toMatchObject({ error: 'no database', stuck: [{ row: 'job 1', times: 1 }] });
+  });
+
+  it('writes a round that did nothing down seldom', async () => {
+    const { loop, ledger } = make(() => Promise.resolve({ looked: 0 }));
+    for (let round = 0; round < 5; round += 1) await loop.runOnce();
+    expect(ledger.runs).toHaveLength(1);
+  });
+
+  it('survives a ledger that does not answer', async () => {
+    const { loop, ledger } = make(() => Promise.resolve({ looked: 1 }));
+    jest.spyOn(ledger, 'record').mockRejectedValue(new Error('no database'));
+    await expect(loop.runOnce()).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,71 @@
+import { Logger } from '@nestjs/common';
+import { Round } from './round';
+import { sweep } from './sweep';
+
+describe('a sweep', () => {
+  beforeAll(() => Logger.overrideLogger(false));
+
+  const rows = Array.from({ length: 25 }, (_, at) => at + 1);
+  /** A table of rows that stay candidates until they are settled. */
+  function table(bad: number[] = []) {
+    const settled: number[] = [];
+    const tried: number[] = [];
+    return {
+      settled,
+      tried,
+      run: (round: Round, atOnce = 1) =>
+        sweep<number, 'done'>(round, {
+          name: 'rows',
+          outcomes: ['done'],
+          limit: 10,
+          atOnce,
+          candidates: (after, limit) =>
+            Promise.resolve(rows.filter((row) => row > (after ?? 0) && !settled.includes(row)).slice(0, limit)),
+          settle: async (row) => {
+            tried.push(row);
+            await Promise.resolve();
+            if (bad.includes(row)) throw new Error(`${row} is bad`);
+            if (row % 5 === 0) return null;
+            settled.push(row);
+            return 'done';
+          },
+          rowOf: (row) => `row ${row}`,
+        }),
+    };
+  }
+
+  it.each([1, 4])('comes to every row, page by page, %i at once, and passes over those that fail', async (atOnce) => {
+    const { run, tried } = table([1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13]);
+    const round = new Round('test');
+    expect(await run(round, atOnce)).toEqual({ looked: 25, done: 9 });
+    expect([...tried].sort((a, b) => a - b)).toEqual(rows);
+    expect(round.failed).toBe(11);
+    expect(round.failures).toContainEqual({ row: 'row 13', error: '13 is bad' });
+  });
+
+  it('that runs out of time goes on in the next round from where it was, and then from the beginning', async () => {
+    const { run, tried } = table(rows);
+    const places = new Map<string, unknown>();
+    // Each look at the clock takes time: three rows, and it is over.
+    const short = () => {
+      let looks = 0;
+      const round = new Round('test', { places });
+      jest.spyOn(round, 'hasTime', 'get').mockImplementation(() => (looks += 1) <= 3);
+      return run(round);
+    };
+    for (let round = 0; round < 8; round += 1) await short();
+    expect(tried).toEqual(rows.slice(0, 24));
+    await short();
+    expect(tried.at(-1)).toBe(25);
+    await short();
+    expect(tried.slice(-3)).toEqual([1, 2, 3]);
+  });
+
+  it('without any time begins nothing and forgets no place', async () => {
+    const { run, tried } = table();
+    const places = new Map<string, unknown>([['rows', 7]]);
+    expect(await run(new Round('test', { budgetMs: 0, places }))).toEqual({ looked: 0, done: 0 });
+    expect(tried).toEqual([]);
+    expect(places.get('rows')).toBe(7);
+  });
+});
