@@ -87,7 +87,7 @@ describe('npm start', () => {
     await waitFor('the stop', async () => (await api.get(`/api/agents/${agentId}/status`)).body.status === 'stopped');
     expect(processesOf(folder).filter(({ command }) => command.includes('worker'))).toEqual([]);
     // The service gives its worker the right key at each start; one that is refused does not stand in its way.
-    const refusedKey = join(folder, 'agents', agentId, 'service-key');
+    const refusedKey = join(folder, 'agents', agentId, 'machine/service-key');
     for (const [action, status] of [['start', 'starting'] as const, ['reboot', 'rebooting'] as const]) {
       await writeFile(refusedKey, 'msk_refusedkey1_0123456789abcdef');
       expect((await api.post(`/api/agent/${agentId}/action`, { action })).body.status).toBe(status);

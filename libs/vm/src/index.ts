@@ -1,4 +1,5 @@
 export { endWorkers } from './local/end-workers';
+export { whyUnconfined } from './local/worker-ground';
 export { type LocalAgents, WorkerSupervision } from './local/worker-supervision';
 export {
   type ListedMachine,

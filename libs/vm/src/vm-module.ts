@@ -1,13 +1,11 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { Module } from '@nestjs/common';
 import { ownAddress, processEnvironment } from '@muster/platform';
+import { workerGround } from './local/worker-ground';
 import { LocalMachines } from './local/local-machines';
 import { WorkerSupervision } from './local/worker-supervision';
 import { Machines } from './machines';
 import { VmConfig } from './vm.config';
-
-/** What a worker and its scripts may know of the service's own environment. */
-const passedOn = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE', 'PYTHON', 'CHROMIUM'];
 
 @Module({
   providers: [
@@ -24,11 +22,8 @@ const passedOn = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SS
         new WorkerSupervision({
           enabled: config.localAgents,
           machines,
-          program: resolve(config.localWorkerProgram ?? join(__dirname, '../../../apps/worker/src/main.js')),
           serviceUrl: config.localServiceUrl ?? ownAddress(config),
-          baseEnv: Object.fromEntries(
-            passedOn.flatMap((name) => (processEnvironment[name] ? [[name, processEnvironment[name]]] : [])),
-          ),
+          ...workerGround(machines.root, processEnvironment, config.localWorkerProgram),
         }),
     },
   ],

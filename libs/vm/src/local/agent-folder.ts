@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { copyFile, lchown, mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from '@muster/platform';
+import { accountOf, readAccount } from './agent-account';
+import { type Confinement, openFolders } from './confinement';
 import { isAlive, type ProcessIdentity } from './processes';
 
 /** What the machine is to be. Anybody may write it; the one who supervises makes it so. */
@@ -21,17 +23,24 @@ export interface Begun extends ProcessIdentity {
 
 const logLimitBytes = 10 * 1024 * 1024;
 
-/** The folder of one local agent: what it should be, what it is, its log, and the worker's own things. */
+/**
+ * The folder of one local agent: what it should be, what it is, its log; and within it its machine, the folder of the
+ * worker and its scripts. They write there and nowhere else: nothing of it is ever read or written from here.
+ */
 export class AgentFolder {
   readonly path: string;
+  readonly machine: string;
+  readonly home: string;
   readonly logFile: string;
   readonly leaseFile: string;
 
   constructor(
-    root: string,
+    private readonly root: string,
     readonly agentId: string,
   ) {
     this.path = join(root, agentId);
+    this.machine = join(this.path, 'machine');
+    this.home = join(this.machine, 'home');
     this.logFile = join(this.path, 'worker.log');
     this.leaseFile = join(this.path, 'lease');
   }
@@ -49,6 +58,31 @@ export class AgentFolder {
     const wanted: Wanted = { state, order, at: Date.now(), ...(reason ? { reason } : {}) };
     await writeJson(join(this.path, 'wanted.json'), wanted);
     return wanted;
+  }
+
+  /** Its user by number, if it was given one. */
+  account(): number | null {
+    return readAccount(this.root, this.agentId);
+  }
+
+  /** The machine's folder, in the hands of the account that it runs as. */
+  async prepareMachine(confinement: Confinement): Promise<number | null> {
+    if (!existsSync(this.machine)) await this.makeMachine();
+    if (!confinement.account) return null;
+    const account = await accountOf(this.root, this.agentId);
+    await openFolders(this.root, this.path);
+    if ((await stat(this.machine)).uid !== account) await giveTo(account, this.machine);
+    return account;
+  }
+
+  /** What a worker left here when this folder was still its own goes along. */
+  private async makeMachine(): Promise<void> {
+    const draft = join(this.path, 'machine.new');
+    await mkdir(draft, { recursive: true, mode: 0o700 });
+    const ours = /^(machine\.new|account|lease|wanted\.json.*|worker\.(json|log).*)$/;
+    const names = (await readdir(this.path)).filter((name) => !ours.test(name));
+    for (const name of names) await rename(join(this.path, name), join(draft, name));
+    await rename(draft, this.machine);
   }
 
   begun(): Promise<Begun | null> {
@@ -105,4 +139,10 @@ async function writeJson(file: string, value: object): Promise<void> {
   const draft = `${file}.${newId()}`;
   await writeFile(draft, JSON.stringify(value), { mode: 0o600 });
   await rename(draft, file);
+}
+
+async function giveTo(account: number, folder: string): Promise<void> {
+  await lchown(folder, account, account);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  for (const { parentPath, name } of entries) await lchown(join(parentPath, name), account, account);
 }

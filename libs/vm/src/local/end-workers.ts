@@ -17,7 +17,7 @@ export async function endWorkers(root: string): Promise<void> {
         const folder = new AgentFolder(root, id);
         const begun = await folder.begun();
         if (!begun) return;
-        await endTree({ folder: folder.path, root: begun }, { graceMs: 2000 });
+        await endTree({ folder: folder.path, root: begun, account: folder.account() }, { graceMs: 2000 });
         await rm(join(folder.path, 'worker.json'), { force: true });
       }),
     );

@@ -70,16 +70,17 @@ describe('the folder of local agents', () => {
 /** What a service that is killed leaves: a worker with its note, and a lock whose holder is gone. */
 function serviceScript(root: string, agentId: string): string {
   const dir = join(root, agentId);
+  const machine = join(dir, 'machine');
   return `
 const fs = require('node:fs'), { spawn } = require('node:child_process');
 const startTime = (pid) => fs.readFileSync('/proc/' + pid + '/stat', 'latin1').split(') ')[1].split(' ')[19];
-fs.mkdirSync(${JSON.stringify(dir)}, { recursive: true });
+fs.mkdirSync(${JSON.stringify(machine)}, { recursive: true });
 fs.writeFileSync(${JSON.stringify(join(root, 'supervisor.lock'))},
   JSON.stringify({ id: 'killed', pid: process.pid, startTime: startTime(process.pid) }));
 fs.writeFileSync(${JSON.stringify(join(dir, 'wanted.json'))}, JSON.stringify({ state: 'running', order: 'o', at: Date.now() }));
 const child = spawn(process.execPath, [${JSON.stringify(join(root, 'worker.cjs'))}], {
-  detached: true, stdio: 'ignore', cwd: ${JSON.stringify(dir)},
-  env: { MUSTER_WORKER_DIR: ${JSON.stringify(dir)}, MUSTER_LEASE_FILE: ${JSON.stringify(join(dir, 'lease'))} } });
+  detached: true, stdio: 'ignore', cwd: ${JSON.stringify(machine)},
+  env: { MUSTER_WORKER_DIR: ${JSON.stringify(machine)}, MUSTER_LEASE_FILE: ${JSON.stringify(join(dir, 'lease'))} } });
 child.on('spawn', () => fs.writeFileSync(${JSON.stringify(join(dir, 'worker.json'))},
   JSON.stringify({ pid: child.pid, startTime: startTime(child.pid), order: 'o', at: Date.now() })));
 setInterval(() => {}, 1000);

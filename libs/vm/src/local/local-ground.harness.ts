@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
+import { unconfined } from './confinement';
 import { LocalMachines } from './local-machines';
 import { type LocalAgents, WorkerSupervision } from './worker-supervision';
 
@@ -13,7 +14,7 @@ const fs = require('node:fs'), { spawn } = require('node:child_process'), { join
 const dir = process.env.MUSTER_WORKER_DIR;
 fs.appendFileSync(join(dir, 'boots'), process.pid + '\\n');
 fs.writeFileSync(join(dir, 'env.json'), JSON.stringify(process.env));
-const does = (name) => fs.existsSync(join(dir, '..', name));
+const does = (name) => fs.existsSync(join(dir, '../..', name));
 if (does('crash')) { console.error('cannot go on'); process.exit(3); }
 if (does('stubborn')) process.on('SIGTERM', () => {});
 if (does('children')) {
@@ -50,6 +51,7 @@ export async function supervise(root: string, settings: object = {}): Promise<Gr
     program: join(root, 'worker.cjs'),
     serviceUrl: 'http://127.0.0.1:1',
     baseEnv: { PATH: process.env['PATH']! },
+    confinement: unconfined,
     graceMs: 300,
     roundMs: 50,
     leaseMs: 50,
@@ -86,7 +88,7 @@ export function processesIn(root: string): number[] {
 }
 
 export async function bootsIn(root: string, agentId: string): Promise<string[]> {
-  const text = await readFile(join(root, agentId, 'boots'), 'utf8').catch(() => '');
+  const text = await readFile(join(root, agentId, 'machine/boots'), 'utf8').catch(() => '');
   return text.split('\n').filter(Boolean);
 }
 

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A process and no later one with the same number. */
@@ -37,9 +37,15 @@ export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
   return readProcess(pid)?.startTime === startTime;
 }
 
-/** The process whose environment has exactly this entry; the oldest where there are several. */
-export function findByEnvironment(entry: string): ProcessIdentity | null {
-  const found = allProcesses().filter(({ pid }) => environmentOf(pid).includes(entry));
+/**
+ * The process whose environment has exactly this entry; the oldest where there are several. A script of another agent
+ * may write such an entry too: it has another account, or is a process of a namespace, and is not looked at.
+ */
+export function findByEnvironment(entry: string, account: number | null): ProcessIdentity | null {
+  const accounts = [process.getuid!(), account];
+  const found = allProcesses().filter(
+    ({ pid }) => environmentOf(pid).includes(entry) && accounts.includes(accountOf(pid)) && isOfOurNamespace(pid),
+  );
   const [oldest] = found.sort((a, b) => Number(a.startTime) - Number(b.startTime));
   return oldest ? { pid: oldest.pid, startTime: oldest.startTime } : null;
 }
@@ -48,6 +54,8 @@ export interface Tree {
   /** Every process with a variable of ours that leads into this folder belongs to the tree. */
   folder: string;
   root: ProcessIdentity | null;
+  /** And every process of this account, wherever it says that it belongs. */
+  account?: number | null;
 }
 
 /**
@@ -84,14 +92,15 @@ export async function endTree(
 }
 
 /** By a mark in the environment, by process group and session of the root, and by descent from any of them. */
-function processesOf({ folder, root }: Tree, known: ReadonlyMap<number, Process>): Process[] {
+function processesOf({ folder, root, account }: Tree, known: ReadonlyMap<number, Process>): Process[] {
   const all = allProcesses();
   const rootLives = root !== null && isAlive(root);
   const found = new Set<number>();
   for (const each of all) {
     const inGroup = rootLives && (each.group === root.pid || each.session === root.pid);
     const was = known.get(each.pid)?.startTime === each.startTime;
-    if (inGroup || was || leadsInto(each.pid, folder)) found.add(each.pid);
+    const isIts = account ? accountOf(each.pid) === account : false;
+    if (inGroup || was || isIts || leadsInto(each.pid, folder)) found.add(each.pid);
   }
   for (let grown = found.size > 0; grown;) {
     const more = all.filter(({ pid, parent }) => found.has(parent) && !found.has(pid));
@@ -121,6 +130,22 @@ function environmentOf(pid: number): string[] {
     return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
   } catch {
     return [];
+  }
+}
+
+function accountOf(pid: number): number | null {
+  try {
+    return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]);
+  } catch {
+    return null;
+  }
+}
+
+function isOfOurNamespace(pid: number): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`) === readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return false;
   }
 }
 

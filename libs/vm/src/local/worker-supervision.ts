@@ -1,14 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { open, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { isUuid } from '@muster/platform';
 import { MachineError } from '../machine';
 import type { AgentFolder, Begun, Wanted } from './agent-folder';
 import { FolderLock } from './folder-lock';
+import { type Confinement, type ConfinementInput, findConfinement } from './confinement';
 import type { LocalMachines, LocalSupervisor } from './local-machines';
 import { endTree, findByEnvironment, identify, isAlive } from './processes';
+import { spawnWorker } from './spawn-worker';
 
 /** What the supervision has to know of agents, and tell of them. */
 export interface LocalAgents {
@@ -28,6 +29,10 @@ export interface SupervisionOptions {
   serviceUrl: string;
   /** Of our own environment, what a worker and its scripts may have. */
   baseEnv: Record<string, string>;
+  /** What no worker may read, beside our own folders: files with secrets. */
+  secretPaths?: string[];
+  /** How workers are confined; absent: as well as can be. */
+  confinement?: Confinement;
   graceMs?: number;
   roundMs?: number;
   leaseMs?: number;
@@ -51,7 +56,8 @@ interface Trouble {
  */
 export class WorkerSupervision implements LocalSupervisor {
   private readonly logger = new Logger('local agents');
-  private readonly options: Required<SupervisionOptions>;
+  private readonly options: Required<Omit<SupervisionOptions, 'confinement'>>;
+  private confinement?: Promise<Confinement>;
   private readonly lock: FolderLock;
   private readonly queues = new Map<string, Promise<unknown>>();
   private readonly troubles = new Map<string, Trouble>();
@@ -71,8 +77,10 @@ export class WorkerSupervision implements LocalSupervisor {
       leaseMs: 5000,
       restartDelayMs: 500,
       healthyAfterMs: 60_000,
+      secretPaths: [],
       ...options,
     };
+    if (options.confinement) this.confinement = Promise.resolve(options.confinement);
     this.lock = new FolderLock(options.machines.root);
     options.machines.supervisor = this;
   }
@@ -198,39 +206,34 @@ export class WorkerSupervision implements LocalSupervisor {
   }
 
   private async startWorker(folder: AgentFolder, { order }: Wanted): Promise<void> {
-    const { agentId, leaseFile, logFile, path } = folder;
+    const { agentId, leaseFile } = folder;
     if (this.closing.signal.aborted) throw new MachineError('failed', 'The service is ending.');
     // One that a service began and had no time to note.
-    const orphan = findByEnvironment(`MUSTER_LEASE_FILE=${leaseFile}`);
+    const orphan = findByEnvironment(`MUSTER_LEASE_FILE=${leaseFile}`, folder.account());
     if (orphan) return this.noteBegun(folder, { ...orphan, order, at: Date.now() });
-    const { program, serviceUrl, baseEnv } = this.options;
+    const { program, serviceUrl } = this.options;
     if (!existsSync(program)) throw new MachineError('misconfigured', `There is no worker program at ${program}.`);
     const key = await this.agents!.keyOf(agentId);
     if (!key) throw new MachineError('failed', 'There is no worker key for this agent that the service can hand out.');
-    await folder.renewLease();
-    const log = await open(logFile, 'a', 0o600);
-    try {
-      const child = spawn(process.execPath, ['--enable-source-maps', program], {
-        cwd: path,
-        detached: true,
-        stdio: ['ignore', log.fd, log.fd],
-        env: {
-          ...baseEnv,
-          SERVICE_BASE_URL: serviceUrl,
-          SERVICE_API_KEY: key,
-          AGENT_ID: agentId,
-          MUSTER_WORKER_DIR: path,
-          MUSTER_LEASE_FILE: leaseFile,
-        },
-      });
-      await spawned(child);
-      child.once('exit', () => this.after(0, () => this.look(agentId)));
-      child.unref();
-      await this.noteBegun(folder, { ...(identify(child.pid!) ?? gone(child.pid!)), order, at: Date.now() });
-      this.logger.log(`worker of agent ${agentId} started`, { pid: child.pid });
-    } finally {
-      await log.close();
-    }
+    const input = this.confinementInput();
+    const confinement = await this.findConfinement();
+    const child = await spawnWorker({ folder, confinement, input, serviceUrl, key });
+    child.once('exit', () => this.after(0, () => this.look(agentId)));
+    child.unref();
+    await this.noteBegun(folder, { ...(identify(child.pid!) ?? gone(child.pid!)), order, at: Date.now() });
+    this.logger.log(`worker of agent ${agentId} started`, { pid: child.pid });
+  }
+
+  private findConfinement(): Promise<Confinement> {
+    return (this.confinement ??= findConfinement(this.confinementInput()).then((found) => {
+      if (found.fault) this.logger.warn(`Workers run without confinement: ${found.fault}`);
+      return found;
+    }));
+  }
+
+  private confinementInput(): ConfinementInput {
+    const { machines, program, baseEnv, secretPaths } = this.options;
+    return { root: machines.root, program, baseEnv, secretPaths };
   }
 
   private async noteBegun(folder: AgentFolder, begun: Begun): Promise<void> {
@@ -241,7 +244,7 @@ export class WorkerSupervision implements LocalSupervisor {
   private async end(folder: AgentFolder): Promise<void> {
     const root = await folder.begun();
     const left = await endTree(
-      { folder: folder.path, root },
+      { folder: folder.path, root, account: folder.account() },
       { graceMs: this.options.graceMs, hurry: this.closing.signal },
     );
     if (left > 0) throw new MachineError('failed', `${left} processes of the worker cannot be ended.`);
@@ -318,15 +321,6 @@ export class WorkerSupervision implements LocalSupervisor {
   private folderOf(agentId: string): AgentFolder {
     return this.options.machines.folderOf(agentId);
   }
-}
-
-function spawned(child: ChildProcess): Promise<void> {
-  return new Promise((resolve, reject) => {
-    child.once('spawn', resolve);
-    child.once('error', (error) =>
-      reject(new MachineError('failed', `The worker cannot be started: ${error.message}.`)),
-    );
-  });
 }
 
 /** It ended before we could look at it. */

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Bucket } from './bucket';
 import { assertBucketName } from './bucket-name';
@@ -17,6 +17,9 @@ export class Store {
     dataDir: string,
     private readonly onLog: (line: string) => void,
   ) {
+    // What is around it may be open for others to pass through.
+    mkdirSync(dataDir, { recursive: true });
+    chmodSync(dataDir, 0o700);
     this.tempDirectory = join(dataDir, 'temp');
     // Whatever is here was never acknowledged: its writer died in the middle.
     rmSync(this.tempDirectory, { recursive: true, force: true });

@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { chmod, chown, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HttpClient, waitFor } from '@muster/testing';
+import { root } from './service-process';
+
+/** Who starts it: what comes before the command, and which user that makes. */
+export interface Starter {
+  name: string;
+  wrap: string[];
+  uid: number;
+}
+
+const program = `require(${JSON.stringify(join(root, 'dist/tools/start/start-command.js'))}).startCommand({
+  args: process.argv.slice(1), env: process.env, root: ${JSON.stringify(root)}, prepareMs: 0, say: console.log,
+}).catch((error) => { console.error(error); process.exit(1); })`;
+
+/** What \`npm start\` runs once all is built, as one user or another, in a data folder of its own. */
+export class StartedAs {
+  said = '';
+  readonly http: HttpClient;
+  private readonly exit: Promise<number | null>;
+
+  private constructor(
+    private readonly folder: string,
+    readonly dataDir: string,
+    private readonly child: ChildProcess,
+    port: number,
+  ) {
+    this.http = new HttpClient(`http://127.0.0.1:${port}`);
+    for (const stream of [child.stdout!, child.stderr!])
+      stream.on('data', (chunk: Buffer) => (this.said += chunk.toString()));
+    this.exit = new Promise((resolve) => child.once('exit', resolve));
+  }
+
+  static async begin({ wrap, uid }: Starter, args: string[], env: NodeJS.ProcessEnv = {}): Promise<StartedAs> {
+    const folder = await mkdtemp(join(tmpdir(), 'muster-as-'));
+    const [dataDir, home] = [join(folder, 'data'), join(folder, 'home')];
+    await chmod(folder, 0o755);
+    for (const each of [dataDir, home]) {
+      await mkdir(each, { mode: 0o700 });
+      await chown(each, uid, uid === process.getuid!() ? process.getgid!() : uid);
+    }
+    const port = await freePort();
+    const command = [
+      ...wrap,
+      process.execPath,
+      '-e',
+      program,
+      '--',
+      '--port',
+      String(port),
+      '--data-dir',
+      dataDir,
+      ...args,
+    ];
+    const child = spawn(command[0]!, command.slice(1), {
+      cwd: '/',
+      env: { PATH: process.env['PATH'], HOME: home, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const start = new StartedAs(folder, dataDir, child, port);
+    const ended = start.exit.then((code) => Promise.reject(new Error(`ended with ${code}: ${start.said}`)));
+    await Promise.race([waitFor('a ready start', () => start.said.includes('ready in'), 90_000), ended]);
+    await waitFor('its last line', () => !start.said.includes('Shown this once') || start.said.includes('worker key'));
+    return start;
+  }
+
+  signIn(who: 'admin' | 'super admin'): Promise<HttpClient> {
+    const [, email, password] = new RegExp(`^ +${who} +(\\S+@\\S+) +(\\S+)`, 'm').exec(this.said)!;
+    return this.http.signIn(email!, password!);
+  }
+
+  /** Of everything that it started itself: the service, the database, the queue. */
+  pids(): number[] {
+    return this.processes().map(({ pid }) => pid);
+  }
+
+  serviceEnvironment(): Record<string, string> {
+    const service = this.processes().find(({ command }) => command.includes('standalone'))!;
+    const entries = readFileSync(`/proc/${service.pid}/environ`, 'utf8').split('\0').filter(Boolean);
+    return Object.fromEntries(
+      entries.map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]),
+    );
+  }
+
+  async end(): Promise<void> {
+    this.child.kill('SIGTERM');
+    const late = setTimeout(() => this.child.kill('SIGKILL'), 30_000);
+    await this.exit;
+    clearTimeout(late);
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  private processes(): { pid: number; command: string }[] {
+    const parents = new Map<number, { parent: number; command: string }>();
+    for (const name of readdirSync('/proc').filter((each) => /^\d+$/.test(each))) {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
+        const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+        parents.set(Number(name), { parent, command: readFileSync(`/proc/${name}/cmdline`, 'utf8') });
+      } catch {
+        // It has just ended.
+      }
+    }
+    const isOurs = (pid: number): boolean => {
+      for (let at: number | undefined = pid; at; at = parents.get(at)?.parent) if (at === this.child.pid) return true;
+      return false;
+    };
+    // Workers are the service's children, and no victims: the enemy's own is one of them.
+    return [...parents]
+      .filter(([pid, { command }]) => isOurs(pid) && !/AGENT|confine\.py|apps\/worker/.test(command))
+      .map(([pid, { command }]) => ({ pid, command }));
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

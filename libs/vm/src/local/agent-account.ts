@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isUuid } from '@muster/platform';
+
+/** Numbers that no distribution gives to anybody; and those of a container that has only the usual 65,536. */
+const ranges = [
+  { first: 1_900_000_000, count: 200_000_000 },
+  { first: 20_000, count: 39_000 },
+];
+
+/** The user, by number alone, that an agent's machine runs as: it has no other one's, in this folder or another. */
+export async function accountOf(root: string, agentId: string): Promise<number> {
+  const known = readAccount(root, agentId);
+  if (known) return known;
+  const taken = new Set(
+    readdirSync(root)
+      .filter(isUuid)
+      .map((id) => readAccount(root, id)),
+  );
+  const { first, count } = ranges.find((range) => isMapped(range.first + range.count - 1)) ?? ranges[1]!;
+  // By its id, so that agents of two folders on one computer hardly ever meet.
+  let uid = first + (createHash('sha256').update(agentId).digest().readUInt32BE() % count);
+  while (taken.has(uid)) uid = uid + 1 < first + count ? uid + 1 : first;
+  await writeFile(accountFile(root, agentId), `${uid}\n`, { mode: 0o600 });
+  return uid;
+}
+
+/** The account that was given to it, if any was. */
+export function readAccount(root: string, agentId: string): number | null {
+  try {
+    return Number(readFileSync(accountFile(root, agentId), 'utf8')) || null;
+  } catch {
+    return null;
+  }
+}
+
+function accountFile(root: string, agentId: string): string {
+  return join(root, agentId, 'account');
+}
+
+function isMapped(uid: number): boolean {
+  return readFileSync('/proc/self/uid_map', 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .some(([inside, , count]) => uid >= inside! && uid < inside! + count!);
+}

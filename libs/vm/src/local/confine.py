@@ -1,0 +1,254 @@
+"""Starts a program where it sees its own folder, the system's programs, and nothing else of this machine.
+
+The one argument is JSON: command, machine (the folder that is its own), home, uid (of the account; null: ours),
+namespaces (whether it gets its own). With those also paths: readable, hidden (which wins over readable), and needed
+(which wins over hidden). Standard library only.
+"""
+
+import ctypes
+import errno
+import json
+import os
+import platform
+import signal
+import stat
+import sys
+
+CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC = 1, 2, 4, 8, 32, 4096, 16384
+MS_PRIVATE, MNT_DETACH = 1 << 18, 2
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE, MOUNT_ATTR_RDONLY = 442, -100, 0x8000, 1
+SYSTEM = "usr bin sbin lib lib32 lib64 libx32 etc opt nix gnu sys".split()
+
+order = json.loads(sys.argv[1])
+libc = ctypes.CDLL(None, use_errno=True)
+worker = 0
+
+
+def main():
+    call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    if not order["namespaces"]:
+        become_the_program()
+    # What leads to a path may be links that have no meaning in the new root.
+    for name in ("readable", "hidden"):
+        order[name] = list(dict.fromkeys(each for path in order[name] for each in (path, os.path.realpath(path))))
+    enter_namespaces()
+    inner = os.fork()
+    if inner == 0:
+        call("prctl", PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        be_init()
+    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(name, lambda number, _: os.kill(inner, number))
+    drop_capabilities()
+    while True:
+        try:
+            _, status = os.waitpid(inner, 0)
+            os._exit(code_of(status))
+        except InterruptedError:
+            continue
+
+
+def enter_namespaces():
+    uid, gid = os.geteuid(), os.getegid()
+    ours = 0 if order["uid"] is not None else CLONE_NEWUSER
+    call("unshare", CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | ours)
+    if ours:
+        for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+            with open(f"/proc/self/{name}", "w") as file:
+                file.write(text)
+
+
+def be_init():
+    """The first process of the namespace: the program's parent, and whose parent has ended; with it, all end."""
+    global worker
+    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(name, lambda number, _: worker and os.kill(worker, number))
+    build_root()
+    worker = os.fork()
+    if worker == 0:
+        for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(name, signal.SIG_DFL)
+        os.setsid()
+        become_the_program()
+    drop_capabilities()
+    # Its account is the program's: nothing of it is to be read or changed from there.
+    call("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0)
+    while True:
+        try:
+            pid, status = os.wait()
+        except InterruptedError:
+            continue
+        if pid == worker:
+            os._exit(code_of(status))
+
+
+def build_root():
+    """A new root with what is named, read-only but for the machine's folder; then the old one is let go."""
+    mount(None, "/", None, MS_REC | MS_PRIVATE)
+    mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m")
+    for name in ("new", "old"):
+        os.mkdir("/tmp/" + name, 0o755)
+    os.chdir("/tmp")
+    call("syscall", syscall_number("pivot_root"), b".", b"old")
+    os.chdir("/")
+    mount("tmpfs", "/new", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=4m")
+    mkdir("/new/proc")
+    mount("proc", "/new/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    for name in SYSTEM:
+        if os.path.islink("/old/" + name):
+            os.symlink(os.readlink("/old/" + name), "/new/" + name)
+        elif os.path.isdir("/old/" + name):
+            show("/" + name)
+    for path in ("tmp", "run", "var", "dev"):
+        tmpfs("/new/" + path, "1777" if path == "tmp" else "755")
+    for link, target in (("var/tmp", "../tmp"), ("var/run", "../run")):
+        os.symlink(target, "/new/" + link)
+    make_devices()
+    for path in ("/tmp/.X11-unix", os.path.dirname(resolver())):
+        if os.path.isdir("/old" + path) and not is_system(path):
+            show(path)
+    for path in order["readable"]:
+        if os.path.exists("/old" + path) and not is_system(path):
+            show(path)
+    hidden = [path for path in order["hidden"] if hide(path)]
+    # Its own, and what it is of, above what hides everything around them.
+    for path in order["needed"]:
+        show(path)
+    show(order["machine"], writable=True)
+    for path in ["/run", "/var", "/dev", *hidden]:
+        seal("/new" + path)
+    seal("/new")
+    call("umount2", b"/old", MNT_DETACH)
+    os.chdir("/new")
+    call("syscall", syscall_number("pivot_root"), b".", b".")
+    call("umount2", b".", MNT_DETACH)
+    os.chdir("/")
+
+
+def show(path, writable=False):
+    target = "/new" + path
+    if not os.path.lexists(target):
+        if os.path.isdir("/old" + path):
+            mkdir(target)
+        else:
+            mkdir(os.path.dirname(target))
+            os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
+    mount("/old" + path, target, None, MS_BIND | MS_REC)
+    if not writable:
+        read_only(target)
+
+
+def hide(path):
+    """Answers whether there is now an empty folder instead."""
+    target = "/new" + path
+    if os.path.isdir(target):
+        mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=4m")
+        return True
+    if os.path.exists(target):
+        mount("/old/dev/null", target, None, MS_BIND)
+    return False
+
+
+def make_devices():
+    for name in ("null", "zero", "full", "random", "urandom", "tty"):
+        if os.path.exists("/old/dev/" + name):
+            os.close(os.open("/new/dev/" + name, os.O_CREAT | os.O_WRONLY, 0o644))
+            mount("/old/dev/" + name, "/new/dev/" + name, None, MS_BIND)
+    tmpfs("/new/dev/shm", "1777")
+    mkdir("/new/dev/pts")
+    mount("devpts", "/new/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+    links = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
+    for name, target in links.items():
+        os.symlink(target, "/new/dev/" + name)
+
+
+def resolver():
+    """Where names are looked up: /etc/resolv.conf is often a link into /run."""
+    try:
+        target = os.readlink("/old/etc/resolv.conf")
+    except OSError:
+        return "/etc/resolv.conf"
+    return os.path.normpath(os.path.join("/etc", target))
+
+
+def is_system(path):
+    """Shown already, with all that is in it."""
+    top = path.split("/")[1]
+    return top in SYSTEM and not os.path.islink("/new/" + top)
+
+
+def read_only(target):
+    """With all that is mounted below it."""
+    attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_RDONLY, 0, 0, 0)
+    numbers = [ctypes.c_long(each) for each in (MOUNT_SETATTR, AT_FDCWD)]
+    call("syscall", *numbers, os.fsencode(target), AT_RECURSIVE, attributes, ctypes.c_size_t(32))
+
+
+def seal(target):
+    mount(None, target, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
+
+
+def tmpfs(target, mode):
+    mkdir(target)
+    mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV, "mode=" + mode)
+
+
+def mkdir(path):
+    os.makedirs(path, 0o755, exist_ok=True)
+
+
+def mount(source, target, kind, flags, options=None):
+    texts = [each and os.fsencode(each) for each in (source, target, kind)]
+    call("mount", *texts, ctypes.c_ulong(flags), options and options.encode(), about=target)
+
+
+def become_the_program():
+    uid = order["uid"]
+    if uid is not None or order["namespaces"]:
+        drop_bounding_set()
+    if uid is not None:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+    os.umask(0o077)
+    os.chdir(order["machine"])
+    os.makedirs(order["home"], 0o700, exist_ok=True)
+    program = order["command"][0]
+    os.execv(program, order["command"])
+
+
+def drop_bounding_set():
+    for capability in range(64):
+        if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
+            return
+
+
+def drop_capabilities():
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    call("capset", header, (ctypes.c_uint32 * 6)())
+
+
+def syscall_number(name):
+    numbers = {"x86_64": {"pivot_root": 155}, "aarch64": {"pivot_root": 41}, "riscv64": {"pivot_root": 41}}
+    try:
+        return ctypes.c_long(numbers[platform.machine()][name])
+    except KeyError:
+        raise OSError(errno.ENOSYS, f"{name} is not known on {platform.machine()}")
+
+
+def code_of(status):
+    return os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+
+
+def call(name, *arguments, about=None):
+    if getattr(libc, name)(*arguments) == -1:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{name}: {os.strerror(number)}" + (f" ({about})" if about else ""))
+
+
+try:
+    main()
+except Exception as error:
+    sys.stderr.write(f"confine: {error.strerror if isinstance(error, OSError) and error.strerror else error}\n")
+    os._exit(125)
