@@ -1,0 +1,56 @@
+import { MODULE_METADATA, PATH_METADATA } from '@nestjs/common/constants';
+import { openApiDocument, ownerOf, type ServiceApp } from '@muster/contracts';
+import { DispatcherModule } from '@muster/dispatcher';
+import { FeedbackSyncModule } from '@muster/feedback-sync';
+import { GatewayModule } from '@muster/gateway';
+import { IngestModule } from '@muster/ingest';
+import { MeteringModule } from '@muster/metering';
+import { SchedulerModule } from '@muster/scheduler';
+
+type Class = abstract new (...args: never[]) => object;
+
+const apps: Record<ServiceApp, Class> = {
+  gateway: GatewayModule,
+  ingest: IngestModule,
+  dispatcher: DispatcherModule,
+  scheduler: SchedulerModule,
+  metering: MeteringModule,
+  'feedback-sync': FeedbackSyncModule,
+};
+
+/** The paths that a module's controllers answer, its imports' included. */
+function pathsOf(module: Class): string[] {
+  const read = (key: string) => (Reflect.getMetadata(key, module) ?? []) as Class[];
+  const imported = read(MODULE_METADATA.IMPORTS).filter((each) => typeof each === 'function');
+  return [...imported.flatMap(pathsOf), ...read(MODULE_METADATA.CONTROLLERS).flatMap(routesOf)];
+}
+
+function routesOf(controller: Class): string[] {
+  const prefixes = listOf(Reflect.getMetadata(PATH_METADATA, controller));
+  const methods = Object.getOwnPropertyNames(controller.prototype).filter((name) => name !== 'constructor');
+  return methods.flatMap((name) => {
+    const handler = Object.getOwnPropertyDescriptor(controller.prototype, name)?.value as object | undefined;
+    const path = handler && (Reflect.getMetadata(PATH_METADATA, handler) as string | string[] | undefined);
+    if (path === undefined) return [];
+    return prefixes.flatMap((prefix) => listOf(path).map((each) => joined(prefix, each)));
+  });
+}
+
+const listOf = (path: string | string[]) => (Array.isArray(path) ? path : [path]);
+const joined = (...parts: string[]) => `/${parts.flatMap((part) => part.split('/').filter(Boolean)).join('/')}`;
+
+describe('the table of paths', () => {
+  const answered = Object.entries(apps).flatMap(([app, module]) => pathsOf(module).map((path) => ({ app, path })));
+
+  it('gives each path to the app that answers it', () => {
+    const elsewhere = answered.filter(({ app, path }) => ownerOf(path.replaceAll(/:\w+/g, 'x')) !== app);
+    expect(elsewhere).toEqual([]);
+  });
+
+  it('is compared with every documented route', () => {
+    const known = new Set(answered.map(({ path }) => path.replaceAll(/:(\w+)/g, '{$1}')));
+    const documented = Object.keys((openApiDocument as { paths: object }).paths);
+    expect(documented.filter((path) => !known.has(path))).toEqual([]);
+    expect(documented.length).toBeGreaterThan(50);
+  });
+});
