@@ -1,3 +1,4 @@
+import type { CallbackReason } from '@muster/contracts';
 import { sign } from './signature';
 import type { Call } from './service';
 import type { Item } from './spool-item';
@@ -37,9 +38,9 @@ export function callbackOf(items: Item[], { agentId, jobId, signingSecret, scree
   }
 }
 
-const over = /^(job_)?(over|cancelled|canceled|completed|failed|finished|terminal|deleted)$/;
+const over: CallbackReason = 'job_over';
 
 /** Whether the answer says that the job is over for the service, so that its run here has lost its reason. */
 export function saysJobIsOver(body: Record<string, unknown>): boolean {
-  return body.accepted === false && typeof body.reason === 'string' && over.test(body.reason);
+  return body.accepted === false && body.reason === over;
 }

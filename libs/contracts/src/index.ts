@@ -166,6 +166,8 @@ export {
   timelineKinds,
 } from './http/agents/agent-words';
 export {
+  type CallbackReason,
+  callbackReasons,
   type ClaimOutcome,
   claimOutcomes,
   isTerminal,

@@ -1,5 +1,5 @@
 import { appendTimeline, markWorking } from '@muster/agents';
-import { AppError, isTerminal, type JobStatus, type JobWebhookBody } from '@muster/contracts';
+import { AppError, type CallbackReason, isTerminal, type JobStatus, type JobWebhookBody } from '@muster/contracts';
 import { type Database, type Transaction, violatedConstraint } from '@muster/database';
 import { finishJob } from './finish-job';
 import { jobEntry } from './insert-job';
@@ -8,7 +8,7 @@ import { lockJobFirst, noSuchJob } from './job-row';
 
 export interface ReportAnswer {
   accepted: boolean;
-  reason?: string;
+  reason?: CallbackReason;
   status: JobStatus;
 }
 

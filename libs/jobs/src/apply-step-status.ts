@@ -1,5 +1,11 @@
 import { appendTimeline, markWorking } from '@muster/agents';
-import { type JobStatus, isTerminal, type StepStatus, type StepStatusBody } from '@muster/contracts';
+import {
+  type CallbackReason,
+  type JobStatus,
+  isTerminal,
+  type StepStatus,
+  type StepStatusBody,
+} from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { Reporter } from './apply-job-report';
 import { jobEntry } from './insert-job';
@@ -32,7 +38,7 @@ export async function applyStepStatus(
   database: Database,
   { organizationId, agentId }: Reporter & { agentId: string },
   report: StepStatusBody,
-): Promise<{ accepted: boolean; reason?: string }> {
+): Promise<{ accepted: boolean; reason?: CallbackReason }> {
   const { jobId, stepOrder, status, seq, usage, metadata, name } = report;
   const key = stateKey(report);
   const applied = await database.transaction({ organizationId }, async (tx) => {

@@ -15,6 +15,8 @@ import { QuickCheck } from '../quick-check';
 import { IgnoreUnknownFields } from '../unknown-fields';
 import { checkJobLogs } from './check-job-logs';
 import {
+  type CallbackReason,
+  callbackReasons,
   type ClaimOutcome,
   claimOutcomes,
   type JobStatus,
@@ -58,7 +60,7 @@ export class JobWebhookBody {
 
 export class JobWebhookAnswer {
   @BooleanField() accepted!: boolean;
-  @TextField({ optional: true, example: 'job_over' }) reason?: string;
+  @EnumField(callbackReasons, { optional: true, example: 'job_over' }) reason?: CallbackReason;
   @EnumField(jobStatuses) status!: JobStatus;
 }
 
@@ -93,7 +95,7 @@ export class StepStatusBody {
 
 export class CallbackAnswer {
   @BooleanField() accepted!: boolean;
-  @TextField({ optional: true, example: 'job_over' }) reason?: string;
+  @EnumField(callbackReasons, { optional: true, example: 'job_over' }) reason?: CallbackReason;
 }
 
 @IgnoreUnknownFields()

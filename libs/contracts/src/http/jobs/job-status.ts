@@ -23,6 +23,19 @@ export const waitingReasons = [
 ] as const;
 export type WaitingReason = (typeof waitingReasons)[number];
 
+/** Why a worker's report changed nothing. */
+export const callbackReasons = [
+  /** The job has ended: whatever still runs of it is to be killed. */
+  'job_over',
+  /** A later report of the same step came first. */
+  'not_newer',
+  /** The job was never given to an agent. */
+  'not_dispatched',
+  /** Another job of the agent runs. */
+  'agent_busy',
+] as const;
+export type CallbackReason = (typeof callbackReasons)[number];
+
 export const stepStatuses = ['pending', 'running', 'passed', 'failed', 'skipped'] as const;
 export type StepStatus = (typeof stepStatuses)[number];
 
