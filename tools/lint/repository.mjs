@@ -5,6 +5,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { layout } from './layout.mjs';
+import { unverifiedIn } from './lockfile.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const maxLines = 350;
@@ -31,6 +32,9 @@ function faultsOfFile(file) {
     lines.flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${fault}`] : []));
   return [
     ...(file === 'package-lock.json' ? at(/"resolved":/, 'records where it was downloaded from (see .npmrc)') : []),
+    ...(file === 'package-lock.json'
+      ? unverifiedIn(JSON.parse(text)).map((name) => `${file}: ${name} has no integrity`)
+      : []),
     ...at(machinePath, 'names a path of one machine'),
     ...at(/\/\/registry\.|\bregistry\.npmjs\b/, 'names a package registry'),
     ...(isSource(file) && lines.length - 1 > maxLines
