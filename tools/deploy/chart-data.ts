@@ -2,10 +2,34 @@ import { pathOwners, queueDefinition, queueNames } from '@muster/contracts';
 import { stringify } from 'yaml';
 import { pathRegex } from './path-regex';
 
-/** The Ingress's rules, in the table's order. */
+/** The Ingress's rules, and those of the HTTPRoute, in the table's order. */
 export function chartPaths(): string {
   const paths = pathOwners.map(({ path, app }) => ({ row: path, ...ruleOf(path), app }));
-  return document('libs/contracts/src/http/path-owners.ts', { paths });
+  return document('libs/contracts/src/http/path-owners.ts', { routes: routes(), paths });
+}
+
+interface Route {
+  app: string;
+  matches: { type: string; value: string }[];
+}
+
+/** One rule for the rows of an app that stand together: an HTTPRoute has room for 16. */
+function routes(): Route[] {
+  return pathOwners.reduce<Route[]>((found, { path, app }) => {
+    const last = found.at(-1);
+    if (last?.app === app) last.matches.push(matchOf(path));
+    else found.push({ app, matches: [matchOf(path)] });
+    return found;
+  }, []);
+}
+
+/**
+ * Exact matches come first everywhere. How expressions stand to prefixes is each gateway's own, so there are no prefixes:
+ * among themselves expressions are tried by length or as they stand, and both orders bring the same.
+ */
+function matchOf(path: string): { type: string; value: string } {
+  if (!/[:*]/.test(path)) return { type: 'Exact', value: path };
+  return { type: 'RegularExpression', value: pathRegex(path) };
 }
 
 /** Which app a queue's backlog scales, and how many of its jobs one replica runs at once. */

@@ -22,6 +22,9 @@ interface Values {
   secretEnv: Record<string, object>;
   objectStorage: { env: Record<string, string>; secretEnv: Record<string, object> };
   apps: Record<string, AppValues>;
+  httpRoute: object;
+  ingress: object;
+  networkPolicy: { publicFrom: object[] };
 }
 
 /** The pods' own roles, and what is read at the very first start alone. */
@@ -88,6 +91,34 @@ describe('the chart', () => {
 
   it.each([...serviceApps])('gives %s the object storage if it keeps objects', (app) => {
     expect(values.apps[app]!.objectStorage ?? false).toBe(keepsObjects(app));
+  });
+
+  it('names no controller, and trusts nobody, until its operator does', () => {
+    const text = readText('k8s/chart/values.yaml').replaceAll(/^ *#.*$/gm, '');
+    expect(text).not.toMatch(/nginx|traefik|envoy/i);
+    const { httpRoute, ingress, networkPolicy, env } = values;
+    expect(env['TRUST_PROXY']).toBe('');
+    expect({ httpRoute, ingress }).toMatchObject({
+      httpRoute: { enabled: true, parentRefs: [] },
+      ingress: { enabled: false, className: '', annotations: {} },
+    });
+    expect(networkPolicy.publicFrom).toEqual([]);
+    for (const [file, value] of [
+      ['httproute', 'httpRoute.parentRefs'],
+      ['networkpolicies', 'networkPolicy.publicFrom'],
+    ]) {
+      expect(readText(`k8s/chart/templates/${file}.yaml`)).toContain(`fail "${value} must`);
+    }
+  });
+
+  it.each(['docker/README.md', 'k8s/README.md'])('has people and objects when it is set up as %s says', (readme) => {
+    const text = readText(readme);
+    const names = new Set(variablesOfApp('gateway').map(({ name }) => name));
+    const needed = [...names].filter((name) =>
+      /^BOOTSTRAP_(ORGANIZATION|.*ADMIN_.*)$|^S3_(BUCKET|REGION)$|^TRUST_PROXY$/.test(name),
+    );
+    expect(needed).toHaveLength(8);
+    expect(needed.filter((name) => !text.includes(name))).toEqual([]);
   });
 
   it('is of the version that is in package.json', () => {

@@ -66,6 +66,37 @@ describe('the ingress of the chart', () => {
   });
 });
 
+describe('the route of the chart', () => {
+  const { routes } = readYaml<{ routes: Route[] }>('k8s/chart/generated/paths.yaml');
+  const matches = routes.flatMap(({ app, matches }) => matches.map((match) => ({ ...match, app })));
+
+  it.each(samples)('brings %s to the app that owns it, however the gateway orders expressions', (path) => {
+    const byLength = [...matches].sort((a, b) => b.value.length - a.value.length);
+    expect([matches, byLength].map((order) => appByRoute(order, path))).toEqual([ownerOf(path), ownerOf(path)]);
+  });
+
+  it('fits into one HTTPRoute, and leaves nothing to how prefixes and expressions stand to each other', () => {
+    expect(routes.length).toBeLessThanOrEqual(16);
+    for (const { matches } of routes) expect(matches.length).toBeLessThanOrEqual(64);
+    expect(matches).toHaveLength(pathOwners.length);
+    const types = new Set(matches.map(({ type }) => type));
+    expect([...types].sort()).toEqual(['Exact', 'RegularExpression']);
+    const template = readText('k8s/chart/templates/httproute.yaml');
+    expect(template).toContain('range (.Files.Get "generated/paths.yaml" | fromYaml).routes');
+  });
+});
+
+interface Route {
+  app: string;
+  matches: { type: string; value: string }[];
+}
+
+/** Exact before everything; then the first expression. Some search and some want the whole path: both are the same. */
+function appByRoute(order: { type: string; value: string; app: string }[], path: string): string | undefined {
+  const exact = order.find(({ type, value }) => type === 'Exact' && value === path);
+  return (exact ?? order.find(({ type, value }) => type === 'RegularExpression' && new RegExp(value).test(path)))?.app;
+}
+
 interface Location {
   modifier: string;
   match: string;
@@ -101,7 +132,7 @@ interface IngressRule {
   app: string;
 }
 
-/** ingress-nginx with use-regex: every path an expression from its beginning, without case, the longest path first. */
+/** Ingress controllers: every path an expression from its beginning, without case, the longest path first. */
 function appByIngress(rules: IngressRule[], path: string): string | undefined {
   return [...rules]
     .sort((a, b) => b.path.length - a.path.length)

@@ -7,7 +7,7 @@ export interface PathOwner {
 }
 
 /**
- * Which public path belongs to which app: the first row that matches. The ingress, the compose proxy and the
+ * Which public path belongs to which app: the first row that matches. The chart's route and ingress, the compose proxy and the
  * development proxy are made from this table, so a path moves between apps here and nowhere else.
  */
 export const pathOwners: readonly PathOwner[] = [
