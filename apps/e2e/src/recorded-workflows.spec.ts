@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { HttpClient, waitFor } from '@muster/testing';
+import { BrowserDriver, HttpClient, waitFor } from '@muster/testing';
 import { freePort, processesOf, Start } from './npm-start';
 import { root } from './service-process';
 
@@ -25,15 +25,21 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
   let portal: Server;
   let admin: HttpClient;
   let base: string;
+  let installed: { agentId: string; workerKey: string } | undefined;
+  /** What the portal was told. */
+  const seen: string[] = [];
 
   beforeAll(async () => {
     if (!chromium) return;
     folder = await mkdtemp(join(tmpdir(), 'muster-recorded-'));
-    portal = createServer((_, response) => {
+    portal = createServer((request, response) => {
+      const { pathname, search } = new URL(request.url!, 'http://portal');
+      if (pathname === '/seen') seen.push(decodeURIComponent(search.slice(1)));
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end(
-        '<title>Claims</title><label for="claim">Claim</label><input id="claim"><button ' +
-          'onclick="document.title = `seen ${claim.value}`">Look up</button>',
+        '<title>Claims</title><label for="claim">Claim</label><input id="claim"><input type="password" id="pin"><button ' +
+          'onclick="document.title = `seen ${claim.value} ${pin.value}`.trim(); ' +
+          'if (pin.value) fetch(`/seen?` + encodeURIComponent(`${claim.value} ${pin.value}`))">Look up</button>',
       );
     });
     portal.listen(0, '127.0.0.1');
@@ -79,10 +85,12 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     expect(answer.status).toBe(201);
     return ((await answer.json()) as { id: string }).id;
   };
-  const run = async (agentId: string) => {
-    await waitFor('the agent', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online');
-    const launch = { agentId, workflowId: await upload(), variables: { CLAIM_ID: 'C-7' } };
-    const { body } = await admin.post('/api/jobs/launch', launch);
+  const isOnline = (agentId: string) =>
+    waitFor('the agent', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online');
+  const run = async (agentId: string, what?: object) => {
+    await isOnline(agentId);
+    const input = what ?? { workflowId: await upload(), variables: { CLAIM_ID: 'C-7' } };
+    const { body } = await admin.post('/api/jobs/launch', { agentId, ...input });
     return waitFor(
       'its end',
       async () => {
@@ -127,5 +135,89 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     });
     expect(await run(agent.id)).toMatchObject(completed);
     rmSync(file);
+    installed = { agentId: agent.id, workerKey };
+  });
+
+  /** An action that is a command, and its result. */
+  const act = async (agentId: string, action: object) => {
+    const { body } = await admin.post(`/api/agent/${agentId}/action`, action);
+    const result = await waitFor(
+      'its result',
+      async () => {
+        const path = `/api/agents/${agentId}/run-snippet/status?commandId=${body.commandId}`;
+        const answer = (await admin.get(path)).body;
+        return answer.status !== 'pending' && answer;
+      },
+      60_000,
+    );
+    const output = result.output ? JSON.parse(result.output) : undefined;
+    return { ...body, result, output };
+  };
+
+  itPlays(
+    'is made of what somebody does in a browser of the installed worker, and runs, its password from the vault',
+    async () => {
+      const { agentId } = installed!;
+      const { port } = portal.address() as AddressInfo;
+      const startUrl = `http://127.0.0.1:${port}/`;
+      const begun = await act(agentId, { action: 'start_recording', name: 'By hand', kind: 'browser', startUrl });
+      expect([begun.result.error, begun.result.status]).toEqual([undefined, 'success']);
+      const { recordingId } = begun;
+      const person = await BrowserDriver.connect(begun.output.debuggingUrl);
+      await person.click('document.querySelector("#claim")');
+      await person.type('C-8');
+      await person.click('document.querySelector("#pin")');
+      await person.type('hunter2');
+      await person.click('document.querySelector("button")');
+      await person.until('document.title === "seen C-8 hunter2"');
+      person.close();
+      const { output } = await act(agentId, { action: 'stop_recording', recordingId });
+      const recording = (await admin.get(`/api/recordings/${recordingId}`)).body;
+      expect(recording).toMatchObject({ status: 'kept', kind: 'browser', startUrl, name: 'By hand' });
+      expect(recording.eventsArtifactId).toEqual(expect.any(String));
+      expect(recording.artifactId !== null).toBe(output.video !== undefined);
+      const events = (await admin.get(`/api/artifacts/${recording.eventsArtifactId}`)).body;
+      expect(await (await fetch(events.downloadUrl)).text()).not.toContain('hunter2');
+
+      const made = await admin.post('/api/workflows/upload', { recordingId });
+      expect(made).toMatchObject({ status: 201, body: { name: 'By hand', variables: [] } });
+      await admin.put('/api/vault/PASSWORD', { value: 'other-secret' });
+      seen.length = 0;
+      const job = await run(agentId, { workflowId: made.body.id, vaultKeys: ['PASSWORD'] });
+      expect([job.error, job.status]).toEqual([null, 'completed']);
+      expect(seen).toEqual(['C-8 other-secret']);
+    },
+  );
+
+  itPlays('runs with the extension that was deployed to the installed worker', async () => {
+    const { agentId, workerKey } = installed!;
+    const machine = new HttpClient(base).withKey(workerKey);
+    const bytes = packed({
+      'manifest.json': JSON.stringify({
+        manifest_version: 3,
+        name: 'Marker',
+        version: '1.4.0',
+        content_scripts: [{ matches: ['<all_urls>'], js: ['mark.js'] }],
+      }),
+      'mark.js': 'addEventListener("click", () => fetch("/seen?" + encodeURIComponent("marked by 1.4.0")))',
+    });
+    const upload = { filename: 'marker-1.4.0.zip', contentType: 'application/zip', size: bytes.length };
+    const { body: ticket } = await machine.post(`/api/agents/${agentId}/uploads`, upload);
+    await fetch(ticket.uploadUrl, { method: 'PUT', headers: ticket.headers, body: new Uint8Array(bytes) });
+    const deployed = await act(agentId, { action: 'deploy_extension', version: '1.4.0' });
+    expect([deployed.result.error, deployed.output?.version]).toEqual([undefined, '1.4.0']);
+    const missing = await act(agentId, { action: 'deploy_extension', version: '2.0' });
+    expect(missing.result).toMatchObject({ status: 'failed', code: 'extension_not_found' });
+    seen.length = 0;
+    expect(await run(agentId)).toMatchObject(completed);
+    expect(seen).toContain('marked by 1.4.0');
   });
 });
+
+/** A zip as people make one. */
+function packed(files: Record<string, string>): Buffer {
+  const code =
+    'import io, json, sys, zipfile\nout = io.BytesIO()\nwith zipfile.ZipFile(out, "w") as z:\n' +
+    '  [z.writestr(name, text) for name, text in json.load(sys.stdin).items()]\nsys.stdout.buffer.write(out.getvalue())';
+  return execFileSync('python3', ['-c', code], { input: JSON.stringify(files) });
+}

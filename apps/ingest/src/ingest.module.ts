@@ -6,12 +6,13 @@ import { StorageModule } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { CommandsController } from './agents/commands.controller';
 import { MachinesController } from './agents/machines.controller';
+import { DownloadsController } from './agents/downloads.controller';
 import { UploadsController } from './agents/uploads.controller';
 import { JobCallbacksController } from './jobs/job-callbacks.controller';
 
 @Module({
   imports: [DatabaseModule, AccessModule, VaultModule, StorageModule],
-  controllers: [MachinesController, CommandsController, UploadsController, JobCallbacksController],
+  controllers: [MachinesController, CommandsController, DownloadsController, UploadsController, JobCallbacksController],
   providers: [CommandPolls],
 })
 export class IngestModule {}

@@ -1,12 +1,13 @@
 import { mkdirSync, lstatSync, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Extensions } from './browser/extensions';
 import { textOf, type Command, type Result } from './command';
 import { writeWhole } from './files';
 import type { Journal } from './journal';
 import type { Taking } from './listener';
 import type { LocalLog } from './local-log';
 import { killProcesses } from './processes';
-import type { Recorder } from './recorder';
+import type { Recorder } from './recordings/recorder';
 import type { Results } from './results';
 import { restarted } from './run';
 import { removeOldRoots, sha256 } from './run-files';
@@ -20,6 +21,7 @@ export interface DeskOptions {
   runs: Runs;
   results: Results;
   recorder: Recorder;
+  extensions: Extensions;
   context: SnippetContext;
   onChange: () => void;
   repair: (command: Command) => Promise<Result>;
@@ -130,7 +132,7 @@ export class Desk {
       case 'stop_recording':
         return this.options.recorder.perform(command);
       case 'deploy_extension':
-        return { status: 'failed', error: 'there is no browser on this machine to deploy an extension to' };
+        return this.options.extensions.deploy(command);
       case 'run':
         throw new Error('a run has no result');
     }

@@ -28,6 +28,8 @@ export class FakeService {
   readonly faults: string[] = [];
   readonly pending: Record<string, unknown>[] = [];
   readonly uploads = new Map<string, Buffer>();
+  /** What a command may fetch: a path among the files. */
+  readonly downloads = new Map<string, string>();
   /** Served as they are. */
   readonly files = new Map<string, Buffer>();
   signingSecret = 'signing-secret-of-the-organization';
@@ -202,6 +204,9 @@ export class FakeService {
       const key = randomUUID();
       const answer = { key, uploadUrl: `${this.url}/store/${key}`, method: 'PUT', headers: { 'content-type': 'x/y' } };
       return { status: 200, body: answer };
+    } else if (path.endsWith('/downloads')) {
+      const file = this.downloads.get(body.commandId);
+      return file ? { status: 200, body: { downloadUrl: `${this.url}${file}` } } : { status: 404 };
     } else if (path !== '/api/pilot/run-summary') return { status: 404 };
     return { status: 200, body: { accepted: true } };
   }

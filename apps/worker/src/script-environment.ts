@@ -1,4 +1,5 @@
 import { delimiter, join } from 'node:path';
+import { deployedIn } from './browser/extensions';
 import { findBrowser } from './browser/find-browser';
 import { isObject, type Command } from './command';
 
@@ -9,6 +10,8 @@ export interface WorkerFacts {
   organizationId: string;
   signingSecret: string;
   scriptBase: Record<string, string>;
+  /** The worker's own. */
+  folder: string;
 }
 
 const ownSecrets = ['SERVICE_API_KEY', 'SERVICE_SIGNING_SECRET'];
@@ -36,6 +39,7 @@ export function scriptEnvironment(command: Command, facts: WorkerFacts, runRoot:
     PYTHONIOENCODING: 'utf-8:replace',
     ...(command.kind === 'run' && command.jobId ? { MUSTER_JOB_ID: command.jobId } : {}),
     MUSTER_RUN_ROOT: runRoot,
+    MUSTER_BROWSER_EXTENSIONS: deployedIn(facts.folder).join(delimiter),
     MUSTER_RUN_ID: command.commandId,
   };
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Extensions } from './browser/extensions';
 import { Desk } from './desk';
 import { takeFolder } from './folder-lock';
 import { type BootEnd, BootOver, shakeHands } from './handshake';
@@ -11,7 +12,7 @@ import { listen, type Listener } from './listener';
 import type { LocalLog } from './local-log';
 import { MachineMetrics } from './machine';
 import { PollLoop } from './poll-loop';
-import { Recorder } from './recorder';
+import { Recorder } from './recordings/recorder';
 import { Results } from './results';
 import type { Ending, RunContext } from './run';
 import { Runs } from './runs';
@@ -63,12 +64,22 @@ export class Worker {
     takeFolder(folder);
     this.keys = new Keys(settings);
     const service = new Service(baseUrl, () => this.keys.current, this.ended.signal);
-    const facts = { baseUrl, apiKey: this.keys.current, agentId, organizationId: '', signingSecret: '', scriptBase };
+    const facts = {
+      baseUrl,
+      apiKey: this.keys.current,
+      agentId,
+      organizationId: '',
+      signingSecret: '',
+      scriptBase,
+      folder,
+    };
     this.context = { facts, python, spoolLimitBytes, service, log };
     this.fence = new Fence(fenceMs);
     this.journal = new Journal(folder);
     this.results = new Results(folder, agentId, log);
-    this.recorder = new Recorder({ folder, agentId, base: scriptBase, service });
+    const machine = { folder, agentId, base: scriptBase, service };
+    const extensions = new Extensions({ ...machine, stopping: this.stopping.signal });
+    this.recorder = new Recorder({ ...machine, extensions });
     const onChange = (): void => this.heartbeat?.soon();
     this.runs = new Runs(folder, this.journal, this.context, onChange);
     this.desk = new Desk({
@@ -77,6 +88,7 @@ export class Worker {
       runs: this.runs,
       results: this.results,
       recorder: this.recorder,
+      extensions,
       context: { facts, python, stopping: this.stopping.signal },
       onChange,
       repair: (command) => repairKey({ keys: this.keys, service, agentId }, command, this.stopping.signal),

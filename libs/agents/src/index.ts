@@ -66,6 +66,7 @@ export { beginRecording, endRecording, requireGoingOn } from './recordings/ask-r
 export { findRecording, listRecordings, type RecordingRow } from './recordings/list-recordings';
 export { type ArtifactRow, findArtifact, listArtifacts } from './uploads/list-artifacts';
 export { requestUpload } from './uploads/request-upload';
+export { lendDownload } from './extensions/lend-download';
 export { keepTimelinePartitions } from './timeline/keep-partitions';
 export { listTimeline, readJobLogs } from './timeline/list-timeline';
 export { findTimeline } from './timeline/read-onward';

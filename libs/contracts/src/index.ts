@@ -113,11 +113,12 @@ export { Artifact, ArtifactDetail, type ArtifactKind, ArtifactList, ArtifactQuer
 export {
   Recording,
   RecordingDetail,
+  type RecordingKind,
   RecordingList,
   RecordingQuery,
   type RecordingStatus,
 } from './http/agents/recordings';
-export { UploadBody, UploadTicket } from './http/agents/uploads';
+export { DownloadBody, DownloadTicket, UploadBody, UploadTicket } from './http/agents/uploads';
 export { DeepHealth, Health, HealthCheck, HealthChecks } from './http/operations/health';
 export { MaintenanceLoop, MaintenanceLoopList, StuckRow } from './http/operations/loops';
 export {
@@ -191,6 +192,7 @@ export {
   SaveWorkflowBody,
   StepsDiff,
   UpdateWorkflowBody,
+  UploadWorkflowBody,
   UploadWorkflowForm,
   VariablesDiff,
   Workflow,

@@ -1,3 +1,4 @@
+export { BrowserDriver } from './browser-driver';
 export { appendEntries, followAgent, logLine } from './agent-timeline';
 export { type Harness, type HarnessOptions, startHarness, type Tenant } from './app-harness';
 export { behindLock } from './behind-lock';

@@ -109,10 +109,12 @@ export class AgentActions {
       }
       case 'start_recording': {
         const recordingId = newId();
-        const { name } = body;
-        const payload = { recordingId, ...(name ? { name } : {}) };
+        const { name, kind, startUrl } = body;
+        if (kind === 'screen' && startUrl) throw invalid('startUrl', 'startUrl is for a recording of the kind browser');
+        const asked = { ...(name ? { name } : {}), ...(kind ? { kind } : {}), ...(startUrl ? { startUrl } : {}) };
+        const payload = { recordingId, ...asked };
         const started = await this.command(tx, caller, id, body, payload, { recordingId });
-        beginRecording(tx, { organizationId: caller.organizationId, agentId: id, recordingId }, name ?? null);
+        beginRecording(tx, { organizationId: caller.organizationId, agentId: id, recordingId }, asked);
         return started;
       }
       case 'attach_recording':

@@ -45,12 +45,15 @@ describe('recordings', () => {
       id: recordingId,
       agentId,
       name: 'Monday',
+      kind: null,
+      startUrl: null,
       status: 'starting',
       createdAt: expect.any(String),
       startedAt: null,
       endedAt: null,
       error: null,
       artifactId: null,
+      eventsArtifactId: null,
       contentType: null,
       size: null,
       downloadUrl: null,
@@ -173,6 +176,29 @@ describe('recordings', () => {
       terminateAgent(tx, caller as never, agentId),
     );
     expect(await read(recordingId)).toMatchObject({ status: 'failed', error: 'The agent was terminated.' });
+  });
+
+  it('are of the screen or of a browser, which begins with a page', async () => {
+    const agentId = await makeOnline();
+    const asked = { action: 'start_recording', kind: 'browser', startUrl: 'https://portal.example.com/in?a=b' };
+    const { status, body } = await act(agentId, asked);
+    expect(status).toBe(200);
+    const { kind, startUrl } = asked;
+    expect(await read(body.recordingId)).toMatchObject({ kind, startUrl, status: 'starting' });
+    const [{ payload }] = await harness.db.query<any>('system', 'SELECT payload FROM agent_command WHERE id = $1', [
+      body.commandId,
+    ]);
+    expect(payload).toEqual({ recordingId: body.recordingId, kind, startUrl });
+    const rows = async () => (await ours.api.get(`/api/agents/${agentId}/recordings`)).body.recordings.length;
+    for (const bad of [
+      { kind: 'sound' },
+      { startUrl: 'file:///etc/passwd' },
+      { startUrl: 'portal' },
+      { kind: 'screen', startUrl: asked.startUrl },
+    ]) {
+      expect((await act(agentId, { action: 'start_recording', ...bad })).status).toBe(400);
+    }
+    expect(await rows()).toBe(1);
   });
 
   it('and files are nobody else’s', async () => {

@@ -1,5 +1,6 @@
+import { newId } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
-import { type Harness, startHarness, type Tenant } from '@muster/testing';
+import { type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -134,10 +135,74 @@ describe('a recording that is uploaded', () => {
     expect(await countOf()).toBe(before);
   });
 
-  it('must be a form, and is for members', async () => {
+  it('comes as a file of a form, and is for members', async () => {
     const json = await tenant.api.post('/api/workflows/upload', JSON.parse(flow));
     expect([json.status, json.body.code]).toEqual([415, 'unsupported_media_type']);
     expect((await upload(flow, { client: tenant.as.viewer })).status).toBe(403);
     expect((await upload(flow, { client: harness.http })).status).toBe(401);
+  });
+
+  describe('and was made in a browser of a machine', () => {
+    const make = async (events: string | null, status = 'kept') => {
+      const { organizationId } = tenant;
+      const [id, artifactId, key] = [newId(), newId(), `artifacts/${organizationId}/${newId()}.json`];
+      const { id: agentId } = await makeAgent(harness.db, { organizationId, name: newId() });
+      await harness.db.query(
+        'system',
+        `INSERT INTO artifact (id, organization_id, agent_id, kind, filename, content_type, size, storage_key)
+         VALUES ($1, $2, $3, 'file', 'r.json', 'application/json', $4, $5)`,
+        [artifactId, organizationId, agentId, events?.length ?? 0, key],
+      );
+      if (events !== null) await harness.app.nest.get(ObjectStorage).put(key, Buffer.from(events), 'application/json');
+      await harness.db.query(
+        'system',
+        `INSERT INTO recording (id, organization_id, agent_id, name, kind, status, events_artifact_id)
+         VALUES ($1, $2, $3, 'Monday', 'browser', $4, $5)`,
+        [id, organizationId, agentId, status, events === null ? null : artifactId],
+      );
+      return id;
+    };
+    const secretly = { type: 'change', value: '{{PASSWORD}}', selectors: [['#p']], metadata: { secret: true } };
+    const recorded = JSON.stringify({ title: 'In the browser', steps: [...steps.slice(0, 2), secretly] });
+    const ask = (body: object, client = tenant.api) => client.post('/api/workflows/upload', body);
+
+    it('is named by its id, in JSON or in a form; what was typed as a password is for the vault', async () => {
+      const recordingId = await make(recorded);
+      const made = await ask({ recordingId });
+      expect(made).toMatchObject({
+        status: 201,
+        body: {
+          name: 'Monday',
+          variables: ['CLAIM_ID'],
+          warnings: ['the steps use {{PASSWORD}}, which is no variable: each run must bring it as a vault key'],
+        },
+      });
+      expect(made.body.steps).toHaveLength(3);
+      expect(made.body.script).toContain('page.change([["#p"]], "{{PASSWORD}}")');
+      expect((await ask({ recordingId, name: 'Mine' })).body.name).toBe('Mine');
+      const inForm = await upload(null, { fields: { recordingId } });
+      expect([inForm.status, inForm.body.steps]).toEqual([201, made.body.steps]);
+    });
+
+    it('is refused when it is another’s, not kept, a film alone, or no recording, and makes nothing', async () => {
+      const recordingId = await make(recorded);
+      const stranger = await harness.makeTenant();
+      const before = await countOf();
+      expect((await ask({ recordingId }, stranger.api)).status).toBe(404);
+      expect((await ask({ recordingId: newId() })).status).toBe(404);
+      expect((await ask({ recordingId }, tenant.as.viewer)).status).toBe(403);
+      expect(await ask({ recordingId: await make(recorded, 'recording') })).toMatchObject({
+        status: 409,
+        body: { code: 'conflict', recordingStatus: 'recording' },
+      });
+      expect((await ask({ recordingId: await make(null) })).body.detail).toContain('a film alone');
+      for (const bad of [{}, { recordingId: 'x' }, { recordingId, script: 'print(1)' }, []]) {
+        expect((await ask(bad)).status).toBe(400);
+      }
+      expect((await ask({ recordingId: await make('{"steps":[]}') })).status).toBe(400);
+      expect((await upload(recorded, { fields: { recordingId } })).status).toBe(400);
+      expect((await upload(null)).status).toBe(400);
+      expect(await countOf()).toBe(before);
+    });
   });
 });

@@ -9,6 +9,7 @@ import {
   RevisionDiffQuery,
   SaveWorkflowBody,
   UpdateWorkflowBody,
+  UploadWorkflowBody,
   UploadWorkflowForm,
   Workflow,
   WorkflowList,
@@ -16,7 +17,7 @@ import {
   WorkflowRevisionList,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { checkBody, etagOf, pageOf, paginate, readForm } from '@muster/platform';
+import { etagOf, pageOf, paginate } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import {
   archiveWorkflow,
@@ -28,7 +29,6 @@ import {
   listWorkflows,
   maxRecordingBytes,
   prepareUpload,
-  readRecording,
   restoreRevision,
   saveWorkflow,
   storeUpload,
@@ -37,6 +37,7 @@ import {
   type WorkflowRow,
 } from '@muster/workflows';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { readUpload } from './read-upload';
 
 @ApiTags('Workflows')
 @Controller('/api/workflows')
@@ -86,20 +87,23 @@ export class WorkflowsController {
     summary: 'Make a workflow of a recording',
     description:
       'The recording’s steps are kept, and a Python script is written that plays them in a headless Chromium on the ' +
-      'agent. A {{NAME}} in what is typed or opened becomes a variable of the workflow.',
+      'agent. A {{NAME}} in what is typed or opened becomes a variable of the workflow; a password that was typed in a ' +
+      'recorded browser becomes one that each run brings as a vault key.',
     access: sessionsAndKeysOf('member'),
+    body: UploadWorkflowBody,
     form: UploadWorkflowForm,
     bodyLimit: maxRecordingBytes,
     answer: Workflow,
     status: 201,
     etag: 'read',
+    errors: ['not_found', 'conflict'],
     idempotent: true,
   })
   async upload(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<unknown> {
-    const { fields, file } = await readForm(request, { file: 'recording', maxFileBytes: maxRecordingBytes }, bytesOf);
-    const { name } = await checkBody(UploadWorkflowForm, { ...fields, ...(file ? { recording: 'given' } : {}) });
+    const { database, storage } = this;
     const { organizationId } = principalOf(request);
-    const prepared = prepareUpload(await readRecording(file!.content), { organizationId, name });
+    const { recording, name } = await readUpload(request, { database, storage, organizationId });
+    const prepared = prepareUpload(recording, { organizationId, name });
     return keepingScreenshots(
       this.storage,
       prepared,
@@ -257,12 +261,6 @@ function revisionOf(text: string): number {
     });
   }
   return Number(text);
-}
-
-async function bytesOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
-  const all: Buffer[] = [];
-  for await (const chunk of chunks) all.push(chunk);
-  return Buffer.concat(all);
 }
 
 function presented(row: WorkflowRow) {

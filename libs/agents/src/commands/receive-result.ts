@@ -1,6 +1,6 @@
 import { AppError, type CommandReceipt, type CommandResultBody } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { applyRecordingResult } from '../recordings/settle-recordings';
+import { applyRecordingResult, recordingOutputOf } from '../recordings/settle-recordings';
 import { type EndedCommand, endedColumns } from './ended-command';
 import { ringFinished } from './fail-commands';
 import { tellEnded } from './tell-actions';
@@ -71,7 +71,7 @@ export async function receiveResult(
       if (known.length === 0) throw noSuchCommand();
       return finished;
     }
-    applyRecordingResult(tx, ended[0]!, keyOf(output));
+    applyRecordingResult(tx, ended[0]!, recordingOutputOf(output));
     tellEnded(tx, ended, 'worker');
     await ringFinished(tx, ended);
     tx.tell('command', agentId);
@@ -90,12 +90,6 @@ function textOf(output: unknown): string | null {
     throw new AppError('payload_too_large', { detail: 'The output is larger than 4 MiB.' });
   }
   return text;
-}
-
-/** The file that the worker says it sent. */
-function keyOf(output: unknown): string | null {
-  const key = typeof output === 'object' && output !== null && 'key' in output ? output.key : null;
-  return typeof key === 'string' ? key : null;
 }
 
 export function noSuchCommand(): AppError {

@@ -1,4 +1,4 @@
-import { AppError, type RecordingStatus } from '@muster/contracts';
+import { AppError, type RecordingKind, type RecordingStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { loadAgent } from '../agents/agent-row';
 
@@ -9,10 +9,14 @@ interface RecordingOf {
 }
 
 /** Written down with the command that starts it. */
-export function beginRecording(tx: Transaction, of: RecordingOf, name: string | null): void {
+export function beginRecording(
+  tx: Transaction,
+  of: RecordingOf,
+  { name, kind, startUrl }: { name?: string; kind?: RecordingKind; startUrl?: string },
+): void {
   tx.post(
-    'INSERT INTO recording (id, organization_id, agent_id, name) VALUES ($1, $2, $3, $4)',
-    [of.recordingId, of.organizationId, of.agentId, name],
+    `INSERT INTO recording (id, organization_id, agent_id, name, kind, start_url) VALUES ($1, $2, $3, $4, $5, $6)`,
+    [of.recordingId, of.organizationId, of.agentId, name ?? null, kind ?? null, startUrl ?? null],
     'begin_recording',
   );
 }

@@ -1,4 +1,4 @@
-import type { RecordingStatus } from '@muster/contracts';
+import type { RecordingKind, RecordingStatus } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { findAgent } from '../agents/agent-row';
@@ -8,6 +8,8 @@ export interface RecordingRow {
   id: string;
   agentId: string;
   name: string | null;
+  kind: RecordingKind | null;
+  startUrl: string | null;
   status: RecordingStatus;
   createdAt: Date;
   startedAt: Date | null;
@@ -17,13 +19,17 @@ export interface RecordingRow {
   contentType: string | null;
   size: number | null;
   storageKey: string | null;
+  eventsArtifactId: string | null;
+  eventsSize: number | null;
+  eventsKey: string | null;
 }
 
 const select = `
-  SELECT r.id, r.agent_id AS "agentId", r.name, r.status, r.created_at AS "createdAt", r.started_at AS "startedAt",
+  SELECT r.id, r.agent_id AS "agentId", r.name, r.kind, r.start_url AS "startUrl", r.status, r.created_at AS "createdAt", r.started_at AS "startedAt",
          r.ended_at AS "endedAt", r.error, r.artifact_id AS "artifactId", f.content_type AS "contentType",
-         f.size, f.storage_key AS "storageKey"
-  FROM recording r LEFT JOIN artifact f ON f.id = r.artifact_id`;
+         f.size, f.storage_key AS "storageKey", r.events_artifact_id AS "eventsArtifactId", e.size AS "eventsSize",
+         e.storage_key AS "eventsKey"
+  FROM recording r LEFT JOIN artifact f ON f.id = r.artifact_id LEFT JOIN artifact e ON e.id = r.events_artifact_id`;
 
 /** Newest first: ids are made in the order of time. */
 export async function listRecordings(

@@ -34,7 +34,7 @@ describe('a recording', () => {
       if (kind === 'stop_recording') await endRecording(tx, { ...of, recordingId });
       const deadline = new Date(Date.now() + 60_000);
       const commandId = await issueCommand(tx, { ...of, kind, payload: { recordingId }, deadline });
-      if (kind === 'start_recording') beginRecording(tx, { ...of, recordingId }, null);
+      if (kind === 'start_recording') beginRecording(tx, { ...of, recordingId }, {});
       return { recordingId, commandId };
     });
   const start = () => ask('start_recording', newId());
@@ -77,7 +77,7 @@ describe('a recording', () => {
     const recordingId = newId();
     const broken = db.transaction({ organizationId: of.organizationId }, async (tx) => {
       await issueCommand(tx, { ...of, kind: 'start_recording', payload: { recordingId }, deadline: new Date() });
-      beginRecording(tx, { ...of, recordingId }, 'Monday');
+      beginRecording(tx, { ...of, recordingId }, { name: 'Monday' });
       throw new Error('later');
     });
     await expect(broken).rejects.toThrow('later');
@@ -98,6 +98,26 @@ describe('a recording', () => {
       error: null,
       artifact_id: id,
       ended_at: expect.any(Date),
+    });
+  });
+
+  it('keeps what was done in a browser, with its film or without one, and what it is of', async () => {
+    const [filmed, unfilmed] = [await start(), await start()];
+    for (const begun of [filmed, unfilmed]) await succeeds(begun, { kind: 'browser' });
+    const [video, events, others] = [await sent(), await sent(), await sent()];
+    await succeeds(await stop(filmed), { key: video.key, video: video.key, events: events.key });
+    await succeeds(await stop(unfilmed), { key: others.key, events: others.key });
+    expect(await rowOf(filmed)).toMatchObject({
+      status: 'kept',
+      kind: 'browser',
+      artifact_id: video.id,
+      events_artifact_id: events.id,
+    });
+    expect(await rowOf(unfilmed)).toMatchObject({
+      status: 'kept',
+      kind: 'browser',
+      artifact_id: null,
+      events_artifact_id: others.id,
     });
   });
 

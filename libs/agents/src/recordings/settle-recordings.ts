@@ -1,4 +1,4 @@
-import type { CommandKind, RecordingStatus } from '@muster/contracts';
+import type { CommandKind, RecordingKind, RecordingStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import type { EndedCommand } from '../commands/ended-command';
 
@@ -8,13 +8,33 @@ const waitsIn: Partial<Record<CommandKind, RecordingStatus>> = {
   stop_recording: 'stopping',
 };
 
+/** What a worker says of a recording: the keys of the files that it sent, and what it recorded. */
+export interface RecordingOutput {
+  video: string | null;
+  events: string | null;
+  kind: RecordingKind | null;
+}
+
+/** A worker that knows of films alone names one file. */
+export function recordingOutputOf(output: unknown): RecordingOutput {
+  const said = (typeof output === 'object' && output !== null ? output : {}) as Record<string, unknown>;
+  const textOf = (value: unknown) => (typeof value === 'string' ? value : null);
+  const events = textOf(said['events']);
+  const kind = said['kind'];
+  return {
+    video: textOf(said['video']) ?? (events === null ? textOf(said['key']) : null),
+    events,
+    kind: kind === 'screen' || kind === 'browser' ? kind : null,
+  };
+}
+
 const unsaid = 'The worker did not say why.';
 
 /** A worker's word on a command of its recordings. What comes late finds the recording further on, and changes nothing. */
 export function applyRecordingResult(
   tx: Transaction,
   { agentId, kind, recordingId, status, error }: EndedCommand,
-  key: string | null,
+  { video, events, kind: recorded }: RecordingOutput,
 ): void {
   if (!recordingId || !waitsIn[kind]) return;
   if (status === 'failed') {
@@ -28,19 +48,22 @@ export function applyRecordingResult(
     );
   } else if (kind === 'start_recording') {
     tx.post(
-      `UPDATE recording SET status = CASE status WHEN 'starting' THEN 'recording' ELSE status END, started_at = now()
+      `UPDATE recording SET status = CASE status WHEN 'starting' THEN 'recording' ELSE status END, started_at = now(),
+         kind = COALESCE($3, kind)
        WHERE id = $1 AND agent_id = $2 AND status IN ('starting', 'stopping')`,
-      [recordingId, agentId],
+      [recordingId, agentId, recorded],
       'recording_started',
     );
   } else {
     tx.post(
       `UPDATE recording SET
-         status = CASE WHEN f.id IS NULL THEN 'failed' ELSE 'kept' END, artifact_id = f.id, ended_at = now(),
-         error = CASE WHEN f.id IS NULL THEN 'The worker named no file that it had sent.' END
-       FROM (SELECT (SELECT id FROM artifact WHERE storage_key = $3 AND agent_id = $2) AS id) AS f
+         status = CASE WHEN COALESCE(f.video, f.events) IS NULL THEN 'failed' ELSE 'kept' END,
+         artifact_id = f.video, events_artifact_id = f.events, ended_at = now(), kind = COALESCE($5, kind),
+         error = CASE WHEN COALESCE(f.video, f.events) IS NULL THEN 'The worker named no file that it had sent.' END
+       FROM (SELECT (SELECT id FROM artifact WHERE storage_key = $3 AND agent_id = $2) AS video,
+                    (SELECT id FROM artifact WHERE storage_key = $4 AND agent_id = $2) AS events) AS f
        WHERE recording.id = $1 AND recording.agent_id = $2 AND recording.status = 'stopping'`,
-      [recordingId, agentId, key],
+      [recordingId, agentId, video, events, recorded],
       'recording_kept',
     );
   }

@@ -17,6 +17,7 @@ export const pathOwners: readonly PathOwner[] = [
   { path: '/api/agents/:id/step-status', app: 'ingest' },
   { path: '/api/agents/:id/commands', app: 'ingest' },
   { path: '/api/agents/:id/commands/*', app: 'ingest' },
+  { path: '/api/agents/:id/downloads', app: 'ingest' },
   { path: '/api/agents/:id/uploads', app: 'ingest' },
   { path: '/api/job-webhook', app: 'ingest' },
   { path: '/api/job-logs', app: 'ingest' },

@@ -3,11 +3,13 @@ import { AgentEntity } from './agent';
 import { ArtifactEntity } from './job';
 import { OrganizationEntity } from './organization';
 
-/** A film of an agent's screen, from the command that starts it to the file that is kept. */
+/** What was done on an agent's screen, or in a browser of it: from the command that starts it to the files that are kept. */
 @Entity('recording')
 @Check('recording_status_check', "status IN ('starting', 'recording', 'stopping', 'kept', 'failed')")
 @Index('recording_agent_idx', ['agentId', 'id'])
 @Index('recording_open_idx', ['agentId'], { where: "status IN ('starting', 'recording', 'stopping')" })
+@Check('recording_kind_check', "kind IN ('screen', 'browser')")
+@Index('recording_events_artifact_idx', ['eventsArtifactId'], { where: 'events_artifact_id IS NOT NULL' })
 @Index('recording_artifact_idx', ['artifactId'], { where: 'artifact_id IS NOT NULL' })
 export class RecordingEntity {
   @PrimaryColumn('uuid')
@@ -31,6 +33,15 @@ export class RecordingEntity {
   @Column('uuid', { nullable: true })
   @ForeignKey(() => ArtifactEntity, { name: 'recording_artifact_fk', onDelete: 'SET NULL' })
   artifactId!: string | null;
+  /** Null while only the worker could say: it chooses by what it has. */
+  @Column('text', { nullable: true })
+  kind!: string | null;
+  @Column('text', { nullable: true })
+  startUrl!: string | null;
+  /** The film is `artifactId`; this one is what was done, step by step. */
+  @Column('uuid', { nullable: true })
+  @ForeignKey(() => ArtifactEntity, { name: 'recording_events_artifact_fk', onDelete: 'SET NULL' })
+  eventsArtifactId!: string | null;
   @Column('timestamptz', { default: () => 'now()' })
   createdAt!: Date;
 }

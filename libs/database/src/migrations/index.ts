@@ -10,6 +10,7 @@ import { Recordings1763760000000 } from './1763760000000-recordings';
 import { BatchCancel1763770000000 } from './1763770000000-batch-cancel';
 import { SignInAddresses1763781000000 } from './1763781000000-sign-in-addresses';
 import { WhereMachinesAre1763783000000 } from './1763783000000-where-machines-are';
+import { RecordedBrowsers1763784000000 } from './1763784000000-recorded-browsers';
 import { MachineOrders1763785000000 } from './1763785000000-machine-orders';
 import { ClaimsByNpi1763786000000 } from './1763786000000-claims-by-npi';
 import { DispatchTurns1763786000001 } from './1763786000001-dispatch-turns';
@@ -30,6 +31,7 @@ export const migrations = [
   BatchCancel1763770000000,
   SignInAddresses1763781000000,
   WhereMachinesAre1763783000000,
+  RecordedBrowsers1763784000000,
   MachineOrders1763785000000,
   ClaimsByNpi1763786000000,
   DispatchTurns1763786000001,

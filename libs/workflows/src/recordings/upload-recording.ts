@@ -43,7 +43,10 @@ export function prepareUpload(
     });
   }
   // Names that the worker keeps for itself stay what they are in the text, and are warned of.
-  const variables = placeholdersIn(JSON.stringify(recording.steps)).filter((each) => !refusedVariableName(each));
+  const secrets = placeholdersIn(JSON.stringify(recording.steps.filter(isSecret)));
+  const variables = placeholdersIn(JSON.stringify(recording.steps)).filter(
+    (each) => !refusedVariableName(each) && !secrets.includes(each),
+  );
   return { id, name: named, steps: withScreenshots(recording, keys), script, variables, objects };
 }
 
@@ -54,6 +57,11 @@ export function storeUpload(
   { id, name, steps, script, variables }: PreparedUpload,
 ): Promise<WorkflowRow> {
   return createWorkflow(tx, caller, { name, variables, script, steps }, id);
+}
+
+/** What was typed there was a password: a run's variables can be read, its vault keys cannot. */
+function isSecret({ metadata }: Step): boolean {
+  return (metadata as { secret?: unknown } | undefined)?.secret === true;
 }
 
 const atOnce = 8;

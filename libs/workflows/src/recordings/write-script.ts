@@ -15,10 +15,12 @@ const imports = [
   'json',
   'os',
   're',
+  'select',
   'shutil',
   'socket',
   'struct',
   'subprocess',
+  'sys',
   'tempfile',
   'time',
 ];

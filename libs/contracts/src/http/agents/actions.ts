@@ -10,6 +10,7 @@ import {
 } from '../fields';
 import { type AgentStatus, agentStatuses } from './agent-words';
 import { activityText, Agent } from './agents';
+import { type RecordingKind, recordingKinds } from './recordings';
 
 export const agentActions = [
   'start',
@@ -51,10 +52,34 @@ export class AgentActionBody {
   })
   reason?: string;
   @TextField({ optional: true, description: 'start_recording: what it is called.', example: 'Monday' }) name?: string;
+  @EnumField(recordingKinds, {
+    optional: true,
+    description: 'start_recording: the screen, or a browser of its own; unless said, the screen where there is one.',
+    example: 'browser',
+  })
+  kind?: RecordingKind;
+  @TextField({
+    optional: true,
+    max: 2048,
+    format: 'uri',
+    pattern: /^https?:\/\/[^\s/]\S*$/i,
+    description: 'start_recording: what the browser opens.',
+    example: 'https://portal.example.com/',
+  })
+  startUrl?: string;
   @UuidField({ optional: true, description: 'attach_recording, stop_recording: which one.' }) recordingId?: string;
-  @TextField({ optional: true, max: 100, description: 'deploy_extension: which one.', example: '1.4.0' })
+  @TextField({
+    optional: true,
+    max: 100,
+    description: 'deploy_extension: the version that it must be of.',
+    example: '1.4.0',
+  })
   version?: string;
-  @TextField({ optional: true, max: 1024, description: 'deploy_extension: where it is kept in the storage.' })
+  @TextField({
+    optional: true,
+    max: 1024,
+    description: 'deploy_extension: the key or id of the artifact; the newest whose name has the version when absent.',
+  })
   key?: string;
   @TextField({
     optional: true,

@@ -10,6 +10,22 @@ export class UploadBody {
   @IntField({ max: Number.MAX_SAFE_INTEGER, example: 52_120, description: 'In bytes; at most 100 MiB.' }) size!: number;
 }
 
+@IgnoreUnknownFields()
+export class DownloadBody {
+  @UuidField({ description: 'A command of the machine that is about a file, and not over.' }) commandId!: string;
+}
+
+export class DownloadTicket {
+  @TextField({
+    max: 4096,
+    format: 'uri',
+    example: 'https://bucket.example.com/artifacts/marker.zip?X-Amz-Signature=0a1b',
+  })
+  downloadUrl!: string;
+  @TextField({ max: 255, example: 'marker-1.4.0.zip' }) filename!: string;
+  @DateTimeField() expiresAt!: string;
+}
+
 export class UploadTicket {
   @TextField({ max: 1024, example: 'artifacts/…/eob.pdf' }) key!: string;
   @TextField({ max: 4096, format: 'uri', example: 'https://bucket.example.com/artifacts/eob.pdf?X-Amz-Signature=0a1b' })

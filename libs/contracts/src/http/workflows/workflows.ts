@@ -105,12 +105,19 @@ export class WorkflowRevisionList {
 
 export class UploadWorkflowForm {
   @TextField({
+    optional: true,
     format: 'binary',
     description: 'A recording of Chrome’s DevTools Recorder as JSON, or a zip of one with its screenshots.',
   })
-  recording!: string;
+  recording?: string;
 
+  @UuidField({ optional: true, description: 'In its place: a recording of a machine’s browser.' }) recordingId?: string;
   @TextField({ ...name, optional: true, description: 'The recording’s title when absent.' }) name?: string;
+}
+
+export class UploadWorkflowBody {
+  @UuidField({ description: 'A recording of a machine’s browser that is kept.' }) recordingId!: string;
+  @TextField({ ...name, optional: true, description: 'The recording’s name when absent.' }) name?: string;
 }
 
 export class RevisionDiffQuery {

@@ -1,0 +1,71 @@
+import { findRecording } from '@muster/agents';
+import { AppError, UploadWorkflowBody, UploadWorkflowForm } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import { checkBody, isForm, readForm } from '@muster/platform';
+import type { ObjectStorage } from '@muster/storage';
+import { maxRecordingBytes, readRecording } from '@muster/workflows';
+import type { FastifyRequest } from 'fastify';
+
+type Recording = Awaited<ReturnType<typeof readRecording>>;
+
+interface Parts {
+  database: Database;
+  storage: ObjectStorage;
+  organizationId: string;
+}
+
+/** A recording as it was sent in a form, or one that a machine has made, which a form or JSON names. */
+export async function readUpload(
+  request: FastifyRequest,
+  parts: Parts,
+): Promise<{ recording: Recording; name?: string }> {
+  const { file, recordingId, name } = isForm(request)
+    ? await readUploadForm(request)
+    : { ...(await readUploadBody(request.body ?? {})), file: undefined };
+  if (file) return { recording: await readRecording(file), name };
+  const made = await recordedBy(parts, recordingId!);
+  return { ...made, name: name ?? made.name };
+}
+
+function readUploadBody(body: unknown): Promise<UploadWorkflowBody> {
+  if (typeof body === 'object' && body !== null && 'steps' in body) {
+    throw new AppError('unsupported_media_type', { detail: 'Send the recording as a file of multipart/form-data.' });
+  }
+  return checkBody(UploadWorkflowBody, body);
+}
+
+async function readUploadForm(request: FastifyRequest) {
+  const { fields, file } = await readForm(request, { file: 'recording', maxFileBytes: maxRecordingBytes }, bytesOf);
+  const { recordingId, name } = await checkBody(UploadWorkflowForm, {
+    ...fields,
+    ...(file ? { recording: 'given' } : {}),
+  });
+  if (!file && !recordingId) throw invalid('recording', 'recording must be given, or the recordingId of one');
+  if (file && recordingId) throw invalid('recordingId', 'recordingId and recording cannot both be given');
+  return { file: file?.content, recordingId, name };
+}
+
+/** What was done in the browser that the recording is of. */
+async function recordedBy({ database, storage, organizationId }: Parts, recordingId: string) {
+  const { name, status, eventsKey, eventsSize } = await findRecording(database, organizationId, recordingId);
+  const refuse = (detail: string) => new AppError('conflict', { detail, extra: { recordingStatus: status } });
+  if (status !== 'kept') throw refuse(`The recording is ${status}; a workflow is made of one that is kept.`);
+  if (!eventsKey) throw refuse('The recording is a film alone: there are no steps that a workflow could be made of.');
+  if (eventsSize! > maxRecordingBytes)
+    throw new AppError('payload_too_large', { detail: 'The recording is too large.' });
+  const bytes = await storage.get(eventsKey).catch((cause: unknown) => {
+    throw new AppError('service_unavailable', { detail: 'The recording cannot be read at the moment.', cause });
+  });
+  if (!bytes) throw refuse('The recording’s steps are not in the storage any more.');
+  return { recording: await readRecording(bytes), name: name ?? undefined };
+}
+
+async function bytesOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const chunk of chunks) pieces.push(chunk);
+  return Buffer.concat(pieces);
+}
+
+function invalid(field: string, message: string): AppError {
+  return new AppError('invalid_payload', { detail: `${message}.`, errors: [{ field, message }] });
+}

@@ -1,0 +1,41 @@
+import { Body, Controller, Inject, Param, Post, Req } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, principalOf, workers } from '@muster/access';
+import { lendDownload, requireOwnAgent } from '@muster/agents';
+import { DownloadBody, DownloadTicket } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Clock } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import type { FastifyRequest } from 'fastify';
+
+@ApiTags('Machines')
+@Controller('/api/agents/:id/downloads')
+export class DownloadsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(ObjectStorage) private readonly storage: ObjectStorage,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Post()
+  @Endpoint({
+    summary: 'Ask where to read the file that a command is about',
+    description:
+      'The extension of a deploy_extension. The URL needs no credentials and works for a quarter of an hour.',
+    access: workers,
+    body: DownloadBody,
+    answer: DownloadTicket,
+    status: 200,
+    errors: ['not_found', 'conflict'],
+  })
+  request(
+    @Req() request: FastifyRequest,
+    @Param('id') agentId: string,
+    @Body() { commandId }: DownloadBody,
+  ): Promise<DownloadTicket> {
+    const caller = principalOf(request);
+    requireOwnAgent(caller, agentId);
+    const of = { organizationId: caller.organizationId, agentId, commandId };
+    return lendDownload(this.database, this.storage, of, this.clock.now());
+  }
+}

@@ -1,0 +1,186 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { closeTemporaryFolder, openTemporaryFolder } from '../short-folder';
+
+/** The protocol's messages are of many shapes. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type Params = Record<string, any>;
+type Listener = (method: string, params: Params, sessionId: string | undefined) => void;
+
+export interface ChromiumOptions {
+  program: string;
+  /** A folder of its own: its profile, its messages and its temporary files, all gone when it is closed. */
+  folder: string;
+  env: Record<string, string>;
+  /** Without one, it shows itself to nobody. */
+  headless: boolean;
+  /** Unpacked, to begin with. */
+  extensions: string[];
+  flags?: string[];
+}
+
+export interface LoadedExtension {
+  id: string;
+  name: string;
+  version: string;
+  enabled: boolean;
+  path: string;
+}
+
+const answerMs = 30_000;
+const closeMs = 5_000;
+
+/**
+ * A browser of ours, over the pipe of the DevTools protocol: alone by that may extensions be loaded, and it ends with
+ * the worker that holds the other end.
+ */
+export class Chromium {
+  private readonly waiting = new Map<number, { settle: (answer: Params) => void; fail: (error: Error) => void }>();
+  private readonly listeners = new Set<Listener>();
+  private count = 0;
+  private isGone = false;
+  readonly exited: Promise<void>;
+
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly folder: string,
+  ) {
+    this.exited = new Promise((resolve) => child.once('close', () => resolve()));
+    void this.exited.then(() => this.end());
+    child.once('error', () => this.end());
+    (child.stdio[3] as Writable).on('error', () => undefined);
+    this.read(child.stdio[4] as Readable);
+  }
+
+  static async launch({ program, folder, env, headless, extensions, flags = [] }: ChromiumOptions): Promise<Chromium> {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(join(folder, 'tmp'), { recursive: true, mode: 0o700 });
+    const messages = openSync(join(folder, 'messages.log'), 'a', 0o600);
+    const child = spawn(
+      program,
+      [
+        ...(headless ? ['--headless=new'] : []),
+        '--remote-debugging-pipe',
+        `--user-data-dir=${join(folder, 'profile')}`,
+        '--no-first-run',
+        '--no-default-browser-check',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+        '--disable-dev-shm-usage',
+        '--disable-gpu',
+        '--mute-audio',
+        '--password-store=basic',
+        // Frames of other sites stay within reach of one session.
+        '--disable-site-isolation-trials',
+        '--disable-features=IsolateOrigins,site-per-process,Translate',
+        '--enable-unsafe-extension-debugging',
+        // Chromium's sandbox refuses to work for root.
+        ...(process.geteuid?.() === 0 ? ['--no-sandbox'] : []),
+        ...flags,
+        'about:blank',
+      ],
+      {
+        env: { ...env, TMPDIR: openTemporaryFolder(folder) },
+        stdio: ['ignore', messages, messages, 'pipe', 'pipe'],
+      },
+    );
+    closeSync(messages);
+    const browser = new Chromium(child, folder);
+    try {
+      await browser.call('Browser.getVersion');
+      for (const path of extensions) await browser.call('Extensions.loadUnpacked', { path });
+      return browser;
+    } catch (error) {
+      const said = browser.lastWords();
+      await browser.close();
+      throw new Error(`the browser could not be started${said && `: ${said}`}`, { cause: error });
+    }
+  }
+
+  async call(method: string, params: Params = {}, sessionId?: string): Promise<Params> {
+    if (this.isGone) throw new Error('the browser has ended');
+    const id = (this.count += 1);
+    const answer = new Promise<Params>((settle, fail) => this.waiting.set(id, { settle, fail }));
+    const timer = setTimeout(
+      () => this.waiting.get(id)?.fail(new Error(`${method} was not answered within ${answerMs} ms`)),
+      answerMs,
+    );
+    try {
+      const message = { id, method, params, ...(sessionId ? { sessionId } : {}) };
+      (this.child.stdio[3] as Writable).write(`${JSON.stringify(message)}\0`);
+      const { error, result } = await answer;
+      if (error) throw new Error(`${method}: ${String(error.message)}`);
+      return result as Params;
+    } finally {
+      clearTimeout(timer);
+      this.waiting.delete(id);
+    }
+  }
+
+  listen(listener: Listener): void {
+    this.listeners.add(listener);
+  }
+
+  async extensions(): Promise<LoadedExtension[]> {
+    return (await this.call('Extensions.getExtensions')).extensions as LoadedExtension[];
+  }
+
+  /** Asked, it clears up after itself; what does not listen is made to end. */
+  async close(): Promise<void> {
+    void this.call('Browser.close').catch(() => undefined);
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      const over = await Promise.race([this.exited.then(() => true), sleep(closeMs, false, { ref: false })]);
+      if (over) break;
+      this.child.kill(signal);
+    }
+    closeTemporaryFolder(this.folder);
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+
+  kill(): void {
+    this.child.kill('SIGKILL');
+    closeTemporaryFolder(this.folder);
+  }
+
+  private read(stream: Readable): void {
+    let rest: Buffer[] = [];
+    stream.on('error', () => undefined);
+    stream.on('data', (piece: Buffer) => {
+      for (let at = piece.indexOf(0); at !== -1; at = piece.indexOf(0)) {
+        const message = Buffer.concat([...rest, piece.subarray(0, at)]).toString('utf8');
+        rest = [];
+        piece = piece.subarray(at + 1);
+        this.heard(JSON.parse(message) as Params);
+      }
+      if (piece.length) rest.push(piece);
+    });
+  }
+
+  private heard(message: Params): void {
+    if (typeof message.id === 'number') return this.waiting.get(message.id)?.settle(message);
+    const { method, params, sessionId } = message;
+    for (const listener of this.listeners) listener(String(method), params as Params, sessionId as string | undefined);
+  }
+
+  private end(): void {
+    this.isGone = true;
+    for (const { fail } of this.waiting.values()) fail(new Error('the browser has ended'));
+  }
+
+  private lastWords(): string {
+    try {
+      const lines = readFileSync(join(this.folder, 'messages.log'), 'utf8').trim().split('\n');
+      return (
+        lines.find((line) => /FATAL|No usable sandbox|error while loading/i.test(line)) ??
+        lines.at(-1) ??
+        ''
+      ).slice(-500);
+    } catch {
+      return '';
+    }
+  }
+}

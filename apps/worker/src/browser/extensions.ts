@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { isObject, textOf, type Command, type Result } from '../command';
+import { download } from '../download';
+import type { Service } from '../service';
+import { unzip } from '../zip';
+import { Chromium, type LoadedExtension } from './chromium';
+import { findBrowser } from './find-browser';
+
+const limits = { bytes: 256 * 1024 * 1024, entries: 10_000 };
+const packedBytes = 64 * 1024 * 1024;
+
+export const noBrowser: Result = {
+  status: 'failed',
+  code: 'browser_unavailable',
+  error: 'there is no browser on this machine: install Chromium, or say in CHROMIUM where it is',
+};
+
+export interface ExtensionsOptions {
+  folder: string;
+  agentId: string;
+  base: Record<string, string>;
+  service: Service;
+  stopping: AbortSignal;
+}
+
+/**
+ * What every browser of this worker begins with, those of runs too. Each extension has one folder, so that its id and
+ * what it has stored stay the same from version to version.
+ */
+export class Extensions {
+  private readonly folder: string;
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly options: ExtensionsOptions) {
+    this.folder = folderIn(options.folder);
+  }
+
+  /** The folders of those that are deployed. */
+  paths(): string[] {
+    return deployedIn(this.options.folder);
+  }
+
+  /** One after the other: two of one extension would be in each other's way. */
+  deploy(command: Command): Promise<Result> {
+    const turn = this.last.then(() => this.deployNow(command));
+    this.last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  private async deployNow({ commandId, payload }: Command): Promise<Result> {
+    const { agentId, base, service, stopping } = this.options;
+    const program = findBrowser(base);
+    if (!program) return noBrowser;
+    const staging = join(this.options.folder, 'browser', 'staging');
+    try {
+      // One that was interrupted may have left something.
+      rmSync(staging, { recursive: true, force: true });
+      mkdirSync(staging, { recursive: true, mode: 0o700 });
+      const { downloadUrl, why, code } = await askWhere(service, agentId, commandId);
+      if (!downloadUrl) return { status: 'failed', error: why, ...(code ? { code } : {}) };
+      const bytes = await download(new URL(downloadUrl, service.baseUrl), packedBytes, stopping);
+      unzip(withoutHeader(bytes), join(staging, 'files'), limits);
+      const source = folderOfManifest(join(staging, 'files'));
+      const found = await this.load(program, join(staging, 'browser'), source);
+      const wanted = textOf(payload.version);
+      if (wanted && !isSameVersion(found.version, wanted)) {
+        const error = `the extension is of version ${found.version}, and not ${wanted}`;
+        return { status: 'failed', code: 'extension_version_mismatch', error, output: { version: found.version } };
+      }
+      const { id, name, version } = await this.keep(program, staging, source, found);
+      return { status: 'success', output: { version, name, id } };
+    } finally {
+      rmSync(staging, { recursive: true, force: true });
+    }
+  }
+
+  /** Puts it in the place of its earlier version; what the browser will not load there gives that place back. */
+  private async keep(program: string, staging: string, source: string, found: LoadedExtension) {
+    const place = join(this.folder, placeOf(source, found.name));
+    const before = join(staging, 'before');
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    if (existsSync(place)) renameSync(place, before);
+    try {
+      renameSync(source, place);
+      return await this.load(program, join(staging, 'browser'), place);
+    } catch (error) {
+      rmSync(place, { recursive: true, force: true });
+      if (existsSync(before)) renameSync(before, place);
+      throw error;
+    }
+  }
+
+  /** What the browser says of it, once it has loaded it. */
+  private async load(program: string, folder: string, path: string): Promise<LoadedExtension> {
+    const { base } = this.options;
+    const browser = await Chromium.launch({ program, folder, env: base, headless: true, extensions: [] });
+    try {
+      const { id } = await browser.call('Extensions.loadUnpacked', { path });
+      const loaded = (await browser.extensions()).find((each) => each.id === id);
+      if (!loaded) throw new Error('the browser did not load the extension');
+      if (!loaded.enabled) throw new Error(`the browser has loaded ${loaded.name} ${loaded.version}, and disabled it`);
+      return loaded;
+    } finally {
+      await browser.close();
+    }
+  }
+}
+
+/** Unpacked, in the folder of a worker. */
+export function deployedIn(workerFolder: string): string[] {
+  const folder = folderIn(workerFolder);
+  if (!existsSync(folder)) return [];
+  const paths = readdirSync(folder)
+    .sort()
+    .map((name) => join(folder, name));
+  return paths.filter((path) => existsSync(join(path, 'manifest.json')));
+}
+
+function folderIn(workerFolder: string): string {
+  return join(workerFolder, 'browser', 'extensions');
+}
+
+async function askWhere(service: Service, agentId: string, commandId: string) {
+  const text = JSON.stringify({ commandId });
+  const call = { method: 'POST' as const, path: `/api/agents/${agentId}/downloads`, text };
+  const { status, body } = await service.insist(() => call);
+  const downloadUrl = textOf(body.downloadUrl);
+  const why = textOf(body.detail) || `the service does not say where the extension is: it answered ${status}`;
+  return { downloadUrl, why, code: status === 404 ? 'extension_not_found' : undefined };
+}
+
+/** A packed extension (.crx) is a zip behind a signed header; its signature is of a shop, not of ours. */
+function withoutHeader(bytes: Buffer): Buffer {
+  if (bytes.toString('latin1', 0, 4) !== 'Cr24' || bytes.length < 16) return bytes;
+  return bytes.subarray(12 + bytes.readUInt32LE(8));
+}
+
+/** The manifest that lies highest: people zip the folder as often as what is in it. */
+function folderOfManifest(folder: string): string {
+  for (let level = [folder]; level.length;) {
+    const found = level.filter((path) => isManifest(join(path, 'manifest.json')));
+    if (found.length > 1) throw new Error('there is more than one extension in it');
+    if (found.length === 1) return found[0]!;
+    level = level.flatMap((path) =>
+      readdirSync(path, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory() && entry.name !== '__MACOSX')
+        .map(({ name }) => join(path, name)),
+    );
+  }
+  throw new Error('there is no browser extension in it: no manifest.json with a manifest_version');
+}
+
+function isManifest(path: string): boolean {
+  return existsSync(path) && 'manifest_version' in readManifest(path);
+}
+
+function readManifest(path: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8').replace(/^\u{FEFF}/u, ''));
+    return isObject(value) ? value : {};
+  } catch {
+    // The browser takes comments in it; what it is, it says.
+    return { manifest_version: null };
+  }
+}
+
+/** The same for all its versions: what it is signed with, else what it is called. */
+function placeOf(source: string, name: string): string {
+  const key = textOf(readManifest(join(source, 'manifest.json')).key);
+  return createHash('sha256')
+    .update(key || `name ${name}`)
+    .digest('hex')
+    .slice(0, 16);
+}
+
+/** As browsers compare them: what is left out is 0. */
+function isSameVersion(one: string, other: string): boolean {
+  const plain = (version: string): string =>
+    version
+      .trim()
+      .replace(/^v/i, '')
+      .replace(/(\.0+)+$/, '');
+  return plain(one) === plain(other);
+}

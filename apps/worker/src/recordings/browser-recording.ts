@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Chromium, type ChromiumOptions, type Params } from '../browser/chromium';
+import { writeWhole } from '../files';
+import { Film } from './film';
+import { pageScript } from './page-script';
+import { RecordedSteps } from './recorded-steps';
+
+export interface BrowserRecordingOptions {
+  browser: Omit<ChromiumOptions, 'flags'>;
+  /** Where the film and the events are written. */
+  files: { film: string | null; events: string };
+  title: string;
+  startUrl: string | null;
+}
+
+interface Tab {
+  /** Its main frame's id as well. */
+  targetId: string;
+  url: string;
+  /** The page itself has asked to be led elsewhere. */
+  byPage: boolean;
+  isReady: Promise<unknown>;
+}
+
+/** As long as the page script waits for a scroll to be over, and a little. */
+const settleMs = 250;
+
+/** A browser in which somebody works, and what they do there as steps. */
+export class BrowserRecording {
+  private readonly steps = new RecordedSteps();
+  private readonly binding = `watch${randomBytes(8).toString('hex')}`;
+  private readonly tabs = new Map<string, Tab>();
+  private readonly film: Film | null;
+  private main: string | null = null;
+
+  private constructor(
+    private readonly browser: Chromium,
+    private readonly options: BrowserRecordingOptions,
+  ) {
+    const { files, browser: of } = options;
+    this.film = files.film === null ? null : Film.ofPictures(files.film, of.env);
+    browser.listen((method, params, sessionId) => this.heard(method, params, sessionId));
+  }
+
+  static async start(options: BrowserRecordingOptions): Promise<BrowserRecording> {
+    const { width, height } = Film.size;
+    // Whoever works in a browser that nobody sees reaches it by the port.
+    const flags = ['--remote-debugging-port=0', `--window-size=${width},${height}`];
+    const recording = new BrowserRecording(await Chromium.launch({ ...options.browser, flags }), options);
+    try {
+      await recording.begin();
+      return recording;
+    } catch (error) {
+      recording.kill();
+      await recording.browser.close();
+      throw error;
+    }
+  }
+
+  /** Where programs of this machine reach the browser. */
+  get debuggingUrl(): string | null {
+    try {
+      const [port, path] = readFileSync(join(this.options.browser.folder, 'profile/DevToolsActivePort'), 'utf8').split(
+        '\n',
+      );
+      return `ws://127.0.0.1:${port}${path}`;
+    } catch {
+      return null;
+    }
+  }
+
+  async stop(): Promise<{ video: string | null; events: string | null; steps: number; leftOut: number }> {
+    await sleep(settleMs);
+    await this.browser.close();
+    const video = (await this.film?.end()) ?? null;
+    const { events } = this.options.files;
+    writeWhole(events, JSON.stringify(this.steps.recording(this.options.title), null, 2));
+    return { video, events, steps: this.steps.count, leftOut: this.steps.leftOut };
+  }
+
+  kill(): void {
+    this.film?.kill();
+    this.browser.kill();
+  }
+
+  private async begin(): Promise<void> {
+    await this.film?.begun();
+    await this.browser.call('Target.setAutoAttach', {
+      autoAttach: true,
+      waitForDebuggerOnStart: true,
+      flatten: true,
+      filter: [{ type: 'page' }],
+    });
+    const [sessionId, tab] = await this.firstTab();
+    await tab.isReady;
+    const expression = '[innerWidth, innerHeight, devicePixelRatio]';
+    const { result } = await this.browser.call('Runtime.evaluate', { expression, returnByValue: true }, sessionId);
+    const [width, height, scale] = result.value as [number, number, number];
+    this.steps.viewport(width, height, scale);
+    const { startUrl } = this.options;
+    if (!startUrl) return;
+    const { errorText } = await this.browser.call('Page.navigate', { url: startUrl }, sessionId);
+    if (errorText) throw new Error(`${startUrl} could not be opened: ${String(errorText)}`);
+  }
+
+  private async firstTab() {
+    for (let left = 200; this.main === null && left > 0; left -= 1) await sleep(50);
+    if (this.main === null) throw new Error('the browser has no tab');
+    return [this.main, this.tabs.get(this.main)!] as const;
+  }
+
+  private heard(method: string, params: Params, sessionId: string | undefined): void {
+    if (method === 'Target.attachedToTarget') return this.attached(params);
+    if (method === 'Target.detachedFromTarget') return void this.tabs.delete(String(params.sessionId));
+    const tab = sessionId === undefined ? undefined : this.tabs.get(sessionId);
+    if (!tab) return;
+    // A tab is told by its address, but for the first one.
+    const target = sessionId === this.main ? 'main' : tab.url;
+    switch (method) {
+      case 'Runtime.bindingCalled':
+        if (params.name === this.binding) this.steps.happened(String(params.payload), target);
+        return;
+      case 'Page.frameRequestedNavigation':
+        if (params.frameId === tab.targetId) tab.byPage = true;
+        return;
+      case 'Page.frameStoppedLoading':
+        if (params.frameId === tab.targetId) tab.byPage = false;
+        return;
+      case 'Page.navigatedWithinDocument':
+        if (params.frameId === tab.targetId) tab.url = String(params.url);
+        return;
+      case 'Page.frameNavigated':
+        if (!params.frame.parentId) this.navigated(tab, target, String(params.frame.url));
+        return;
+      case 'Page.screencastFrame': {
+        this.film?.show(Buffer.from(String(params.data), 'base64'));
+        const ack = this.browser.call('Page.screencastFrameAck', { sessionId: params.sessionId }, sessionId);
+        void ack.catch(() => undefined);
+      }
+    }
+  }
+
+  private navigated(tab: Tab, target: string, url: string): void {
+    // What a page opened is led there by the step that opened it.
+    const isOpened = target !== 'main' && !/^https?:/.test(tab.url);
+    tab.url = url;
+    if (/^https?:|^file:/.test(url) && !isOpened) this.steps.navigated(target, url, tab.byPage);
+    tab.byPage = false;
+  }
+
+  private attached({ sessionId, targetInfo }: Params): void {
+    const session = String(sessionId);
+    this.main ??= session;
+    const isReady = this.watch(session).catch(() => undefined);
+    const { targetId, url } = targetInfo as { targetId: string; url: string };
+    this.tabs.set(session, { targetId, url, byPage: false, isReady });
+  }
+
+  /** Before the page runs: it waits for that. */
+  private async watch(sessionId: string): Promise<void> {
+    const call = (method: string, params: Params = {}) => this.browser.call(method, params, sessionId);
+    const worldName = 'recording';
+    const { width, height } = Film.size;
+    await Promise.all([
+      call('Page.enable'),
+      call('Runtime.enable'),
+      call('Runtime.addBinding', { name: this.binding, executionContextName: worldName }),
+      call('Page.addScriptToEvaluateOnNewDocument', {
+        source: pageScript(this.binding),
+        worldName,
+        runImmediately: true,
+      }),
+      this.film && call('Page.startScreencast', { format: 'jpeg', quality: 70, maxWidth: width, maxHeight: height }),
+      call('Runtime.runIfWaitingForDebugger'),
+    ]);
+  }
+}

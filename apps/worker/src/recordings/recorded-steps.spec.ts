@@ -1,0 +1,102 @@
+import { RecordedSteps } from './recorded-steps';
+
+describe('Recorded steps', () => {
+  const field = (css: string) => ({ selectors: [[css]] });
+  let steps: RecordedSteps;
+  const say = (event: object, target = 'main') => steps.happened(JSON.stringify(event), target);
+  const kept = () => steps.recording('Title').steps;
+
+  beforeEach(() => {
+    steps = new RecordedSteps();
+  });
+
+  it('are one for what was typed, however it was typed, and for where a scroll ended', () => {
+    for (const value of ['C', 'C-', 'C-7']) say({ kind: 'change', ...field('#claim'), value });
+    for (const y of [10, 90]) say({ kind: 'scroll', x: 0, y });
+    say({ kind: 'change', ...field('#claim'), value: 'C-8' });
+    expect(kept()).toEqual([
+      { type: 'change', target: 'main', selectors: [['#claim']], value: 'C-7' },
+      { type: 'scroll', target: 'main', x: 0, y: 90 },
+      { type: 'change', target: 'main', selectors: [['#claim']], value: 'C-8' },
+    ]);
+  });
+
+  it('are a double click for the two clicks that it was first', () => {
+    const at = { ...field('#row'), offsetX: 1, offsetY: 2 };
+    for (const kind of ['click', 'click', 'click', 'doubleClick']) say({ kind, ...at });
+    expect(kept().map(({ type }) => type)).toEqual(['click', 'doubleClick']);
+  });
+
+  it('never hold a password, nor an address or a text that it came to stand in', () => {
+    const secretly = { metadata: { secret: true } };
+    const secret = 'p&ss wörd/1';
+    say({ kind: 'change', ...field('#secret'), secret: 'p&' });
+    say({ kind: 'change', ...field('#secret'), secret });
+    say({ kind: 'key', key: 'Enter', held: [] });
+    steps.navigated(
+      'main',
+      `https://portal.example/in?${new URLSearchParams({ secret })}#${encodeURIComponent(secret)}`,
+      true,
+    );
+    say({ kind: 'change', ...field('#shown'), value: `it is ${secret}` });
+    say({ kind: 'change', ...field('#again'), secret: 'other-secret' });
+    say({ kind: 'change', ...field('#secret'), secret });
+    expect(kept()).toEqual([
+      { type: 'change', target: 'main', ...field('#secret'), value: '{{PASSWORD}}', ...secretly },
+      {
+        type: 'keyDown',
+        target: 'main',
+        key: 'Enter',
+        assertedEvents: [
+          { type: 'navigation', url: 'https://portal.example/in?secret={{PASSWORD}}#{{PASSWORD}}', title: '' },
+        ],
+      },
+      { type: 'keyUp', target: 'main', key: 'Enter' },
+      { type: 'change', target: 'main', ...field('#shown'), value: 'it is {{PASSWORD}}' },
+      { type: 'change', target: 'main', ...field('#again'), value: '{{PASSWORD_2}}', ...secretly },
+      { type: 'change', target: 'main', ...field('#secret'), value: '{{PASSWORD}}', ...secretly },
+    ]);
+    expect(JSON.stringify(kept())).not.toContain('other-secret');
+  });
+
+  it('are led elsewhere by the last one of their tab, and opened anew by whoever typed an address', () => {
+    steps.navigated('main', 'https://a.example/', false);
+    steps.navigated('main', 'https://a.example/welcome', true);
+    say({ kind: 'click', ...field('#help') });
+    steps.navigated('https://b.example/', 'https://b.example/2', true);
+    steps.navigated('main', 'https://a.example/2', true);
+    steps.navigated('main', 'https://a.example/3', true);
+    const to = (url: string) => [{ type: 'navigation', url, title: '' }];
+    expect(kept()).toEqual([
+      { type: 'navigate', target: 'main', url: 'https://a.example/', assertedEvents: to('https://a.example/') },
+      expect.objectContaining({ type: 'click', assertedEvents: to('https://a.example/2') }),
+    ]);
+  });
+
+  it('hold what keys were held', () => {
+    say({ kind: 'key', key: 'b', held: ['Control', 'Alt'] });
+    expect(kept().map(({ type, key }) => `${String(type)} ${String(key)}`)).toEqual([
+      'keyDown Control',
+      'keyDown Alt',
+      'keyDown b',
+      'keyUp b',
+      'keyUp Alt',
+      'keyUp Control',
+    ]);
+  });
+
+  it('are none for what a page makes up, and end at as many as a workflow takes', () => {
+    for (const text of [
+      '',
+      '[]',
+      '{"kind":"click"}',
+      '{"kind":"click","selectors":[[]]}',
+      '{"kind":"steal","selectors":[["a"]]}',
+    ]) {
+      steps.happened(text, 'main');
+    }
+    expect(steps.count).toBe(0);
+    for (let n = 0; n < 2010; n += 1) say({ kind: 'click', ...field(`#n${n}`) });
+    expect([steps.count, steps.leftOut]).toEqual([2000, 10]);
+  });
+});

@@ -1,0 +1,148 @@
+import { isObject, textOf } from '../command';
+
+export type Step = Record<string, unknown>;
+
+/** A workflow takes no more. */
+const maxSteps = 2000;
+const shortestSecret = 4;
+
+/**
+ * What was done, as the steps of a recording of Chrome's DevTools Recorder. What was typed as a password is none of
+ * them: it is a variable, wherever it shows.
+ */
+export class RecordedSteps {
+  private readonly steps: Step[] = [];
+  private readonly secrets = new Map<string, { name: string; value: string }>();
+  private left = 0;
+
+  /** How many were left out, as there were too many. */
+  get leftOut(): number {
+    return this.left;
+  }
+
+  get count(): number {
+    return this.steps.length;
+  }
+
+  viewport(width: number, height: number, deviceScaleFactor: number): void {
+    const plain = { isMobile: false, hasTouch: false, isLandscape: false };
+    this.push({ type: 'setViewport', width, height, deviceScaleFactor, ...plain });
+  }
+
+  /** What the page script said of a tab. What is not of its form is passed over. */
+  happened(text: string, target: string): void {
+    const event = parse(text);
+    const { kind, frame, selectors, value, secret, key, held, x, y, offsetX, offsetY, button } = event;
+    const where = { target, ...(isPath(frame) ? { frame } : {}) };
+    if (kind === 'key') return this.key(String(key).slice(0, 50), Array.isArray(held) ? held.map(String) : [], where);
+    const element = isSelectors(selectors) ? { ...where, selectors } : null;
+    if (kind === 'scroll') return this.replaceOrPush({ type: 'scroll', ...(element ?? where), x: int(x), y: int(y) });
+    if (!element) return;
+    if (kind === 'change') {
+      if (typeof secret !== 'string') return this.replaceOrPush({ type: 'change', ...element, value: textOf(value) });
+      const variable = this.variableFor(element, secret);
+      return this.replaceOrPush({ type: 'change', ...element, value: variable, metadata: { secret: true } });
+    }
+    const pointed = { ...element, offsetX: int(offsetX), offsetY: int(offsetY), ...(button ? { button } : {}) };
+    if (kind === 'click') this.push({ type: 'click', ...pointed });
+    if (kind === 'doubleClick') {
+      // It was two clicks first.
+      for (let n = 0; n < 2; n += 1) if (isOf(this.steps.at(-1), 'click', element)) this.steps.pop();
+      this.push({ type: 'doubleClick', ...pointed });
+    }
+  }
+
+  /** The page itself went elsewhere (`byPage`), which its last step has led to; or somebody opened an address. */
+  navigated(target: string, url: string, byPage: boolean): void {
+    const asserted = [{ type: 'navigation', url, title: '' }];
+    if (!byPage) return this.push({ type: 'navigate', target, url, assertedEvents: asserted });
+    const at = this.steps.findLastIndex(({ type }) =>
+      ['click', 'doubleClick', 'keyDown', 'navigate'].includes(String(type)),
+    );
+    const cause = this.steps[at];
+    if (!cause || cause.type === 'navigate' || cause.assertedEvents || cause.target !== target) return;
+    cause.assertedEvents = asserted;
+  }
+
+  /** Without the passwords, wherever they came to stand: in an address, in a title, in another field. */
+  recording(title: string): { title: string; steps: Step[] } {
+    const byLength = [...this.secrets.values()].sort((one, other) => other.value.length - one.value.length);
+    const forms = byLength.flatMap(({ name, value }) =>
+      value.length < shortestSecret ? [] : spellingsOf(value).map((spelling) => [spelling, `{{${name}}}`] as const),
+    );
+    return clean({ title, steps: this.steps }, forms) as { title: string; steps: Step[] };
+  }
+
+  private key(key: string, held: string[], where: Step): void {
+    for (const each of held) this.push({ type: 'keyDown', ...where, key: each });
+    this.push({ type: 'keyDown', ...where, key });
+    this.push({ type: 'keyUp', ...where, key });
+    for (const each of [...held].reverse()) this.push({ type: 'keyUp', ...where, key: each });
+  }
+
+  /** The same element again: only where it ended up counts. */
+  private replaceOrPush(step: Step): void {
+    if (isOf(this.steps.at(-1), String(step.type), step)) this.steps.pop();
+    this.push(step);
+  }
+
+  private push(step: Step): void {
+    if (this.steps.length < maxSteps) this.steps.push(step);
+    else this.left += 1;
+  }
+
+  private variableFor({ selectors }: Step, value: string): string {
+    const field = JSON.stringify(selectors);
+    const known = this.secrets.get(field);
+    const name = known?.name ?? (this.secrets.size ? `PASSWORD_${this.secrets.size + 1}` : 'PASSWORD');
+    this.secrets.set(field, { name, value });
+    return `{{${name}}}`;
+  }
+}
+
+function isOf(step: Step | undefined, type: string, { target, frame, selectors }: Step): boolean {
+  const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+  return step?.type === type && step.target === target && same(step.frame, frame) && same(step.selectors, selectors);
+}
+
+function spellingsOf(value: string): string[] {
+  const form = new URLSearchParams({ '': value }).toString().slice(1);
+  return [...new Set([value, encodeURIComponent(value), encodeURI(value), form])];
+}
+
+function clean(value: unknown, forms: readonly (readonly [string, string])[]): unknown {
+  if (typeof value === 'string') return forms.reduce((text, [from, to]) => text.replaceAll(from, to), value);
+  if (Array.isArray(value)) return value.map((each) => clean(each, forms));
+  if (!isObject(value)) return value;
+  const own = ([name, inner]: [string, unknown]): [string, unknown] => [
+    name,
+    name === 'type' ? inner : clean(inner, forms),
+  ];
+  return Object.fromEntries(Object.entries(value).map(own));
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function isPath(frame: unknown): frame is number[] {
+  return Array.isArray(frame) && frame.length > 0 && frame.every((each) => Number.isInteger(each) && each >= 0);
+}
+
+function isSelectors(value: unknown): value is string[][] {
+  const isText = (part: unknown): boolean => typeof part === 'string' && part !== '';
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((each) => Array.isArray(each) && each.length > 0 && each.every(isText))
+  );
+}
+
+function int(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+}

@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { noBrowser, type Extensions } from '../browser/extensions';
+import { findBrowser, findProgram } from '../browser/find-browser';
+import { textOf, type Command, type Result } from '../command';
+import { messageOf, type Service } from '../service';
+import { closeTemporaryFolder } from '../short-folder';
+import { sendUpload } from '../upload';
+import { BrowserRecording } from './browser-recording';
+import { Film } from './film';
+
+export interface RecorderOptions {
+  folder: string;
+  agentId: string;
+  /** Where programs are, and which screen there is. */
+  base: Record<string, string>;
+  service: Service;
+  extensions: Extensions;
+}
+
+type Kind = 'screen' | 'browser';
+interface Made {
+  video: string | null;
+  events: string | null;
+  more: Record<string, unknown>;
+}
+interface Going {
+  kind: Kind;
+  folder: string;
+  stop: () => Promise<Made>;
+  kill: () => void;
+}
+
+const noScreen: Result = {
+  status: 'failed',
+  code: 'screen_unavailable',
+  error: 'the screen of this machine cannot be recorded: it needs a display and ffmpeg',
+};
+
+/** Records the screen with ffmpeg, or a browser of its own with what is done in it. */
+export class Recorder {
+  private readonly recordings = new Map<string, Going>();
+  /** What was to be stopped: a start that its stop has overtaken begins nothing. */
+  private readonly stopped = new Set<string>();
+
+  constructor(private readonly options: RecorderOptions) {
+    // What a worker that was killed had begun, nobody can end any more.
+    const folder = join(options.folder, 'recordings');
+    for (const name of existsSync(folder) ? readdirSync(folder) : [])
+      closeTemporaryFolder(join(folder, name, 'browser'));
+    rmSync(folder, { recursive: true, force: true });
+  }
+
+  async perform({ kind, payload }: Command): Promise<Result> {
+    const asked = textOf(payload.recordingId);
+    const recordingId = /^[A-Za-z0-9][\w-]{0,99}$/.test(asked) ? asked : randomUUID();
+    if (kind === 'start_recording') return this.start(recordingId, payload);
+    if (kind === 'stop_recording') this.stopped.add(recordingId);
+    const going = this.recordings.get(recordingId);
+    if (!going) return { status: 'failed', error: 'there is no such recording here' };
+    if (kind === 'attach_recording') return { status: 'success', output: { recordingId, recording: true } };
+    return this.stop(recordingId, going);
+  }
+
+  /** Its files are of no use without the worker that would send them. */
+  close(): void {
+    for (const { kill } of this.recordings.values()) kill();
+  }
+
+  private async start(recordingId: string, payload: Record<string, unknown>): Promise<Result> {
+    if (this.recordings.has(recordingId)) return { status: 'success', output: { recordingId, recording: true } };
+    if (this.stopped.has(recordingId)) return { status: 'failed', error: 'the recording was stopped before it began' };
+    const kind = this.kindOf(payload);
+    const folder = join(this.options.folder, 'recordings', recordingId);
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    try {
+      const begun = await (kind === 'screen' ? this.recordScreen(folder) : this.recordBrowser(folder, payload));
+      if ('status' in begun) return begun;
+      this.recordings.set(recordingId, begun.going);
+      return { status: 'success', output: { recordingId, recording: true, kind, ...begun.more } };
+    } finally {
+      if (!this.recordings.has(recordingId)) rmSync(folder, { recursive: true, force: true });
+    }
+  }
+
+  private kindOf({ kind, startUrl }: Record<string, unknown>): Kind {
+    if (kind === 'screen' || kind === 'browser') return kind;
+    return this.isScreen() && !textOf(startUrl) ? 'screen' : 'browser';
+  }
+
+  private isScreen(): boolean {
+    return Boolean(this.options.base['DISPLAY']) && this.isFilmed();
+  }
+
+  private isFilmed(): boolean {
+    return findProgram('ffmpeg', this.options.base) !== null;
+  }
+
+  private async recordScreen(folder: string): Promise<Result | { going: Going; more: object }> {
+    if (!this.isScreen()) return noScreen;
+    const film = Film.ofScreen(join(folder, 'film.mkv'), this.options.base);
+    await film.begun();
+    const stop = async (): Promise<Made> => ({ video: await film.end(), events: null, more: {} });
+    return { going: { kind: 'screen', folder, stop, kill: () => film.kill() }, more: {} };
+  }
+
+  private async recordBrowser(
+    folder: string,
+    payload: Record<string, unknown>,
+  ): Promise<Result | { going: Going; more: object }> {
+    const { base, extensions } = this.options;
+    const program = findBrowser(base);
+    if (!program) return noBrowser;
+    const headless = !base['DISPLAY'];
+    const isFilmed = this.isFilmed();
+    const recording = await BrowserRecording.start({
+      browser: { program, folder: join(folder, 'browser'), env: base, headless, extensions: extensions.paths() },
+      files: { film: isFilmed ? join(folder, 'film.mkv') : null, events: join(folder, 'events.json') },
+      title: textOf(payload.name) || 'Recording',
+      startUrl: textOf(payload.startUrl) || null,
+    });
+    const unfilmed = isFilmed ? {} : { note: 'there is no ffmpeg on this machine, so there is no video' };
+    const stop = async (): Promise<Made> => {
+      const { video, events, steps, leftOut } = await recording.stop();
+      return { video, events, more: { steps, ...(leftOut ? { stepsLeftOut: leftOut } : {}), ...unfilmed } };
+    };
+    const going: Going = { kind: 'browser', folder, stop, kill: () => recording.kill() };
+    return { going, more: { headless, debuggingUrl: recording.debuggingUrl, ...unfilmed } };
+  }
+
+  private async stop(recordingId: string, { kind, folder, stop }: Going): Promise<Result> {
+    this.recordings.delete(recordingId);
+    const signal = AbortSignal.timeout(15 * 60_000);
+    const { agentId, service } = this.options;
+    try {
+      const { video, events, more } = await stop();
+      const keys: Record<string, string> = {};
+      for (const [name, path, filename] of [
+        ['events', events, `${recordingId}.json`],
+        ['video', video, `${recordingId}.mkv`],
+      ] as const) {
+        if (!path) continue;
+        const { verdict, key, why } = await sendUpload(service, { path, filename, agentId }, signal);
+        if (verdict !== 'delivered') throw new Error(why);
+        keys[name] = key!;
+      }
+      // A service that is older knows one file, by this name.
+      const key = keys['video'] ?? keys['events'];
+      if (!key) return { status: 'failed', error: 'nothing came of the recording' };
+      return { status: 'success', output: { recordingId, kind, key, ...keys, ...more } };
+    } catch (error) {
+      return { status: 'failed', error: `the recording could not be sent: ${messageOf(error)}` };
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import { AppError, type DownloadTicket } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import type { ObjectStorage } from '@muster/storage';
+import { noSuchCommand } from '../commands/receive-result';
+import { findExtension } from './find-extension';
+
+const lifetimeSeconds = 900;
+
+/** Where a worker reads the file that a command of it is about: signed at that moment, however late it is taken. */
+export async function lendDownload(
+  database: Database,
+  storage: ObjectStorage,
+  { organizationId, agentId, commandId }: { organizationId: string; agentId: string; commandId: string },
+  now: Date,
+): Promise<DownloadTicket> {
+  const [command] = await database.query<{ status: string; version: string; key: string | null }>(
+    { organizationId },
+    `SELECT status, payload->>'version' AS version, payload->>'key' AS key
+     FROM agent_command
+     WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND kind = 'deploy_extension'`,
+    [commandId, agentId, organizationId],
+    'lend_download',
+  );
+  if (!command) throw noSuchCommand();
+  if (command.status !== 'pending') throw new AppError('conflict', { detail: 'The command is over.' });
+  const { storageKey, filename } = await findExtension(database, organizationId, command);
+  const downloadUrl = await storage
+    .presignGet(storageKey, { expiresInSeconds: lifetimeSeconds })
+    .catch((cause: unknown) => {
+      throw new AppError('service_unavailable', { detail: 'The file cannot be lent at the moment.', cause });
+    });
+  const expiresAt = new Date(now.getTime() + lifetimeSeconds * 1000).toISOString();
+  return { downloadUrl, filename, expiresAt };
+}
