@@ -30,14 +30,17 @@ export interface Order extends MachineRow {
 
 export const describeLimitMs = 5000;
 
-/** A try before may have been taken by a provider whose answer we never had: then its machine shows it. */
+/**
+ * A try before may have been taken by a provider whose answer we never had, or have had its effect while nobody looked:
+ * then the machine shows it.
+ */
 export async function isTaken(
-  { attempt, issuedAgoMs }: Order,
+  { attempt }: Order,
   provider: MachineProvider,
   machine: Machine,
   signs: MachineState[],
 ): Promise<boolean> {
-  if (attempt === 1 || issuedAgoMs !== null) return false;
+  if (attempt === 1) return false;
   const found = await describeWithin(provider, machine, describeLimitMs);
   return found !== null && signs.includes(found.state);
 }

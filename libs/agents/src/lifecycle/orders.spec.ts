@@ -85,6 +85,31 @@ describe('orders to machines', () => {
       expect(count('stop')).toBe(1);
     });
 
+    it('is not given a second time by whoever comes late to a machine that has stopped or is about to', async () => {
+      lab.plane.behaviour = 'lies';
+      for (const state of ['stopped', 'stopping']) {
+        lab.plane.state = 'running';
+        const before = count('stop');
+        const of = await agentAt('stopping');
+        await lab.machines.control(of.agentId);
+        lab.plane.state = state;
+        // As if the process had died before it looked, and nobody had been there for longer than a stop is waited for.
+        await lab.db.query(
+          'system',
+          `UPDATE agent_control SET issued_at = now() - interval '61 seconds', next_try_at = now() WHERE agent_id = $1`,
+          [of.agentId],
+        );
+        if (state === 'stopping') await waitFor('a look', () => lab.plane.orders.at(-1) === 'describe');
+        await waitFor('the next step', async () => {
+          const sql = `SELECT FROM agent_control WHERE agent_id = $1 AND issued_at < now() - interval '60 seconds'`;
+          return (await lab.db.query('system', sql, [of.agentId])).length === 0;
+        });
+        lab.plane.state = 'stopped';
+        await becomes(of, 'stopped');
+        expect(count('stop') - before).toBe(1);
+      }
+    });
+
     it('does not believe a control plane that says yes and does nothing', async () => {
       lab.plane.state = 'running';
       lab.plane.behaviour = 'lies';
