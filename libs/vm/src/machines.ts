@@ -19,8 +19,11 @@ export class Machines implements OnApplicationShutdown {
   constructor(
     @Inject(LocalMachines) local: LocalMachines,
     @Inject(Outbound) outbound: Outbound,
-    @Inject(VmConfig) { localAgents, dockerHost, ec2Endpoint, ec2AccessKeyId, ec2SecretAccessKey = '' }: VmConfig,
+    @Inject(VmConfig) config: VmConfig,
   ) {
+    const { localAgents, dockerHost, dockerCertPath, dockerTlsVerify } = config;
+    const { ec2Endpoint, ec2AccessKeyId, ec2SecretAccessKey = '' } = config;
+    const isTls = Boolean(dockerCertPath ?? dockerTlsVerify);
     this.ec2 = new Ec2Machines({
       endpoint: ec2Endpoint,
       ...(ec2AccessKeyId ? { credentials: { accessKeyId: ec2AccessKeyId, secretAccessKey: ec2SecretAccessKey } } : {}),
@@ -30,7 +33,11 @@ export class Machines implements OnApplicationShutdown {
       external: new ExternalMachines(),
       http: new HttpMachines(outbound),
       ec2: this.ec2,
-      docker: new DockerMachines({ outbound, host: dockerHost }),
+      docker: new DockerMachines({
+        outbound,
+        host: dockerHost,
+        ...(isTls ? { tls: { folder: dockerCertPath ?? null } } : {}),
+      }),
     };
   }
 

@@ -67,4 +67,18 @@ export class VmConfig extends BaseConfig {
     optional: true,
   })
   readonly dockerHost?: string;
+
+  @EnvText('DOCKER_CERT_PATH', {
+    description:
+      'A folder with ca.pem, cert.pem and key.pem: the engine at DOCKER_HOST is spoken to over TLS, checked against the ' +
+      'first and shown the others. They are read anew with each call.',
+    optional: true,
+  })
+  readonly dockerCertPath?: string;
+
+  @EnvText('DOCKER_TLS_VERIFY', {
+    description: 'Anything: TLS without DOCKER_CERT_PATH, checked against the authorities that Node knows.',
+    optional: true,
+  })
+  readonly dockerTlsVerify?: string;
 }

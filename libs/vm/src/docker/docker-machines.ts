@@ -8,12 +8,14 @@ import {
   type MachineState,
 } from '../machine';
 import { requireMark } from '../require-mark';
-import { Engine, type EngineCall, messageOf } from './engine';
+import { Engine, type EngineCall, type EngineTls, messageOf } from './engine';
 
 export interface DockerOptions {
   outbound: Pick<Outbound, 'fetch'>;
   /** The deployment's own engine. Only it may be a socket. */
   host?: string;
+  /** How that engine is spoken to; agents' own are never shown our certificate. */
+  tls?: EngineTls;
   /** For an order with everything that it takes. */
   timeoutMs?: number;
   /** How long a container may take to end by itself before it is killed. */
@@ -158,7 +160,7 @@ export class DockerMachines implements MachineProvider {
     }
     const known = this.engines.get(host);
     if (known) return known;
-    const engine = new Engine(host, isOwn ? null : this.options.outbound);
+    const engine = new Engine(host, isOwn ? { tls: this.options.tls } : { outbound: this.options.outbound });
     this.engines.set(host, engine);
     return engine;
   }

@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
+import { request as requestOverTls } from 'node:https';
+import { join } from 'node:path';
 import { type Outbound, type OutboundAnswer, OutboundRefused } from '@muster/platform';
 import { MachineError } from '../machine';
 
@@ -7,6 +10,11 @@ export interface EngineCall {
   /** Without the API's version. */
   path: string;
   timeoutMs: number;
+}
+
+/** Where ca.pem, cert.pem and key.pem are; null: without a certificate of ours, and with the authorities Node knows. */
+export interface EngineTls {
+  folder: string | null;
 }
 
 /** What this speaks; an older engine is spoken to in its own version, and a newer one takes this. */
@@ -19,7 +27,7 @@ export class Engine {
 
   constructor(
     private readonly host: string,
-    private readonly outbound: Pick<Outbound, 'fetch'> | null,
+    private readonly way: { outbound: Pick<Outbound, 'fetch'> } | { tls?: EngineTls },
   ) {}
 
   async call({ method, path, timeoutMs }: EngineCall): Promise<{ status: number; body: unknown }> {
@@ -46,8 +54,8 @@ export class Engine {
 
   private async exchange(method: EngineCall['method'], path: string, timeoutMs: number): Promise<OutboundAnswer> {
     try {
-      if (!this.outbound) return await callDirectly(this.host, { method, path, timeoutMs });
-      return await this.outbound.fetch({ url: `http://${authorityOf(this.host)}${path}`, method, timeoutMs });
+      if (!('outbound' in this.way)) return await callDirectly(this.host, { method, path, timeoutMs }, this.way.tls);
+      return await this.way.outbound.fetch({ url: `http://${authorityOf(this.host)}${path}`, method, timeoutMs });
     } catch (error) {
       if (error instanceof MachineError) throw error;
       if (error instanceof OutboundRefused) {
@@ -64,12 +72,20 @@ export function messageOf(body: unknown): string {
   return typeof message === 'string' ? message.split('\n')[0]!.slice(0, 300) : '';
 }
 
-function callDirectly(host: string, { method, path, timeoutMs }: EngineCall): Promise<OutboundAnswer> {
-  const where = host.startsWith('unix://')
+async function callDirectly(
+  host: string,
+  { method, path, timeoutMs }: EngineCall,
+  tls: EngineTls | undefined,
+): Promise<OutboundAnswer> {
+  const isSocket = host.startsWith('unix://');
+  const isTls = tls !== undefined && !isSocket;
+  const where = isSocket
     ? { socketPath: host.slice('unix://'.length), host: 'docker' }
-    : addressOf(authorityOf(host));
+    : addressOf(authorityOf(host, isTls ? 2376 : 2375));
+  const certificates = isTls ? await readCertificates(tls) : {};
+  const send = isTls ? requestOverTls : request;
   return new Promise((resolve, reject) => {
-    const outgoing = request({ ...where, method, path, agent: false }, (response) => {
+    const outgoing = send({ ...where, ...certificates, method, path, agent: false }, (response) => {
       const chunks: Buffer[] = [];
       let length = 0;
       response.on('data', (chunk: Buffer) => {
@@ -93,12 +109,23 @@ function callDirectly(host: string, { method, path, timeoutMs }: EngineCall): Pr
   });
 }
 
-function authorityOf(host: string): string {
+/** Anew each time: they are changed under a service that runs. */
+async function readCertificates({ folder }: EngineTls): Promise<{ ca?: Buffer; cert?: Buffer; key?: Buffer }> {
+  if (folder === null) return {};
+  const read = (name: string) =>
+    readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
+      throw new MachineError('misconfigured', `DOCKER_CERT_PATH has no ${name} that can be read: ${error.code}.`);
+    });
+  const [ca, cert, key] = await Promise.all([read('ca.pem'), read('cert.pem'), read('key.pem')]);
+  return { ca, cert, key };
+}
+
+function authorityOf(host: string, port = 2375): string {
   const authority = host.replace(/^tcp:\/\//, '');
   if (host === authority || !URL.canParse(`http://${authority}`)) {
     throw new MachineError('misconfigured', `The Docker host ${host} is neither unix:///path nor tcp://host:port.`);
   }
-  return new URL(`http://${authority}`).port ? authority : `${authority}:2375`;
+  return new URL(`http://${authority}`).port ? authority : `${authority}:${port}`;
 }
 
 function addressOf(authority: string): { host: string; port: string } {

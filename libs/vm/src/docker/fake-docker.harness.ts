@@ -1,5 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AddressInfo } from 'node:net';
@@ -25,7 +26,15 @@ export class FakeDocker {
   interfere?: (response: ServerResponse, path: string) => boolean;
   private boots = 0;
   private folder?: string;
-  private readonly server: Server = createServer((request, response) => void this.answer(request, response));
+  private readonly server: Server;
+
+  /** With certificates: over TLS, and only with those who show one of the same authority. */
+  constructor(tls?: { ca: string; cert: string; key: string }) {
+    const answer = (request: IncomingMessage, response: ServerResponse) => void this.answer(request, response);
+    this.server = tls
+      ? createTlsServer({ ...tls, requestCert: true, rejectUnauthorized: true }, answer)
+      : createServer(answer);
+  }
 
   async listenOnSocket(): Promise<string> {
     this.folder = await mkdtemp(join(tmpdir(), 'muster-docker-'));

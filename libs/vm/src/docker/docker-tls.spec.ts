@@ -1,0 +1,101 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Outbound } from '@muster/platform';
+import { describeProvider, expectBoundedFailure, testMachine } from '../conformance';
+import { type Certified, makeAuthority } from './certificates.harness';
+import { DockerMachines } from './docker-machines';
+import { FakeDocker } from './fake-docker.harness';
+
+/** An engine that takes only clients whose certificate is of its own authority. */
+async function ground() {
+  const authority = makeAuthority('docker');
+  const docker = new FakeDocker({ ca: authority.ca, ...authority.issue('engine') });
+  const host = await docker.listen();
+  const folder = await mkdtemp(join(tmpdir(), 'muster-certificates-'));
+  const put = async (ca: string, { cert, key }: Certified) => {
+    const files = Object.entries({ 'ca.pem': ca, 'cert.pem': cert, 'key.pem': key });
+    await Promise.all(files.map(([name, text]) => writeFile(join(folder, name), text, { mode: 0o600 })));
+  };
+  await put(authority.ca, authority.issue('muster'));
+  const outbound = new Outbound(['127.0.0.0/8']);
+  const options = { outbound, host, timeoutMs: 5000, graceSeconds: 1 };
+  const machine = testMachine({ providerRef: 'worker-1', providerConfig: { container: 'worker-1' } });
+  const container = docker.add('worker-1', { 'muster.organization': machine.organizationId });
+  return {
+    docker,
+    host,
+    folder,
+    put,
+    authority,
+    options,
+    outbound,
+    machine,
+    provider: new DockerMachines({ ...options, tls: { folder } }),
+    boots: () => Promise.resolve(container.boots),
+    leftovers: () =>
+      Promise.resolve(container.status === 'running' && docker.containers.has('worker-1') ? ['it runs'] : []),
+    close: async () => {
+      outbound.onApplicationShutdown();
+      await docker.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+describeProvider('docker over TLS', ground);
+
+describe('a Docker Engine over TLS', () => {
+  let under: Awaited<ReturnType<typeof ground>>;
+  beforeEach(async () => (under = await ground()));
+  afterEach(() => under.close());
+
+  it('is told nothing without a certificate of its authority, nor in the clear', async () => {
+    const { docker, options, machine, put, authority, folder } = under;
+    const stranger = makeAuthority('docker');
+    await put(authority.ca, stranger.issue('muster'));
+    for (const tls of [{ folder }, { folder: null }, undefined]) {
+      for (const error of await expectBoundedFailure(new DockerMachines({ ...options, tls }), machine)) {
+        expect(error.fault).toMatch(/unreachable|bad_answer/);
+      }
+    }
+    expect(docker.calls).toEqual([]);
+  });
+
+  it('that is another one is not believed', async () => {
+    const { docker, provider, machine, put, authority } = under;
+    await put(makeAuthority('docker').ca, authority.issue('muster'));
+    for (const error of await expectBoundedFailure(provider, machine)) {
+      expect([error.fault, error.permanent]).toEqual(['unreachable', false]);
+    }
+    expect(docker.calls).toEqual([]);
+  });
+
+  it('is spoken to with new certificates as soon as they are there', async () => {
+    const { provider, machine, put, authority } = under;
+    await put(authority.ca, makeAuthority('docker').issue('muster'));
+    await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'unreachable' });
+    await put(authority.ca, authority.issue('muster'));
+    await provider.start(machine);
+    expect((await provider.describe(machine)).state).toBe('running');
+  });
+
+  it('is not spoken to where a certificate is missing, which is said', async () => {
+    const { folder, provider, machine } = under;
+    await rm(join(folder, 'cert.pem'));
+    for (const error of await expectBoundedFailure(provider, machine)) {
+      expect([error.fault, error.message]).toEqual([
+        'misconfigured',
+        'DOCKER_CERT_PATH has no cert.pem that can be read: ENOENT.',
+      ]);
+    }
+  });
+
+  it('is the deployment’s alone: one that an agent names is shown no certificate of ours', async () => {
+    const { docker, host, folder, outbound, machine } = under;
+    const provider = new DockerMachines({ outbound, host: 'tcp://127.0.0.1:1', tls: { folder }, timeoutMs: 2000 });
+    const named = { ...machine, providerConfig: { container: 'worker-1', host } };
+    for (const error of await expectBoundedFailure(provider, named)) expect(error.fault).toMatch(/unreachable|bad/);
+    expect(docker.calls).toEqual([]);
+  });
+});
