@@ -65,6 +65,24 @@ describe('two dispatchers', () => {
     expect(await deliveries[0]!.deliver(ids[0]!)).toBe('over');
   });
 
+  it('push to an agent that is offline what makes it well again, and nothing else', async () => {
+    worker.received.length = 0;
+    worker.answer = () => 202;
+    await sql(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agent.id]);
+    const [repair, restart, snippet] = await issue(3);
+    const kinds = { [repair!]: 'repair', [restart!]: 'restart' };
+    for (const [id, kind] of Object.entries(kinds)) {
+      await sql('UPDATE agent_command SET kind = $2 WHERE id = $1', [id, kind]);
+    }
+    const delivery = first.app.nest.get(CommandDelivery, { strict: false });
+    await waitFor('both', async () => {
+      for (const id of [repair, restart, snippet]) await delivery.deliver(id!);
+      return worker.received.length >= 2;
+    });
+    expect(worker.received.map(({ commandId }) => commandId).sort()).toEqual([repair, restart].sort());
+    await sql(`UPDATE agent SET status = 'online' WHERE id = $1`, [agent.id]);
+  });
+
   it('never push what the worker ended before they came to it', async () => {
     worker.received.length = 0;
     const [id] = await issue(1);

@@ -42,6 +42,11 @@ export class DispatchProcessor extends QueueProcessor {
     await this.machines.wake(wakeId);
   }
 
+  @HandlesJob('dispatch', 'recover-agent')
+  async recoverAgent({ agentId }: AgentPayload): Promise<void> {
+    await this.machines.recover(agentId);
+  }
+
   @HandlesJob('dispatch', 'control-agent')
   async controlAgent({ agentId }: AgentPayload): Promise<void> {
     await this.machines.control(agentId);

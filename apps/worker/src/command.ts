@@ -17,6 +17,7 @@ const kinds: Record<Kind, true> = {
   stop_recording: true,
   deploy_extension: true,
   repair: true,
+  restart: true,
 };
 
 export interface Command {

@@ -25,8 +25,8 @@ export interface DeskOptions {
   context: SnippetContext;
   onChange: () => void;
   repair: (command: Command) => Promise<Result>;
-  /** Reads the key of the worker anew, and begins again with it. */
-  onNewKey: (commandId: string) => void;
+  /** The worker is to begin again, with the key that it has by then. */
+  onRestart: (commandId: string) => void;
   log: LocalLog;
 }
 
@@ -99,7 +99,8 @@ export class Desk {
       .then((result) => {
         results.put(commandId, result);
         journal.finish(commandId);
-        if (command.kind === 'repair' && result.status === 'success') this.options.onNewKey(commandId);
+        const isRestart = command.kind === 'repair' || command.kind === 'restart';
+        if (isRestart && result.status === 'success') this.options.onRestart(commandId);
       })
       .catch((error: unknown) => log('error', 'a result could not be kept', { commandId, why: messageOf(error) }))
       .finally(() => {
@@ -127,6 +128,8 @@ export class Desk {
         return keepScript(folder, payload);
       case 'repair':
         return this.options.repair(command);
+      case 'restart':
+        return { status: 'success', output: { restarting: true } };
       case 'start_recording':
       case 'attach_recording':
       case 'stop_recording':

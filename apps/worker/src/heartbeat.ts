@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from './backoff';
+import type { Health } from './health';
 import type { LocalLog } from './local-log';
 import { machineIp, workerVersion, type MachineMetrics } from './machine';
 import { messageOf, verdictOf, type Service } from './service';
@@ -13,6 +14,7 @@ export interface HeartbeatOptions {
   tunnel: string | null;
   everyMs: number;
   metrics: MachineMetrics;
+  health: Pick<Health, 'problems'>;
   /** Jobs whose end the service has not heard, and whether anything runs. */
   running: () => { jobIds: string[]; active: boolean };
   onAnswered: () => void;
@@ -29,6 +31,7 @@ const mostJobIds = 100;
 export class Heartbeat {
   private changed = new AbortController();
   private wasActive = false;
+  private wasUnhealthy = false;
   /** The service says that its pushes don't reach us. */
   tunnelFails = false;
 
@@ -63,7 +66,10 @@ export class Heartbeat {
   }
 
   private async beat(): Promise<void> {
-    const { service, agentId, bootId, tunnel, metrics, running, log } = this.options;
+    const { service, agentId, bootId, tunnel, metrics, health, running, log } = this.options;
+    const problems = health.problems();
+    if (problems.length && !this.wasUnhealthy) log('error', 'this worker is not well', { problems });
+    this.wasUnhealthy = problems.length > 0;
     const { jobIds, active } = running();
     const vmIp = machineIp();
     const text = JSON.stringify({
@@ -73,10 +79,10 @@ export class Heartbeat {
       vmState: 'running',
       ...(vmIp ? { vmIp } : {}),
       workerVersion,
-      healthy: true,
+      healthy: problems.length === 0,
       activity: active || this.wasActive,
       runningJobIds: jobIds.slice(0, mostJobIds),
-      metrics: await metrics.read(),
+      metrics: { ...(await metrics.read()), ...(problems.length ? { problems } : {}) },
     });
     this.wasActive = false;
     const answer = await service.call({ method: 'POST', path: '/api/agent/heartbeat', text, timeoutMs: 10_000 });

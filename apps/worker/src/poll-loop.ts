@@ -27,6 +27,7 @@ export interface PollOptions {
  */
 export class PollLoop {
   private nudged = new AbortController();
+  private answeredAt = performance.now();
 
   constructor(
     private readonly options: PollOptions,
@@ -38,6 +39,11 @@ export class PollLoop {
     this.nudged.abort();
   }
 
+  /** How long no poll has been answered. */
+  silentMs(): number {
+    return performance.now() - this.answeredAt;
+  }
+
   async run(): Promise<void> {
     const { isPushed, log } = this.options;
     for (let failures = 0; !this.stopping.aborted;) {
@@ -47,6 +53,7 @@ export class PollLoop {
       try {
         const outcome = await this.poll(longPollSeconds);
         failures = 0;
+        this.answeredAt = performance.now();
         // What was offered and couldn't be taken is offered again at once.
         if (outcome === 'stuck') restMs = busyMs;
         // A service that holds as many polls as it can lets nobody wait.

@@ -5,6 +5,7 @@ import { Extensions } from './browser/extensions';
 import { Desk } from './desk';
 import { takeFolder } from './folder-lock';
 import { type BootEnd, BootOver, shakeHands } from './handshake';
+import { Health } from './health';
 import { Fence, Heartbeat } from './heartbeat';
 import { Journal } from './journal';
 import { Keys, repairKey } from './keys';
@@ -25,7 +26,7 @@ export type Outcome = { exitCode: number } | 'restart';
 
 const lastDeliveryMs = 10_000;
 const leaseMs = 60_000;
-const capabilities = ['run', 'snippet', 'function', 'builder', 'script', 'imaging', 'stop_job', 'repair'];
+const capabilities = ['run', 'snippet', 'function', 'builder', 'script', 'imaging', 'stop_job', 'repair', 'restart'];
 const failedWith = (error: string): Ending => ({ status: 'failed', error, graceMs: 3_000 });
 
 /** A machine that was stopped and still is there, as after hibernation, reports as another boot. */
@@ -92,7 +93,7 @@ export class Worker {
       context: { facts, python, stopping: this.stopping.signal },
       onChange,
       repair: (command) => repairKey({ keys: this.keys, service, agentId }, command, this.stopping.signal),
-      onNewKey: (commandId) => void this.restart(commandId),
+      onRestart: (commandId) => void this.restart(commandId),
       log,
     });
   }
@@ -157,6 +158,7 @@ export class Worker {
         tunnel,
         everyMs: heartbeatMs,
         metrics: new MachineMetrics(this.settings.folder),
+        health: new Health(this.settings, () => this.polling?.silentMs() ?? 0),
         running: () => ({ jobIds: this.runs.jobIds(), active: this.runs.isBusy || this.desk.isWorking }),
         onAnswered: () => this.fence.renew(),
         onPending: () => this.polling?.nudge(),
@@ -229,7 +231,7 @@ export class Worker {
   private async restart(commandId: string): Promise<void> {
     // With the old key, if that is still good; if not, the answer goes out with the new one.
     await Promise.race([this.results.settled(commandId), sleep(lastDeliveryMs / 2, undefined, { ref: false })]);
-    this.stop('it begins again with a new key', 'restart', null);
+    this.stop('it begins again', 'restart', null);
   }
 }
 

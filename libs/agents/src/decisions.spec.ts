@@ -182,8 +182,15 @@ describe('a command', () => {
     expect(decide('terminated')).toBe('refuse');
   });
 
+  it('that is a repair waits for an agent that is offline, whoever’s its machine is', () => {
+    for (const provider of ['local', 'external', 'http'] as const) {
+      expect(decide('offline', { provider, autoWake: false }, 'repair')).toBe('issue');
+    }
+    expect(decide('stopped', {}, 'repair')).toBe('wake');
+  });
+
   it('is nothing new where the agent is being drained, whatever its machine does meanwhile', () => {
-    const allowed = ['stop_job', 'attach_recording', 'stop_recording', 'repair'];
+    const allowed = ['stop_job', 'attach_recording', 'stop_recording', 'repair', 'restart'];
     for (const kind of commandKinds) {
       expect(decide('draining', {}, kind)).toBe(allowed.includes(kind) ? 'issue' : 'refuse');
       for (const status of agentStatuses.filter((each) => each !== 'terminated')) {

@@ -105,6 +105,11 @@ export class AgentActions {
       }
       case 'repair': {
         const apiKey = await this.keyToRepair(tx, caller, id, body);
+        const { provider, status, currentJobId, running } = await loadAgent(tx, caller.organizationId, id, 'lock');
+        // Its worker may not be heard for its key; the service begins it anew with one that holds.
+        if (provider === 'local' && status === 'offline' && !currentJobId && !running) {
+          await rebootAgent(tx, caller, id);
+        }
         return this.command(tx, caller, id, body, sealPayload(this.ring, id, { apiKey }));
       }
       case 'start_recording': {

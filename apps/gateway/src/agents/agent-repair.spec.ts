@@ -55,6 +55,24 @@ describe('the repair of an agent', () => {
     }
   });
 
+  it.each(['external', 'http'])('waits a day for the next word of an %s agent that is offline', async (provider) => {
+    const { organizationId } = ours;
+    const { id } = await makeAgent(harness.db, { organizationId, name: newId(), status: 'offline', provider });
+    const answer = await repair(id, await workerKey());
+    expect([answer.status, answer.body.status]).toEqual([200, 'offline']);
+    const [{ deadline }] = await sql('SELECT deadline FROM agent_command WHERE id = $1', [answer.body.commandId]);
+    expect(deadline.getTime() - clock.now().getTime()).toBeGreaterThan(24 * 3_600_000);
+    expect(await sql('SELECT FROM agent_wake WHERE agent_id = $1', [id])).toEqual([]);
+  });
+
+  it('begins a local worker anew that is offline, with a key that holds', async () => {
+    const { organizationId } = ours;
+    const { id } = await makeAgent(harness.db, { organizationId, name: newId(), status: 'offline', provider: 'local' });
+    expect((await repair(id, await workerKey())).body).toMatchObject({ success: true, status: 'rebooting' });
+    const kinds = await sql('SELECT kind FROM agent_command WHERE agent_id = $1', [id]);
+    expect(kinds).toEqual([{ kind: 'repair' }]);
+  });
+
   it('takes the key that the agent was made with', async () => {
     const made = await ours.as.admin.post('/api/agents', { name: newId(), provider: 'external' });
     const { agent, workerKey: apiKey } = made.body;

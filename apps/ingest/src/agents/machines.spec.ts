@@ -121,7 +121,7 @@ describe('what machines say', () => {
         ['provisioning', expect.stringContaining('Auto-recovery')],
       ]);
       const rung = await sql(`SELECT name FROM outbox WHERE payload->>'agentId' = $1`, [id]);
-      expect(rung.map(({ name }) => name)).toEqual(['dispatch-agent']);
+      expect(rung.map(({ name }) => name).sort()).toEqual(['dispatch-agent', 'recover-agent']);
     });
 
     it('brings back an agent that had fallen silent, to draining where it was to drain', async () => {

@@ -1,5 +1,5 @@
 import { sign, signatureHeader, signingSecretsOf } from '@muster/access';
-import type { AgentCommand, AgentStatus } from '@muster/contracts';
+import type { AgentCommand, AgentStatus, CommandKind } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { BaseConfig, Clock, News, Outbound, OutboundFailed, OutboundRefused, ownAddress } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
@@ -32,6 +32,8 @@ interface Claimed extends CommandRow {
 }
 
 const reachable: readonly AgentStatus[] = ['online', 'draining'];
+/** What makes a worker well again reaches one that is offline too: a push is signed, and needs no key of the worker's. */
+const mending: readonly CommandKind[] = ['repair', 'restart'];
 const pushTimeoutMs = 10_000;
 const firstBackoffMs = 500;
 const maxBackoffMs = 5000;
@@ -95,7 +97,8 @@ export class CommandDelivery {
 
   private async push(command: Claimed): Promise<DeliveryOutcome> {
     if (!command.isDue) return this.giveUp(command);
-    if (!reachable.includes(command.agentStatus)) {
+    const mends = command.agentStatus === 'offline' && mending.includes(command.kind);
+    if (!reachable.includes(command.agentStatus) && !mends) {
       return this.postpone(command, 'unreachable', maxBackoffMs, `the agent is ${command.agentStatus}`);
     }
     if (!command.tunnelUrl || command.tunnelUrl === command.unreachableTunnel) {

@@ -30,7 +30,9 @@ export interface CommandFacts {
 }
 
 /** They end what runs, look into it, or make the machine well again: a draining agent takes them too. */
-const nothingNew: readonly CommandKind[] = ['stop_job', 'attach_recording', 'stop_recording', 'repair'];
+const nothingNew: readonly CommandKind[] = ['stop_job', 'attach_recording', 'stop_recording', 'repair', 'restart'];
+/** A repair that nobody takes now waits for the worker's next word. */
+const repairWaitsMs = 24 * 3_600_000;
 
 /** Whether a command may go to the agent as it is: at once, after a wake, or not at all. */
 export function decideCommand(agent: CommandFacts, kind: CommandKind): CommandReadiness {
@@ -49,6 +51,8 @@ export function decideCommand(agent: CommandFacts, kind: CommandKind): CommandRe
     case 'stopped':
     case 'stopping':
     case 'offline':
+      // Its worker may be there and only its key be dead: it is told as soon as it can be.
+      if (status === 'offline' && kind === 'repair') return { action: 'issue' };
       if (provider === 'external') {
         return { action: 'refuse', reason: `The agent is ${status}, and only its owner can start it.` };
       }
@@ -93,7 +97,8 @@ export async function startCommand(tx: Transaction, request: CommandRequest): Pr
   if (action === 'wake') {
     await requestWake(tx, { ...of, source: 'api', reason: `a ${kind} command waits`, timeoutMs: wakeTimeoutMs });
   }
-  const deadline = new Date(now.getTime() + timeoutMs + (asleep ? wakeTimeoutMs : 0));
+  const waitsMs = status === 'offline' && action === 'issue' ? repairWaitsMs : asleep ? wakeTimeoutMs : 0;
+  const deadline = new Date(now.getTime() + timeoutMs + waitsMs);
   return issueCommand(tx, { ...of, kind, payload, env, asked, deadline });
 }
 

@@ -4,6 +4,7 @@ import { Clock } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
 import { controlMachine } from './control-machine';
+import { recoverAgent } from '../recovery/recover-agent';
 import { moveAgent } from './move-agent';
 import { type MachineParts, wakeMachine } from './wake-machine';
 
@@ -29,6 +30,11 @@ export class MachineControl {
   /** One try of an open wake. */
   async wake(wakeId: string): Promise<void> {
     await wakeMachine(this.parts, wakeId);
+  }
+
+  /** One attempt to make a worker well that says that it is not, if it is time for one. */
+  async recover(agentId: string): Promise<void> {
+    await recoverAgent(this.parts, agentId);
   }
 
   /** Does what the agent's status asks of its machine: stopping, rebooting, terminated. */

@@ -7,7 +7,7 @@ import { completeWake } from '../lifecycle/wakes';
 import { failRecordingsOfOldBoot } from '../recordings/settle-recordings';
 import { appendTimeline } from '../timeline/append-timeline';
 import { refusedMachine } from './machine-caller';
-import { resumeWork } from './take-heartbeat';
+import { resumeWork } from './resume-work';
 import { tunnelUrlOf } from './tunnel-url';
 
 const refused: readonly AgentStatus[] = ['stopping', 'terminated'];

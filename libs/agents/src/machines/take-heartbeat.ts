@@ -2,11 +2,14 @@ import type { AgentStatus, HeartbeatAnswer, HeartbeatBody } from '@muster/contra
 import type { Database, Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
 import { noSuchAgent } from '../agents/agent-row';
+import { checksUntilAttempt } from '../recovery/decide-recovery';
+import { settleRecovery } from '../recovery/recover-agent';
 import { moveAgent } from '../lifecycle/move-agent';
 import { completeWake } from '../lifecycle/wakes';
 import { appendTimeline } from '../timeline/append-timeline';
 import { decideHeartbeat, type HeartbeatMove } from './decide-heartbeat';
 import { refusedMachine } from './machine-caller';
+import { resumeWork } from './resume-work';
 import { tunnelUrlOf } from './tunnel-url';
 
 interface Beat {
@@ -16,6 +19,9 @@ interface Beat {
   unhealthyBefore: number;
   /** Null: the heartbeat was not of this boot, or of an agent that is no more. */
   unhealthyNow: number | null;
+  recoveryChecks: number | null;
+  /** Before this heartbeat: something was tried to make it healthy. */
+  recovering: boolean;
   pendingCommands: number;
   abandon: string[];
   tunnelFails: boolean;
@@ -62,10 +68,17 @@ export async function takeHeartbeat(
   if (unhealthyNow === null) {
     throw refusedMachine('This boot has not shaken hands, or is over: shake hands.', status);
   }
+  const of = { organizationId, agentId };
+  if (healthy && beat.recovering) await database.transaction({ organizationId }, (tx) => settleRecovery(tx, of));
   const move = decideHeartbeat({ status, healthy, unhealthyBefore, unhealthyNow, drain });
-  const moved = move
-    ? await database.transaction({ organizationId }, (tx) => applyMove(tx, { organizationId, agentId }, move))
-    : null;
+  const moved = move ? await database.transaction({ organizationId }, (tx) => applyMove(tx, of, move)) : null;
+  // Every third is looked at anew: what was in the way may have passed.
+  const checks = beat.recoveryChecks ?? 0;
+  if (checks > 0 && checks % checksUntilAttempt === 0) {
+    await database.transaction({ organizationId }, (tx) =>
+      tx.ring({ queue: 'dispatch', name: 'recover-agent', payload: { agentId } }),
+    );
+  }
   const abandon = [...beat.abandon, ...said.filter((id) => !isUuid(id))];
   const answer = { status: moved ?? status, serverTime: now.toISOString(), pendingCommands, abandon };
   return beat.tunnelFails ? { ...answer, tunnel: 'unreachable' } : answer;
@@ -85,12 +98,14 @@ const heartbeat = `
       vm_state = COALESCE($6, vm_state),
       vm_ip = COALESCE($7, vm_ip),
       worker_version = COALESCE($8, worker_version),
-      unhealthy_checks = CASE WHEN $9 THEN 0 ELSE unhealthy_checks + 1 END
+      unhealthy_checks = CASE WHEN $9 THEN 0 ELSE unhealthy_checks + 1 END,
+      recovery_checks = CASE WHEN $9 THEN 0 ELSE recovery_checks + 1 END
     WHERE id = $1 AND organization_id = $2 AND boot_id = $3 AND status <> 'terminated'
       AND NOT $3 = ANY(ended_boots)
-    RETURNING unhealthy_checks)
+    RETURNING unhealthy_checks, recovery_checks)
   SELECT a.status, a.boot_id AS "bootId", a.drain, a.unhealthy_checks AS "unhealthyBefore",
          (SELECT unhealthy_checks FROM beat) AS "unhealthyNow",
+         (SELECT recovery_checks FROM beat) AS "recoveryChecks", a.recovery_step IS NOT NULL AS recovering,
          (SELECT count(*)::int FROM agent_command c
           WHERE c.agent_id = a.id AND c.status = 'pending' AND c.taken_at IS NULL AND c.deadline > now())
            AS "pendingCommands",
@@ -122,27 +137,4 @@ async function applyMove(
     await resumeWork(tx, of);
   }
   return to;
-}
-
-/** The agent can be reached: what waits for it may go on now. */
-export async function resumeWork(tx: Transaction, of: { organizationId: string; agentId: string }): Promise<void> {
-  const commands = await tx.query<{ id: string }>(
-    `UPDATE agent_command SET next_push_at = now()
-     WHERE id IN (
-       SELECT id FROM agent_command
-       WHERE agent_id = $1 AND organization_id = $2 AND status = 'pending' AND taken_at IS NULL
-       ORDER BY id LIMIT 20)
-     RETURNING id`,
-    [of.agentId, of.organizationId],
-    'resume_commands',
-  );
-  await tx.ring(
-    { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: of.agentId } },
-    ...commands.map(({ id }) => ({
-      queue: 'dispatch' as const,
-      name: 'deliver-command' as const,
-      payload: { commandId: id },
-    })),
-  );
-  tx.tell('command', of.agentId);
 }

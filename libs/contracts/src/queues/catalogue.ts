@@ -52,6 +52,7 @@ export const queueCatalogue = {
       'command-finished': { payload: CommandPayload, ...quick },
       /** A machine is to be started. */
       'wake-agent': { payload: WakePayload, ...quick },
+      'recover-agent': { payload: AgentPayload, ...quick },
       /** A machine is to be stopped, rebooted or terminated, as its status says. */
       'control-agent': { payload: AgentPayload, ...quick, timeoutMs: 120_000 },
       /** A machine is off: nothing that was to end on it runs any more. */

@@ -64,6 +64,12 @@ export class AgentEntity {
   previousStatus!: string | null;
   @Column('integer', { default: 0 })
   unhealthyChecks!: number;
+  /** Unhealthy heartbeats since the last attempt to make it well. */
+  @Column('integer', { default: 0 })
+  recoveryChecks!: number;
+  /** What was tried last since it was healthy. */
+  @Column('text', { nullable: true })
+  recoveryStep!: string | null;
   @Column('timestamptz', { default: () => 'now()' })
   statusSince!: Date;
   @Column('text', { default: 'api' })

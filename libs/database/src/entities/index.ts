@@ -8,6 +8,7 @@ import {
   VaultSecretEntity,
 } from './access';
 import { AgentEntity } from './agent';
+import { AgentRecoveryEntity } from './agent-recovery';
 import { AgentCommandEntity, AgentControlEntity, AgentFunctionEntity, AgentWakeEntity } from './agent-work';
 import { BatchEntity } from './batch';
 import { AiUsageEntity, ArtifactEntity, ClaimOutcomeEntity, JobEntity, JobLogSeenEntity, JobStepEntity } from './job';
@@ -43,6 +44,7 @@ export const entities = [
   OrganizationSettingsEntity,
   OutboxEntity,
   QueueProbeEntity,
+  AgentRecoveryEntity,
   RecordingEntity,
   RunCostEntity,
   ScheduleEntity,

@@ -12,6 +12,7 @@ import { SignInAddresses1763781000000 } from './1763781000000-sign-in-addresses'
 import { WhereMachinesAre1763783000000 } from './1763783000000-where-machines-are';
 import { RecordedBrowsers1763784000000 } from './1763784000000-recorded-browsers';
 import { MachineOrders1763785000000 } from './1763785000000-machine-orders';
+import { AgentRecovery1763785000001 } from './1763785000001-agent-recovery';
 import { ClaimsByNpi1763786000000 } from './1763786000000-claims-by-npi';
 import { DispatchTurns1763786000001 } from './1763786000001-dispatch-turns';
 import { RunsByStart1763786000002 } from './1763786000002-runs-by-start';
@@ -33,6 +34,7 @@ export const migrations = [
   WhereMachinesAre1763783000000,
   RecordedBrowsers1763784000000,
   MachineOrders1763785000000,
+  AgentRecovery1763785000001,
   ClaimsByNpi1763786000000,
   DispatchTurns1763786000001,
   RunsByStart1763786000002,

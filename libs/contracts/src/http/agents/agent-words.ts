@@ -57,6 +57,7 @@ export const commandKinds = [
   'stop_recording',
   'deploy_extension',
   'repair',
+  'restart',
 ] as const;
 export type CommandKind = (typeof commandKinds)[number];
 

@@ -1,0 +1,60 @@
+import { decideRecovery, type RecoveryFacts, type RecoveryStep } from './decide-recovery';
+
+const now = new Date('2026-05-04T12:00:00Z');
+const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
+const facts: RecoveryFacts = {
+  status: 'offline',
+  provider: 'local',
+  unhealthyChecks: 3,
+  runReports: false,
+  last: null,
+  triedAt: {},
+};
+const decide = (more: Partial<RecoveryFacts> = {}) => decideRecovery({ ...facts, ...more }, now);
+
+describe('auto-recovery', () => {
+  it('begins with the third unhealthy heartbeat, and goes on with three more after each attempt', () => {
+    for (const unhealthyChecks of [0, 1, 2]) expect(decide({ unhealthyChecks }).step).toBeNull();
+    expect(decide()).toEqual({ step: 'resync', reason: 'unhealthy 3 times in a row' });
+    expect(decide({ unhealthyChecks: 2, last: 'resync', triedAt: { resync: minutesAgo(1) } }).step).toBeNull();
+  });
+
+  it('tries the mildest first, and each after the one that did not help', () => {
+    const tried: RecoveryStep[] = [];
+    const triedAt: RecoveryFacts['triedAt'] = {};
+    for (let last: RecoveryStep | null = null; tried.length < 4;) {
+      const { step, reason } = decide({ last, triedAt });
+      if (last) expect(reason).toContain('which did not help');
+      tried.push(step!);
+      triedAt[step!] = minutesAgo(1);
+      last = step;
+    }
+    expect(tried).toEqual(['resync', 'repair', 'restart', 'reboot']);
+    expect(decide({ last: 'reboot', triedAt })).toEqual({
+      step: null,
+      reason: 'everything was tried within the last 10 minutes',
+    });
+  });
+
+  it('tries each once in 10 minutes, also when it was well in between', () => {
+    expect(decide({ triedAt: { resync: minutesAgo(9.9) } }).step).toBe('repair');
+    expect(decide({ triedAt: { resync: minutesAgo(10) } }).step).toBe('resync');
+    const triedAt = { resync: minutesAgo(11), repair: minutesAgo(8), restart: minutesAgo(5), reboot: minutesAgo(2) };
+    expect(decide({ last: 'reboot', triedAt }).step).toBe('resync');
+  });
+
+  it('leaves a machine alone whose run still reports', () => {
+    expect(decide({ runReports: true })).toEqual({ step: null, reason: 'a run on it still reports' });
+  });
+
+  it('reboots none that is somebody else’s', () => {
+    const triedAt = { resync: minutesAgo(3), repair: minutesAgo(2), restart: minutesAgo(1) };
+    expect(decide({ provider: 'external', last: 'restart', triedAt }).step).toBeNull();
+    expect(decide({ provider: 'http', last: 'restart', triedAt }).step).toBe('reboot');
+  });
+
+  it.each(['stopped', 'starting', 'stopping', 'rebooting', 'terminated'] as const)(
+    'does nothing to a machine that is %s',
+    (status) => expect(decide({ status })).toEqual({ step: null, reason: `it is ${status}` }),
+  );
+});

@@ -1,0 +1,177 @@
+import { type Actor, audit } from '@muster/access';
+import type { AgentProvider, AgentStatus } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+import { newId } from '@muster/platform';
+import type { KeyRing } from '@muster/vault';
+import { agentKeyOf, issueAgentKey } from '../agent-keys';
+import { issueCommand } from '../commands/issue-command';
+import { sealPayload } from '../commands/sealed-payload';
+import { moveAgent } from '../lifecycle/move-agent';
+import { resumeWork } from '../machines/resume-work';
+import { appendTimeline } from '../timeline/append-timeline';
+import { decideRecovery, type RecoveryDecision, type RecoveryFacts, type RecoveryStep, words } from './decide-recovery';
+
+export interface RecoveryParts {
+  database: Database;
+  ring: KeyRing;
+}
+
+interface Locked extends Omit<RecoveryFacts, 'triedAt'> {
+  organizationId: string;
+  name: string;
+  now: Date;
+}
+
+interface AgentOf {
+  organizationId: string;
+  agentId: string;
+}
+
+const commandTimeoutMs = 10 * 60_000;
+/** A run whose last word is older does not count as one that reports. */
+const runSilentAfter = '2 minutes';
+
+/** One attempt, if it is time for one: decided under the agent's lock, whoever rings and however often. */
+export async function recoverAgent(
+  { database, ring }: RecoveryParts,
+  agentId: string,
+): Promise<RecoveryDecision | null> {
+  const [found] = await database.query<{ organizationId: string }>(
+    'system',
+    'SELECT organization_id AS "organizationId" FROM agent WHERE id = $1',
+    [agentId],
+  );
+  if (!found) return null;
+  const of = { organizationId: found.organizationId, agentId };
+  const key = await agentKeyOf(database, ring, of);
+  return database.transaction('system', async (tx) => {
+    const facts = await lockFacts(tx, agentId);
+    const decision = decideRecovery(facts, facts.now);
+    const { step, reason } = decision;
+    if (!step) return decision;
+    await note(tx, of, { step, reason, status: facts.status });
+    await attempt(tx, of, { step, reason, facts, ring, key });
+    return decision;
+  });
+}
+
+async function lockFacts(tx: Transaction, agentId: string): Promise<RecoveryFacts & Locked> {
+  await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId], 'lock_agent_to_recover');
+  const [agent] = await tx.query<Locked>(
+    `SELECT a.organization_id AS "organizationId", a.name, a.status, a.provider, a.recovery_checks AS "unhealthyChecks",
+            a.recovery_step AS last, clock_timestamp() AS now,
+            EXISTS (SELECT FROM job j
+                    WHERE j.agent_id = a.id AND j.status = 'running'
+                      AND GREATEST(j.started_at, j.last_heartbeat_at, j.last_progress_at)
+                          > now() - interval '${runSilentAfter}') AS "runReports"
+     FROM agent a WHERE a.id = $1`,
+    [agentId],
+    'recovery_facts',
+  );
+  const tried = await tx.query<{ step: RecoveryStep; at: Date }>(
+    'SELECT step, max(attempted_at) AS at FROM agent_recovery WHERE agent_id = $1 GROUP BY step',
+    [agentId],
+    'recovery_tried',
+  );
+  return { ...agent!, triedAt: Object.fromEntries(tried.map(({ step, at }) => [step, at])) };
+}
+
+async function note(
+  tx: Transaction,
+  of: AgentOf,
+  { step, reason, status }: { step: RecoveryStep; reason: string; status: AgentStatus },
+): Promise<void> {
+  const { organizationId, agentId } = of;
+  await tx.execute(
+    `UPDATE agent_recovery SET outcome = 'failed', finished_at = now() WHERE agent_id = $1 AND outcome = 'tried'`,
+    [agentId],
+  );
+  await tx.execute(
+    'INSERT INTO agent_recovery (id, organization_id, agent_id, step, reason) VALUES ($1, $2, $3, $4, $5)',
+    [newId(), organizationId, agentId, step, reason],
+  );
+  await tx.execute('UPDATE agent SET recovery_step = $2, recovery_checks = 0 WHERE id = $1', [agentId, step]);
+  appendTimeline(tx, of, [
+    {
+      kind: 'provisioning',
+      level: 'warn',
+      source: 'watchdog',
+      message: `Auto-recovery: ${words[step]}: ${reason}`,
+      data: { autoRecovery: true, step, reason },
+    },
+  ]);
+  audit(tx, actorOf(of), {
+    action: 'agent.recover',
+    target: { type: 'agent', id: agentId },
+    changes: { step, reason, agentStatus: status },
+  });
+}
+
+async function attempt(
+  tx: Transaction,
+  of: AgentOf,
+  {
+    step,
+    reason,
+    facts,
+    ring,
+    key,
+  }: {
+    step: RecoveryStep;
+    reason: string;
+    facts: { name: string; provider: AgentProvider; now: Date };
+    ring: KeyRing;
+    key: string | null;
+  },
+): Promise<void> {
+  const { agentId } = of;
+  const deadline = new Date(facts.now.getTime() + commandTimeoutMs);
+  switch (step) {
+    case 'resync':
+      // A tunnel that was given up is tried again, and a poll that waits is answered.
+      await tx.execute(
+        `UPDATE agent SET public_tunnel_url = COALESCE(public_tunnel_url, tunnel_url), unreachable_tunnel = NULL
+         WHERE id = $1`,
+        [agentId],
+      );
+      return resumeWork(tx, of);
+    case 'repair': {
+      const apiKey = key ?? (await issueAgentKey(tx, ring, actorOf(of), { ...of, name: facts.name }));
+      await issueCommand(tx, { ...of, kind: 'repair', payload: sealPayload(ring, agentId, { apiKey }), deadline });
+      return;
+    }
+    case 'restart':
+      await issueCommand(tx, { ...of, kind: 'restart', payload: {}, deadline });
+      return;
+    case 'reboot': {
+      const from = ['online', 'draining', 'offline'] as const;
+      await moveAgent(tx, { ...of, from, to: 'rebooting', source: 'watchdog', by: 'auto_recovery', reason });
+      await tx.ring({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
+    }
+  }
+}
+
+/** A healthy heartbeat ends what was tried: the last attempt has helped. */
+export async function settleRecovery(tx: Transaction, of: AgentOf): Promise<void> {
+  const [helped] = await tx.query<{ step: RecoveryStep }>(
+    `UPDATE agent_recovery SET outcome = 'helped', finished_at = now() WHERE agent_id = $1 AND outcome = 'tried'
+     RETURNING step`,
+    [of.agentId],
+    'recovery_helped',
+  );
+  await tx.execute('UPDATE agent SET recovery_step = NULL WHERE id = $1', [of.agentId]);
+  if (!helped) return;
+  const { step } = helped;
+  appendTimeline(tx, of, [
+    {
+      kind: 'provisioning',
+      source: 'watchdog',
+      message: `Auto-recovery: healthy again after ${words[step]}`,
+      data: { autoRecovery: true, step, helped: true },
+    },
+  ]);
+}
+
+function actorOf({ organizationId }: AgentOf): Actor {
+  return { kind: 'system', id: 'auto_recovery', organizationId };
+}

@@ -1,0 +1,30 @@
+import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { AgentEntity } from './agent';
+import { OrganizationEntity } from './organization';
+
+/** One attempt to make an unhealthy worker well again; of those of one agent at most one is still open. */
+@Entity('agent_recovery')
+@Check('agent_recovery_step_check', "step IN ('resync', 'repair', 'restart', 'reboot')")
+@Check('agent_recovery_outcome_check', "outcome IN ('tried', 'helped', 'failed')")
+@Index('agent_recovery_agent_idx', ['agentId', 'step', 'attemptedAt'])
+@Index('agent_recovery_tried_key', ['agentId'], { unique: true, where: "outcome = 'tried'" })
+export class AgentRecoveryEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'agent_recovery_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('uuid')
+  @ForeignKey(() => AgentEntity, { name: 'agent_recovery_agent_fk', onDelete: 'CASCADE' })
+  agentId!: string;
+  @Column('text')
+  step!: string;
+  @Column('text')
+  reason!: string;
+  @Column('text', { default: 'tried' })
+  outcome!: string;
+  @Column('timestamptz', { default: () => 'now()' })
+  attemptedAt!: Date;
+  @Column('timestamptz', { nullable: true })
+  finishedAt!: Date | null;
+}
