@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { HttpClient, waitFor } from '@muster/testing';
 import { Start } from './npm-start';
 import { root } from './service-process';
@@ -21,11 +21,25 @@ with muster.step("Look around"):
     muster.artifact("seen.txt")
     muster.result({"health": health, "base": os.environ["SERVICE_BASE_URL"]})
 `;
+/** A site that only the worker's host can see. */
+const portal = `require('http').createServer((request, response) => {
+  const asked = new URL(request.url, 'http://portal').searchParams;
+  const secret = asked.get('p') || '';
+  response.setHeader('content-type', 'text/html');
+  response.end(asked.has('c') ? '<h1>' + asked.get('c') + ' by ' + secret.length + ' letters</h1>'
+    : '<h1>Search</h1><form><label>Claim <input name=c></label><label>Password<input type=password name=p></label>' +
+      '<button>Find</button></form>');
+}).listen(4712, '127.0.0.1')`;
 /** Writes down whoever connects. */
 const trap = `require('net').createServer((socket) => {
   require('fs').appendFileSync('caught', 'somebody'); socket.destroy();
 }).listen(4711, '127.0.0.1')`;
 
+const chromium = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .flatMap((each) => ['chromium', 'google-chrome', 'chromium-browser'].map((name) => join(each, name)))
+  .find((path) => existsSync(path));
+const itPlays = chromium ? it : it.skip;
 const describeHosts = canMakeHosts() ? describe : describe.skip;
 
 describeHosts('a worker on another host than npm start (takes root, for network namespaces)', () => {
@@ -80,12 +94,19 @@ describeHosts('a worker on another host than npm start (takes root, for network 
     return agent.id as string;
   };
 
+  const ended = (jobId: string) =>
+    waitFor(
+      'its end',
+      async () => {
+        const { body } = await api.get(`/api/jobs/${jobId}`);
+        return !['queued', 'running'].includes(body.status) && body;
+      },
+      60_000,
+    );
+
   const run = async (agentId: string) => {
     const { jobId } = (await api.post('/api/jobs/launch', { workflowId, agentId })).body;
-    return waitFor('its end', async () => {
-      const { body } = await api.get(`/api/jobs/${jobId}`);
-      return !['queued', 'running'].includes(body.status) && body;
-    });
+    return ended(jobId);
   };
   const beganAfterMs = (job: { queuedAt: string; startedAt: string }) =>
     Date.parse(job.startedAt) - Date.parse(job.queuedAt);
@@ -108,6 +129,55 @@ describeHosts('a worker on another host than npm start (takes root, for network 
     expect(await (await fetch(downloadUrl)).text()).toBe('far away');
     const after = await waitFor('a run after it', () => run(agentId));
     expect(after.status).toBe('completed');
+  });
+
+  itPlays('plays the steps of a workflow without a script in its own browser, each as a step of the run', async () => {
+    const place = join(folder, 'portal');
+    await mkdir(place);
+    hosts.run(hosts.worker, [process.execPath, '-e', portal], { PATH: process.env['PATH'] }, place);
+    const agentId = await install('player', { CHROMIUM: chromium! });
+    await admin.put('/api/vault/PORTAL_PASSWORD', { value: 'hunter2' });
+    const launch = async (steps: object[], more: object = {}) => {
+      const numbered = steps.map((step, at) => ({ id: `s${at + 1}`, ...step }));
+      const made = await api.post('/api/workflows', { name: 'Steps', variables: ['CLAIM'], steps: numbered });
+      expect(made.body.script).toBe('');
+      const body = { workflowId: made.body.id, agentId, variables: { CLAIM: 'C-7' }, ...more };
+      return ended((await api.post('/api/jobs/launch', body)).body.jobId);
+    };
+    const job = await launch(
+      [
+        { type: 'goto', url: 'http://127.0.0.1:4712/' },
+        { type: 'fill', field: 'Claim', value: '{{CLAIM}}' },
+        { type: 'fill', field: 'Password', value: '{{PORTAL_PASSWORD}}' },
+        { type: 'click', text: 'Find' },
+        { type: 'extract', selector: 'h1', as: 'found' },
+        { type: 'python', code: 'muster.result({"length": len(results["found"])})' },
+        { type: 'screenshot' },
+      ],
+      { vaultKeys: ['PORTAL_PASSWORD'] },
+    );
+    expect(job).toMatchObject({
+      status: 'completed',
+      errorCode: null,
+      result: { found: 'C-7 by 7 letters', length: 16 },
+      progress: { stepsTotal: 7, stepsPassed: 7, stepsFailed: 0 },
+    });
+    expect((await (await fetch(job.screenshotUrl)).blob()).type).toBe('image/png');
+    const failed = await launch([
+      { type: 'goto', url: 'http://127.0.0.1:4712/' },
+      { type: 'swipe', direction: 'left' },
+      { type: 'click', text: 'Find' },
+    ]);
+    expect(failed).toMatchObject({
+      status: 'failed',
+      errorCode: 'unsupported_step',
+      progress: { stepsPassed: 1, stepsFailed: 1 },
+    });
+    const { steps } = (await api.get(`/api/jobs/${failed.id}/steps`)).body;
+    expect(steps.map(({ stepId, status }: { stepId: string; status: string }) => [stepId, status])).toEqual([
+      ['s1', 'passed'],
+      ['s2', 'failed'],
+    ]);
   });
 
   it('has them as soon with a tunnel that leads nowhere, or to the service’s own host; nothing comes there', async () => {

@@ -134,6 +134,11 @@ def result(value):
     _report("result", value={"of": value})
 
 
+def error_code(code):
+    """A word for machines that says why the run fails, beside its error. The last one counts."""
+    _report("error_code", code=str(code))
+
+
 def progress(percent, current_step=None):
     _report("progress", percent=float(percent), currentStep=current_step)
 

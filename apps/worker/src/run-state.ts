@@ -22,6 +22,8 @@ export interface RunState {
   stepOrder: number;
   openSteps: Record<string, OpenStep>;
   progress: { percent?: number; currentStep?: string };
+  /** The script's word for why it fails. */
+  errorCode?: string;
   stdout: FilePosition;
   stderr: FilePosition;
   events: FilePosition;

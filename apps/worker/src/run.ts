@@ -268,6 +268,7 @@ export class Run {
     return {
       status: 'failed',
       error: [why, this.isUnreadable ? '' : output.lastErrors()].filter(Boolean).join('\n'),
+      ...(this.spool.state.errorCode ? { errorCode: this.spool.state.errorCode } : {}),
       ...given,
     };
   }

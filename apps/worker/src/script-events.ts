@@ -92,6 +92,12 @@ function hearEvent(heard: Heard, event: Record<string, unknown>, now: number): v
     case 'result':
       if (isObject(event.value)) heard.result = { of: event.value.of };
       return;
+    case 'error_code': {
+      const code = textOf(event.code);
+      if (!/^[a-z][a-z0-9_]{0,63}$/.test(code)) return void heard.strange.push('an error code is a word');
+      state.errorCode = code;
+      return;
+    }
     case 'run_summary':
       if (isObject(event.body)) items.push({ kind: 'summary', body: summaryOf(event.body, state.jobId) });
       return;

@@ -34,7 +34,7 @@ async function applyEnd(
   { organizationId, agentId }: Reporter,
   report: JobWebhookBody & { status: 'completed' | 'failed' | 'cancelled' },
 ): Promise<ReportAnswer> {
-  const { jobId, status, error, result, totalCostUsd, screenshotKey } = report;
+  const { jobId, status, error, errorCode, result, totalCostUsd, screenshotKey } = report;
   requireOwnKey(organizationId, screenshotKey);
   const { percent } = saidOf(report);
   const outcome = await database.transaction({ organizationId }, (tx) =>
@@ -45,6 +45,7 @@ async function applyEnd(
       to: status,
       source: 'worker',
       error: error ?? (status === 'failed' ? 'the worker gave no reason' : null),
+      errorCode: status === 'failed' && /^[a-z][a-z0-9_]*$/.test(errorCode ?? '') ? errorCode : null,
       result,
       totalCostUsd,
       screenshotKey,

@@ -11,7 +11,7 @@ export interface StartFacts {
     clearing?: boolean;
   };
   /** The job that is first in the agent's queue; null when none may start yet. */
-  head: { id: string; vaultKeys: string[] } | null;
+  head: { id: string; vaultKeys: string[]; nothingToRun?: boolean } | null;
   autoWake: boolean;
   /** After wakes that failed it is let be for a while; null where it may be woken now. */
   wakeRestsUntil: Date | null;
@@ -24,7 +24,7 @@ export interface StartFacts {
 export type StartDecision =
   | { action: 'none'; reason: string }
   | { action: 'start'; reason: string }
-  | { action: 'fail'; code: 'secret_missing' | 'agent_not_ready'; reason: string }
+  | { action: 'fail'; code: 'secret_missing' | 'agent_not_ready' | 'nothing_to_run'; reason: string }
   | { action: 'wake'; waiting: WaitingReason; reason: string }
   | { action: 'wait'; waiting: WaitingReason; reason: string; blocked?: boolean };
 
@@ -34,6 +34,9 @@ export function decideStart(facts: StartFacts): StartDecision {
   if (!head) return { action: 'none', reason: 'nothing is queued that may start yet' };
   if (agent.status === 'terminated') {
     return { action: 'fail', code: 'agent_not_ready', reason: 'its agent was terminated' };
+  }
+  if (head.nothingToRun) {
+    return { action: 'fail', code: 'nothing_to_run', reason: 'the workflow has neither a script nor steps' };
   }
   if (agent.currentJobId) return wait('agent_busy', `job ${agent.currentJobId} has the machine`);
   if (agent.clearing) return wait('agent_busy', 'what is left of its last job is being killed');

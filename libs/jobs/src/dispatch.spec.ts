@@ -28,6 +28,11 @@ describe('may the agent’s first job start now?', () => {
     ['the agent drains', agent({ drain: 'finish' }), { action: 'wait', waiting: 'draining' }],
     ['a secret is missing', { missingSecrets: ['A'] }, { action: 'fail', code: 'secret_missing' }],
     [
+      'there is nothing to run',
+      { head: { id: 'j', vaultKeys: [], nothingToRun: true } },
+      { action: 'fail', code: 'nothing_to_run' },
+    ],
+    [
       'the gate is closed',
       { gate: { canLaunchRuns: false, reason: 'r' } },
       { action: 'wait', waiting: 'billing_gate' },

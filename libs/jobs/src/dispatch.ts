@@ -12,6 +12,7 @@ import { Database, lock, type Transaction } from '@muster/database';
 import { canLaunchRuns, gateColumns, type GateFacts, monthOf } from '@muster/pricing';
 import { Clock } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
+import { scriptOf } from '@muster/workflows';
 import { Inject, Injectable } from '@nestjs/common';
 import { decideReadiness, decideStart, type StartDecision } from './decide-start';
 import { DispatchConfig } from './dispatch-config';
@@ -35,7 +36,10 @@ interface HeadJob {
   id: string;
   workflowId: string;
   workflowRevision: number;
+  workflowName: string;
   script: string;
+  /** Only where there is no script. */
+  steps: Record<string, unknown>[] | null;
   variables: Record<string, string>;
   vaultKeys: string[];
   maxRuntimeMs: number;
@@ -78,7 +82,7 @@ export class Dispatch {
     if (maxConcurrentRuns !== null) await lock(tx, 'concurrency', organizationId);
     const decision = decideStart({
       agent,
-      head,
+      head: { ...head, nothingToRun: runOf(head) === null },
       autoWake,
       wakeRestsUntil: await this.wakeRestsUntil(tx, agent),
       maxConcurrentRuns,
@@ -119,7 +123,8 @@ export class Dispatch {
 
   private async start(tx: Transaction, agent: AgentFacts, head: HeadJob): Promise<string> {
     const { organizationId, agentId } = agent;
-    const { id: jobId, workflowId, workflowRevision, script, variables, maxRuntimeMs, vaultKeys, lineage } = head;
+    const { id: jobId, workflowId, workflowRevision, variables, maxRuntimeMs, vaultKeys, lineage } = head;
+    const script = runOf(head);
     const commandId = await issueCommand(tx, {
       organizationId,
       agentId,
@@ -222,6 +227,10 @@ export class Dispatch {
   }
 }
 
+function runOf({ workflowName: name, script, steps }: HeadJob): string | null {
+  return scriptOf({ name, script, steps: steps ?? [] });
+}
+
 /** The lock is a statement of its own, so that what is read with it is as its last holder left it. */
 async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<AgentFacts | undefined> {
   tx.post('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId], 'lock_agent');
@@ -243,6 +252,8 @@ async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<A
 async function firstInQueue(tx: Transaction, agentId: string): Promise<HeadJob | undefined> {
   const [head] = await tx.query<HeadJob>(
     `SELECT j.id, j.workflow_id AS "workflowId", j.workflow_revision AS "workflowRevision", r.script, j.variables,
+            CASE WHEN r.script !~ '\\S' THEN r.steps END AS steps,
+            (SELECT name FROM workflow w WHERE w.id = j.workflow_id) AS "workflowName",
             j.vault_keys AS "vaultKeys", j.max_runtime_ms AS "maxRuntimeMs", j.lineage,
             j.schedule_id AS "scheduleId", j.retry_of AS "retryOf"
      FROM job j JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision

@@ -2,6 +2,7 @@ import { type Actor, audit, sourceOf } from '@muster/access';
 import { AppError, type LaunchJobBody, type LifecycleSource, refusedVariableName } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { gateColumns, type GateFacts, monthOf, requireOpenGate } from '@muster/pricing';
+import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { insertJob } from './insert-job';
 
 export interface LaunchInput extends LaunchJobBody {
@@ -13,6 +14,7 @@ export interface LaunchInput extends LaunchJobBody {
 type Facts = GateFacts & {
   workflowRevision: number | null;
   workflowVariables: string[];
+  workflowRuns: boolean;
   agentStatus: string | null;
 };
 
@@ -27,6 +29,7 @@ export async function launchJob(
   const { workflowId, agentId, variables = {}, source = sourceOf(caller), ...options } = input;
   const [facts] = await tx.query<Facts>(
     `SELECT ${gateColumns}, w.revision AS "workflowRevision", r.variables AS "workflowVariables",
+            ${runsAnything} AS "workflowRuns",
             a.status AS "agentStatus"
      FROM organization o
      JOIN organization_settings s ON s.organization_id = o.id
@@ -40,6 +43,7 @@ export async function launchJob(
   );
   if (!facts?.workflowRevision) throw new AppError('not_found', { detail: 'There is no such workflow.' });
   if (!facts.agentStatus) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
+  requireSomethingToRun(facts.workflowRuns);
   requireVariables(facts.workflowVariables, variables);
   requireKeyNames(options.vaultKeys);
   requireOpenGate(facts);

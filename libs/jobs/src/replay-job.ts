@@ -2,6 +2,7 @@ import { audit, type Principal, sourceOf } from '@muster/access';
 import { AppError, isTerminal, type JobStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { readGateFacts, requireOpenGate } from '@muster/pricing';
+import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { insertJob } from './insert-job';
 import { noSuchJob } from './job-row';
 
@@ -19,6 +20,7 @@ interface Replayed {
   retryBackoff: 'fixed' | 'exponential';
   maxRuntimeMs: number;
   lineage: Record<string, string>;
+  runs: boolean;
 }
 
 /** Runs an ended job again exactly as it was: the same revision, variables and options, as a job of its own. */
@@ -33,17 +35,20 @@ export async function replayJob(
     `SELECT j.status, j.workflow_id AS "workflowId", j.workflow_revision AS "workflowRevision",
             j.agent_id AS "agentId", a.status AS "agentStatus", j.variables, j.vault_keys AS "vaultKeys", j.priority,
             j.max_retries AS "maxRetries", j.retry_delay_ms AS "retryDelayMs", j.retry_backoff AS "retryBackoff",
-            j.max_runtime_ms AS "maxRuntimeMs", j.lineage
-     FROM job j JOIN agent a ON a.id = j.agent_id WHERE j.id = $1 AND j.organization_id = $2`,
+            j.max_runtime_ms AS "maxRuntimeMs", j.lineage, ${runsAnything} AS runs
+     FROM job j JOIN agent a ON a.id = j.agent_id
+     JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
+     WHERE j.id = $1 AND j.organization_id = $2`,
     [id, organizationId],
   );
   if (!old) throw noSuchJob();
-  const { status, agentStatus, ...job } = old;
+  const { status, agentStatus, runs, ...job } = old;
   if (!isTerminal(status))
     throw new AppError('conflict', { detail: `The job is ${status}; only an ended one is replayed.` });
   if (agentStatus === 'terminated') {
     throw new AppError('agent_not_ready', { detail: 'The job’s agent is terminated; launch it on another one.' });
   }
+  requireSomethingToRun(runs);
   requireOpenGate(await readGateFacts(tx, organizationId, now));
   const jobId = await insertJob(tx, { ...job, organizationId, source: sourceOf(caller) });
   audit(tx, caller, { action: 'job.replay', target: { type: 'job', id: jobId }, changes: { replayOf: id } });

@@ -3,6 +3,7 @@ import { AppError, type CreateScheduleBody, type FieldError, type UpdateSchedule
 import type { Transaction } from '@muster/database';
 import { requireKeyNames, requireVariables } from '@muster/jobs';
 import { etagOf, newId, requireMatch } from '@muster/platform';
+import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { parseCron, readCron } from './cron-rule';
 import { nextRun } from './next-run';
 import { lockSchedule, type ScheduleRow } from './schedule-row';
@@ -149,15 +150,16 @@ function requireSound(definition: Definition): void {
 }
 
 async function requireRunnable(tx: Transaction, organizationId: string, definition: Definition): Promise<void> {
-  const [found] = await tx.query<{ variables: string[] | null; agent: string | null }>(
-    `SELECT (SELECT r.variables FROM workflow w
-               JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision
-             WHERE w.id = $2 AND w.organization_id = $1 AND w.archived_at IS NULL) AS variables,
-            (SELECT id FROM agent WHERE id = $3 AND organization_id = $1 AND status <> 'terminated') AS agent`,
+  const [found] = await tx.query<{ variables: string[] | null; runs: boolean; agent: string | null }>(
+    `SELECT r.variables, ${runsAnything} AS runs,
+            (SELECT id FROM agent WHERE id = $3 AND organization_id = $1 AND status <> 'terminated') AS agent
+     FROM workflow w JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision
+     WHERE w.id = $2 AND w.organization_id = $1 AND w.archived_at IS NULL`,
     [organizationId, definition.scriptId, definition.agentId],
   );
   if (!found?.variables) throw new AppError('not_found', { detail: 'There is no such workflow.' });
   if (!found.agent) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
+  requireSomethingToRun(found.runs);
   requireVariables(found.variables, definition.variables);
 }
 

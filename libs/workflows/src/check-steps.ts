@@ -1,11 +1,11 @@
 import { AppError, type FieldError } from '@muster/contracts';
-import { common, elementFault, stepTypes } from './step-types';
+import { common, elementFault, type StepType, stepTypeOf } from './step-types';
 
 export type Step = Record<string, unknown>;
 
 const shown = 20;
 
-/** Each step has an id of its own, a type that we know, and what its type needs. Throws all that is wrong. */
+/** Each step has an id of its own, a type, and what that needs where a run knows it. Throws all that is wrong. */
 export function requireSteps(steps: readonly Step[]): void {
   const errors = faultsOf(steps);
   if (errors.length) {
@@ -30,12 +30,34 @@ function faultsOf(steps: readonly Step[]): FieldError[] {
   });
 }
 
+export interface StepWarning {
+  stepId: string;
+  message: string;
+}
+
+/** What keeps a run from getting through, and nobody from saving. */
+export function stepWarnings(steps: readonly Step[]): StepWarning[] {
+  return steps.flatMap((step) => {
+    const [stepId, type] = [step['id'], step['type']] as [string, string];
+    const known = stepTypeOf(type);
+    if (!known) {
+      return [
+        { stepId, message: `a run cannot do a step of the type ${type.slice(0, 100)}, and fails when it comes to it` },
+      ];
+    }
+    const lacking = (known.expected ?? []).filter((name) => step[name] === undefined);
+    return lacking.map((name) => ({ stepId, message: `${type} says no ${name}` }));
+  });
+}
+
 /** What is wrong with a step beside its id. */
-export function typeFaults(step: Step): [field: string, message: string][] {
+export function typeFaults(step: Step, types?: Record<string, StepType>): [field: string, message: string][] {
   const { type } = step;
   if (typeof type !== 'string') return [['type', 'type must be a text']];
-  if (!Object.hasOwn(stepTypes, type)) return [['type', `there is no step type ${type.slice(0, 100)}`]];
-  const { required, optional, element } = stepTypes[type]!;
+  if (type === '' || type.length > 100) return [['type', 'type must be a text of 1 to 100 characters']];
+  const known = types ? types[type] : stepTypeOf(type);
+  if (!known) return [];
+  const { required, optional, element } = known;
   const faults: [string, string][] = [];
   for (const [name, fit] of Object.entries({ ...common, ...optional, ...required })) {
     if (step[name] === undefined) {

@@ -1,4 +1,5 @@
 import { AppError, refusedVariableName } from '@muster/contracts';
+import { stepWarnings } from './check-steps';
 
 export interface Definition {
   variables: readonly string[];
@@ -15,19 +16,35 @@ export function requireVariableNames(names: readonly string[]): void {
   if (errors.length) throw new AppError('invalid_payload', { detail: errors[0]!.message, errors });
 }
 
+export interface WorkflowWarning {
+  /** Null: it is about the workflow. */
+  stepId: string | null;
+  message: string;
+}
+
 /**
- * What is likely not meant: nothing that would keep it from running. A workflow that has nothing to run yet is not
- * warned of. A script may build a name, and secrets come as variables do, so neither can be a fault.
+ * What is likely not meant, or no run can do. A workflow that has nothing to run yet is not warned of. A script may
+ * build a name, and secrets come as variables do, so neither can be a fault; steps beside a script are not run.
  */
-export function warningsOf({ variables, script, steps }: Definition): string[] {
+export function warningsOf({ variables, script, steps }: Definition): WorkflowWarning[] {
   if (!script && steps.length === 0) return [];
-  const stepText = steps.length ? JSON.stringify(steps) : '';
-  const words = new Set(`${script}\n${stepText}`.match(/[A-Za-z_][A-Za-z0-9_]*/g));
-  const unused = variables.filter((name) => !words.has(name)).map((name) => `nothing uses the variable ${name}`);
-  const unnamed = placeholdersIn(stepText)
-    .filter((name) => !variables.includes(name))
-    .map((name) => `the steps use {{${name}}}, which is no variable: each run must bring it as a vault key`);
-  return [...unused, ...unnamed];
+  const words = new Set(`${script}\n${JSON.stringify(steps)}`.match(/[A-Za-z_][A-Za-z0-9_]*/g));
+  const unused = variables
+    .filter((name) => !words.has(name))
+    .map((name) => ({ stepId: null, message: `nothing uses the variable ${name}` }));
+  return [...unused, ...unnamedIn(steps, variables), ...stepWarnings(steps)];
+}
+
+/** In Python two braces mean something else; and what a step reads is there for those behind it. */
+function unnamedIn(steps: Definition['steps'], variables: readonly string[]): WorkflowWarning[] {
+  const known = new Set(variables);
+  return steps.flatMap(({ code: _code, ...step }) => {
+    const names = placeholdersIn(JSON.stringify(step)).filter((name) => !known.has(name));
+    for (const name of [...names, step['as'] ?? step['id']]) known.add(String(name));
+    const message = (name: string) =>
+      `the steps use {{${name}}}, which is no variable: each run must bring it as a vault key`;
+    return names.map((name) => ({ stepId: String(step['id']), message: message(name) }));
+  });
 }
 
 /** The names in {{…}}, each once, in the order that they come. */

@@ -7,4 +7,5 @@ export { maxRecordingBytes, readRecording } from './recordings/read-recording';
 export { keepingScreenshots, prepareUpload, storeUpload } from './recordings/upload-recording';
 export { saveWorkflow } from './save-workflow';
 export { listRevisions, restoreRevision, type RevisionRow } from './workflow-revisions';
+export { requireSomethingToRun, runsAnything, scriptOf } from './what-runs';
 export { findWorkflow, noSuchWorkflow, type WorkflowRow } from './workflow-row';

@@ -6,6 +6,8 @@ export interface StepType {
   optional: Record<string, Fit>;
   /** Is about an element, which it names by selectors or by a form's field. */
   element?: 'required' | 'optional';
+  /** It cannot run without, and may be saved without. */
+  expected?: readonly string[];
 }
 
 const text: Fit = (value) => (typeof value === 'string' ? null : 'a text');
@@ -33,7 +35,8 @@ const selectorList: Fit = (value) => {
   return fits ? null : 'a list of selectors, each a text or a list of texts';
 };
 
-const url: Fit = (value) => (typeof value === 'string' && /^\S+$/.test(value) ? null : 'a URL');
+const url: Fit = (value) =>
+  typeof value === 'string' && /^\S+$/.test(value.replaceAll(/\{\{[^{}]*\}\}/g, 'x')) ? null : 'a URL';
 
 /** What every step may have beside its type's own fields: the recorder's, and what we add. */
 export const common: Record<string, Fit> = {
@@ -53,7 +56,6 @@ const pointer: Record<string, Fit> = {
   deviceType: oneOf('mouse', 'pen', 'touch'),
   button: oneOf('primary', 'auxiliary', 'secondary', 'back', 'forward'),
 };
-const field: StepType = { required: { field: filled }, optional: { value: text } };
 
 /** The step types of Chrome's DevTools Recorder. */
 export const recorderTypes: Record<string, StepType> = {
@@ -86,25 +88,62 @@ export const recorderTypes: Record<string, StepType> = {
   customStep: { required: { name: filled, parameters: record }, optional: {} },
 };
 
-/** With those that only people write. */
-export const stepTypes: Record<string, StepType> = {
-  ...recorderTypes,
-  script: { required: { code: filled }, optional: {} },
-  input: field,
-  fill: field,
-  select: field,
-  extract: field,
+const key: Fit = (value) =>
+  typeof value === 'string' && value !== '' && value.length <= 100 ? null : 'a key of at most 100 characters';
+const pause: Fit = (value) =>
+  typeof value === 'number' && value >= 0 && value <= maxPauseMs
+    ? null
+    : `a number of milliseconds up to ${maxPauseMs}`;
+const maxPauseMs = 24 * 60 * 60_000;
+/** Beside an element; what it gets may be said later, which is warned of. */
+const filling: StepType = { required: {}, optional: { value: text }, element: 'required', expected: ['value'] };
+
+/** With those that only people write. What an extension of the recorder made no run of ours can do. */
+const { customStep: _customStep, ...playable } = recorderTypes;
+const writtenTypes: Record<string, StepType> = {
+  ...playable,
+  change: filling,
+  select: filling,
+  press: { required: { key }, optional: {}, element: 'optional' },
+  upload: { required: { path: filled }, optional: {}, element: 'required' },
+  wait: { required: { ms: pause }, optional: {} },
+  extract: { required: {}, optional: { as: filled, attribute: filled }, element: 'required', expected: ['as'] },
+  screenshot: { required: {}, optional: {} },
+  python: { required: { code: filled }, optional: {} },
 };
+
+/** Other words for the same. */
+const aliases: Record<string, string> = {
+  goto: 'navigate',
+  fill: 'change',
+  type: 'change',
+  input: 'change',
+  script: 'python',
+};
+
+/** The type that a run knows it by; null where it knows none. */
+export function canonicalType(type: string): string | null {
+  const name = Object.hasOwn(aliases, type) ? aliases[type]! : type;
+  return Object.hasOwn(writtenTypes, name) ? name : null;
+}
+
+/** What a step of such a type, or of an alias, must be; undefined where a run knows no such type. */
+export function stepTypeOf(type: string): StepType | undefined {
+  const name = canonicalType(type);
+  return name === null ? undefined : writtenTypes[name];
+}
 
 /** Why the step's element cannot be told, as the field that is at fault and the words for it. */
 export function elementFault(step: Record<string, unknown>, need: 'required' | 'optional'): [string, string] | null {
   for (const [name, fit] of [
     ['selectors', selectorList],
+    ['selector', filled],
     ['field', filled],
+    ['text', filled],
   ] as const) {
     if (step[name] === undefined) continue;
     const words = fit(step[name]);
     return words ? [name, `must be ${words}`] : null;
   }
-  return need === 'required' ? ['selectors', 'must be given'] : null;
+  return need === 'required' ? ['selector', 'must be given, or field or text'] : null;
 }

@@ -50,6 +50,7 @@ export class AgentActionsController {
       'machine_not_ours',
       'not_found',
       'conflict',
+      'nothing_to_run',
       'billing_gate_closed',
     ],
     idempotent: true,

@@ -6,7 +6,7 @@ import { AgentScript, AgentScriptBody, AppError, CommandStarted } from '@muster/
 import { Database } from '@muster/database';
 import { Clock } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
-import { findWorkflow } from '@muster/workflows';
+import { findWorkflow, requireSomethingToRun, scriptOf } from '@muster/workflows';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const membersAndMachines: AccessRule = { sessions: 'member', keys: ['api', 'worker'] };
@@ -66,10 +66,12 @@ export class AgentScriptController {
     requireOne('workflowId', workflowId, script);
     const { organizationId } = principalOf(request);
     const workflow = workflowId ? await findWorkflow(this.database, organizationId, workflowId) : null;
+    const runs = workflow ? scriptOf(workflow) : null;
+    if (workflow) requireSomethingToRun(runs !== null);
     const work = this.mutations.run(request, reply, async (tx, caller) => {
       const payload = {
         action: 'push',
-        script: workflow?.script ?? script,
+        script: runs ?? script,
         filename: filename ?? 'script.py',
         ...(workflow ? { workflowId, workflowRevision: workflow.revision } : {}),
       };

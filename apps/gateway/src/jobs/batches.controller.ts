@@ -40,7 +40,7 @@ export class BatchesController {
     bodyLimit: maxBatchBytes,
     answer: CreatedBatch,
     status: 202,
-    errors: ['not_found', 'agent_not_found', 'billing_gate_closed'],
+    errors: ['not_found', 'agent_not_found', 'nothing_to_run', 'billing_gate_closed'],
     idempotent: true,
   })
   async create(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<unknown> {

@@ -61,7 +61,7 @@ export class JobsController {
     body: LaunchJobBody,
     answer: LaunchedJob,
     status: 202,
-    errors: ['not_found', 'agent_not_found', 'billing_gate_closed'],
+    errors: ['not_found', 'agent_not_found', 'nothing_to_run', 'billing_gate_closed'],
     idempotent: true,
   })
   launch(
@@ -167,7 +167,7 @@ export class JobsController {
     unsuspended: true,
     answer: LaunchedJob,
     status: 202,
-    errors: ['invalid_payload', 'not_found', 'conflict', 'agent_not_ready', 'billing_gate_closed'],
+    errors: ['invalid_payload', 'not_found', 'conflict', 'agent_not_ready', 'nothing_to_run', 'billing_gate_closed'],
     idempotent: true,
   })
   replay(

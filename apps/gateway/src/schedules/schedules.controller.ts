@@ -68,7 +68,7 @@ export class SchedulesController {
     body: CreateScheduleBody,
     answer: Schedule,
     status: 201,
-    errors: ['not_found', 'agent_not_found'],
+    errors: ['not_found', 'agent_not_found', 'nothing_to_run'],
     idempotent: true,
     etag: 'read',
   })
@@ -165,7 +165,7 @@ export class SchedulesController {
     access: sessionsAndKeysOf('member'),
     body: UpdateScheduleBody,
     answer: Schedule,
-    errors: ['not_found', 'agent_not_found'],
+    errors: ['not_found', 'agent_not_found', 'nothing_to_run'],
     etag: 'change',
   })
   update(

@@ -81,89 +81,13 @@ describe('workflows', () => {
     const steps = [open, { id: 'type', type: 'change', selectors: ['#p'], value: '{{ PORTAL_PASSWORD }}' }];
     const { body } = await make({ variables: ['CLAIM_ID', 'PAYER', 'NPI'], steps, script: "os.environ['NPI']" });
     expect(body.warnings).toEqual([
-      'nothing uses the variable PAYER',
-      'the steps use {{PORTAL_PASSWORD}}, which is no variable: each run must bring it as a vault key',
+      { stepId: null, message: 'nothing uses the variable PAYER' },
+      {
+        stepId: 'type',
+        message: 'the steps use {{PORTAL_PASSWORD}}, which is no variable: each run must bring it as a vault key',
+      },
     ]);
     expect((await make({ variables: ['CLAIM_ID'] })).body.warnings).toEqual([]);
-  });
-
-  describe('steps', () => {
-    const element = { selectors: [['#a', '.b'], 'aria/Name'] };
-    it.each<[object]>([
-      [{ type: 'setViewport', width: 800, height: 600, isMobile: true }],
-      [{ type: 'emulateNetworkConditions', download: 1, upload: 2.5, latency: 3 }],
-      [{ type: 'navigate', url: 'https://example.com', assertedEvents: [{ type: 'navigation' }], title: 't' }],
-      [{ type: 'click', ...element, offsetX: 1.5, offsetY: 2, button: 'secondary', target: 'main', frame: [0, 1] }],
-      [{ type: 'doubleClick', ...element, deviceType: 'touch', timeout: 500 }],
-      [{ type: 'hover', ...element }],
-      [{ type: 'change', ...element, value: '' }],
-      [{ type: 'change', field: 'claim', value: 'x' }],
-      [{ type: 'keyDown', key: 'Enter' }],
-      [{ type: 'keyUp', key: 'Enter' }],
-      [{ type: 'scroll', x: 1, y: 2 }],
-      [{ type: 'scroll', ...element }],
-      [
-        {
-          type: 'waitForElement',
-          ...element,
-          operator: '==',
-          count: 0,
-          visible: false,
-          attributes: {},
-          properties: {},
-        },
-      ],
-      [{ type: 'waitForExpression', expression: '1' }],
-      [{ type: 'close' }],
-      [{ type: 'customStep', name: 'sign', parameters: {} }],
-      [{ type: 'script', code: 'print(1)' }],
-      [{ type: 'input', field: 'claim', value: '1', note: 'what else is said of it is kept' }],
-    ])('%j is a step', async (step) => {
-      const { body } = await make();
-      const saved = await save(body.id, { steps: [{ id: 'it', ...step }] });
-      expect([saved.status, saved.body.steps]).toEqual([200, [{ id: 'it', ...step }]]);
-    });
-
-    it.each<[object, string, string]>([
-      [{ id: 'x' }, 'type', 'step 2 (x): type must be a text'],
-      [{ id: 'x', type: 'dance' }, 'type', 'step 2 (x): there is no step type dance'],
-      [{ id: 'x', type: 'constructor' }, 'type', 'step 2 (x): there is no step type constructor'],
-      [{ type: 'close' }, 'id', 'step 2: id must be a text of 1 to 200 characters'],
-      [{ id: '', type: 'close' }, 'id', 'step 2: id must be a text of 1 to 200 characters'],
-      [{ id: 'open', type: 'close' }, 'id', 'step 2 (open): id open is that of step 1 too'],
-      [{ id: 'x', type: 'navigate' }, 'url', 'step 2 (x): navigate needs url'],
-      [{ id: 'x', type: 'navigate', url: 7 }, 'url', 'step 2 (x): url must be a URL'],
-      [{ id: 'x', type: 'click' }, 'selectors', 'step 2 (x): selectors must be given'],
-      [
-        { id: 'x', type: 'click', selectors: [] },
-        'selectors',
-        'step 2 (x): selectors must be a list of selectors, each a text or a list of texts',
-      ],
-      [{ id: 'x', type: 'change', selectors: ['a'] }, 'value', 'step 2 (x): change needs value'],
-      [
-        { ...send, id: 'x', button: 'left' },
-        'button',
-        'step 2 (x): button must be one of primary, auxiliary, secondary, back, forward',
-      ],
-      [{ id: 'x', type: 'keyDown', key: '' }, 'key', 'step 2 (x): key must be a text that is not empty'],
-      [{ id: 'x', type: 'setViewport', width: 0, height: 1 }, 'width', 'step 2 (x): width must be an integer above 0'],
-      [
-        { id: 'x', type: 'waitForElement', selectors: ['a'], operator: '>' },
-        'operator',
-        'step 2 (x): operator must be one of >=, ==, <=',
-      ],
-      [{ id: 'x', type: 'customStep', name: 'a' }, 'parameters', 'step 2 (x): customStep needs parameters'],
-      [{ id: 'x', type: 'input' }, 'field', 'step 2 (x): input needs field'],
-    ])('%j is refused by name', async (step, field, message) => {
-      const { body } = await make();
-      for (const answer of [
-        await save(body.id, { steps: [open, step] }),
-        await tenant.api.post('/api/workflows', { name: 'n', steps: [open, step] }),
-      ]) {
-        expect([answer.status, answer.body.errors[0]]).toEqual([400, { field: `steps.1.${field}`, message }]);
-      }
-      expect((await tenant.api.get(`/api/workflows/${body.id}`)).body.revision).toBe(1);
-    });
   });
 
   it('make a revision with every save, keep what the body leaves out, and none for metadata', async () => {

@@ -17,6 +17,7 @@ export const errorTable = {
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   model_not_configured: { status: 503, title: 'Model not configured' },
   not_found: { status: 404, title: 'Not found' },
+  nothing_to_run: { status: 409, title: 'Nothing to run' },
   payload_too_large: { status: 413, title: 'Payload too large' },
   permission_denied: { status: 403, title: 'Permission denied' },
   precondition_failed: { status: 412, title: 'Precondition failed' },

@@ -4,6 +4,7 @@ import { AppError, type CreateBatchBody, type FieldError, type RejectedRow } fro
 import type { Transaction } from '@muster/database';
 import { currentContext, isUuid, newId } from '@muster/platform';
 import { gateColumns, type GateFacts, monthOf, requireOpenGate } from '@muster/pricing';
+import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { defaultMaxRuntimeMs, defaultPriority } from '../insert-job';
 import { requireKeyNames } from '../launch-job';
@@ -37,6 +38,7 @@ export async function launchBatch(
   const { organizationId } = caller;
   const { workflowId, agentIds } = input;
   const facts = await factsOf(tx, organizationId, { workflowId, agentIds, now });
+  requireSomethingToRun(facts.workflowRuns);
   requireKeyNames(input.vaultKeys);
   const rule = ruleOf(facts.workflowVariables, input);
   const { runs, rejected } = await sort(rows, rule, agentIds);
@@ -64,6 +66,7 @@ export async function launchBatch(
 type Facts = GateFacts & {
   workflowRevision: number | null;
   workflowVariables: string[];
+  workflowRuns: boolean;
   agents: string[];
 };
 
@@ -78,6 +81,7 @@ async function factsOf(
   if (errors.length) throw invalid(errors);
   const [facts] = await tx.query<Facts>(
     `SELECT ${gateColumns}, w.revision AS "workflowRevision", r.variables AS "workflowVariables",
+            ${runsAnything} AS "workflowRuns",
             ARRAY(SELECT a.id FROM agent a WHERE a.id = ANY($3) AND a.organization_id = o.id
                   AND a.status <> 'terminated') AS agents
      FROM organization o

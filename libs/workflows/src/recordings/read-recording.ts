@@ -66,13 +66,17 @@ function requireRecorded(steps: Step[]): void {
       field: `steps.${at}.${field}`,
       message: `step ${at + 1}: ${message}`,
     });
-    const { type, selectors, field } = step;
+    const { type, selectors } = step;
     if (typeof type !== 'string' || !Object.hasOwn(recorderTypes, type)) {
       return [own('type', `the recorder has no step type ${String(type).slice(0, 100)}`)];
     }
     // The recorder finds elements by selectors alone; people may name a form's field.
-    if (field !== undefined && selectors === undefined) return [own('selectors', 'selectors must be given')];
-    return typeFaults(step).map(([name, message]) => own(name, message));
+    const named = step['field'] ?? step['selector'] ?? step['text'];
+    const { element } = recorderTypes[type]!;
+    if (selectors === undefined && (element === 'required' || (element && named !== undefined))) {
+      return [own('selectors', 'selectors must be given')];
+    }
+    return typeFaults(step, recorderTypes).map(([name, message]) => own(name, message));
   });
   if (errors.length) {
     throw new AppError('invalid_payload', {

@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Step } from '../check-steps';
+import { canonicalStep } from './canonical-step';
+import { describeStep } from './describe-step';
 
 /** What a step waits for its element or page, where nobody says. */
 const defaultTimeoutMs = 30_000;
 /** What it is made of; the last one plays. */
-const runtime = ['browser', 'page', 'in-page', 'web-socket', 'play']
-  .map((name) => readFileSync(join(__dirname, 'runtime', `${name}.py`), 'utf8'))
-  .join('\n\n');
+const runtimeOf = (parts: string[]): string =>
+  parts.map((name) => readFileSync(join(__dirname, 'runtime', `${name}.py`), 'utf8')).join('\n\n');
+const recorded = runtimeOf(['browser', 'page', 'in-page', 'web-socket', 'play']);
+const byHand = runtimeOf(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'play']);
 
 const imports = [
   'base64',
@@ -25,21 +28,48 @@ const imports = [
   'time',
 ];
 
-/** The recording as a Python program that runs on a worker: one step of the run for each that was recorded. */
-export function writeScript({
-  name,
-  steps,
-  timeoutMs,
-}: {
+interface Flow {
   name: string;
   steps: readonly Step[];
   timeoutMs: number | null;
-}): string {
-  const body = steps.map((step) => writeStep(step, timeoutMs ?? defaultTimeoutMs)).join('\n');
+}
+
+/** The recording as a Python program that runs on a worker: one step of the run for each that was recorded. */
+export function writeScript(flow: Flow): string {
+  return programOf(flow, {
+    from: 'Written from a recording. A text like {{NAME}} becomes the variable, or the secret, of that name.',
+    modules: imports,
+    runtime: recorded,
+    write: writeStep,
+  });
+}
+
+/** Steps that people wrote, as such a program: what a workflow without a script runs. */
+export function playSteps({ name, steps }: Pick<Flow, 'name' | 'steps'>): string {
+  return programOf(
+    { name, steps, timeoutMs: null },
+    {
+      from: 'Written from the steps of a workflow that has no script.',
+      modules: [...imports, 'linecache', 'textwrap'].sort(),
+      runtime: byHand,
+      write: (step, timeoutMs) => writeHandStep(canonicalStep(step), timeoutMs),
+    },
+  );
+}
+
+interface Program {
+  from: string;
+  modules: readonly string[];
+  runtime: string;
+  write: (step: Step, timeoutMs: number) => string;
+}
+
+function programOf({ name, steps, timeoutMs }: Flow, { from, modules, runtime, write }: Program): string {
+  const body = steps.map((step) => write(step, timeoutMs ?? defaultTimeoutMs)).join('\n');
   return [
     `# ${name.replace(/\s+/g, ' ')}`,
-    '# Written from a recording. A text like {{NAME}} becomes the variable, or the secret, of that name.',
-    ...imports.map((each) => `import ${each}`),
+    `# ${from}`,
+    ...modules.map((each) => `import ${each}`),
     '',
     'import muster',
     '',
@@ -51,18 +81,44 @@ export function writeScript({
   ].join('\n');
 }
 
-function writeStep(step: Step, timeoutMs: number): string {
-  const { id, type, target, timeout } = step;
-  const seconds = ((typeof timeout === 'number' && timeout > 0 ? timeout : timeoutMs) as number) / 1000;
+/** They need no page, and are played where there is no browser too. */
+const withoutPage = ['python', 'wait', 'unsupported'];
+/** They may lead to another address, which nobody has noted down. */
+const leading = ['click', 'doubleClick', 'change', 'select', 'press', 'keyDown', 'keyUp'];
+
+function writeHandStep(step: Step, timeoutMs: number): string {
+  const type = step['type'] as string;
+  const seconds = secondsOf(step, timeoutMs);
+  const action = actionByHand(step, seconds === 30 ? undefined : seconds);
+  if (withoutPage.includes(type)) {
+    const head = call('step', ['browser', python(step['id']), python(describeStep(step)), 'None'], {});
+    return [`    with ${head}:`, `        ${action}`].join('\n');
+  }
+  const settles = leading.includes(type) ? [`        with page.settled(${seconds}):`] : [];
+  return [headOf(step, seconds), ...settles, `${' '.repeat(settles.length ? 12 : 8)}${action}`].join('\n');
+}
+
+function secondsOf({ timeout }: Step, timeoutMs: number): number {
+  return (typeof timeout === 'number' && timeout > 0 ? timeout : timeoutMs) / 1000;
+}
+
+function headOf(step: Step, seconds: number): string {
+  const { id, target } = step;
   const head = call('step', ['browser', python(id), python(describeStep(step))], {
     target: typeof target === 'string' && target !== 'main' ? target : undefined,
     timeout: seconds === 30 ? undefined : seconds,
   });
+  return `    with ${head} as page:`;
+}
+
+function writeStep(step: Step, timeoutMs: number): string {
+  const { type } = step;
+  const seconds = secondsOf(step, timeoutMs);
   const navigates = type !== 'navigate' && type !== 'close' && leadsElsewhere(step);
   const wait = navigates ? [`with page.navigation(${seconds}):`] : [];
   const indent = ' '.repeat(navigates ? 12 : 8);
   return [
-    `    with ${head} as page:`,
+    headOf(step, seconds),
     ...wait.map((line) => `        ${line}`),
     `${indent}${actionOf(step, seconds === 30 ? undefined : seconds)}`,
   ].join('\n');
@@ -138,6 +194,41 @@ function actionOf(step: Step, timeout: number | undefined): string {
   }
 }
 
+/** The types that people write, and the recorder's for the rest. */
+function actionByHand(step: Step, timeout: number | undefined): string {
+  const frame = Array.isArray(step['frame']) && step['frame'].length ? step['frame'] : undefined;
+  const value = (name: string) => python(step[name]);
+  const on = (name: string, args: string[], named: Record<string, unknown> = {}) =>
+    call(name, ['page', ...args], { ...named, frame, timeout });
+  switch (step['type']) {
+    case 'change':
+      if (step['value'] === undefined) return 'lacking("value")';
+      return on('fill_in', [value('selectors'), value('value')]);
+    case 'select':
+      if (step['value'] === undefined) return 'lacking("value")';
+      return on('choose', [value('selectors'), value('value')]);
+    case 'press':
+      return on('press', [value('key')], { selectors: step['selectors'] });
+    case 'scroll':
+      if (!step['selectors'] || step['x'] !== undefined || step['y'] !== undefined) return actionOf(step, timeout);
+      return on('scroll_to', [value('selectors')]);
+    case 'upload':
+      return on('upload', [value('selectors'), value('path')]);
+    case 'extract':
+      return on('extract', [value('selectors'), python(step['as'] ?? step['id'])], { attribute: step['attribute'] });
+    case 'screenshot':
+      return `take_picture(page, ${python(step['name'] ?? step['id'])})`;
+    case 'wait':
+      return `browser.rest(${Number(step['ms']) / 1000})`;
+    case 'python':
+      return `do_python(browser, ${value('code')}, ${value('id')})`;
+    case 'unsupported':
+      return `unsupported(${value('of')})`;
+    default:
+      return actionOf(step, timeout);
+  }
+}
+
 function call(name: string, args: string[], named: Record<string, unknown>): string {
   const given = Object.entries(named).filter(([, value]) => value !== undefined);
   return `${name}(${[...args, ...given.map(([key, value]) => `${key}=${python(value)}`)].join(', ')})`;
@@ -145,45 +236,6 @@ function call(name: string, args: string[], named: Record<string, unknown>): str
 
 function unless(value: unknown, usual: unknown): unknown {
   return value === usual ? undefined : value;
-}
-
-const maxNameLength = 120;
-
-/** For people, without what is typed: that may be private. */
-function describeStep(step: Step): string {
-  const { type, title, url, key, expression, name } = step;
-  const what = whatOf(step);
-  const words: Record<string, string> = {
-    setViewport: `Set the window to ${String(step['width'])} × ${String(step['height'])}`,
-    emulateNetworkConditions: 'Emulate the network',
-    navigate: `Open ${withoutQuery(String(url))}`,
-    click: `Click ${what}`,
-    doubleClick: `Double-click ${what}`,
-    hover: `Point at ${what}`,
-    change: `Fill in ${what}`,
-    keyDown: `Press ${String(key)}`,
-    keyUp: `Release ${String(key)}`,
-    scroll: step['selectors'] ? `Scroll ${what}` : 'Scroll the page',
-    waitForElement: `Wait for ${what}`,
-    waitForExpression: `Wait until ${String(expression)}`,
-    close: 'Close the tab',
-    customStep: `Custom step ${String(name)}`,
-  };
-  const text = (typeof title === 'string' && title.trim()) || words[type as string]!;
-  const line = text.replace(/\s+/g, ' ');
-  return line.length > maxNameLength ? `${line.slice(0, maxNameLength - 1)}…` : line;
-}
-
-function withoutQuery(url: string): string {
-  return url.replace(/[?#].*$/s, '');
-}
-
-/** The selector that reads best. */
-function whatOf({ selectors }: Step): string {
-  const all = ((selectors ?? []) as (string | string[])[]).map((each) => (Array.isArray(each) ? each.at(-1)! : each));
-  const named = all.find((each) => each.startsWith('aria/'))?.replace(/\[\s*(role|name)\s*=[^\]]*\]/g, '');
-  const text = (named ?? all.find((each) => each.startsWith('text/')))?.replace(/^(aria|text)\//, '').trim();
-  return text ? `“${text}”` : (all[0] ?? '');
 }
 
 /** A JSON value as Python writes it. JSON's texts are Python's, but for the words. */

@@ -53,6 +53,14 @@ export class JobWebhookBody {
   progress?: unknown;
   @AnyJsonField({ optional: true, nullable: true, example: { downloaded: 3 } }) result?: unknown;
   @TextField({ optional: true, nullable: true, min: 0, max: 100_000, example: null }) error?: string | null;
+  @TextField({
+    optional: true,
+    nullable: true,
+    max: 64,
+    example: 'unsupported_step',
+    description: 'A word for machines that says why it failed, beside the error; other than a word it is ignored.',
+  })
+  errorCode?: string | null;
   @NumberField({ optional: true, nullable: true, example: 0.0123 }) totalCostUsd?: number | null;
   @TextField({ optional: true, nullable: true, max: 1024, example: null }) screenshotKey?: string | null;
   @IntField(seq) seq?: number;

@@ -122,7 +122,8 @@ export class Job {
     nullable: true,
     max: 64,
     example: null,
-    description: 'Why it failed, for programs: agent_rebooted, agent_stopped, agent_not_ready, execution_timeout …',
+    description:
+      'Why it failed, for programs: agent_rebooted, agent_stopped, agent_not_ready, execution_timeout, unsupported_step …',
   })
   errorCode!: string | null;
   @AnyJsonField({ nullable: true, description: 'What the script gave as its result.' }) result!: unknown;

@@ -25,11 +25,21 @@ const steps = {
   maxItems: 2000,
   example: [{ id: 'open', type: 'navigate', url: 'https://example.com' }],
   description:
-    'Each with an id of its own, a type, and what its type needs: the types of Chrome’s DevTools Recorder (setViewport, ' +
-    'emulateNetworkConditions, navigate, click, doubleClick, hover, change, keyDown, keyUp, scroll, waitForElement, ' +
-    'waitForExpression, close, customStep), and script, input, fill, select, extract. An element is named by ' +
-    'selectors, or by field.',
+    'Each with an id of its own, a type, and what its type needs. A workflow without a script runs them: goto ' +
+    '(navigate) {url}, click, doubleClick, hover, fill (change, type) {value}, select {value}, press (keyDown, keyUp) ' +
+    '{key}, scroll {x, y}, upload {path, within the run root}, wait {ms}, waitForElement, waitForExpression ' +
+    '{expression}, extract {as: its name in the result, and {{as}} later}, screenshot {name}, python {code}, ' +
+    'setViewport, emulateNetworkConditions, close. An element is named by selector (CSS, xpath/…, text/…, aria/…), by ' +
+    'selectors as the DevTools Recorder writes them, by field (a form field’s label, name or placeholder), or by text. ' +
+    '{{NAME}} in a text is the variable or vault key of that name. A step of another type is kept and warned of.',
 };
+
+export class WorkflowWarning {
+  @TextField({ nullable: true, max: 200, example: 'open', description: 'Null: it is about the workflow.' })
+  stepId!: string | null;
+  @TextField({ max: 500, example: 'a run cannot do a step of the type swipe, and fails when it comes to it' })
+  message!: string;
+}
 
 export class Workflow {
   @UuidField() id!: string;
@@ -39,13 +49,11 @@ export class Workflow {
   @TextField(script) script!: string;
   @JsonListField(steps) steps!: Record<string, unknown>[];
   @IntField({ min: 1, example: 3 }) revision!: number;
-  @TextListField({
-    max: 500,
-    maxItems: 1000,
-    example: ['nothing uses the variable PAYER'],
-    description: 'What is likely not meant, and keeps nothing from running.',
+  @ListField(() => WorkflowWarning, {
+    maxItems: 10_000,
+    description: 'What is likely not meant, or no run can do.',
   })
-  warnings!: string[];
+  warnings!: WorkflowWarning[];
   @DateTimeField() createdAt!: string;
   @DateTimeField() updatedAt!: string;
 }

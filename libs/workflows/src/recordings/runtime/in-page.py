@@ -17,7 +17,51 @@ QUERY = """function (selector) {
   const all = (from) => [...from.querySelectorAll('*')].flatMap((each) =>
     each.shadowRoot ? [each, ...all(each.shadowRoot)] : [each]);
   const words = (text) => (text || '').replace(/\\s+/g, ' ').trim();
+  const plain = (text) => words(text).toLowerCase().replace(/^[*\\s]+|[:*\\s]+$/g, '');
+  const shown = %s;
   try {
+    if (selector.startsWith('field/')) {
+      const wanted = plain(selector.slice(6));
+      if (!wanted) return [];
+      const controls = all(root).filter((each) => each.matches('textarea, select, [contenteditable=""], ' +
+        '[contenteditable=true], [role=textbox], [role=combobox], [role=searchbox], [role=spinbutton], ' +
+        'input:not([type=hidden], [type=submit], [type=button], [type=reset], [type=image])'));
+      const said = (label) => {
+        const copy = label.cloneNode(true);
+        for (const inner of copy.querySelectorAll('input, select, textarea, button')) inner.remove();
+        return plain(copy.textContent);
+      };
+      const byIds = (each) => (each.getAttribute('aria-labelledby') || '').split(/\\s+/).filter(Boolean)
+        .map((id) => each.getRootNode().getElementById(id)).filter(Boolean);
+      const labels = (each) => [...[...(each.labels || []), ...byIds(each)].map(said),
+        plain(each.getAttribute('aria-label'))];
+      const ways = [
+        (each) => labels(each).includes(wanted),
+        (each) => plain(each.getAttribute('name')) === wanted,
+        (each) => plain(each.getAttribute('placeholder')) === wanted,
+      ];
+      const found = ways.map((way) => controls.filter(way)).find((each) => each.length);
+      const near = controls.filter((each) => wanted && labels(each).some((label) => label.includes(wanted)));
+      // A box to tick is often drawn by its label alone. Part of a label will do where only one has it.
+      return (found || (near.length === 1 ? near : [])).flatMap((each) =>
+        ['checkbox', 'radio'].includes(each.type) ? [each, ...each.labels] : [each]);
+    }
+    if (selector.startsWith('says/')) {
+      const wanted = plain(selector.slice(5));
+      if (!wanted) return [];
+      const reads = (each) => plain(each instanceof HTMLInputElement ? each.value
+        : each.getAttribute('aria-label') || each.textContent);
+      const some = all(root).filter((each) => !['SCRIPT', 'STYLE', 'HEAD', 'TITLE', 'HTML'].includes(each.tagName) &&
+        reads(each).includes(wanted));
+      const deep = some.filter((each) => !some.some((other) => other !== each && each.contains(other)));
+      const act = (each) => each.matches('a, button, summary, label, option, [onclick], [role=button], [role=link], ' +
+        '[role=tab], [role=menuitem], [role=option], [role=checkbox], [role=radio], [role=switch], ' +
+        'input[type=submit], input[type=button], input[type=reset]');
+      const exact = (each) => reads(each) === wanted;
+      const ranks = [some.filter((each) => act(each) && exact(each)), deep.filter(exact), some.filter(act), deep];
+      return ranks.map((rank) => rank.filter(shown)).find((rank) => rank.length) ||
+        ranks.find((rank) => rank.length) || [];
+    }
     if (selector.startsWith('xpath/')) {
       const owner = root.ownerDocument || root;
       const found = owner.evaluate(selector.slice(6), root, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE, null);
@@ -35,7 +79,7 @@ QUERY = """function (selector) {
     // A selector that this browser cannot read fits nothing; the next one may.
     return [];
   }
-}"""
+}""" % IS_VISIBLE
 
 KIND_OF = """function () {
   if (this.isContentEditable || this instanceof HTMLTextAreaElement) return 'typed';

@@ -8,6 +8,7 @@ class Page:
         self.contexts = {}
         self.navigations = 0
         self.modifiers = 0
+        self.loading = False
 
     def call(self, method, params=None, timeout=30):
         return self.browser.call(method, params, self.session, timeout)
@@ -27,6 +28,8 @@ class Page:
             self.navigations += 1
         elif method == "Page.navigatedWithinDocument":
             self.navigations += 1
+        elif method in ("Page.frameStartedLoading", "Page.frameStoppedLoading") and params["frameId"] == self.target:
+            self.loading = method == "Page.frameStartedLoading"
         elif method == "Page.javascriptDialogOpening":
             # Nobody is there to answer it, and the page waits until somebody does.
             self.browser.post("Page.handleJavaScriptDialog", {"accept": True}, self.session)
@@ -93,10 +96,10 @@ class Page:
             raise ValueError("there is no choice %r" % value)
 
     def key_down(self, key):
-        self.key("keyDown", key)
+        self.key("keyDown", fill(key))
 
     def key_up(self, key):
-        self.key("keyUp", key)
+        self.key("keyUp", fill(key))
 
     def scroll(self, x=0, y=0, selectors=None, frame=(), timeout=30):
         if selectors:
@@ -147,6 +150,15 @@ class Page:
             raise TimeoutError("the step led nowhere within %g s" % timeout)
         self.loaded(deadline)
 
+    @contextlib.contextmanager
+    def settled(self, timeout=30):
+        """Where the step leads to another address, it is over when that is there; nobody said that it would."""
+        yield
+        self.browser.rest(0.2)
+        deadline = time.monotonic() + timeout
+        while self.loading and time.monotonic() < deadline:
+            self.browser.listen(min(deadline, time.monotonic() + 0.5))
+
     def loaded(self, deadline):
         left = max(0.1, deadline - time.monotonic())
         if not self.until(lambda: self.evaluate("document.readyState") == "complete", left):
@@ -182,7 +194,7 @@ class Page:
     def matching(self, selectors, frame):
         """The elements of the first selector that has any."""
         for selector in selectors:
-            chain = [selector] if isinstance(selector, str) else selector
+            chain = [fill(part) for part in ([selector] if isinstance(selector, str) else selector)]
             found = [self.evaluate("document", frame, by_value=False)]
             for place, part in enumerate(chain):
                 if place:

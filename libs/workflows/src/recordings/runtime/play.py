@@ -16,16 +16,23 @@ def told(selectors):
     return " or ".join(" >> ".join(each) if isinstance(each, list) else each for each in selectors)
 
 
+RESULTS = {}
+
+
 def fill(text):
-    """{{NAME}} is the text of the run's variable, or secret, of that name."""
+    """{{NAME}} is what an earlier step gave that name, or else the run's variable, or secret, of that name."""
 
     def value(match):
         name = match.group(1)
+        if name in RESULTS:
+            return RESULTS[name] if isinstance(RESULTS[name], str) else json.dumps(RESULTS[name])
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            return match.group(0)
         if name not in os.environ:
-            raise KeyError("the run has no variable %s" % name)
+            raise LookupError("the run has no variable %s, and no earlier step gave it" % name)
         return os.environ[name]
 
-    return re.sub(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}", value, text)
+    return re.sub(r"\{\{\s*([^{}]+?)\s*\}\}", value, text)
 
 
 def custom(name, parameters):
@@ -35,13 +42,14 @@ def custom(name, parameters):
 
 @contextlib.contextmanager
 def step(browser, step_id, name, target="main", timeout=30):
-    """A step of the recording as a step of the run, with a picture of the page where it fails."""
+    """A step as a step of the run, with a picture of the page where it fails. Without a target it needs no page."""
     page = None
     with muster.step(name, step_id=step_id):
         try:
-            page = browser.page(target, timeout)
+            page = browser.page(target, timeout) if target else None
             yield page
         except Exception:
+            page = page or browser.shown()
             if page:
                 try:
                     path = "failed-%s.png" % re.sub(r"[^A-Za-z0-9_-]", "_", step_id)
@@ -52,8 +60,35 @@ def step(browser, step_id, name, target="main", timeout=30):
             raise
 
 
+class LazyBrowser:
+    """A browser that is started by the first step that needs one."""
+
+    def __init__(self):
+        self.browser = None
+
+    def page(self, target="main", timeout=30):
+        if self.browser is None:
+            self.browser = Browser()
+        return self.browser.page(target, timeout)
+
+    def shown(self):
+        """The page that is open, for a picture of it."""
+        return next(iter(self.browser.pages.values()), None) if self.browser else None
+
+    def rest(self, seconds):
+        """What the pages say meanwhile is heard."""
+        if self.browser:
+            self.browser.rest(seconds)
+        else:
+            time.sleep(seconds)
+
+    def close(self):
+        if self.browser:
+            self.browser.close()
+
+
 def play(run):
-    browser = Browser()
+    browser = LazyBrowser()
     try:
         run(browser)
     finally:

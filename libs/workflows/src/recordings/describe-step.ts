@@ -1,0 +1,53 @@
+import type { Step } from '../check-steps';
+
+const maxNameLength = 120;
+
+/** For people, without what is typed: that may be private. */
+export function describeStep(step: Step): string {
+  const { type, title, url, key, expression, name } = step;
+  const what = whatOf(step);
+  const words: Record<string, string> = {
+    setViewport: `Set the window to ${String(step['width'])} × ${String(step['height'])}`,
+    emulateNetworkConditions: 'Emulate the network',
+    navigate: `Open ${withoutQuery(String(url))}`,
+    click: `Click ${what}`,
+    doubleClick: `Double-click ${what}`,
+    hover: `Point at ${what}`,
+    change: `Fill in ${what}`,
+    select: `Choose in ${what}`,
+    upload: `Upload to ${what}`,
+    extract: `Read ${what}`,
+    press: `Press ${String(key)}`,
+    wait: `Wait ${Number(step['ms']) / 1000} s`,
+    screenshot: 'Take a picture',
+    python: 'Run Python',
+    unsupported: `A step of the type ${String(step['of'])}`,
+    keyDown: `Press ${String(key)}`,
+    keyUp: `Release ${String(key)}`,
+    scroll: step['selectors'] ? `Scroll ${what}` : 'Scroll the page',
+    waitForElement: `Wait for ${what}`,
+    waitForExpression: `Wait until ${String(expression)}`,
+    close: 'Close the tab',
+    customStep: `Custom step ${String(name)}`,
+  };
+  const given = [title, type === 'customStep' ? undefined : name].find(
+    (each) => typeof each === 'string' && each.trim(),
+  );
+  const text = (given as string | undefined)?.trim() || words[type as string]!;
+  const line = text.replace(/\s+/g, ' ');
+  return line.length > maxNameLength ? `${line.slice(0, maxNameLength - 1)}…` : line;
+}
+
+function withoutQuery(url: string): string {
+  return url.replace(/[?#].*$/s, '');
+}
+
+/** The selector that reads best. */
+function whatOf({ selectors }: Step): string {
+  const all = ((selectors ?? []) as (string | string[])[]).map((each) => (Array.isArray(each) ? each.at(-1)! : each));
+  const byName = all.find((each) => /^(field|says)\//.test(each));
+  if (byName) return `“${byName.replace(/^\w+\//, '')}”`;
+  const named = all.find((each) => each.startsWith('aria/'))?.replace(/\[\s*(role|name)\s*=[^\]]*\]/g, '');
+  const text = (named ?? all.find((each) => each.startsWith('text/')))?.replace(/^(aria|text)\//, '').trim();
+  return text ? `“${text}”` : (all[0] ?? '');
+}
