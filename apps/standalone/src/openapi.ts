@@ -16,6 +16,7 @@ export function openApiOf(app: INestApplication): Record<string, unknown> {
     .addServer('/')
     .addSecurity('session', { type: 'apiKey', in: 'cookie', name: 'muster_session' })
     .addSecurity('apiKey', { type: 'apiKey', in: 'header', name: 'x-api-key' })
+    .addSecurity('signature', { type: 'apiKey', in: 'header', name: 'x-service-signature' })
     .addSecurity('cronKey', { type: 'apiKey', in: 'header', name: 'x-cron-key' })
     .addSecurity('cronBearer', { type: 'http', scheme: 'bearer' })
     .build();

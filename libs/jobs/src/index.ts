@@ -16,7 +16,7 @@ export { DispatchConfig } from './dispatch-config';
 export { escalateCancels } from './escalate-cancels';
 export { failAgentsRuns } from './fail-agents-runs';
 export { failStaleJobs, type StaleReport, staleRunsSql, untouchedJobsSql } from './fail-stale-jobs';
-export { findJob, type JobRow } from './job-row';
+export { findJob, type JobRow, organizationOfJob } from './job-row';
 export { JobsModule } from './jobs-module';
 export { progressOf } from './job-progress';
 export { launchJob, type LaunchInput, requireKeyNames, requireVariables } from './launch-job';

@@ -81,6 +81,17 @@ export function lockJobFirst(tx: Transaction, organizationId: string, id: string
   tx.post('SELECT FROM job WHERE id = $1 AND organization_id = $2 FOR UPDATE', [id, organizationId], 'lock_job');
 }
 
+/** Whose job it is, for a caller who is known by a signature alone; null where there is none. */
+export async function organizationOfJob(database: Database, id: string): Promise<string | null> {
+  const [job] = await database.query<{ organizationId: string }>(
+    'system',
+    'SELECT organization_id AS "organizationId" FROM job WHERE id = $1',
+    [id],
+    'organization_of_job',
+  );
+  return job?.organizationId ?? null;
+}
+
 export function noSuchJob(): AppError {
   return new AppError('not_found', { detail: 'There is no such job.' });
 }

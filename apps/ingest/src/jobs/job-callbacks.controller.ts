@@ -1,6 +1,16 @@
 import { Body, Controller, Headers, Inject, Param, Post, Req } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Endpoint, principalOf, signatureHeader, signedAt, signingSecretsOf, verify, workers } from '@muster/access';
+import {
+  Endpoint,
+  keyOf,
+  principalOf,
+  signatureHeader,
+  signedAt,
+  signers,
+  signingSecretsOf,
+  verify,
+  workers,
+} from '@muster/access';
 import {
   AppError,
   CallbackAnswer,
@@ -13,10 +23,20 @@ import {
   StepStatusBody,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { appendJobLogs, applyClaimResults, applyJobReport, applyStepStatus, type Reporter } from '@muster/jobs';
+import {
+  appendJobLogs,
+  applyClaimResults,
+  applyJobReport,
+  applyStepStatus,
+  organizationOfJob,
+  type Reporter,
+} from '@muster/jobs';
 import { Clock, rawBodyOf } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import type { FastifyRequest } from 'fastify';
+
+/** An organization that nobody has. */
+const nobody = '00000000-0000-0000-0000-000000000000';
 
 /** What workers say of their jobs. At least once and in any order; what changes nothing is answered, never an error. */
 @ApiTags('Callbacks')
@@ -83,27 +103,38 @@ export class JobCallbacksController {
   })
   @Endpoint({
     summary: 'Outcomes of claims',
-    description: 'Up to 100. A claim counts once for its job; a newer outcome replaces the older.',
-    access: workers,
+    description:
+      'Up to 100. A claim counts once for its job; of two reports of one claim the one signed later holds. The signature ' +
+      'is enough; a worker key that is sent has to be of the job’s organization.',
+    access: signers,
     body: ClaimResultsBody,
     answer: ClaimResultsAnswer,
     errors: ['not_found'],
     rawBody: true,
   })
-  claims(
+  async claims(
     @Req() request: FastifyRequest,
     @Param('id') jobId: string,
     @Body() { claimResults: claims }: ClaimResultsBody,
     @Headers(signatureHeader) signature?: string,
   ): Promise<ClaimResultsAnswer> {
-    const reporter = reporterOf(request);
+    const owner = await organizationOfJob(this.database, jobId);
+    const key = keyOf(request);
+    if (key && key.organizationId !== owner) throw new AppError('not_found', { detail: 'There is no such job.' });
     const signed = Buffer.concat([Buffer.from(`${jobId}.`), rawBodyOf(request)]);
-    const secrets = signingSecretsOf(this.ring, reporter.organizationId);
+    // Who has no key is not told whether there is such a job: its signature is as wrong as any.
+    const organizationId = owner ?? nobody;
+    const secrets = signingSecretsOf(this.ring, organizationId);
     const verdict = verify(secrets, signature, signed, this.clock.now());
     if (verdict !== 'valid') {
       throw new AppError('unauthenticated', { detail: `The signature in ${signatureHeader} is ${verdict}.` });
     }
-    return applyClaimResults(this.database, reporter, { jobId, claims, signedAt: signedAt(signature!) });
+    const agentId = key?.kind === 'api_key' ? key.agentId : null;
+    return applyClaimResults(
+      this.database,
+      { organizationId, agentId },
+      { jobId, claims, signedAt: signedAt(signature!) },
+    );
   }
 }
 

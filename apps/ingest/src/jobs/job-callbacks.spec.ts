@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { type Harness, type HttpClient, makeApiKey, makeJob, makeOrganization, startHarness } from '@muster/testing';
 import { signingSecretsOf } from '@muster/access';
+import { newId } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { ingest } from '../ingest.harness';
 
@@ -80,6 +81,35 @@ describe('callbacks over HTTP', () => {
       const refused = await claims(body, signature);
       expect([refused.status, refused.body.code]).toEqual([401, 'unauthenticated']);
     }
+  });
+
+  it('of claims need the signature alone; a key beside it has to be of the job’s organization', async () => {
+    const body = JSON.stringify({ claimResults: [{ claimId: 'A', outcome: 'eob_uploaded' }] });
+    const post = (client: HttpClient, of: string, signature?: string) =>
+      client
+        .with(signature ? { 'x-service-signature': signature } : {})
+        .send('POST', `/api/jobs/${of}/claim-results`, body);
+    const bare = harness.http;
+    expect((await post(bare, jobId, signed(body))).body.claims.attempted).toBe(1);
+
+    const unknown = newId();
+    const strangers = await makeJob(harness.db, { organizationId: (await makeOrganization(harness.db)).id });
+    const refused = [
+      await post(bare, jobId, signed(body, { key: 'mss_wrong' })),
+      await post(bare, unknown, signed(body, { of: unknown })),
+      await post(bare, strangers.id, signed(body, { of: strangers.id })),
+    ];
+    const told = refused.map(({ status, body: { code, detail } }) => [status, code, detail]);
+    expect(new Set(told.map((each) => JSON.stringify(each))).size).toBe(1);
+    expect(told[0]).toEqual([401, 'unauthenticated', 'The signature in x-service-signature is wrong.']);
+    expect((await post(bare, jobId)).status).toBe(401);
+
+    expect((await post(worker, strangers.id, signed(body, { of: strangers.id }))).status).toBe(404);
+    expect((await post(worker, unknown, signed(body, { of: unknown }))).status).toBe(404);
+    expect((await post(worker, jobId, signed(body, { key: 'mss_wrong' }))).status).toBe(401);
+    expect((await post(bare.withKey('msk_nosuchkey_0123456789abcdef'), jobId, signed(body))).status).toBe(401);
+    const { secret: apiKey } = await makeApiKey(harness.db, { organizationId, scope: 'api' });
+    expect((await post(bare.withKey(apiKey), jobId, signed(body))).status).toBe(403);
   });
 
   it('carry at most 100 claims and 1,000 log entries', async () => {

@@ -28,6 +28,11 @@ export function principalOf(request: FastifyRequest): Principal {
   return principal;
 }
 
+/** Who is calling a route for which a signature is enough; null where that is all there is. */
+export function keyOf(request: FastifyRequest): Principal | null {
+  return principals.get(request) ?? null;
+}
+
 /** Every route passes here: authentication, then the rate limit, then the route's own rule. */
 @Injectable()
 export class AccessGuard implements CanActivate {
@@ -78,6 +83,8 @@ export class AccessGuard implements CanActivate {
 }
 
 function enter(request: FastifyRequest, { access, unsuspended }: EndpointOptions, principal: Principal | null): void {
+  const signatureIsEnough = typeof access === 'object' && access.signed && request.headers['x-api-key'] === undefined;
+  if (!principal && signatureIsEnough) return;
   if (!principal) throw new AppError('unauthenticated', { detail: 'Sign in, or send a valid API key as x-api-key.' });
   admit(access, principal);
   if (unsuspended === true) requireUnsuspended(principal);

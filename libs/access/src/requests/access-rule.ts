@@ -2,7 +2,15 @@ import { AppError, hasRole, type Role } from '@muster/contracts';
 import type { Principal } from '../principal';
 
 /** Who may call a route. `anyone` needs no credentials; `cron` needs the deployment's cron secret and nothing else. */
-export type AccessRule = 'anyone' | 'cron' | { sessions: Role | null; keys: readonly ('api' | 'worker')[] };
+export type AccessRule =
+  | 'anyone'
+  | 'cron'
+  | {
+      sessions: Role | null;
+      keys: readonly ('api' | 'worker')[];
+      /** A signature over the body, which the handler verifies, is enough; what is sent beside it has to be right too. */
+      signed?: true;
+    };
 
 export const anyone: AccessRule = 'anyone';
 
@@ -21,6 +29,9 @@ export function sessionsAndKeysOf(role: Role): AccessRule {
 
 /** Machines. */
 export const workers: AccessRule = { sessions: null, keys: ['worker'] };
+
+/** Machines, and whoever holds the organization's signing secret. */
+export const signers: AccessRule = { sessions: null, keys: ['worker'], signed: true };
 
 /** Throws unless the rule lets the principal in. */
 export function admit(rule: AccessRule, principal: Principal): void {

@@ -129,8 +129,12 @@ const statusText = { 200: 'Done', 201: 'Created', 202: 'Accepted', 204: 'Done, n
 
 function securityOf(access: Exclude<AccessRule, 'anyone'>) {
   if (access === 'cron') return [ApiSecurity('cronKey'), ApiSecurity('cronBearer')];
-  const { sessions, keys } = access;
-  return [...(sessions ? [ApiSecurity('session')] : []), ...(keys.length ? [ApiSecurity('apiKey')] : [])];
+  const { sessions, keys, signed } = access;
+  return [
+    ...(signed ? [ApiSecurity('signature')] : []),
+    ...(sessions ? [ApiSecurity('session')] : []),
+    ...(keys.length ? [ApiSecurity('apiKey')] : []),
+  ];
 }
 
 function errorsOf({
