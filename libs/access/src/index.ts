@@ -21,7 +21,7 @@ export {
 export { readSettings, type SettingsRow, updateSettings } from './organizations/settings';
 export type { KeyPrincipal, Principal, UserPrincipal } from './principal';
 export { purgeExpired } from './purge-expired';
-export { principalOf } from './requests/access-guard';
+export { keyOf, principalOf } from './requests/access-guard';
 export {
   type AccessRule,
   anyone,
@@ -29,6 +29,7 @@ export {
   requireUnsuspended,
   sessionsAndKeysOf,
   sessionsOf,
+  signers,
   workers,
 } from './requests/access-rule';
 export { CronConfig } from './requests/cron-secret';
@@ -40,4 +41,4 @@ export { clearSessionCookie, setSessionCookie } from './requests/session-cookie'
 export { sign, signatureHeader, signedAt, type Verdict, verify } from './signing/signature';
 export { signingSecretsOf } from './signing/signing-secrets';
 export { createUser, findUser, listUsers, updateUser } from './users/users';
-export { deleteSecret, listSecrets, putSecret, resolveSecrets, rewrapSecrets } from './vault/secrets';
+export { deleteSecret, listSecrets, putSecret, requireSecrets, resolveSecrets, rewrapSecrets } from './vault/secrets';

@@ -41,15 +41,17 @@ export function decideStart(facts: StartFacts): StartDecision {
   if (agent.currentJobId) return wait('agent_busy', `job ${agent.currentJobId} has the machine`);
   if (agent.clearing) return wait('agent_busy', 'what is left of its last job is being killed');
   if (agent.drain || agent.status === 'draining') return wait('draining', 'the agent is being drained');
-  if (facts.missingSecrets.length) {
-    const names = facts.missingSecrets.join(', ');
-    return { action: 'fail', code: 'secret_missing', reason: `the vault has no secret ${names}` };
-  }
+  if (facts.missingSecrets.length) return withoutSecrets(facts.missingSecrets);
   if (!gate.canLaunchRuns) return wait('billing_gate', gate.reason ?? 'the billing gate is closed');
   if (facts.maxConcurrentRuns !== null && facts.runningInOrganization >= facts.maxConcurrentRuns) {
     return wait('concurrency_limit', `${facts.runningInOrganization} runs of ${facts.maxConcurrentRuns} are under way`);
   }
   return decideReadiness(agent, facts);
+}
+
+/** Asked for by name when the job was launched, and gone since: no later attempt would find it. */
+export function withoutSecrets(missing: string[]): StartDecision {
+  return { action: 'fail', code: 'secret_missing', reason: `the vault has no secret ${missing.join(', ')}` };
 }
 
 /** Can the machine take a job, and if not, is somebody to wake it? Also for one that has a job it has not begun. */

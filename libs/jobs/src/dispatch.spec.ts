@@ -87,6 +87,13 @@ describe('dispatch', () => {
   const commands = (of: string) =>
     lab.query(`SELECT job_id, status FROM agent_command WHERE agent_id = $1 AND kind = 'run' ORDER BY id`, [of]);
 
+  const keep = (key: string) =>
+    lab.query(
+      `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed) VALUES ($1, $2, 'test', '', '')`,
+      [lab.organizationId, key],
+    );
+  const drop = (key: string) => lab.query('DELETE FROM vault_secret WHERE key = $1', [key]);
+
   it('never gives an agent a second job while it has one, however many launch and ring at once', async () => {
     const launched = await Promise.all(
       Array.from({ length: 20 }, async () => {
@@ -194,10 +201,29 @@ describe('dispatch', () => {
   });
 
   it('fails a job whose secret is not in the vault, and goes on with the next', async () => {
-    const jobId = await lab.launch({ agentId, vaultKeys: ['NOWHERE'] });
+    await keep('NOWHERE');
+    const jobId = await lab.launch({ agentId, vaultKeys: ['NOWHERE'], maxRetries: 2 });
     const next = await lab.launch({ agentId });
+    await drop('NOWHERE');
     expect((await lab.dispatch.startNext(agentId)).action).toBe('fail');
-    expect(await read(jobId)).toMatchObject({ status: 'failed', error: expect.stringContaining('NOWHERE') });
+    expect(await read(jobId)).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('NOWHERE'),
+      errorCode: 'secret_missing',
+    });
+    expect(await lab.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
+    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+  });
+
+  it('fails a job whose secret goes while its command is on the way, and goes on with the next', async () => {
+    await keep('FLEETING');
+    const jobId = await lab.launch({ agentId, vaultKeys: ['FLEETING'], maxRetries: 2 });
+    const next = await lab.launch({ agentId });
+    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId });
+    await drop('FLEETING');
+    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'fail', jobId });
+    expect(await read(jobId)).toMatchObject({ status: 'failed', errorCode: 'secret_missing' });
+    expect(await lab.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
     expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 

@@ -1,4 +1,4 @@
-import { type Actor, audit, sourceOf } from '@muster/access';
+import { type Actor, audit, requireSecrets, sourceOf } from '@muster/access';
 import { AppError, type LaunchJobBody, type LifecycleSource, refusedVariableName } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { gateColumns, type GateFacts, monthOf, requireOpenGate } from '@muster/pricing';
@@ -46,6 +46,8 @@ export async function launchJob(
   requireSomethingToRun(facts.workflowRuns);
   requireVariables(facts.workflowVariables, variables);
   requireKeyNames(options.vaultKeys);
+  // A schedule has looked already: there it is a reason to skip.
+  if (!options.scheduleId) await requireSecrets(tx, organizationId, options.vaultKeys ?? []);
   requireOpenGate(facts);
   const jobId = await insertJob(tx, {
     ...options,

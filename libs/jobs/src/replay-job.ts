@@ -1,4 +1,4 @@
-import { audit, type Principal, sourceOf } from '@muster/access';
+import { audit, type Principal, requireSecrets, sourceOf } from '@muster/access';
 import { AppError, isTerminal, type JobStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { readGateFacts, requireOpenGate } from '@muster/pricing';
@@ -49,6 +49,7 @@ export async function replayJob(
     throw new AppError('agent_not_ready', { detail: 'The job’s agent is terminated; launch it on another one.' });
   }
   requireSomethingToRun(runs);
+  await requireSecrets(tx, organizationId, job.vaultKeys);
   requireOpenGate(await readGateFacts(tx, organizationId, now));
   const jobId = await insertJob(tx, { ...job, organizationId, source: sourceOf(caller) });
   audit(tx, caller, { action: 'job.replay', target: { type: 'job', id: jobId }, changes: { replayOf: id } });

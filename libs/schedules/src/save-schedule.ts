@@ -1,4 +1,4 @@
-import { audit, changesBetween, type Principal } from '@muster/access';
+import { audit, changesBetween, type Principal, requireSecrets } from '@muster/access';
 import { AppError, type CreateScheduleBody, type FieldError, type UpdateScheduleBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { requireKeyNames, requireVariables } from '@muster/jobs';
@@ -51,6 +51,7 @@ export async function createSchedule(
   const definition: Definition = { ...defaults, ...given(body), timezone } as Definition;
   requireSound(definition);
   await requireRunnable(tx, organizationId, definition);
+  await requireSecrets(tx, organizationId, definition.vaultKeys);
   const id = newId();
   await tx.execute(
     `INSERT INTO schedule
@@ -80,6 +81,8 @@ export async function updateSchedule(
   requireMatch(ifMatch, etagOf(before.version));
   const definition: Definition = { ...definitionOf(before), ...given(change) };
   requireSound(definition);
+  // One whose secret is gone since can still be renamed, disabled, or given another.
+  await requireSecrets(tx, organizationId, change.vaultKeys ?? []);
   // One whose workflow is archived can still be renamed or disabled.
   if (change.scriptId ?? change.agentId ?? change.variables ?? change.enabled) {
     await requireRunnable(tx, organizationId, definition);

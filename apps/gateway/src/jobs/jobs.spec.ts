@@ -188,6 +188,32 @@ describe('jobs', () => {
     expect((await launch({ vaultKeys: ['PATH'] })).status).toBe(400);
   });
 
+  it('are refused with a secret that the vault does not have, which is named, by every way to ask for one', async () => {
+    await tenant.as.admin.put('/api/vault/PORTAL_KNOWN', { value: 'x' });
+    const vaultKeys = ['PORTAL_KNOWN', 'PORTAL_GONE'];
+    const variables = { CLAIM_ID: 'C-1' };
+    const cron = { name: 'n', scriptId: workflowId, cronExpression: '0 6 * * *' };
+    const before = (await tenant.api.get('/api/jobs?limit=200')).body.jobs.length;
+    const answers = [
+      await launch({ vaultKeys }),
+      await tenant.api.post(`/api/agents/${agentId}/run`, { workflowId, variables, vaultKeys }),
+      await tenant.api.post('/api/jobs/batch', { workflowId, agentIds: [agentId], rows: [variables], vaultKeys }),
+      await tenant.api.post('/api/schedules', { ...cron, agentId, variables, vaultKeys }),
+    ];
+    for (const answer of answers) {
+      expect([answer.status, answer.body.errors]).toEqual([
+        400,
+        [{ field: 'vaultKeys.1', message: 'the vault has no secret PORTAL_GONE' }],
+      ]);
+    }
+    expect((await tenant.api.get('/api/jobs?limit=200')).body.jobs).toHaveLength(before);
+    const { body } = await launch({ vaultKeys: ['PORTAL_KNOWN'] });
+    await tenant.api.post(`/api/jobs/${body.jobId}/cancel`);
+    await tenant.as.admin.delete('/api/vault/PORTAL_KNOWN');
+    const replayed = await tenant.api.post(`/api/jobs/${body.jobId}/replay`);
+    expect([replayed.status, replayed.body.detail]).toEqual([400, 'the vault has no secret PORTAL_KNOWN.']);
+  });
+
   it('are replayed as they were, once they have ended', async () => {
     const { body } = await launch({ priority: 3 });
     expect((await tenant.api.post(`/api/jobs/${body.jobId}/replay`)).status).toBe(409);

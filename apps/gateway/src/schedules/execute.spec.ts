@@ -147,7 +147,9 @@ describe('executing schedules', () => {
   });
 
   it('skips at a closed billing gate, and with a secret missing', async () => {
+    await lab.tenant.as.admin.put('/api/vault/PORTAL', { value: 'hunter2' });
     const id = await lab.make({ vaultKeys: ['PORTAL'] });
+    await lab.tenant.as.admin.delete('/api/vault/PORTAL');
     expect(await lab.execute({ force: true, scheduleId: id })).toMatchObject({
       skipped: [{ reason: 'secret_missing' }],
     });

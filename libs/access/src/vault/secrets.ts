@@ -58,6 +58,21 @@ export async function deleteSecret(tx: Transaction, caller: Principal, key: stri
   audit(tx, caller, { action: 'secret.delete', target: { type: 'secret', id: key } });
 }
 
+/** For what is asked for now and delivered later: a name that the vault does not have is told at once. */
+export async function requireSecrets(tx: Transaction, organizationId: string, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return;
+  const rows = await tx.query<{ key: string }>(
+    'SELECT key FROM vault_secret WHERE organization_id = $1 AND key = ANY($2)',
+    [organizationId, keys],
+    'known_secrets',
+  );
+  const known = new Set(rows.map(({ key }) => key));
+  const errors = keys.flatMap((key, at) =>
+    known.has(key) ? [] : [{ field: `vaultKeys.${at}`, message: `the vault has no secret ${key}` }],
+  );
+  if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
+}
+
 /** The values of the named secrets, for the moment of delivery, and which of them are missing. */
 export async function resolveSecrets(
   database: Database,

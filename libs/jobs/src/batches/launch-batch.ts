@@ -1,5 +1,5 @@
 import { appendTimeline } from '@muster/agents';
-import { type Actor, audit, nameOf, sourceOf } from '@muster/access';
+import { type Actor, audit, nameOf, requireSecrets, sourceOf } from '@muster/access';
 import { AppError, type CreateBatchBody, type FieldError, type RejectedRow } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { currentContext, isUuid, newId } from '@muster/platform';
@@ -40,6 +40,7 @@ export async function launchBatch(
   const facts = await factsOf(tx, organizationId, { workflowId, agentIds, now });
   requireSomethingToRun(facts.workflowRuns);
   requireKeyNames(input.vaultKeys);
+  await requireSecrets(tx, organizationId, input.vaultKeys ?? []);
   const rule = ruleOf(facts.workflowVariables, input);
   const { runs, rejected } = await sort(rows, rule, agentIds);
   if (input.strict && rejected.length) throw refused(rejected);

@@ -123,7 +123,7 @@ export class Job {
     max: 64,
     example: null,
     description:
-      'Why it failed, for programs: agent_rebooted, agent_stopped, agent_not_ready, execution_timeout, unsupported_step …',
+      'Why it failed, for programs: agent_rebooted, agent_stopped, agent_not_ready, secret_missing, execution_timeout, unsupported_step …',
   })
   errorCode!: string | null;
   @AnyJsonField({ nullable: true, description: 'What the script gave as its result.' }) result!: unknown;
