@@ -1,5 +1,13 @@
 import { newId } from '@muster/platform';
-import { FakeMachines, type Harness, type HttpClient, startHarness, type Tenant, waitFor } from '@muster/testing';
+import {
+  FakeMachines,
+  type Harness,
+  type HttpClient,
+  makeWorkflow,
+  startHarness,
+  type Tenant,
+  waitFor,
+} from '@muster/testing';
 import { standalone } from './standalone';
 
 describe('commands', () => {
@@ -45,6 +53,8 @@ describe('commands', () => {
         AGENT_ID: id,
         ORGANIZATION_ID: tenant.organizationId,
         SERVICE_SIGNING_SECRET: machines.signingSecret,
+        MUSTER_REQUEST_ID: started.headers.get('x-request-id'),
+        TRACEPARENT: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/),
       },
       payload: { code: 'print(6 * 7)', timeoutMs: 60_000, secretNames: [] },
     });
@@ -62,6 +72,49 @@ describe('commands', () => {
     expect(worker.refused).toBe(0);
     const kept = JSON.stringify([await rowOf(commandId), await sql('SELECT * FROM outbox')]) + harness.logs.join('');
     for (const hidden of [workerKey, machines.signingSecret]) expect(kept).not.toContain(hidden);
+  });
+
+  describe('carry the id and the trace of the request that they come from', () => {
+    const trace = '0af7651916cd43dd8448eb211c80319c';
+    const asked = { 'x-request-id': 'asked-for.by-Dana_1', traceparent: `00-${trace}-b7ad6b7169203331-01` };
+    const ofTrace = new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`);
+    const carried = { MUSTER_REQUEST_ID: asked['x-request-id'], TRACEPARENT: expect.stringMatching(ofTrace) };
+
+    it('in the environment and the headers of a push', async () => {
+      const { id, worker } = await online();
+      await snippet(id, 'pass', {}, tenant.api.with(asked));
+      await waitFor('the push', () => worker.headers.length > 0);
+      expect(worker.received[0]!.env).toMatchObject(carried);
+      expect(worker.headers[0]).toMatchObject({
+        'x-request-id': asked['x-request-id'],
+        traceparent: worker.received[0]!.env['TRACEPARENT'],
+      });
+    });
+
+    it('in the environment of what is polled', async () => {
+      const { id, client } = await online({ tunnel: false });
+      await snippet(id, 'pass', {}, tenant.api.with(asked));
+      const { commands } = (await client.get(`/api/agents/${id}/commands?wait=10`)).body;
+      expect(commands[0].env).toMatchObject(carried);
+    });
+
+    it('through queues, when other requests ring meanwhile: a run has those of its launch', async () => {
+      const { id, worker, client } = await online();
+      const { organizationId } = tenant;
+      const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
+      const first = await tenant.api.with(asked).post('/api/jobs/launch', { workflowId, agentId: id });
+      const second = await tenant.api.post('/api/jobs/launch', { workflowId, agentId: id });
+      await waitFor('the run', () => worker.received.length > 0);
+      expect(worker.received[0]).toMatchObject({ kind: 'run', jobId: first.body.jobId, env: carried });
+      expect(worker.headers[0]).toMatchObject({ 'x-request-id': asked['x-request-id'] });
+      const end = { jobId: first.body.jobId, status: 'completed' };
+      expect((await client.post('/api/job-webhook', end)).body.accepted).toBe(true);
+      await waitFor('the next run', () => worker.received.length > 1);
+      expect(worker.received[1]).toMatchObject({
+        jobId: second.body.jobId,
+        env: { MUSTER_REQUEST_ID: second.headers.get('x-request-id') },
+      });
+    });
   });
 
   it('have the first of their results, also when two come at once', async () => {

@@ -115,9 +115,10 @@ export class Delivery {
   }
 
   private async attempt(items: Item[]): Promise<Attempt> {
-    const { service, agentId, signingSecret, onJobOver } = this.context;
+    const { agentId, signingSecret, onJobOver } = this.context;
     const item = items[0]!;
-    const { jobId, runRoot } = this.spool.state;
+    const { jobId, runRoot, origin = {} } = this.spool.state;
+    const service = this.context.service.with(origin);
     try {
       if (item.kind === 'upload') {
         const upload = { path: join(runRoot, 'uploads', item.file), filename: item.filename, jobId, agentId };

@@ -7,6 +7,7 @@ import type { Journal } from './journal';
 import type { Taking } from './listener';
 import type { LocalLog } from './local-log';
 import { killProcesses } from './processes';
+import { originOf } from './origin';
 import type { Recorder } from './recordings/recorder';
 import type { Results } from './results';
 import { restarted } from './run';
@@ -97,7 +98,7 @@ export class Desk {
     const done = this.perform(command)
       .catch((error: unknown): Result => ({ status: 'failed', error: messageOf(error) }))
       .then((result) => {
-        results.put(commandId, result);
+        results.put(commandId, result, originOf(command));
         journal.finish(commandId);
         const isRestart = command.kind === 'repair' || command.kind === 'restart';
         if (isRestart && result.status === 'success') this.options.onRestart(commandId);

@@ -3,7 +3,11 @@ import { join } from 'node:path';
 import type { Result } from './command';
 import { readJson, writeWhole } from './files';
 import type { LocalLog } from './local-log';
+import type { Origin } from './origin';
 import { verdictOf, type Answer, type Service } from './service';
+
+/** What lies on disk; an older worker left no origin. */
+type Kept = Partial<Result> & { origin?: Origin };
 
 const shortOutput = 100_000;
 
@@ -26,8 +30,8 @@ export class Results {
     return existsSync(this.pathOf(commandId));
   }
 
-  put(commandId: string, result: Result): void {
-    writeWhole(this.pathOf(commandId), JSON.stringify(result));
+  put(commandId: string, result: Result, origin: Origin = {}): void {
+    writeWhole(this.pathOf(commandId), JSON.stringify({ ...result, origin } satisfies Kept));
     this.send(commandId);
   }
 
@@ -56,14 +60,14 @@ export class Results {
   }
 
   private async deliver(service: Service, commandId: string): Promise<void> {
-    const result = readJson<Result>(this.pathOf(commandId));
+    const { origin = {}, ...result } = readJson<Kept>(this.pathOf(commandId)) ?? {};
     const path = `/api/agents/${this.agentId}/commands/${commandId}/result`;
     const send = (body: unknown): Promise<Answer> => {
       const call = { method: 'POST' as const, path, text: JSON.stringify(body) };
-      return service.insist(() => call);
+      return service.with(origin).insist(() => call);
     };
     let answer = await send(result);
-    if ([400, 413, 422].includes(answer.status) && typeof result?.output === 'string') {
+    if ([400, 413, 422].includes(answer.status) && typeof result.output === 'string') {
       // An end without its output is better than no end, for whoever waits for it.
       this.log('error', 'an output was refused and is left out', { commandId, status: answer.status });
       const output = `${result.output.slice(0, shortOutput)}\n… [cut: the output was refused]`;

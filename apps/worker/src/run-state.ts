@@ -1,4 +1,5 @@
 import type { LogLevel } from '@muster/contracts';
+import type { Origin } from './origin';
 
 export interface FilePosition {
   offset: number;
@@ -17,6 +18,8 @@ export interface OpenStep {
 export interface RunState {
   jobId: string;
   runRoot: string;
+  /** Of the request that it comes from; its reports send it on. A state that an older worker left has none. */
+  origin?: Origin;
   logSeq: number;
   callbackSeq: number;
   stepOrder: number;
@@ -30,11 +33,12 @@ export interface RunState {
   ended: boolean;
 }
 
-export function firstState(jobId: string, runRoot: string): RunState {
+export function firstState(jobId: string, runRoot: string, origin: Origin = {}): RunState {
   const beginning = { offset: 0, skipping: false };
   return {
     jobId,
     runRoot,
+    origin,
     logSeq: 0,
     callbackSeq: 0,
     stepOrder: 0,

@@ -17,6 +17,40 @@ describe('A run', () => {
     expect(service.faults).toEqual([]);
   });
 
+  it('has the id and the trace of the request that it comes from, and all that it reports sends them on', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const script = `
+import muster, os
+muster.result({"id": os.environ["MUSTER_REQUEST_ID"], "trace": os.environ["TRACEPARENT"]})
+with open("a.txt", "w") as file:
+    file.write("a")
+muster.artifact("a.txt")
+muster.claim("C-1", "failed")
+with muster.step("one"):
+    print("two")
+`;
+    const run = runOf(script, {}, { MUSTER_REQUEST_ID: 'asked-for', TRACEPARENT: traceparent });
+    expect(await service.push(run)).toBe(202);
+    const { jobId } = run;
+    const terminal = await service.until('the end', () => service.terminal(jobId));
+    expect(terminal.result).toEqual({ id: 'asked-for', trace: traceparent });
+    const reports = service.heard.filter((h) => h.text.includes(jobId) && !h.path.includes('heartbeat'));
+    expect(new Set(reports.map(({ path }) => path.replaceAll(/[0-9a-f]{8}-[0-9a-f-]+/g, '*')))).toEqual(
+      new Set(['/api/job-webhook', '/api/job-logs', '/api/agents/*/step-status', '/api/agents/*/uploads']),
+    );
+    for (const { headers } of reports) expect(headers).toMatchObject({ 'x-request-id': 'asked-for', traceparent });
+    const claims = service.accepted(`/api/jobs/${jobId}/claim-results`);
+    expect(claims.map(({ headers }) => headers['x-request-id'])).toEqual(['asked-for']);
+
+    const snippet = commandOf('snippet', { code: 'import os\nprint(os.environ["MUSTER_REQUEST_ID"])' });
+    expect(await service.push({ ...snippet, env: { MUSTER_REQUEST_ID: 'another' } })).toBe(202);
+    const result = await service.until('the result', () => service.result(snippet.commandId));
+    expect(result).toMatchObject({ status: 'success', output: 'another\n' });
+    expect(result).not.toHaveProperty('origin');
+    const told = service.heard.find(({ path }) => path.endsWith(`${snippet.commandId}/result`));
+    expect(told?.headers).toMatchObject({ 'x-request-id': 'another' });
+  });
+
   it('says first that it runs, reports steps, logs, claims, usage and uploads, and last its end', async () => {
     const run = runOf(
       `

@@ -11,6 +11,7 @@ import type { Grace, Marker } from './processes';
 import { Redactor } from './redactor';
 import { fetchBundle, inputsOf, makeRunRoot } from './run-files';
 import { readResult, RunOutput } from './run-output';
+import { originOf } from './origin';
 import { firstState } from './run-state';
 import { closeSteps, progressOf } from './script-events';
 import { scriptEnvironment, secretNamesOf, secretsOf, type WorkerFacts } from './script-environment';
@@ -80,7 +81,7 @@ export class Run {
 
   static start(command: Command, runRoot: string, spoolFolder: string, context: RunContext): Run {
     const { commandId, payload } = command;
-    const state = firstState(command.jobId!, runRoot);
+    const state = firstState(command.jobId!, runRoot, originOf(command));
     const spool = Spool.create(spoolFolder, state);
     spool.append([{ kind: 'webhook', body: { status: 'running', seq: 1 } }], { ...state, callbackSeq: 1 });
     const record: RunRecord = {

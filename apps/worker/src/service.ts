@@ -35,7 +35,13 @@ export class Service {
     readonly baseUrl: string,
     private readonly keyNow: () => string,
     private readonly ended: AbortSignal,
+    private readonly headers: Record<string, string> = {},
   ) {}
+
+  /** The same service; each call has these headers too. */
+  with(headers: Record<string, string>): Service {
+    return new Service(this.baseUrl, this.keyNow, this.ended, { ...this.headers, ...headers });
+  }
 
   async call({ method, path, text, headers, apiKey, timeoutMs = 30_000, until }: Call): Promise<Answer> {
     return within(timeoutMs, until ? [this.ended, until] : [this.ended], async (signal) => {
@@ -45,6 +51,7 @@ export class Service {
           'x-api-key': apiKey ?? this.keyNow(),
           accept: 'application/json',
           ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+          ...this.headers,
           ...headers,
         },
         body: text,

@@ -14,7 +14,7 @@ import { Clock } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 import { scriptOf } from '@muster/workflows';
 import { Inject, Injectable } from '@nestjs/common';
-import { decideReadiness, decideStart, type StartDecision } from './decide-start';
+import { decideReadiness, decideStart, withoutSecrets, type StartDecision } from './decide-start';
 import { DispatchConfig } from './dispatch-config';
 import { finishJob } from './finish-job';
 import { jobEntry } from './insert-job';
@@ -46,6 +46,8 @@ interface HeadJob {
   lineage: Record<string, string>;
   scheduleId: string | null;
   retryOf: string | null;
+  requestId: string | null;
+  traceparent: string | null;
 }
 
 export type StartOutcome = { action: StartDecision['action'] | 'resume'; reason: string; jobId?: string };
@@ -133,6 +135,7 @@ export class Dispatch {
       payload: { script, variables, workflowId, workflowRevision, maxRuntimeMs },
       env: { ...lineage, ...variables },
       vaultKeys,
+      origin: { requestId: head.requestId, traceparent: head.traceparent },
       deadline: new Date(this.clock.now().getTime() + commandLifeMs),
       deliveredByCaller: true,
     });
@@ -184,10 +187,11 @@ export class Dispatch {
     const [job] = await tx.query<{
       id: string;
       commandId: string;
+      vaultKeys: string[];
       scheduleId: string | null;
       retryOf: string | null;
     }>(
-      `SELECT j.id, c.id AS "commandId", j.schedule_id AS "scheduleId", j.retry_of AS "retryOf"
+      `SELECT j.id, c.id AS "commandId", j.vault_keys AS "vaultKeys", j.schedule_id AS "scheduleId", j.retry_of AS "retryOf"
        FROM job j JOIN agent_command c ON c.id = j.command_id
        WHERE j.id = $1 AND j.status = 'queued' AND c.status = 'pending' AND c.taken_at IS NULL`,
       [jobId],
@@ -198,10 +202,10 @@ export class Dispatch {
       setWaiting(tx, { agentId: agent.agentId, except: jobId, reason: 'agent_busy' });
       return busy;
     }
-    const decision = decideReadiness(agent, {
-      autoWake: agent.autoWake,
-      wakeRestsUntil: await this.wakeRestsUntil(tx, agent),
-    });
+    const missing = job.vaultKeys.length ? await missingSecrets(tx, agent.organizationId, job.vaultKeys) : [];
+    const decision = missing.length
+      ? withoutSecrets(missing)
+      : decideReadiness(agent, { autoWake: agent.autoWake, wakeRestsUntil: await this.wakeRestsUntil(tx, agent) });
     if (decision.action === 'start') {
       const late = Number(agent.dispatchedAt) + this.config.dispatchDeadlineMs < this.clock.now().getTime();
       // Online by its heartbeats, but it takes nothing: what is given is shown to be waiting for it.
@@ -255,7 +259,7 @@ async function firstInQueue(tx: Transaction, agentId: string): Promise<HeadJob |
             CASE WHEN r.script !~ '\\S' THEN r.steps END AS steps,
             (SELECT name FROM workflow w WHERE w.id = j.workflow_id) AS "workflowName",
             j.vault_keys AS "vaultKeys", j.max_runtime_ms AS "maxRuntimeMs", j.lineage,
-            j.schedule_id AS "scheduleId", j.retry_of AS "retryOf"
+            j.schedule_id AS "scheduleId", j.retry_of AS "retryOf", j.request_id AS "requestId", j.traceparent
      FROM job j JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
      WHERE j.agent_id = $1 AND j.status = 'queued' AND j.command_id IS NULL AND j.cancel_requested_at IS NULL
        AND j.not_before <= now()

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { signatureHeader, verify } from '@muster/access';
 import type { AgentCommand } from '@muster/contracts';
@@ -6,6 +6,8 @@ import type { AgentCommand } from '@muster/contracts';
 /** A worker's tunnel as the service sees it: a real server that takes signed commands, and remembers them. */
 export class FakeWorker {
   readonly received: AgentCommand[] = [];
+  /** The headers of each push. */
+  readonly headers: IncomingHttpHeaders[] = [];
   /** What it answers a push with; a worker that is well says 202 first and 200 to the same id again. */
   answer: (command: AgentCommand) => number | Promise<number> = ({ commandId }) =>
     this.received.some((known) => known.commandId === commandId) ? 200 : 202;
@@ -21,8 +23,7 @@ export class FakeWorker {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
-        const header = request.headers[signatureHeader] as string | undefined;
-        void worker.take(request.url ?? '', header, Buffer.concat(chunks)).then((status) => {
+        void worker.take(request.url ?? '', request.headers, Buffer.concat(chunks)).then((status) => {
           response.writeHead(status).end();
         });
       });
@@ -41,14 +42,18 @@ export class FakeWorker {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private async take(path: string, header: string | undefined, body: Buffer): Promise<number> {
-    if (path !== '/commands' || verify([this.signingSecret], header, body, new Date()) !== 'valid') {
+  private async take(path: string, headers: IncomingHttpHeaders, body: Buffer): Promise<number> {
+    if (
+      path !== '/commands' ||
+      verify([this.signingSecret], headers[signatureHeader] as string | undefined, body, new Date()) !== 'valid'
+    ) {
       this.refused += 1;
       return 401;
     }
     const command = JSON.parse(body.toString()) as AgentCommand;
     const status = await this.answer(command);
     this.received.push(command);
+    this.headers.push(headers);
     return status;
   }
 }

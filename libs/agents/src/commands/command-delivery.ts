@@ -5,7 +5,7 @@ import { BaseConfig, Clock, News, Outbound, OutboundFailed, OutboundRefused, own
 import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { commandColumns, type CommandRow } from './command-row';
-import { composeDeliveries, missingSecretsText } from './compose-delivery';
+import { composeDeliveries, missingSecretsText, ringForLostSecret } from './compose-delivery';
 import { failCommand } from './fail-commands';
 import { pushAloneMs } from './poll-commands';
 
@@ -127,6 +127,8 @@ export class CommandDelivery {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
+          ...(command.requestId ? { 'x-request-id': command.requestId } : {}),
+          ...(command.traceparent ? { traceparent: command.traceparent } : {}),
           [signatureHeader]: sign(signingSecretsOf(this.ring, command.organizationId), body, this.clock.now()),
         },
         body,
@@ -194,6 +196,7 @@ export class CommandDelivery {
 
   private async withoutSecrets(command: Claimed, missing: string[]): Promise<DeliveryOutcome> {
     if (command.kind === 'run') {
+      await ringForLostSecret(this.database, command);
       return this.postpone(command, 'secret_missing', maxBackoffMs, missingSecretsText(missing));
     }
     await failCommand(this.database, command, { code: 'secret_missing', error: missingSecretsText(missing) });

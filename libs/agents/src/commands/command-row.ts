@@ -11,8 +11,10 @@ export interface CommandRow {
   env: Record<string, string>;
   vaultKeys: string[];
   deadline: Date;
+  requestId: string | null;
+  traceparent: string | null;
 }
 
 export const commandColumns = `
   c.id, c.organization_id AS "organizationId", c.agent_id AS "agentId", c.job_id AS "jobId", c.kind, c.payload, c.env,
-  c.vault_keys AS "vaultKeys", c.deadline`;
+  c.vault_keys AS "vaultKeys", c.deadline, c.request_id AS "requestId", c.traceparent`;

@@ -39,6 +39,7 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
     const { id, kind, jobId, deadline, env, payload, vaultKeys } = command;
     const missing = vaultKeys.filter((key) => !(key in values));
     if (missing.length) return { id, kind, missing };
+    const { requestId, traceparent } = command;
     const secrets = Object.fromEntries(vaultKeys.map((key) => [key, values[key]!]));
     return {
       command: {
@@ -48,11 +49,28 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
         organizationId,
         ...(jobId ? { jobId } : {}),
         deadline: deadline.toISOString(),
-        env: { SERVICE_BASE_URL: serviceUrl, ...env, ...secrets, ...own },
+        env: {
+          SERVICE_BASE_URL: serviceUrl,
+          ...(traceparent ? { TRACEPARENT: traceparent } : {}),
+          ...env,
+          ...secrets,
+          ...own,
+          ...(requestId ? { MUSTER_REQUEST_ID: requestId } : {}),
+        },
         payload: { ...openPayload(ring, agentId, payload), secretNames: vaultKeys },
       },
     };
   });
+}
+
+/** A run's end is its job's: whoever decides what becomes of jobs looks at it, and ends it. */
+export function ringForLostSecret(
+  database: Database,
+  { organizationId, agentId }: { organizationId: string; agentId: string },
+): Promise<void> {
+  return database.transaction({ organizationId }, (tx) =>
+    tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } }),
+  );
 }
 
 export function missingSecretsText(missing: string[]): string {

@@ -1,6 +1,6 @@
 import type { CommandKind } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { currentContext, newId } from '@muster/platform';
+import { acceptRequestId, continueTrace, currentContext, newId } from '@muster/platform';
 import { type Asked, tellAsked } from './tell-actions';
 
 export interface NewCommand {
@@ -14,6 +14,8 @@ export interface NewCommand {
   vaultKeys?: string[];
   jobId?: string;
   deadline: Date;
+  /** The request that it comes from, where that is not the one of this moment: a run's is its job's. */
+  origin?: { requestId: string | null; traceparent: string | null };
   /** Told on the agent's timeline. */
   asked?: Asked;
   /** The caller delivers it itself right after its commit, so nobody is to ring for it. */
@@ -24,10 +26,11 @@ export interface NewCommand {
 export async function issueCommand(tx: Transaction, command: NewCommand): Promise<string> {
   const { organizationId, agentId, kind, payload, env = {}, vaultKeys = [], jobId, deadline, asked } = command;
   const id = newId();
+  const { requestId, traceparent } = command.origin ?? currentContext() ?? {};
   tx.post(
     `INSERT INTO agent_command
-       (id, organization_id, agent_id, kind, payload, env, vault_keys, job_id, deadline, request_id)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+       (id, organization_id, agent_id, kind, payload, env, vault_keys, job_id, deadline, request_id, traceparent)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
     [
       id,
       organizationId,
@@ -38,7 +41,9 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
       vaultKeys,
       jobId ?? null,
       deadline,
-      currentContext()?.requestId ?? null,
+      // What nobody asked for, such as a schedule's run, begins a trace of its own here.
+      requestId ?? acceptRequestId(null),
+      traceparent ?? continueTrace(null),
     ],
     'issue_command',
   );

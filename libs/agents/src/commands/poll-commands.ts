@@ -7,7 +7,7 @@ import { AgentsConfig } from '../agents-config';
 import { noSuchAgent } from '../agents/agent-row';
 import { refusedMachine } from '../machines/machine-caller';
 import { commandColumns, type CommandRow } from './command-row';
-import { type Composed, composeDeliveries, missingSecretsText } from './compose-delivery';
+import { type Composed, composeDeliveries, missingSecretsText, ringForLostSecret } from './compose-delivery';
 import { failCommand } from './fail-commands';
 
 const lookEveryMs = 2000;
@@ -86,8 +86,8 @@ export class CommandPolls implements OnApplicationShutdown {
     const commands: AgentCommand[] = [];
     for (const composed of await this.compose(rows)) {
       if ('command' in composed) commands.push(composed.command);
-      // A run waits for its secret; its job says so.
-      else if (composed.kind !== 'run') {
+      else if (composed.kind === 'run') await ringForLostSecret(this.database, { organizationId, agentId });
+      else {
         const error = missingSecretsText(composed.missing);
         await failCommand(this.database, { id: composed.id, organizationId }, { code: 'secret_missing', error });
       }

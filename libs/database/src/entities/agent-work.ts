@@ -135,6 +135,8 @@ export class AgentCommandEntity {
   exitCode!: number | null;
   @Column('text', { nullable: true })
   requestId!: string | null;
+  @Column('text', { nullable: true })
+  traceparent!: string | null;
   @Column('timestamptz', { default: () => 'now()' })
   createdAt!: Date;
 }

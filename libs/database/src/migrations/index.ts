@@ -9,6 +9,7 @@ import { Batches1763750000000 } from './1763750000000-batches';
 import { Recordings1763760000000 } from './1763760000000-recordings';
 import { BatchCancel1763770000000 } from './1763770000000-batch-cancel';
 import { SignInAddresses1763781000000 } from './1763781000000-sign-in-addresses';
+import { CommandTraces1763781000001 } from './1763781000001-command-traces';
 import { WhereMachinesAre1763783000000 } from './1763783000000-where-machines-are';
 import { RecordedBrowsers1763784000000 } from './1763784000000-recorded-browsers';
 import { MachineOrders1763785000000 } from './1763785000000-machine-orders';
@@ -31,6 +32,7 @@ export const migrations = [
   Recordings1763760000000,
   BatchCancel1763770000000,
   SignInAddresses1763781000000,
+  CommandTraces1763781000001,
   WhereMachinesAre1763783000000,
   RecordedBrowsers1763784000000,
   MachineOrders1763785000000,
