@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { bootstrapFaults, bootstrapOrganization, Passwords } from '@muster/access';
+import { bootstrapOrganization, Passwords } from '@muster/access';
 import { Database, isDatabaseUnavailable } from '@muster/database';
 import { toAppError } from '@muster/platform';
 import { GatewayConfig } from './gateway.config';
@@ -17,10 +17,6 @@ export class Bootstrap implements OnApplicationBootstrap, OnApplicationShutdown 
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
-    const faults = this.config.bootstrapOrganization
-      ? bootstrapFaults(this.input(this.config.bootstrapOrganization))
-      : [];
-    if (faults.length) throw new Error(faults.join('; '));
     await this.attempt();
   }
 
@@ -29,28 +25,15 @@ export class Bootstrap implements OnApplicationBootstrap, OnApplicationShutdown 
   }
 
   private async attempt(): Promise<void> {
-    const organization = this.config.bootstrapOrganization;
-    if (!organization) return;
+    const { bootstrap } = this.config;
+    if (!bootstrap) return;
     try {
-      if (await bootstrapOrganization(this.database, this.passwords, this.input(organization))) {
+      if (await bootstrapOrganization(this.database, this.passwords, bootstrap)) {
         this.logger.log('first organization made');
       }
     } catch (error) {
       if (toAppError(error)?.status !== 503 && !isDatabaseUnavailable(error)) throw error;
       this.retry = setTimeout(() => void this.attempt(), 1000);
     }
-  }
-
-  private input(organization: string) {
-    const { config } = this;
-    return {
-      organization,
-      adminEmail: config.bootstrapAdminEmail,
-      adminPassword: config.bootstrapAdminPassword,
-      superAdminEmail: config.bootstrapSuperAdminEmail,
-      superAdminPassword: config.bootstrapSuperAdminPassword,
-      apiKey: config.bootstrapApiKey,
-      workerKey: config.bootstrapWorkerKey,
-    };
   }
 }

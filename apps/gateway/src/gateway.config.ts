@@ -1,3 +1,4 @@
+import { bootstrapFaults, type BootstrapInput } from '@muster/access';
 import { EnvInt, EnvText } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
 
@@ -55,4 +56,22 @@ export class GatewayConfig extends StorageConfig {
     min: 20,
   })
   readonly eventStreamsLookMs!: number;
+
+  /** Null where there is nothing to make. */
+  get bootstrap(): BootstrapInput | null {
+    if (!this.bootstrapOrganization) return null;
+    return {
+      organization: this.bootstrapOrganization,
+      adminEmail: this.bootstrapAdminEmail,
+      adminPassword: this.bootstrapAdminPassword,
+      superAdminEmail: this.bootstrapSuperAdminEmail,
+      superAdminPassword: this.bootstrapSuperAdminPassword,
+      apiKey: this.bootstrapApiKey,
+      workerKey: this.bootstrapWorkerKey,
+    };
+  }
+
+  override faults(): string[] {
+    return [...super.faults(), ...(this.bootstrap ? bootstrapFaults(this.bootstrap) : [])];
+  }
 }

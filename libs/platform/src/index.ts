@@ -1,5 +1,6 @@
 export { BaseConfig } from './config/base-config';
 export {
+  type ChecksItself,
   ConfigError,
   EnvChoice,
   EnvFlag,
@@ -14,6 +15,7 @@ export {
   type Variable,
   variablesOf,
 } from './config/env';
+export { type MasterKey, readMasterKeys } from './config/master-keys';
 export { Clock, SystemClock } from './context/clock';
 export { isUuid, newId } from './context/ids';
 export { currentContext, describeContext, type RequestContext, runInContext } from './context/request-context';

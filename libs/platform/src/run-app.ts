@@ -41,6 +41,8 @@ function explain(error: unknown, env: Environment): string {
   const { code, port, message, stack } = error as { code?: string; port?: number; message?: string; stack?: string };
   if (code === 'EADDRINUSE') return `port ${port ?? env['PORT']} is taken; set PORT to a free one`;
   if (code === 'EACCES') return `port ${port ?? env['PORT']} may not be used by this user; set PORT above 1023`;
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return `HOST ${env['HOST'] ?? ''} is no address of this machine`;
   return stack ?? message ?? String(error);
 }
 

@@ -1,7 +1,7 @@
-import { BaseConfig, EnvFlag, EnvText, EnvUrl } from '@muster/platform';
+import { BaseConfig, type ChecksItself, EnvFlag, EnvText, EnvUrl } from '@muster/platform';
 
 /** For apps that keep objects. */
-export class StorageConfig extends BaseConfig {
+export class StorageConfig extends BaseConfig implements ChecksItself {
   @EnvUrl('S3_ENDPOINT', {
     description: 'An S3 endpoint; absent means AWS.',
     protocols: ['http:', 'https:'],
@@ -41,4 +41,11 @@ export class StorageConfig extends BaseConfig {
 
   @EnvText('S3_SECRET_ACCESS_KEY', { description: 'Belongs to S3_ACCESS_KEY_ID.', optional: true, secret: true })
   readonly s3SecretAccessKey?: string;
+
+  faults(): string[] {
+    const { s3AccessKeyId, s3SecretAccessKey } = this;
+    return Boolean(s3AccessKeyId) === Boolean(s3SecretAccessKey)
+      ? []
+      : ['S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY belong together'];
+  }
 }

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { KeyRing, MasterKey } from './key-ring';
+import type { MasterKey } from '@muster/platform';
+import type { KeyRing } from './key-ring';
 
 export interface Envelope {
   masterKeyId: string;

@@ -1,9 +1,5 @@
 import { hkdfSync } from 'node:crypto';
-
-export interface MasterKey {
-  id: string;
-  key: Buffer;
-}
+import { type MasterKey, readMasterKeys } from '@muster/platform';
 
 /** The master keys by age: the first one seals, all of them open. */
 export class KeyRing {
@@ -11,14 +7,8 @@ export class KeyRing {
 
   /** Reads `<id>:<base64 of 32 bytes>,…`; every fault names the key, never its value. */
   static parse(text: string): KeyRing {
-    const keys = text.split(',').map((entry) => {
-      const [id = '', value = ''] = entry.trim().split(':');
-      if (!/^[a-zA-Z0-9_-]{1,32}$/.test(id)) throw new Error('MASTER_KEYS: a key has no id of letters and digits');
-      const key = Buffer.from(value, 'base64');
-      if (key.length !== 32) throw new Error(`MASTER_KEYS: key ${id} is not the base64 of 32 bytes`);
-      return { id, key };
-    });
-    if (new Set(keys.map(({ id }) => id)).size !== keys.length) throw new Error('MASTER_KEYS: two keys share an id');
+    const { keys, faults } = readMasterKeys(text);
+    if (faults.length) throw new Error(faults.join('; '));
     return new KeyRing(keys);
   }
 

@@ -1,4 +1,6 @@
+import { isAddressOrRange, outboundFaults } from '../http/address-policy';
 import { EnvChoice, EnvInt, EnvList, EnvText, EnvUrl } from './env';
+import { readMasterKeys } from './master-keys';
 
 /** What every app reads. An app's own class extends it; nothing else reads the environment. */
 export class BaseConfig {
@@ -43,6 +45,7 @@ export class BaseConfig {
   @EnvText('MASTER_KEYS', {
     description: 'The master key ring: <id>:<base64 of 32 bytes>, comma separated, the first one active.',
     secret: true,
+    check: (text) => readMasterKeys(text).faults,
   })
   readonly masterKeys!: string;
 
@@ -71,6 +74,8 @@ export class BaseConfig {
   @EnvList('TRUST_PROXY', {
     description: 'Addresses and CIDRs of the proxies whose X-Forwarded-For is believed.',
     default: ['127.0.0.1', '::1'],
+    check: (words) =>
+      words.filter((word) => !isTrustable(word)).map((word) => `TRUST_PROXY: ${word} is no address or CIDR`),
   })
   readonly trustProxy!: string[];
 
@@ -120,6 +125,12 @@ export class BaseConfig {
     description:
       'Hosts, addresses and CIDRs that tunnels, providers and webhooks may be at beside public addresses, for example 10.20.0.0/16.',
     default: [],
+    check: outboundFaults,
   })
   readonly outboundAllow!: string[];
+}
+
+/** Beside addresses, the names that Fastify knows ranges by. */
+function isTrustable(word: string): boolean {
+  return isAddressOrRange(word) || ['loopback', 'linklocal', 'uniquelocal'].includes(word);
 }

@@ -7,6 +7,8 @@ export interface VariableOptions<T> {
   optional?: boolean;
   /** Never printed; may be given as NAME_FILE, the path of a file that holds it. */
   secret?: boolean;
+  /** What is wrong with a value that can be read; each fault names the variable, and no secret. */
+  check?(value: T): string[];
 }
 
 export interface Variable {
@@ -23,7 +25,9 @@ export class ConfigError extends Error {
     readonly app: string,
     readonly faults: string[],
   ) {
-    super(`${app} is not configured:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    super(
+      `${faults.length === 1 ? 'a setting is' : 'these settings are'} wrong (${app}):\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+    );
     this.name = 'ConfigError';
   }
 }
@@ -33,19 +37,34 @@ export type Environment = Record<string, string | undefined>;
 /** The only place that reads the process's environment. */
 export const processEnvironment: Environment = process.env;
 
+// The AWS SDK tells whoever starts us on Node 20 to upgrade for versions that we do not have: that is ours to know.
+processEnvironment['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
+
+/** What is wrong with settings that are right by themselves. Asked also when others are wrong, and so missing. */
+export interface ChecksItself {
+  faults(): string[];
+}
+
 /** Reads a configuration class from the environment. */
 export function loadConfig<T extends object>(type: new () => T, env: Environment): T {
   const config = new type() as Record<string, unknown>;
   const faults: string[] = [];
   for (const variable of variablesOf(type)) {
     try {
-      config[variable.property] = valueOf(variable, env);
+      const value = valueOf(variable, env);
+      config[variable.property] = value;
+      if (value !== undefined) faults.push(...(variable.options.check?.(value) ?? []));
     } catch (error) {
       faults.push((error as Error).message);
     }
   }
+  if (checksItself(config)) faults.push(...config.faults());
   if (faults.length) throw new ConfigError(type.name, faults);
   return config as T;
+}
+
+function checksItself(config: object): config is ChecksItself {
+  return typeof (config as Partial<ChecksItself>).faults === 'function';
 }
 
 /** Several apps' configurations for one process; the faults of all of them at once. */

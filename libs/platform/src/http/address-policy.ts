@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
@@ -5,16 +6,28 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
+export function isAddressOrRange(word: string): boolean {
+  return ipaddr.isValidCIDR(word) || isIP(word) !== 0;
+}
+
+/** What of the deployment's list is no host, no address and no CIDR. */
+export function outboundFaults(allow: readonly string[]): string[] {
+  return allow
+    .filter((entry) => !isAddressOrRange(entry) && !/^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(entry))
+    .map((entry) => `OUTBOUND_ALLOW: ${entry} is neither a host nor an address nor a CIDR`);
+}
+
 /** Which addresses the service may call: public ones, and what the deployment names (hosts, addresses, CIDRs). */
 export class AddressPolicy {
   private readonly hosts = new Set<string>();
   private readonly ranges: [Address, number][] = [];
 
   constructor(allow: readonly string[]) {
+    const faults = outboundFaults(allow);
+    if (faults.length) throw new Error(faults.join('; '));
     for (const entry of allow) {
       if (ipaddr.isValidCIDR(entry)) this.ranges.push(ipaddr.parseCIDR(entry));
       else if (ipaddr.isValid(entry)) this.ranges.push([ipaddr.parse(entry), entry.includes(':') ? 128 : 32]);
-      else if (entry.includes('/')) throw new Error(`OUTBOUND_ALLOW: ${entry} is neither a host nor a CIDR`);
       else this.hosts.add(plainHost(entry));
     }
   }
