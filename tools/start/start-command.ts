@@ -1,14 +1,15 @@
-import { fchmodSync, fstatSync } from 'node:fs';
-import { chmod, mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { migrate, ownerDataSource } from '@muster/database';
-import { endWorkers, whyUnconfined } from '@muster/vm';
+import { endWorkers } from '@muster/vm';
 import { type DevStack, startDevStack } from '../dev-stack/src/dev-stack';
 import { type ObjectStore, startObjectStore } from '../dev-stack/src/object-store/object-store';
+import { closeOutput } from './close-output';
 import { bringDemo } from './demo';
 import { type FirstCredentials, firstCredentials, forgetFirstCredentials, keptSecrets } from './kept-secrets';
 import { localAddress, readOptions, StartError, type StartOptions, usage } from './options';
+import { sayIfUnconfined } from './say-if-unconfined';
 import { Service } from './service';
 
 export interface StartInput {
@@ -58,7 +59,7 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
     });
     running.stack = await timed('Postgres and Redis', stackStarted);
     if (options.reset) await forgetData(dataDir);
-    const unconfined = confinementFault(dataDir, env);
+    const unconfined = sayIfUnconfined(dataDir, env);
     const secrets = await keptSecrets(dataDir);
     const s3 = env['S3_ENDPOINT'] ? {} : await timed('object store', startStore(running, dataDir, secrets));
     const { databaseUrl, redisUrl } = running.stack;
@@ -89,22 +90,14 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
     });
     const { internalPort } = await timed('service', running.service.start());
     announce({ options, first, internalPort, times });
-    const fault = await unconfined;
-    if (fault) say(`scripts of local agents run unconfined, and see what this user sees (${fault}): see the README`);
+    const warning = await unconfined;
+    if (warning) say(warning);
     if (first && options.demo) await showDemo(localAddress(options), first, say);
     if (first) await forgetFirstCredentials(dataDir);
   } catch (error) {
     await stop();
     throw error;
   }
-}
-
-/** Why scripts of local agents are not kept from what is in the data folder; null where they are, or there are none. */
-async function confinementFault(dataDir: string, env: NodeJS.ProcessEnv): Promise<string | null> {
-  if (env['LOCAL_AGENTS'] && env['LOCAL_AGENTS'] !== 'true') return null;
-  // Agents with a user of their own have to get to their folders; all else in here is closed to them.
-  if (process.getuid!() === 0) await chmod(dataDir, 0o711);
-  return whyUnconfined(env['LOCAL_AGENTS_DIR'] ?? join(dataDir, 'agents'), env).catch((error: Error) => error.message);
 }
 
 async function showDemo(address: string, first: FirstCredentials, say: (line: string) => void): Promise<void> {
@@ -210,7 +203,7 @@ function announce({ options, first, internalPort, times }: Announcement): void {
     '',
   ];
   if (first) {
-    closeOutput();
+    closeOutput(1);
     lines.push(
       'Shown this once:',
       `  organization   ${first.BOOTSTRAP_ORGANIZATION}`,
@@ -222,10 +215,4 @@ function announce({ options, first, internalPort, times }: Announcement): void {
     );
   }
   console.log(lines.join('\n'));
-}
-
-/** What is printed here may go to a file, and is for its owner's eyes alone. */
-function closeOutput(): void {
-  const output = fstatSync(1);
-  if (output.isFile() && output.uid === process.getuid!()) fchmodSync(1, output.mode & 0o700);
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { startDevStack } from '../../dev-stack/src/dev-stack';
 import { startObjectStore } from '../../dev-stack/src/object-store/object-store';
 import { firstCredentials, keptSecrets } from '../../start/kept-secrets';
+import { sayIfUnconfined } from '../../start/say-if-unconfined';
 import { commonEnvironment, devFolder } from './environment';
 
 export interface Parts {
@@ -19,6 +20,8 @@ export async function startParts(root: string, say: (line: string) => void): Pro
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const firstStart = !existsSync(join(dataDir, 'first-start.json'));
   const { env } = process;
+  const warning = await sayIfUnconfined(dataDir, env);
+  if (warning) say(warning);
   const secrets = await keptSecrets(dataDir);
   const credentials = await firstCredentials(dataDir, env);
   const stack = await startDevStack({ dataDir, durability: 'durable', keepAlive: true, env, onProgress: say });

@@ -105,14 +105,19 @@ export async function openFolders(...folders: string[]): Promise<void> {
 
 function saidBy([program, ...args]: string[], env: Record<string, string>): Promise<string | null> {
   return new Promise((done) => {
-    const child = spawn(program!, args, { cwd: '/', env, stdio: ['ignore', 'ignore', 'pipe'], timeout: tryMs });
+    const child = spawn(program!, args, { cwd: '/', env, stdio: ['ignore', 'ignore', 'pipe'] });
+    const late = setTimeout(() => child.kill('SIGKILL'), tryMs);
     let said = '';
     child.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
-    child.once('error', (error) => done(error.message));
+    const end = (fault: string | null) => {
+      clearTimeout(late);
+      done(fault);
+    };
+    child.once('error', (error) => end(error.message));
     child.once('close', (code) => {
       const lines = said.split('\n').filter(Boolean);
       const line = lines.find((each) => /^(confine|\w*Error):/.test(each)) ?? lines.at(-1) ?? `it ended with ${code}`;
-      done(code === 0 ? null : line.replace(/^confine: /, ''));
+      end(code === 0 ? null : line.replace(/^confine: /, ''));
     });
   });
 }
