@@ -1,6 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
-import { Problem } from '@muster/contracts';
+import { type ErrorCode, errorTable, Problem } from '@muster/contracts';
 
 /** The OpenAPI document of everything that this process serves, as 3.1 wants it. */
 export function openApiOf(app: INestApplication): Record<string, unknown> {
@@ -9,7 +9,8 @@ export function openApiOf(app: INestApplication): Record<string, unknown> {
     .setTitle('Muster')
     .setDescription(
       'Wakes worker machines, runs automation workflows on them, and accounts for every run. ' +
-        'Errors are problem+json with a code; lists are paged with limit and cursor; times are ISO 8601 in UTC.',
+        'Errors are problem+json with a code; lists are paged with limit and cursor; times are ISO 8601 in UTC. ' +
+        'A path that is here answers 405 with Allow to any other method.',
     )
     .setVersion('1')
     .setLicense('Proprietary', 'https://muster.dev/license')
@@ -26,8 +27,9 @@ export function openApiOf(app: INestApplication): Record<string, unknown> {
   });
   // A route that asks for nothing says so; absence would read as forgotten.
   for (const path of Object.values(document.paths)) {
-    for (const operation of Object.values(path) as Operation[]) {
+    for (const [method, operation] of Object.entries(path) as [string, Operation][]) {
       operation.security ??= [];
+      if (method !== 'get') addBodyFaults(operation);
       addForm(operation);
       openBody(operation, document.components?.schemas ?? {});
     }
@@ -37,8 +39,20 @@ export function openApiOf(app: INestApplication): Record<string, unknown> {
 
 interface Operation {
   security?: unknown[];
+  responses: Record<string, unknown>;
   'x-form'?: string;
   requestBody?: { required: boolean; content: Record<string, unknown> };
+}
+
+/** A body may be sent where none is taken too; then it is looked at all the same. */
+function addBodyFaults({ responses }: Operation): void {
+  for (const code of ['payload_too_large', 'unsupported_media_type'] satisfies ErrorCode[]) {
+    const { status, title } = errorTable[code];
+    responses[status] ??= {
+      description: `${title} (${code})`,
+      content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+    };
+  }
 }
 
 /** A form's schema is not that of the JSON which the same route may take. */

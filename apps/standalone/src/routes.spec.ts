@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { openApiDocument, type Role, roles } from '@muster/contracts';
+import { openApiDocument, roles } from '@muster/contracts';
 import { newId } from '@muster/platform';
 import {
   type Answer,
@@ -11,6 +11,7 @@ import {
   startHarness,
   type Tenant,
 } from '@muster/testing';
+import { callers } from './callers.harness';
 import { type Access, exampleBody, operations, type Operation } from './walk-openapi';
 import { standalone } from './standalone';
 
@@ -87,7 +88,8 @@ describe('every route', () => {
   const closed = all.filter(({ access }) => access !== 'anyone');
   const call = async (client: HttpClient, operation: Operation, path = fill(operation.path)) => {
     const body = JSON.stringify(exampleBody(openApiDocument, operation));
-    return (await signed(client, operation, path, body)).send(operation.method, withQuery(path, operation), body);
+    const caller = await signed(client, operation, path, body);
+    return documented(operation, await caller.send(operation.method, withQuery(path, operation), body));
   };
   /** Claim outcomes are signed as well; whose key it is decides with which secret. */
   const signed = async (client: HttpClient, operation: Operation, path: string, body: unknown) => {
@@ -198,6 +200,7 @@ describe('every route', () => {
       ['constructor.prototype', '{"constructor":{"prototype":{"admin":true}}}', 400],
       ['deep nesting', `{"a":${'['.repeat(70)}${']'.repeat(70)}}`, 400],
       ['very deep nesting', '['.repeat(200_000), 400],
+      ['half a surrogate pair', `{"surprise":"\\ud83d"}`, 400],
       ['U+0000', JSON.stringify({ ...example, name: 'a\u0000b', email: 'a\u0000@b.c', value: '\u0000' }), 400],
       ['invalid UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400],
       ['too large', `{"a":"${'x'.repeat(operation.bodyLimit + 50_000)}"}`, 413],
@@ -226,7 +229,7 @@ describe('every route', () => {
         status,
         expect.not.stringMatching(/node_modules|\.ts:|at \w+ \(/),
       ]);
-      expectProblem(answer, status);
+      expectProblem(documented(operation, answer), status);
     }
   });
 
@@ -245,7 +248,7 @@ describe('every route', () => {
     for (const [what, type, body, status] of bad) {
       const answer = await client.with({ 'content-type': type }).send(operation.method, operation.path, body);
       expect([what, answer.status]).toEqual([what, status]);
-      expectProblem(answer, status);
+      expectProblem(documented(operation, answer), status);
     }
   });
 
@@ -273,10 +276,14 @@ describe('every route', () => {
 
   it('answers paths, methods and ids that make no sense with a problem', async () => {
     expectProblem(await ours.api.get('/api/no-such-thing'), 404, 'not_found');
-    expectProblem(await ours.api.delete('/api/organization/settings'), 404, 'not_found');
+    const methods = await ours.api.delete('/api/organization/settings');
+    expectProblem(methods, 405, 'method_not_allowed');
+    expect(methods.headers.get('allow')).toBe('GET, HEAD, PATCH');
+    expect((await harness.http.send('PUT', `/api/jobs/${newId()}/cancel`)).headers.get('allow')).toBe('POST');
     expectProblem(await ours.as.admin.get('/api/users/not-a-uuid'), 400, 'invalid_payload');
     expectProblem(await ours.as.admin.get('/api/users/%00'), 400, 'invalid_payload');
     expectProblem(await ours.as.admin.get('/api/users/%E0%A4%A'), 400);
+    expectProblem(await ours.as.admin.get('/api/users?cursor=%ED%A0%80'), 400, 'invalid_payload');
     expectProblem(await ours.as.admin.get('/api/users?limit=0'), 400, 'invalid_payload');
     expectProblem(await ours.as.admin.get('/api/users?limit=201'), 400, 'invalid_payload');
     expectProblem(await ours.as.admin.get('/api/users?limit=1&limit=2'), 400, 'invalid_payload');
@@ -288,18 +295,6 @@ describe('every route', () => {
     );
   });
 });
-
-function callers(tenant: Tenant, access: Access): { admitted: HttpClient[]; refused: HttpClient[] } {
-  const admitted: HttpClient[] = [];
-  const refused: HttpClient[] = [];
-  const keys = { api: tenant.api, worker: tenant.worker };
-  for (const scope of ['api', 'worker'] as const) (access.keys.includes(scope) ? admitted : refused).push(keys[scope]);
-  for (const role of roles) {
-    const enough = access.sessions !== null && roles.indexOf(role) >= roles.indexOf(access.sessions as Role);
-    (enough ? admitted : refused).push(tenant.as[role]);
-  }
-  return { admitted, refused };
-}
 
 function fill(path: string, id: string = newId()): string {
   return path
@@ -322,6 +317,12 @@ function namesAThing({ path, query }: Operation): boolean {
 
 function withQuery(path: string, { query }: Operation): string {
   return Object.keys(query).length ? `${path}?${new URLSearchParams(query).toString()}` : path;
+}
+
+/** An answer that the document knows of. */
+function documented(operation: Operation, answer: Answer): Answer {
+  expect(operation.statuses).toContain(String(answer.status));
+  return answer;
 }
 
 function expectProblem(answer: Answer, status: number, code?: string): void {

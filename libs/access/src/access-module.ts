@@ -1,5 +1,4 @@
 import { Global, Module } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
 import { Authenticator } from './authentication/authenticator';
 import { AccessGuard } from './requests/access-guard';
 import { Mutations } from './requests/mutations';
@@ -8,7 +7,7 @@ import { StandingAccess } from './requests/standing-access';
 /** Puts the guard in front of every route of the process. */
 @Global()
 @Module({
-  providers: [Authenticator, Mutations, StandingAccess, { provide: APP_GUARD, useClass: AccessGuard }],
+  providers: [Authenticator, Mutations, StandingAccess, AccessGuard],
   exports: [Authenticator, Mutations, StandingAccess],
 })
 export class AccessModule {}

@@ -20,12 +20,14 @@ export {
   UrlField,
   UuidField,
 } from './http/fields';
+export { Faults, readFields } from './http/field-rules';
 export { openApiDocument } from './http/openapi-document';
 export { PageQuery } from './http/pages';
 export { ownerOf, type PathOwner, pathOwners, patternOf } from './http/path-owners';
-export { QuickCheck, quickCheckOf } from './http/quick-check';
+export { readTime } from './http/read-time';
 export { IgnoreUnknownFields, ignoresUnknownFields } from './http/unknown-fields';
 export { Problem, ProblemFieldError } from './http/problem';
+export { maxDetailLength, maxFieldErrors, shortened } from './http/shortened';
 export { hasRole, organizationRoles, type Role, roles } from './http/roles';
 export {
   Identity,

@@ -3,7 +3,7 @@ export { applyClaimResults, type ClaimCounts } from './apply-claim-results';
 export { applyJobReport, type ReportAnswer, type Reporter } from './apply-job-report';
 export { applyStepStatus } from './apply-step-status';
 export { cancelBatch, requestBatchCancel } from './batches/cancel-batch';
-export { type GivenRow } from './batches/check-row';
+export { type Cells, type GivenRow } from './batches/check-row';
 export { type BatchInput, launchBatch } from './batches/launch-batch';
 export { readCsv } from './batches/read-csv';
 export { type BatchRow, findBatch, listBatches } from './batches/read-batches';

@@ -26,7 +26,7 @@ export { clientAddress } from './http/client-address';
 export { CounterStore } from './http/counter-store';
 export { etagOf, requireMatch } from './http/etag';
 export { type Form, type FormFile, isForm, readForm } from './http/form';
-export { rawBodyOf } from './http/http-app';
+export { digestOf, rawBodyOf } from './http/http-app';
 export { parseJsonBody } from './http/json-body';
 export { Outbound, type OutboundAnswer, OutboundFailed, OutboundRefused, type OutboundRequest } from './http/outbound';
 export { type Page, pageOf, paginate } from './http/pagination';
@@ -34,6 +34,7 @@ export { type ErrorReader, registerErrorReader, toAppError } from './http/proble
 export { addressFor, ownAddress, publicAddress } from './http/public-address';
 export { rateHeaders, RateLimiter, type RatePolicy, type RateState } from './http/rate-limiter';
 export { pagePolicy } from './http/security-headers';
+export { hasHalfPair } from './http/text-faults';
 export { OpenStreams } from './http/streams';
 export { checkBody } from './http/validation';
 export { AppLoops } from './loops/app-loops';

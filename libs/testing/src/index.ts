@@ -17,6 +17,7 @@ export { FakeClock } from './fake-clock';
 export { type FakeMachine, FakeMachines } from './fake-machines';
 export { FakeWorker } from './fake-worker';
 export { type Answer, HttpClient } from './http-client';
+export { longestTurn, maxTurnMs } from './longest-turn';
 export { killAll, processesOf } from './processes';
 export { testConfig, testEnvironment, testMasterKey, type TestStack, testStack } from './stack';
 export { testPassword } from './test-password';

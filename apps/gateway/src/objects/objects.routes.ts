@@ -33,7 +33,7 @@ export class ObjectsRoutes implements OnModuleInit, OnApplicationShutdown {
       scope.route({
         method: ['GET', 'HEAD', 'PUT'],
         url: `${lentPath}/*`,
-        config: { noTimeout: true },
+        config: { noTimeout: true, guardsItself: true },
         handler: async (request, reply) => {
           const subject = `address:${clientAddress(request)}`;
           const state = this.limiter.takeLeased(policy, subject) ?? (await this.limiter.take(policy, subject));
@@ -41,7 +41,10 @@ export class ObjectsRoutes implements OnModuleInit, OnApplicationShutdown {
           await passage.pass(request, reply);
         },
       });
-      scope.options(`${lentPath}/*`, (request, reply) => reply.code(204).headers(preflightHeaders(request)).send());
+      const own = { config: { guardsItself: true } };
+      scope.options(`${lentPath}/*`, own, (request, reply) =>
+        reply.code(204).headers(preflightHeaders(request)).send(),
+      );
       done();
     });
   }

@@ -122,7 +122,7 @@ describe('objects on the service’s own port', () => {
       expect(answer.status).toBeLessThan(500);
       expect(await answer.text()).not.toContain('secret');
     }
-    expect((await fetch(url, { method: 'DELETE' })).status).toBe(404);
+    expect((await fetch(url, { method: 'DELETE' })).status).toBe(405);
     expect((await storage.get(key))!.toString()).toBe('secret');
   });
 

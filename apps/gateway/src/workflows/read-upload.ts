@@ -21,13 +21,13 @@ export async function readUpload(
 ): Promise<{ recording: Recording; name?: string }> {
   const { file, recordingId, name } = isForm(request)
     ? await readUploadForm(request)
-    : { ...(await readUploadBody(request.body ?? {})), file: undefined };
+    : { ...readUploadBody(request.body ?? {}), file: undefined };
   if (file) return { recording: await readRecording(file), name };
   const made = await recordedBy(parts, recordingId!);
   return { ...made, name: name ?? made.name };
 }
 
-function readUploadBody(body: unknown): Promise<UploadWorkflowBody> {
+function readUploadBody(body: unknown): UploadWorkflowBody {
   if (typeof body === 'object' && body !== null && 'steps' in body) {
     throw new AppError('unsupported_media_type', { detail: 'Send the recording as a file of multipart/form-data.' });
   }
@@ -36,7 +36,7 @@ function readUploadBody(body: unknown): Promise<UploadWorkflowBody> {
 
 async function readUploadForm(request: FastifyRequest) {
   const { fields, file } = await readForm(request, { file: 'recording', maxFileBytes: maxRecordingBytes }, bytesOf);
-  const { recordingId, name } = await checkBody(UploadWorkflowForm, {
+  const { recordingId, name } = checkBody(UploadWorkflowForm, {
     ...fields,
     ...(file ? { recording: 'given' } : {}),
   });

@@ -208,7 +208,7 @@ export class WorkflowsController {
     @Param('id') id: string,
     @Query() query: PageQuery,
   ): Promise<WorkflowRevisionList> {
-    const page = pageOf(query, 'number');
+    const page = pageOf(query, 'integer');
     const rows = await listRevisions(this.database, principalOf(request).organizationId, { id, page });
     const { items, nextCursor } = paginate(rows, page, ({ revision }) => [String(revision)]);
     return { revisions: items.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() })), nextCursor };

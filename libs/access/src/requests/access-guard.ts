@@ -1,22 +1,24 @@
-import { type CanActivate, type ExecutionContext, Inject, Injectable, Optional } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleInit, Optional } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { AppError } from '@muster/contracts';
 import {
   addressFor,
   BaseConfig,
   clientAddress,
-  describeContext,
   rateHeaders,
   RateLimiter,
   type RatePolicy,
   type RateState,
+  runInContext,
 } from '@muster/platform';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Authenticator } from '../authentication/authenticator';
 import type { Principal } from '../principal';
 import { credentialOf } from './credential-of';
 import { CronConfig, requireCronSecret } from './cron-secret';
 import { admit, requireUnsuspended } from './access-rule';
-import { ENDPOINT, type EndpointOptions } from './endpoint';
+import type { EndpointOptions } from './endpoint';
+import { signatureHeader } from '../signing/signature';
 import { requireSameOrigin } from './same-origin';
 
 const principals = new WeakMap<FastifyRequest, Principal>();
@@ -33,13 +35,26 @@ export function keyOf(request: FastifyRequest): Principal | null {
   return principals.get(request) ?? null;
 }
 
-/** Every route passes here: authentication, then the rate limit, then the route's own rule. */
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What the route says of itself. */
+    endpoint?: EndpointOptions;
+    /** No controller's route: whom it lets in is its own to say. */
+    guardsItself?: boolean;
+  }
+}
+
+/**
+ * Every request passes here: authentication, then the rate limit, then the route's own rule. It does so before its
+ * body is read, so that nobody has us read for a stranger.
+ */
 @Injectable()
-export class AccessGuard implements CanActivate {
+export class AccessGuard implements OnModuleInit {
   private readonly known: RatePolicy;
   private readonly anonymous: RatePolicy;
 
   constructor(
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
     @Inject(Authenticator) private readonly authenticator: Authenticator,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
     @Inject(BaseConfig) private readonly config: BaseConfig,
@@ -49,15 +64,29 @@ export class AccessGuard implements CanActivate {
     this.anonymous = { name: 'anonymous', limit: config.rateLimitAnonymousPerMinute, windowSeconds: 60 };
   }
 
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const endpoint = Reflect.getMetadata(ENDPOINT, context.getHandler()) as EndpointOptions | undefined;
+  onModuleInit(): void {
+    const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
+    fastify.addHook('onRequest', (request, reply, done) => {
+      try {
+        const admission = runInContext(request.context, () => this.admit(request, reply));
+        if (admission) admission.then(() => done(), done);
+        else done();
+      } catch (error) {
+        done(error as Error);
+      }
+    });
+    fastify.addHook('preHandler', (request, _reply, done) => done(surplusBody(request)));
+  }
+
+  private admit(request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
+    const { endpoint, guardsItself } = request.routeOptions.config;
+    if (guardsItself) return;
     // A route that says nothing of itself is closed: forgetting to declare it must not open it.
     if (!endpoint) throw new AppError('permission_denied', { detail: 'This route is not open.' });
-    if (endpoint.exempt) return true;
-    const request = context.switchToHttp().getRequest<FastifyRequest>();
-    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    const { access, exempt } = endpoint;
+    if (exempt) return;
     const caller =
-      endpoint.access === 'anyone' || endpoint.access === 'cron'
+      access === 'anyone' || access === 'cron'
         ? null
         : this.authenticator.byCredential(credentialOf(request, addressFor(request, this.config)));
     return once(caller, (principal) => {
@@ -65,12 +94,8 @@ export class AccessGuard implements CanActivate {
       if (principal?.kind === 'user') requireSameOrigin(request, addressFor(request, this.config));
       return once(this.limit(request, principal), (state) => {
         void reply.headers(rateHeaders(state));
-        if (endpoint.access === 'cron') requireCronSecret(request, this.cron?.cronSecret);
-        else if (endpoint.access !== 'anyone') {
-          enter(request, endpoint, principal);
-          if (!endpoint.body && !endpoint.form && !endpoint.access.keys.includes('worker')) refuseBody(request);
-        }
-        return true;
+        if (access === 'cron') requireCronSecret(request, this.cron?.cronSecret);
+        else if (access !== 'anyone') enter(request, endpoint, principal);
       });
     });
   }
@@ -83,24 +108,30 @@ export class AccessGuard implements CanActivate {
 }
 
 function enter(request: FastifyRequest, { access, unsuspended }: EndpointOptions, principal: Principal | null): void {
-  const signatureIsEnough = typeof access === 'object' && access.signed && request.headers['x-api-key'] === undefined;
-  if (!principal && signatureIsEnough) return;
+  const { headers } = request;
+  // What it signs is the body, which has to be read for it: up to its limit, and for nobody who shows none.
+  const isSigned = headers[signatureHeader] !== undefined && headers['x-api-key'] === undefined;
+  if (!principal && isSigned && typeof access === 'object' && access.signed) return;
   if (!principal) throw new AppError('unauthenticated', { detail: 'Sign in, or send a valid API key as x-api-key.' });
   admit(access, principal);
   if (unsuspended === true) requireUnsuspended(principal);
   principals.set(request, principal);
-  describeContext({ organizationId: principal.organizationId });
+  request.context.organizationId = principal.organizationId;
 }
 
 /** Fields that a route does not know are refused, and one that takes no body knows none. Workers may be newer. */
-function refuseBody({ method, body }: FastifyRequest): void {
-  if (method === 'DELETE' || typeof body !== 'object' || body === null) return;
-  const [field] = Object.keys(body);
-  if (field === undefined) return;
-  throw new AppError('invalid_payload', {
-    detail: 'This route takes no body.',
-    errors: [{ field, message: `property ${field} should not exist` }],
-  });
+function surplusBody({ method, body, routeOptions }: FastifyRequest): AppError | undefined {
+  const { endpoint } = routeOptions.config;
+  if (!endpoint || endpoint.body || endpoint.form || typeof endpoint.access === 'string') return undefined;
+  if (endpoint.access.keys.includes('worker') || method === 'DELETE') return undefined;
+  if (typeof body !== 'object' || body === null) return undefined;
+  for (const field in body) {
+    return new AppError('invalid_payload', {
+      detail: 'This route takes no body.',
+      errors: [{ field: field.slice(0, 200), message: 'this route takes no body' }],
+    });
+  }
+  return undefined;
 }
 
 /** Goes on at once with what is known at once: most requests have nothing to wait for here. */

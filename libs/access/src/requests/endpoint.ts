@@ -1,4 +1,4 @@
-import { applyDecorators, HttpCode, SetMetadata } from '@nestjs/common';
+import { applyDecorators, HttpCode } from '@nestjs/common';
 import {
   ApiBody,
   ApiExtension,
@@ -45,8 +45,6 @@ export interface EndpointOptions {
   stream?: (new () => object)[];
 }
 
-export const ENDPOINT = 'muster:endpoint';
-
 /** Says once what a route is: who may call it, what it answers, and how it can fail, for the guard and the document. */
 export function Endpoint(options: EndpointOptions): MethodDecorator {
   const {
@@ -66,7 +64,6 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
     waits,
   } = options;
   return applyDecorators(
-    SetMetadata(ENDPOINT, options),
     HttpCode(status),
     ApiOperation({ summary, description }),
     ApiExtension('x-access', access),
@@ -112,6 +109,8 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
         ]
       : []),
     RouteConfig({
+      endpoint: options,
+      halfPairs: body && ignoresUnknownFields(body) ? 'replace' : 'refuse',
       noTimeout: exempt === true || waits === true || stream !== undefined,
       rawBody: rawBody ?? false,
       form: form !== undefined,
@@ -150,7 +149,9 @@ function errorsOf({
   return [
     ...(access === 'anyone' ? [] : (['unauthenticated'] as const)),
     ...(access === 'anyone' || access === 'cron' ? [] : (['permission_denied'] as const)),
-    ...(body || form ? (['invalid_payload', 'payload_too_large', 'unsupported_media_type'] as const) : []),
+    // A URL can be wrong everywhere.
+    'invalid_payload' as const,
+    ...(body || form ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(idempotent ? (['idempotency_key_reused', 'idempotency_key_in_flight'] as const) : []),
     ...(etag === 'change' ? (['precondition_failed'] as const) : []),
     ...(unsuspended ? (['billing_gate_closed'] as const) : []),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { AppError } from '@muster/contracts';
 import { Database, type Scope, type Transaction, tryLock } from '@muster/database';
-import { isUuid } from '@muster/platform';
+import { digestOf, isUuid } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { wasAudited } from '../audit/audit';
 import type { Principal } from '../principal';
@@ -132,6 +132,8 @@ function routeOf(request: FastifyRequest): string {
 
 /** The same request again is the same however its fields are ordered and its ids spelled. */
 function hashOf(request: FastifyRequest): string {
+  const digest = digestOf(request);
+  if (digest) return digest;
   const text = JSON.stringify(request.body ?? null, (_, value: unknown) => {
     if (typeof value === 'string') return inOneSpelling(value);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;

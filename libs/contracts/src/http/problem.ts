@@ -1,8 +1,9 @@
 import { IntField, ListField, TextField } from './fields';
+import { maxDetailLength, maxFieldErrors } from './shortened';
 
 export class ProblemFieldError {
-  @TextField({ example: 'email' }) field!: string;
-  @TextField({ example: 'email must be an email' }) message!: string;
+  @TextField({ min: 0, example: 'email' }) field!: string;
+  @TextField({ max: 500, example: 'email must be an email' }) message!: string;
 }
 
 /** RFC 9457, with our code, the request's id and the fields at fault. */
@@ -10,9 +11,9 @@ export class Problem {
   @TextField({ example: 'https://muster.dev/errors/not_found' }) type!: string;
   @TextField({ example: 'Not found' }) title!: string;
   @IntField({ example: 404 }) status!: number;
-  @TextField({ example: 'No such resource in this organization.' }) detail!: string;
+  @TextField({ max: maxDetailLength, example: 'No such resource in this organization.' }) detail!: string;
   @TextField({ example: 'not_found' }) code!: string;
-  @TextField({ example: '/api/users/0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }) instance!: string;
+  @TextField({ max: 2000, example: '/api/users/0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }) instance!: string;
   @TextField({ example: 'c0ffee00c0ffee00' }) requestId!: string;
-  @ListField(() => ProblemFieldError, { optional: true }) errors?: ProblemFieldError[];
+  @ListField(() => ProblemFieldError, { optional: true, maxItems: maxFieldErrors }) errors?: ProblemFieldError[];
 }

@@ -1,14 +1,23 @@
+import { hasHalfPair } from '@muster/platform';
+
+/** What a row holds, by the names of its columns. */
+export interface Cells {
+  has(column: string): boolean;
+  get(column: string): unknown;
+  keys(): Iterable<string>;
+}
+
 /** A row as it was given: what its columns hold, or why it could not be read. */
 export interface GivenRow {
   /** From 1. */
   row: number;
-  cells: Record<string, unknown>;
+  cells: Cells;
   errors: string[];
 }
 
 export interface RowRule {
   /** The workflow's variables. */
-  names: readonly string[];
+  names: ReadonlySet<string>;
   /** Variable to column. */
   mapping?: Record<string, string>;
   /** What every row has unless it says otherwise. */
@@ -19,8 +28,6 @@ export type CheckedRow = { variables: Record<string, string> } | { errors: strin
 
 /** The interface's limit on a variable's text. */
 const maxCharacters = 65_536;
-/** Half of a surrogate pair is no character, and no database would keep it. */
-const halfPair = /\p{Surrogate}/u;
 /** A row of a thousand faulty columns is not told all of them. */
 const maxErrors = 10;
 
@@ -29,13 +36,14 @@ export function checkRow({ cells, errors: unread }: GivenRow, { names, mapping, 
   const errors = [...unread];
   const variables: Record<string, string> = {};
   for (const name of unread.length ? [] : names) {
+    if (errors.length >= maxErrors) break;
     const column = columnOf(name, mapping);
-    if (!Object.hasOwn(cells, column)) {
+    if (!cells.has(column)) {
       if (Object.hasOwn(defaults, name)) variables[name] = defaults[name]!;
       else errors.push(missing(name, column));
       continue;
     }
-    const text = cells[column];
+    const text = cells.get(column);
     const fault = faultOf(text);
     if (fault) errors.push(`${name}: ${fault}`);
     else variables[name] = text as string;
@@ -53,9 +61,13 @@ function missing(name: string, column: string): string {
   return `the workflow needs the variable ${name}${why}`;
 }
 
-function surplus(cells: Record<string, unknown>, names: readonly string[]): string[] {
-  const unknown = Object.keys(cells).filter((column) => !names.includes(column));
-  return unknown.map((column) => `the workflow has no variable ${shown(column)}`);
+function surplus(cells: Cells, names: ReadonlySet<string>): string[] {
+  const errors: string[] = [];
+  for (const column of cells.keys()) {
+    if (errors.length === maxErrors) break;
+    if (!names.has(column)) errors.push(`the workflow has no variable ${shown(column)}`);
+  }
+  return errors;
 }
 
 function faultOf(text: unknown): string | null {
@@ -64,7 +76,7 @@ function faultOf(text: unknown): string | null {
     return `has ${text.length.toLocaleString('en-US')} characters; at most ${maxCharacters.toLocaleString('en-US')} are taken`;
   }
   if (text.includes('\0')) return 'has a U+0000';
-  if (halfPair.test(text)) return 'has a character that is not valid Unicode';
+  if (hasHalfPair(text)) return 'has a character that is not valid Unicode';
   return null;
 }
 

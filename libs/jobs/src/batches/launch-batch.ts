@@ -108,7 +108,7 @@ function ruleOf(names: readonly string[], { mapping, variables: defaults = {} }:
       .map((name) => ({ field: `${field}.${name}`, message: `the workflow has no variable ${name}` }));
   const errors = [...unknown('mapping', mapping ?? {}), ...unknown('variables', defaults)];
   if (errors.length) throw invalid(errors);
-  return { names, mapping, defaults };
+  return { names: new Set(names), mapping, defaults };
 }
 
 async function sort(

@@ -1,113 +1,134 @@
 import { AppError, maxBatchRows } from '@muster/contracts';
-import { CsvError, parse } from 'csv-parse';
-import { Readable } from 'node:stream';
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { GivenRow } from './check-row';
+import type { Cells, GivenRow } from './check-row';
+import { type CsvRecord, CsvRecords, TornTable } from './csv-records';
 
-/** What every column of a table is called, and its rows. Cells stay bytes until each is known to be UTF-8. */
+/** More than any export has, and few enough that a row of them is read in no time. */
+const maxColumns = 1000;
+
+/** What every column of a table is called, and its rows. It is measured as it comes: what is too long ends there. */
 export async function readCsv(chunks: AsyncIterable<Buffer>): Promise<GivenRow[]> {
-  const parser = parse({
-    encoding: null,
-    info: true,
-    record_delimiter: ['\r\n', '\n', '\r'],
-    relax_column_count: true,
-    skip_empty_lines: true,
-    skip_records_with_error: true,
-  });
-  const faults: CsvError[] = [];
-  parser.on('skip', (error: CsvError) => faults.push(error));
-  const source = Readable.from(inPieces(withoutMark(chunks)), { objectMode: false });
-  source.on('error', (error) => parser.destroy(error));
-  source.pipe(parser);
-  let columns: string[] | undefined;
-  const rows: { good: number; row: Omit<GivenRow, 'row'> }[] = [];
+  const records = new CsvRecords(maxColumns);
+  const table = new Table();
   try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: Buffer[]; info: { records: number } }>) {
-      if (columns) rows.push({ good: info.records, row: readRow(record, columns) });
-      else columns = readHeader(record);
-      if (rows.length > maxBatchRows) throw unreadable(tooMany);
-      const torn = faults.find(({ code }) => code !== 'INVALID_OPENING_QUOTE');
-      if (torn) throw unreadable(`Line ${torn['lines']}: ${wordsOf(torn)}, so where its rows end cannot be told.`);
-    }
-  } finally {
-    source.destroy();
-    parser.destroy();
+    for await (const piece of inPieces(withoutMark(chunks))) table.add(records.take(piece));
+    table.add(records.end());
+  } catch (error) {
+    if (!(error instanceof TornTable)) throw error;
+    throw unreadable(`Line ${error.line}: ${error.message}, so where its rows end cannot be told.`);
   }
-  const torn = faults.find(({ code }) => code !== 'INVALID_OPENING_QUOTE');
-  if (torn) throw unreadable(`Line ${torn['lines']}: ${wordsOf(torn)}, so where its rows end cannot be told.`);
-  if (!columns || faults.some(({ records }) => records === 0)) throw unreadable('It has no row of names.');
-  const numbered = numberRows(rows, faults);
-  if (numbered.length === 0) throw unreadable('It has no rows below the names.');
-  if (numbered.length > maxBatchRows) throw unreadable(tooMany);
-  return numbered;
+  return table.finished();
 }
 
-const tooMany = `It has more than ${maxBatchRows.toLocaleString('en-US')} rows.`;
+class Table {
+  private columns?: Columns;
+  private readonly rows: GivenRow[] = [];
+
+  add(records: CsvRecord[]): void {
+    for (const record of records) {
+      if (!this.columns) this.columns = readHeader(record);
+      else if (this.rows.length === maxBatchRows) {
+        throw unreadable(`It has more than ${maxBatchRows.toLocaleString('en-US')} rows.`);
+      } else this.rows.push({ row: this.rows.length + 1, ...readRow(record, this.columns) });
+    }
+  }
+
+  finished(): GivenRow[] {
+    if (!this.columns) throw unreadable('It has no row of names.');
+    if (this.rows.length === 0) throw unreadable('It has no rows below the names.');
+    return this.rows;
+  }
+}
+
+interface Columns {
+  count: number;
+  names: string[];
+  /** Where the named ones are. */
+  at: ReadonlyMap<string, number>;
+}
+
+function readHeader({ cells, count, straysQuote }: CsvRecord): Columns {
+  if (straysQuote) throw unreadable('It has no row of names.');
+  if (count > maxColumns) throw unreadable(`It has more than ${maxColumns.toLocaleString('en-US')} columns.`);
+  const at = new Map<string, number>();
+  const names = cells.map((cell, index) => {
+    const name = decode(cell)?.trim();
+    if (name === undefined) throw unreadable(`The name of column ${index + 1} is not valid UTF-8.`);
+    if (name && at.has(name)) throw unreadable(`It has two columns ${name.slice(0, 100)}.`);
+    if (name) at.set(name, index);
+    return name;
+  });
+  if (at.size === 0) throw unreadable('Its columns have no names.');
+  return { count, names, at };
+}
+
+const none: Cells = new Map<string, unknown>();
+/** A row of a thousand faulty cells is not told all of them. */
+const maxErrors = 10;
+
+function readRow({ cells, count, line, straysQuote }: CsvRecord, columns: Columns): Omit<GivenRow, 'row'> {
+  if (straysQuote) {
+    return { cells: none, errors: [`line ${line}: a quote stands inside a cell that does not begin with one`] };
+  }
+  if (count !== columns.count) {
+    const named = columns.names.slice(count).filter(Boolean);
+    const lacks = named.length ? `: ${named.slice(0, 5).join(', ')} ${named.length === 1 ? 'is' : 'are'} missing` : '';
+    const has = `${count} ${count === 1 ? 'cell' : 'cells'}`;
+    return { cells: none, errors: [`the row has ${has} and the table ${columns.count} columns${lacks}`] };
+  }
+  const errors: string[] = [];
+  const texts = cells.map((cell, at) => {
+    const text = decode(cell);
+    const name = columns.names[at];
+    if (errors.length === maxErrors) return '';
+    if (text === undefined) errors.push(`${name || `column ${at + 1}`}: is not valid UTF-8`);
+    else if (!name && text) errors.push(`column ${at + 1} has a text and no name`);
+    return text ?? '';
+  });
+  return { cells: errors.length ? none : new TableRow(columns.at, texts), errors };
+}
+
+/** A row of which only the texts are its own. */
+class TableRow implements Cells {
+  constructor(
+    private readonly at: ReadonlyMap<string, number>,
+    private readonly texts: string[],
+  ) {}
+
+  has(column: string): boolean {
+    return this.at.has(column);
+  }
+
+  get(column: string): string | undefined {
+    const at = this.at.get(column);
+    return at === undefined ? undefined : this.texts[at];
+  }
+
+  keys(): Iterable<string> {
+    return this.at.keys();
+  }
+}
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-function decode(cell: Buffer): string | null {
+/** What the bytes say; nothing where they are not valid UTF-8. */
+function decode(cell: string): string | undefined {
+  // Letters, digits and signs of ASCII are their own bytes.
+  if (!/[\x80-\xff]/.test(cell)) return cell;
   try {
-    return utf8.decode(cell);
+    return utf8.decode(Buffer.from(cell, 'latin1'));
   } catch {
-    return null;
+    return undefined;
   }
 }
 
-function readHeader(record: Buffer[]): string[] {
-  const names = record.map((cell, at) => {
-    const name = decode(cell);
-    if (name === null) throw unreadable(`The name of column ${at + 1} is not valid UTF-8.`);
-    return name.trim();
-  });
-  const twice = names.find((name, at) => name && names.indexOf(name) !== at);
-  if (twice) throw unreadable(`It has two columns ${twice.slice(0, 100)}.`);
-  if (names.every((name) => !name)) throw unreadable('Its columns have no names.');
-  return names;
-}
+const pieceBytes = 16 * 1024;
 
-function readRow(record: Buffer[], columns: string[]): Omit<GivenRow, 'row'> {
-  if (record.length !== columns.length) {
-    const named = columns.slice(record.length).filter(Boolean);
-    const lacks = named.length ? `: ${named.slice(0, 5).join(', ')} ${named.length === 1 ? 'is' : 'are'} missing` : '';
-    const cells = `${record.length} ${record.length === 1 ? 'cell' : 'cells'}`;
-    return { cells: {}, errors: [`the row has ${cells} and the table ${columns.length} columns${lacks}`] };
-  }
-  const errors: string[] = [];
-  const cells = record.flatMap((cell, at) => {
-    const name = columns[at]!;
-    const text = decode(cell);
-    if (text === null) errors.push(`${name || `column ${at + 1}`}: is not valid UTF-8`);
-    else if (!name && text) errors.push(`column ${at + 1} has a text and no name`);
-    return name ? [[name, text] as const] : [];
-  });
-  return { cells: errors.length ? {} : Object.fromEntries(cells), errors };
-}
-
-/** A row that could not be read has its number too: it stands where it stood. */
-function numberRows(rows: { good: number; row: Omit<GivenRow, 'row'> }[], faults: CsvError[]): GivenRow[] {
-  const broken = [...new Map(faults.map((fault) => [fault['lines'], fault])).values()].map((fault) => ({
-    // Behind the rows that were read before it.
-    good: Number(fault['records']) + 0.5,
-    row: { cells: {}, errors: [`line ${fault['lines']}: ${wordsOf(fault)}`] },
-  }));
-  return [...rows, ...broken].sort((a, b) => a.good - b.good).map(({ row }, at) => ({ row: at + 1, ...row }));
-}
-
-function wordsOf({ code }: CsvError): string {
-  if (code === 'INVALID_OPENING_QUOTE') return 'a quote stands inside a cell that does not begin with one';
-  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'a quote that was opened is not closed';
-  if (code === 'CSV_INVALID_CLOSING_QUOTE') return 'something stands behind a closing quote';
-  return 'the row cannot be read';
-}
-
-const pieceBytes = 8 * 1024;
-
-/** What is there all at once would be parsed all at once, with nobody else having a turn. */
-async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/** What is there all at once would be read all at once, with nobody else having a turn. */
+async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   for await (const chunk of chunks) {
     for (let from = 0; from < chunk.length; from += pieceBytes) {
-      yield chunk.subarray(from, from + pieceBytes);
+      yield chunk.toString('latin1', from, Math.min(from + pieceBytes, chunk.length));
       await breathe();
     }
   }

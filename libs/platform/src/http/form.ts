@@ -2,12 +2,14 @@ import { Busboy, type BusboyFileStream, type BusboyHeaders } from '@fastify/busb
 import { AppError } from '@muster/contracts';
 import type { FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
-import { hasNul } from './json-body';
+import { hasNul } from './text-faults';
 
 export interface FormRules {
   /** The form's one file. */
   file: string;
   maxFileBytes: number;
+  /** Fields that are lists: JSON, or texts with commas between them, or the field again for each. */
+  lists?: readonly string[];
 }
 
 export interface FormFile<T> {
@@ -18,11 +20,15 @@ export interface FormFile<T> {
 
 export interface Form<T> {
   fields: Record<string, string>;
+  lists: Record<string, unknown>;
   file?: FormFile<T>;
 }
 
+/** Of all fields together, as a body of JSON may have. */
 const maxFieldBytes = 1024 * 1024;
 const maxFields = 50;
+/** A list may come element by element. */
+const maxListFields = 2000;
 
 export function isForm(request: FastifyRequest): boolean {
   return /^multipart\/form-data(;|$)/i.test(request.headers['content-type'] ?? '');
@@ -41,16 +47,15 @@ export async function readForm<T>(
     throw new AppError('unsupported_media_type', { detail: 'Send multipart/form-data.' });
   }
   const busboy = parserOf(request, rules);
-  const fields = new Map<string, string>();
+  const texts = new Texts(rules);
   const hash = createHash('sha256');
   let file: { filename: string; contentType: string; content: Promise<T> } | undefined;
   let stream: BusboyFileStream | undefined;
   try {
     await new Promise<void>((resolve, reject) => {
       busboy.on('field', (name, value, _nameCut, cut) => {
-        const fault = faultOf(name, value, { cut, rules, seen: fields });
-        if (fault) reject(broken(fault, name));
-        fields.set(name, value);
+        const fault = texts.add(name, value, cut);
+        if (fault) reject(fault);
       });
       busboy.on('file', (name, chunks, filename, _encoding, contentType) => {
         // Whoever reads it is told; without a listener the error would end the process.
@@ -67,7 +72,9 @@ export async function readForm<T>(
         file = { filename, contentType, content };
       });
       for (const event of ['partsLimit', 'fieldsLimit', 'filesLimit'] as const) {
-        busboy.on(event, () => reject(broken(`The form has more than one file, or more than ${maxFields} fields.`)));
+        busboy.on(event, () =>
+          reject(broken(`The form has more than one file, or more than ${maxFieldsOf(rules)} fields.`)),
+        );
       }
       busboy.on('error', (error) => reject(broken(`The form cannot be read: ${(error as Error).message}.`)));
       busboy.on('finish', resolve);
@@ -76,11 +83,11 @@ export async function readForm<T>(
       request.raw.pipe(busboy);
     });
     const form: Form<T> = {
-      fields: Object.fromEntries(fields),
+      ...texts.read(),
       ...(file ? { file: { ...file, content: await file.content } } : {}),
     };
     // What makes it the same request again, for whoever compares.
-    request.body = { fields: form.fields, ...(file ? { [rules.file]: hash.digest('hex') } : {}) };
+    request.body = { fields: form.fields, lists: form.lists, ...(file ? { [rules.file]: hash.digest('hex') } : {}) };
     return form;
   } catch (error) {
     // What still comes is read and dropped, so that the client gets to read the answer.
@@ -91,16 +98,21 @@ export async function readForm<T>(
   }
 }
 
-function parserOf(request: FastifyRequest, { maxFileBytes }: FormRules) {
+function maxFieldsOf({ lists }: FormRules): number {
+  return lists ? maxListFields : maxFields;
+}
+
+function parserOf(request: FastifyRequest, rules: FormRules) {
   try {
     return new Busboy({
       headers: request.headers as BusboyHeaders,
       limits: {
         fieldNameSize: 200,
         fieldSize: maxFieldBytes,
-        fields: maxFields,
+        fields: maxFieldsOf(rules),
         files: 2,
-        fileSize: maxFileBytes,
+        parts: maxFieldsOf(rules) + 2,
+        fileSize: rules.maxFileBytes,
         headerPairs: 20,
         headerSize: 8192,
       },
@@ -124,20 +136,58 @@ async function* metered(
   }
 }
 
-function faultOf(
-  name: string,
-  value: string,
-  { cut, rules, seen }: { cut: boolean; rules: FormRules; seen: Map<string, string> },
-): string | null {
-  if (name === rules.file) return `${name} must be a file: send it with a file name.`;
-  if (seen.has(name)) return `The form has ${name} twice.`;
-  if (cut) return `${name} has more than ${maxFieldBytes} bytes.`;
-  return hasNul(name) || hasNul(value) ? 'The form has a text with U+0000.' : null;
+/** The form's fields as they come, and what is wrong with one. */
+class Texts {
+  private readonly given = new Map<string, string[]>();
+  private bytes = 0;
+
+  constructor(private readonly rules: FormRules) {}
+
+  add(name: string, value: string, cut: boolean): AppError | null {
+    const { file, lists = [] } = this.rules;
+    if (name === file) return broken(`${name} must be a file: send it with a file name.`, name);
+    const known = this.given.get(name);
+    if (known && !lists.includes(name)) return broken(`The form has ${name} twice.`, name);
+    this.bytes += name.length + Buffer.byteLength(value);
+    if (cut || this.bytes > maxFieldBytes) {
+      return new AppError('payload_too_large', { detail: `The form's fields have more than ${maxFieldBytes} bytes.` });
+    }
+    if (hasNul(name) || hasNul(value)) return broken('The form has a text with U+0000.', name);
+    // What the decoder leaves where bytes were no characters.
+    if (/\ufffd/.test(name + value)) return broken('The form has a text that is not valid UTF-8.', name);
+    if (known) known.push(value);
+    else this.given.set(name, [value]);
+    return null;
+  }
+
+  read(): { fields: Record<string, string>; lists: Record<string, unknown> } {
+    const { lists = [] } = this.rules;
+    const all = [...this.given];
+    return {
+      fields: Object.fromEntries(all.flatMap(([name, [text]]) => (lists.includes(name) ? [] : [[name, text!]]))),
+      lists: Object.fromEntries(all.flatMap(([name, texts]) => (lists.includes(name) ? [[name, listOf(texts)]] : []))),
+    };
+  }
+}
+
+function listOf(texts: string[]): unknown {
+  const [first] = texts;
+  if (texts.length > 1) return texts;
+  if (!/^\s*\[/.test(first!))
+    return first!
+      .split(',')
+      .map((text) => text.trim())
+      .filter(Boolean);
+  try {
+    return JSON.parse(first!);
+  } catch {
+    return first;
+  }
 }
 
 function broken(detail: string, field?: string): AppError {
   return new AppError('invalid_payload', {
     detail,
-    ...(field === undefined ? {} : { errors: [{ field, message: detail }] }),
+    ...(field === undefined ? {} : { errors: [{ field: field.slice(0, 200), message: detail }] }),
   });
 }

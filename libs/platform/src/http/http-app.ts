@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { AppError } from '@muster/contracts';
@@ -6,10 +7,13 @@ import type { BaseConfig } from '../config/base-config';
 import { type RequestContext, runInContext } from '../context/request-context';
 import { acceptRequestId, continueTrace } from '../context/trace';
 import type { Metrics } from '../operations/metrics';
-import { hasNul, parseJsonBody } from './json-body';
+import { parseJsonBody } from './json-body';
+import { KnownPaths } from './known-paths';
 import { sendProblem } from './problem-filter';
 import { originOf } from './public-address';
 import { securityHeaders } from './security-headers';
+import { hasNul } from './text-faults';
+import { dropUnread } from './unread-body';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -23,6 +27,8 @@ declare module 'fastify' {
     noTimeout?: boolean;
     /** Keeps the exact bytes for a signature. */
     rawBody?: boolean;
+    /** What half of a surrogate pair in a JSON body is; a fault unless said. */
+    halfPairs?: 'refuse' | 'replace';
     /** Takes multipart/form-data, which its handler reads. */
     form?: boolean;
     /** How many bytes a body may have, where that is not what all may have. */
@@ -32,11 +38,18 @@ declare module 'fastify' {
 
 /** The exact bytes of a body whose route asked for them. */
 const rawBodies = new WeakMap<FastifyRequest, Buffer>();
+const digests = new WeakMap<FastifyRequest, string>();
 
 export function rawBodyOf(request: FastifyRequest): Buffer {
   return rawBodies.get(request) ?? Buffer.alloc(0);
 }
 
+/** The SHA-256 of a JSON body's bytes, where it is too large to be put together from its values again. */
+export function digestOf(request: FastifyRequest): string | undefined {
+  return digests.get(request);
+}
+
+const digestedBytes = 256 * 1024;
 const defaultBodyLimit = 1024 * 1024;
 
 /** Fastify with our conventions: ids and context, strict bodies, the timeout, metrics. */
@@ -71,20 +84,24 @@ function addBodyParsers(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   for (const type of ['application/json', /^application\/[a-z0-9.-]+\+json(;|$)/]) {
     fastify.addContentTypeParser(type as string, { parseAs: 'buffer' }, (request, body, done) => {
-      const raw = body as unknown as Buffer;
-      try {
-        if (request.routeOptions.config.rawBody) rawBodies.set(request, raw);
-        // A client that says JSON and sends nothing means a request without a body.
-        done(null, raw.length === 0 ? undefined : parseJsonBody(raw));
-      } catch (error) {
-        done(error as Error, undefined);
-      }
+      readJson(request, body as unknown as Buffer).then(
+        (value) => done(null, value),
+        (error: Error) => done(error, undefined),
+      );
     });
   }
   fastify.addContentTypeParser('multipart/form-data', (request, _payload, done) => {
     const taken = request.routeOptions.config.form === true;
     done(taken ? null : new AppError('unsupported_media_type', { detail: 'This route takes no form.' }), undefined);
   });
+}
+
+async function readJson(request: FastifyRequest, raw: Buffer): Promise<unknown> {
+  const { rawBody, halfPairs } = request.routeOptions.config;
+  if (rawBody) rawBodies.set(request, raw);
+  if (raw.length > digestedBytes) digests.set(request, createHash('sha256').update(raw).digest('hex'));
+  // A client that says JSON and sends nothing means a request without a body.
+  return raw.length === 0 ? undefined : parseJsonBody(raw, { halfPairs });
 }
 
 function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics, logger: Logger): void {
@@ -96,7 +113,9 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
   // A line that its level keeps back is not worth putting together for every request.
   const tellsAnswers = ['trace', 'debug'].includes(config.logLevel);
 
+  const paths = new KnownPaths();
   fastify.addHook('onRoute', (route) => {
+    paths.add(route.url, route.method);
     const limit = route.config?.bodyLimit;
     if (limit !== undefined) route.bodyLimit = limit;
   });
@@ -111,12 +130,13 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
     if (request.url.startsWith('/api/')) void reply.header('cache-control', 'no-store');
     void reply.headers(ownHeaders);
     if (!request.routeOptions.config?.noTimeout) startTimeout(request, reply, config.requestTimeoutMs, logger);
-    done(refusedUrl(request));
+    done(refusedUrl(request) ?? (request.is404 ? noRoute(request, paths) : undefined));
   });
   // Body parsing loses the asynchronous context, so it is entered where the handler's own work begins.
   fastify.addHook('preHandler', (request, _reply, done) => runInContext(request.context, done));
   fastify.addHook('onResponse', (request, reply, done) => {
     clearTimeout(request.timeout);
+    dropUnread(request);
     const seconds = (performance.now() - request.startedAt) / 1000;
     const route = request.routeOptions.url ?? 'none';
     metrics.httpSeconds.observe({ method: request.method, route, status: reply.statusCode }, seconds);
@@ -159,5 +179,23 @@ function refusedUrl(request: FastifyRequest): AppError | undefined {
   if (hasNul(request.query) || hasNul(request.params) || request.url.includes('%00')) {
     return new AppError('invalid_payload', { detail: 'The URL has a U+0000.' });
   }
-  return undefined;
+  return isDecodable(request.url) ? undefined : new AppError('invalid_payload', { detail: 'The URL is not valid.' });
+}
+
+/** Percent-encoded UTF-8, which has no form for half of a surrogate pair. */
+function isDecodable(url: string): boolean {
+  if (!url.includes('%')) return true;
+  try {
+    decodeURIComponent(url);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Said before the body comes: nobody will read it. */
+function noRoute(request: FastifyRequest, paths: KnownPaths): AppError {
+  const allow = paths.methodsAt(request.url.split('?')[0]!);
+  if (allow === '') return new AppError('not_found', { detail: 'There is nothing at this path.' });
+  return new AppError('method_not_allowed', { detail: `This path takes ${allow}.`, headers: { allow } });
 }

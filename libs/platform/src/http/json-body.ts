@@ -1,35 +1,51 @@
-import { AppError } from '@muster/contracts';
+import { isUtf8 } from 'node:buffer';
 import { parse } from 'secure-json-parse';
+import { forbidden, halfPair, invalid, notJson, parseInTurns, tooDeep } from './parse-in-turns';
+import { hasNul } from './text-faults';
 
 const maxDepth = 64;
+/** A hundred columns in each row of the longest batch. */
+const maxValues = 1_000_000;
+/** What takes a few milliseconds at most, whatever it holds. */
+const atOnceBytes = 256 * 1024;
+
+export interface JsonOptions {
+  /** What a half of a surrogate pair is: a fault, or something that the sender should have replaced itself. */
+  halfPairs?: 'refuse' | 'replace';
+}
 
 /** Strict JSON: no `__proto__`, no U+0000, no nesting that exists only to hurt; each with the reason. */
-export function parseJsonBody(raw: Buffer): unknown {
-  const text = decodeUtf8(raw);
-  if (depthExceeds(text, maxDepth)) {
-    throw invalid(`The body is nested deeper than ${maxDepth} levels.`);
-  }
+export function parseJsonBody(raw: Buffer, { halfPairs = 'refuse' }: JsonOptions = {}): unknown {
+  if (!isUtf8(raw)) throw invalid('The body is not valid UTF-8.');
+  const text = raw.toString('utf8').replace(/^\ufeff/, '');
+  return raw.length > atOnceBytes
+    ? parseInTurns(text, { maxDepth, maxValues, halfPairs })
+    : parseAtOnce(text, halfPairs);
+}
+
+function parseAtOnce(given: string, halfPairs: 'refuse' | 'replace'): unknown {
+  const text = withoutHalfPairs(given, halfPairs);
+  if (depthExceeds(text, maxDepth)) throw tooDeep(maxDepth);
   let value: unknown;
   try {
     value = parse(text, undefined, { protoAction: 'error', constructorAction: 'error' });
   } catch (error) {
-    const message = (error as Error).message;
-    throw invalid(
-      /forbidden prototype/i.test(message) ? 'The body has a forbidden key.' : 'The body is not valid JSON.',
-    );
+    throw /forbidden prototype/i.test((error as Error).message) ? forbidden() : notJson();
   }
   if (text.includes('\\u0000') && hasNul(value)) throw invalid('The body has a string with U+0000.');
   return value;
 }
 
-/** True when a string anywhere in the value, or a key, holds U+0000, which Postgres cannot store. */
-export function hasNul(value: unknown): boolean {
-  if (typeof value === 'string') return value.includes('\0');
-  if (Array.isArray(value)) return value.some(hasNul);
-  if (value && typeof value === 'object') {
-    return Object.entries(value).some(([key, inner]) => key.includes('\0') || hasNul(inner));
-  }
-  return false;
+/** In valid UTF-8 only an escape can be half of a pair. */
+const escapes = /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|[^])/g;
+
+function withoutHalfPairs(text: string, halfPairs: 'refuse' | 'replace'): string {
+  if (!/\\u[dD][89a-fA-F]/.test(text)) return text;
+  return text.replace(escapes, (escape: string, half: string | undefined) => {
+    if (half === undefined) return escape;
+    if (halfPairs === 'refuse') throw halfPair();
+    return '\\ufffd';
+  });
 }
 
 /** Counts brackets outside strings, before anything recursive sees the text. */
@@ -48,18 +64,4 @@ function depthExceeds(text: string, limit: number): boolean {
     } else if (char === 0x7d || char === 0x5d) depth -= 1;
   }
   return false;
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-function decodeUtf8(raw: Buffer): string {
-  try {
-    return utf8.decode(raw);
-  } catch {
-    throw invalid('The body is not valid UTF-8.');
-  }
-}
-
-function invalid(detail: string): AppError {
-  return new AppError('invalid_payload', { detail });
 }

@@ -1,5 +1,6 @@
-import { AppError } from '@muster/contracts';
+import { AppError, readTime } from '@muster/contracts';
 import { isUuid } from '../context/ids';
+import { hasHalfPair } from './text-faults';
 
 export interface Page {
   limit: number;
@@ -8,13 +9,14 @@ export interface Page {
 }
 
 /** What a list is sorted by, so that a cursor which we did not write never reaches a statement. */
-export type SortKind = 'id' | 'time' | 'text' | 'number';
+export type SortKind = 'id' | 'time' | 'text' | 'integer' | 'bigint';
 
 const fits: Record<SortKind, (value: string) => boolean> = {
   id: isUuid,
-  time: (value) => !Number.isNaN(Date.parse(value)),
-  text: (value) => !value.includes('\0'),
-  number: (value) => /^\d{1,15}$/.test(value),
+  time: (value) => readTime(value) === value,
+  text: (value) => !value.includes('\0') && !hasHalfPair(value),
+  integer: (value) => /^\d{1,10}$/.test(value) && Number(value) <= 2_147_483_647,
+  bigint: (value) => /^\d{1,15}$/.test(value),
 };
 
 /** The page that a query asks for. A cursor is opaque to clients: the sort values of the last row they saw. */
@@ -39,7 +41,8 @@ function readCursor(cursor: string, sort: SortKind[]): string[] {
     const written =
       Array.isArray(values) &&
       values.length === sort.length &&
-      sort.every((kind, index) => typeof values[index] === 'string' && fits[kind](values[index]));
+      sort.every((kind, index) => typeof values[index] === 'string' && fits[kind](values[index])) &&
+      writeCursor(values as string[]) === cursor;
     if (written) return values as string[];
   } catch {
     // Falls through to the one answer for every cursor that we did not write.

@@ -1,7 +1,17 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
-import { AppError, type ErrorCode, errorTable, wireCodeOf } from '@muster/contracts';
+import {
+  AppError,
+  type ErrorCode,
+  errorTable,
+  type FieldError,
+  maxDetailLength,
+  maxFieldErrors,
+  shortened,
+  wireCodeOf,
+} from '@muster/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { currentContext } from '../context/request-context';
+import { keepForUnread } from './unread-body';
 
 /** What other libraries throw, as ours. Each library's owner registers its own reader. */
 export type ErrorReader = (error: unknown) => AppError | undefined;
@@ -28,6 +38,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   if (!known) logger.error('request failed', { err: error, method: request.method, url: pathOf(request) });
   else if (known.status >= 500) logger.warn(`${known.code}: ${known.message}`, { err: known.options.cause ?? known });
   if (reply.sent || reply.raw.headersSent) return;
+  keepForUnread(request, reply);
   const answer = known ?? new AppError('internal_error', { detail: 'Something failed on our side; it is logged.' });
   void reply
     .status(answer.status)
@@ -42,13 +53,17 @@ function problemOf(error: AppError, request: FastifyRequest): Record<string, unk
     type: `https://muster.dev/errors/${code}`,
     title: errorTable[error.code].title,
     status: error.status,
-    detail: error.message,
+    detail: shortened(error.message, maxDetailLength),
     code,
-    instance: pathOf(request),
+    instance: shortened(pathOf(request), maxDetailLength),
     requestId: request.requestId ?? currentContext()?.requestId,
-    ...(error.options.errors ? { errors: error.options.errors } : {}),
+    ...(error.options.errors ? { errors: error.options.errors.slice(0, maxFieldErrors).map(shortFault) } : {}),
     ...error.options.extra,
   };
+}
+
+function shortFault({ field, message }: FieldError): FieldError {
+  return { field: shortened(field, 200), message: shortened(message, 500) };
 }
 
 export function toAppError(error: unknown): AppError | undefined {

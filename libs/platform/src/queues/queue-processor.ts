@@ -2,15 +2,15 @@ import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
 import { applyDecorators, Inject, Logger, SetMetadata } from '@nestjs/common';
 import {
   type DoorbellData,
+  Faults,
   jobDefinition,
   type JobName,
   type JobPayload,
   type QueueName,
   queueDefinition,
+  readFields,
 } from '@muster/contracts';
 import type { Job } from 'bullmq';
-import { plainToInstance } from 'class-transformer';
-import { validate } from 'class-validator';
 import { runInContext } from '../context/request-context';
 import { acceptRequestId, continueTrace } from '../context/trace';
 import { Metrics } from '../operations/metrics';
@@ -107,9 +107,10 @@ export abstract class QueueProcessor extends WorkerHost {
     const definition = jobDefinition(queue, job.name);
     const handler = handlersIn(this.constructor).find(({ job: name }) => name === job.name);
     if (!definition || !handler) throw new Error(`no handler for ${queue}.${job.name}`);
-    const payload = plainToInstance(definition.payload, job.data.payload);
-    const faults = await validate(payload, { whitelist: true });
-    if (faults.length) throw new Error(`payload of ${queue}.${job.name} is not valid: ${faults[0]!.property}`);
+    const faults = new Faults();
+    const place = { faults, path: '', unknown: 'ignore' } as const;
+    const payload = readFields(definition.payload, job.data.payload ?? {}, place);
+    if (!faults.none) throw new Error(`payload of ${queue}.${job.name} is not valid: ${faults.errors[0]!.field}`);
     const methods = this as unknown as Record<string, (payload: object) => Promise<void>>;
     await methods[handler.method]!(payload);
   }

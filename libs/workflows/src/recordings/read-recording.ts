@@ -21,7 +21,7 @@ export interface Recording {
 export async function readRecording(bytes: Buffer): Promise<Recording> {
   const zipped = bytes.subarray(0, 2).toString('latin1') === 'PK';
   const { recording, screenshots } = zipped ? await unzipRecording(bytes) : { recording: bytes, screenshots: [] };
-  const flow = parse(recording);
+  const flow = await parse(recording);
   if (!Array.isArray(flow['steps'])) {
     throw unreadable('It is no recording of Chrome’s DevTools Recorder: there is no list steps in it.');
   }
@@ -38,11 +38,11 @@ export async function readRecording(bytes: Buffer): Promise<Recording> {
   };
 }
 
-function parse(recording: Buffer): Record<string, unknown> {
+async function parse(recording: Buffer): Promise<Record<string, unknown>> {
   let flow: unknown;
   const mark = recording.subarray(0, 3).toString('hex') === 'efbbbf' ? 3 : 0;
   try {
-    flow = parseJsonBody(recording.subarray(mark));
+    flow = await parseJsonBody(recording.subarray(mark));
   } catch (error) {
     throw unreadable((error as Error).message.replace('The body', 'The recording'));
   }

@@ -50,7 +50,7 @@ export class CreateBatchBody extends BatchOptions {
   rows!: Record<string, string>[];
 }
 
-/** The same as a form: lists, maps, numbers and flags as JSON text. */
+/** The same as a form: maps, numbers and flags as JSON text; lists too, or with commas, or a field for each element. */
 export class CreateBatchForm extends BatchOptions {
   @TextField({
     format: 'binary',

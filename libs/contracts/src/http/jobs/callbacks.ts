@@ -11,9 +11,7 @@ import {
   TextField,
   UuidField,
 } from '../fields';
-import { QuickCheck } from '../quick-check';
 import { IgnoreUnknownFields } from '../unknown-fields';
-import { checkJobLogs } from './check-job-logs';
 import {
   type CallbackReason,
   callbackReasons,
@@ -111,11 +109,10 @@ export class JobLogEntry {
   @UuidField() jobId!: string;
   @EnumField(logLevels, { example: 'info' }) level!: LogLevel;
   @TextField({ min: 0, max: 65_536, example: 'signed in' }) message!: string;
-  @NumberField({ max: 253_402_300_799, example: 1_767_225_600, description: 'Unix seconds.' }) timestamp!: number;
+  @IntField({ max: 253_402_300_799, example: 1_767_225_600, description: 'Unix seconds.' }) timestamp!: number;
   @IntField({ ...seq, min: 0, description: 'An entry with a seq is kept once for its job.' }) seq?: number;
 }
 
-@QuickCheck(checkJobLogs)
 @IgnoreUnknownFields()
 export class JobLogsBody {
   @ListField(() => JobLogEntry, { minItems: 1, maxItems: 1000 }) logs!: JobLogEntry[];

@@ -3,7 +3,7 @@ import { BooleanField, IntField, NumberField, ObjectField, TextField } from '../
 export class UsageQuery {
   @TextField({
     optional: true,
-    pattern: /^\d{4}-(0[1-9]|1[0-2])$/,
+    pattern: /^(?!0000)\d{4}-(0[1-9]|1[0-2])$/,
     example: '2026-01',
     description: 'This month when absent, in UTC.',
   })

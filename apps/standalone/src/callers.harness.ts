@@ -1,0 +1,16 @@
+import { type Role, roles } from '@muster/contracts';
+import type { HttpClient, Tenant } from '@muster/testing';
+import type { Access } from './walk-openapi';
+
+/** Whom of an organization a route is for, and whom it refuses. */
+export function callers(tenant: Tenant, access: Access): { admitted: HttpClient[]; refused: HttpClient[] } {
+  const admitted: HttpClient[] = [];
+  const refused: HttpClient[] = [];
+  const keys = { api: tenant.api, worker: tenant.worker };
+  for (const scope of ['api', 'worker'] as const) (access.keys.includes(scope) ? admitted : refused).push(keys[scope]);
+  for (const role of roles) {
+    const enough = access.sessions !== null && roles.indexOf(role) >= roles.indexOf(access.sessions as Role);
+    (enough ? admitted : refused).push(tenant.as[role]);
+  }
+  return { admitted, refused };
+}

@@ -1,0 +1,121 @@
+import fc from 'fast-check';
+import {
+  IntField,
+  JsonField,
+  ListField,
+  ObjectField,
+  QueryIntField,
+  TextField,
+  TextListField,
+  TextMapField,
+} from './fields';
+import { Faults, readFields } from './field-rules';
+
+class Inner {
+  @TextField({ max: 3 }) name!: string;
+}
+
+class Body {
+  @TextField({ optional: true, nullable: true, max: 3 }) text?: string | null;
+  @TextListField({ optional: true, maxItems: 3 }) names?: string[];
+  @ListField(() => Inner, { optional: true, maxItems: 500 }) inners?: Inner[];
+  @ObjectField(() => Inner, { optional: true }) inner?: Inner;
+  @TextMapField({ optional: true, maxKeys: 2 }) map?: Record<string, string>;
+  @JsonField({ optional: true }) json?: object;
+  @QueryIntField({ optional: true, max: 9 }) count?: number;
+}
+
+class More extends Body {
+  @IntField() own!: number;
+}
+
+function read(given: object, type: new () => object = Body, unknown: 'refuse' | 'ignore' = 'refuse') {
+  const faults = new Faults();
+  return { value: readFields(type, given, { faults, path: '', unknown }), faults };
+}
+
+const faultOf = (given: object) => read(given).faults.errors.map(({ field, message }) => `${field}: ${message}`);
+const many = (count: number) => Array.from({ length: count }, (_, at) => `name ${at}`);
+
+describe('the fields of a request', () => {
+  it('are read into the class, each as it was given', () => {
+    const given = { text: 'abc', names: ['a', 'b'], inners: [{ name: 'x' }], inner: { name: 'y' }, json: { a: [1] } };
+    const { value, faults } = read(given);
+    expect([faults.none, value]).toEqual([true, given]);
+    expect(value).toBeInstanceOf(Body);
+    expect(read({ text: null }).value).toEqual({ text: null });
+    expect(read({ count: '7' }).value).toEqual({ count: 7 });
+    expect(read({ own: 1, text: 'a' }, More).value).toEqual({ own: 1, text: 'a' });
+  });
+
+  it.each([
+    [{ text: 'abcd' }, 'text: text must be shorter than or equal to 3 characters'],
+    [{ text: '' }, 'text: text must be longer than or equal to 1 characters'],
+    [{ text: 7 }, 'text: text must be a string'],
+    [{ names: null }, 'names: names must be an array'],
+    [{ names: ['a', 'a'] }, "names: All names's elements must be unique"],
+    [{ names: many(4) }, 'names: names must contain no more than 3 elements'],
+    [{ names: [1] }, 'names: each value in names must be a string'],
+    [{ inners: [{ name: 'a' }, { name: 7 }] }, 'inners.1.name: name must be a string'],
+    [{ inners: [[]] }, 'inners.0: inners.0 must be an object'],
+    [{ inner: { name: 'a', more: 1 } }, 'inner.more: property more should not exist'],
+    [
+      { map: { a: '', b: '', c: '' } },
+      'map: map must have at most 2 names, each with a text of at most 65536 characters',
+    ],
+    [{ json: [] }, 'json: json must be an object'],
+    [{ count: '1e1' }, 'count: count must be an integer number'],
+    [{ count: ['1'] }, 'count: count must be an integer number'],
+    [{ toString: 1 }, 'toString: property toString should not exist'],
+  ])('%j is told what is wrong', (given, fault) => expect(faultOf(given)).toEqual([fault]));
+
+  it('count characters as people do', () => {
+    expect(faultOf({ text: '😀😀😀' })).toEqual([]);
+    expect(faultOf({ text: '😀😀😀a' })).toHaveLength(1);
+  });
+
+  it('that are not known are passed over where workers report', () => {
+    const given = { inner: { name: 'a', newer: 1 }, newer: 2 };
+    expect(read(given, Body, 'ignore').value).toEqual({ inner: { name: 'a' } });
+  });
+
+  it('are looked at until 200 are wrong, and 50 of these are reported, shortened', () => {
+    const { faults } = read(Object.fromEntries(many(100_000).map((name) => [name + 'x'.repeat(2000), 1])));
+    expect([faults.full, faults.errors.length]).toEqual([true, 50]);
+    expect(JSON.stringify(faults.errors).length).toBeLessThan(50_000);
+    let looks = 0;
+    const inners = Array.from({ length: 500 }, () => ({
+      get name() {
+        looks += 1;
+        return 7;
+      },
+    }));
+    expect(read({ inners }).faults.errors).toHaveLength(50);
+    expect(looks).toBe(200);
+  });
+
+  it('that are lists are measured before an element is looked at', () => {
+    const trap = new Proxy([] as unknown[], {
+      get: (_, key) => {
+        if (key === 'length') return 1_000_000;
+        throw new Error(`looked at ${String(key)}`);
+      },
+    });
+    for (const field of ['names', 'inners']) {
+      expect(read({ [field]: trap }).faults.errors).toEqual([
+        { field, message: expect.stringContaining('must contain no more than') },
+      ]);
+    }
+  });
+
+  it('never make it throw, whatever they hold', () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.constantFrom('text', 'names', 'inners', 'inner', 'map', 'json'), fc.jsonValue()),
+        (given) => {
+          expect(() => read(given as object)).not.toThrow();
+        },
+      ),
+    );
+  });
+});

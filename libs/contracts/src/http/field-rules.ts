@@ -1,0 +1,102 @@
+import type { FieldError } from '../errors/app-error';
+import { maxFieldErrors, shortened } from './shortened';
+
+/** What a field must be: answers the value as it is to be used, or tells what is wrong with it. */
+export type FieldCheck = (value: unknown, name: string, place: Place) => unknown;
+
+interface FieldRule {
+  optional: boolean;
+  nullable: boolean;
+  check: FieldCheck;
+}
+
+const maxLooked = 200;
+const maxFieldLength = 200;
+const maxMessageLength = 500;
+
+/** What is wrong with one request. However much that is, so much is looked at and so much reported, and no more. */
+export class Faults {
+  readonly errors: FieldError[] = [];
+  private seen = 0;
+
+  get none(): boolean {
+    return this.seen === 0;
+  }
+
+  /** Nothing more is worth a look. */
+  get full(): boolean {
+    return this.seen >= maxLooked;
+  }
+
+  add(field: string, message: string): void {
+    this.seen += 1;
+    if (this.errors.length >= maxFieldErrors) return;
+    this.errors.push({ field: shortened(field, maxFieldLength), message: shortened(message, maxMessageLength) });
+  }
+}
+
+/** Where a value stands in its request, and what becomes of what is wrong with it. */
+export interface Place {
+  faults: Faults;
+  path: string;
+  /** Fields that the class does not know: refused, or passed over. */
+  unknown: 'refuse' | 'ignore';
+}
+
+/** Tells a fault of the field at this place. */
+export function wrong(place: Place, message: string): undefined {
+  place.faults.add(place.path, message);
+}
+
+const ownRules = new WeakMap<object, Map<string, FieldRule>>();
+const allRules = new WeakMap<object, Map<string, FieldRule>>();
+
+/** Says of a property of a class what it must be. */
+export function fieldRule(rule: FieldRule): PropertyDecorator {
+  return (prototype, name) => {
+    const own = ownRules.get(prototype) ?? new Map<string, FieldRule>();
+    own.set(name as string, rule);
+    ownRules.set(prototype, own);
+  };
+}
+
+/** A class's fields, those that it inherits first. */
+function rulesOf(type: { prototype: object }): Map<string, FieldRule> {
+  const known = allRules.get(type);
+  if (known) return known;
+  const chain: object[] = [];
+  for (let at: object | null = type.prototype; at; at = Object.getPrototypeOf(at) as object | null) chain.unshift(at);
+  const rules = new Map(chain.flatMap((prototype) => [...(ownRules.get(prototype) ?? [])]));
+  allRules.set(type, rules);
+  return rules;
+}
+
+/**
+ * Reads an object as the class says. Each field is looked at once and for as long as it is right; where a list or a
+ * text is too long, that is all that is looked at.
+ */
+export function readFields<T extends object>(type: new () => T, given: object, place: Place): T {
+  const rules = rulesOf(type);
+  const values = given as Record<string, unknown>;
+  const { faults, path, unknown } = place;
+  if (unknown === 'refuse') {
+    for (const name in values) {
+      if (faults.full) break;
+      if (Object.hasOwn(values, name) && !rules.has(name)) {
+        faults.add(joined(path, name), `property ${shortened(name, maxFieldLength)} should not exist`);
+      }
+    }
+  }
+  const read = new type() as Record<string, unknown>;
+  for (const [name, { optional, nullable, check }] of rules) {
+    if (faults.full) break;
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (value === undefined && optional) continue;
+    read[name] = value === null && nullable ? null : check(value, name, { ...place, path: joined(path, name) });
+  }
+  return read as T;
+}
+
+export function joined(path: string, name: string | number): string {
+  return path === '' ? String(name) : `${path}.${name}`;
+}

@@ -1,0 +1,111 @@
+/** A record of a table. Its cells are bytes, one in each character, until somebody says what they mean. */
+export interface CsvRecord {
+  cells: string[];
+  /** How many cells it has; no more than the most are kept. */
+  count: number;
+  /** The line that it ends on. */
+  line: number;
+  /** A quote stands inside a cell that does not begin with one. */
+  straysQuote: boolean;
+}
+
+/** Why nobody can tell where the records after this line end. */
+export class TornTable extends Error {
+  constructor(
+    readonly line: number,
+    why: string,
+  ) {
+    super(why);
+  }
+}
+
+const [quote, comma, lineFeed, carriageReturn] = [0x22, 0x2c, 0x0a, 0x0d];
+
+type State = 'cell begins' | 'plain' | 'quoted' | 'quote in quoted';
+
+/**
+ * RFC 4180 as people really export it: lines end with LF, CRLF or CR, and empty ones are passed over. It takes a text
+ * piece by piece, so that others get their turns, and keeps one record at a time and no more than so many of its cells.
+ */
+export class CsvRecords {
+  private state: State = 'cell begins';
+  private cell = '';
+  private cells: string[] = [];
+  private count = 0;
+  private straysQuote = false;
+  private line = 1;
+  /** Line feeds right behind a carriage return belong to it. */
+  private afterReturn = false;
+  private ready: CsvRecord[] = [];
+
+  constructor(private readonly maxCells: number) {}
+
+  /** The records that end in this piece. */
+  take(piece: string): CsvRecord[] {
+    this.ready = [];
+    let from = 0;
+    for (let at = 0; at < piece.length; at += 1) {
+      const code = piece.charCodeAt(at);
+      const ofReturn = this.afterReturn && code === lineFeed;
+      this.afterReturn = code === carriageReturn;
+      if (ofReturn && this.state === 'cell begins') {
+        from = at + 1;
+        continue;
+      }
+      const ends = code === lineFeed || code === carriageReturn;
+      if (this.state === 'quoted') {
+        if (ends && !ofReturn) this.line += 1;
+        if (code !== quote) continue;
+        this.cell += piece.slice(from, at);
+        this.state = 'quote in quoted';
+      } else if (code === comma || ends) {
+        if (this.state === 'plain') this.cell += piece.slice(from, at);
+        if (ends) this.endRecord();
+        else this.endCell();
+      } else if (this.state === 'quote in quoted') {
+        if (code !== quote) throw new TornTable(this.line, 'something stands behind a closing quote');
+        this.cell += '"';
+        this.state = 'quoted';
+      } else if (this.state === 'cell begins' && code === quote) {
+        this.state = 'quoted';
+      } else {
+        if (this.state === 'plain') {
+          if (code === quote) this.straysQuote = true;
+          continue;
+        }
+        this.state = 'plain';
+        from = at;
+        continue;
+      }
+      from = at + 1;
+    }
+    if (this.state === 'plain' || this.state === 'quoted') this.cell += piece.slice(from);
+    return this.ready;
+  }
+
+  /** The record that nothing ended. */
+  end(): CsvRecord[] {
+    this.ready = [];
+    if (this.state === 'quoted') throw new TornTable(this.line, 'a quote that was opened is not closed');
+    if (this.state !== 'cell begins' || this.count > 0) this.endRecord();
+    return this.ready;
+  }
+
+  private endCell(): void {
+    if (this.count < this.maxCells) this.cells.push(this.cell);
+    this.count += 1;
+    this.cell = '';
+    this.state = 'cell begins';
+  }
+
+  private endRecord(): void {
+    const isEmpty = this.state === 'cell begins' && this.count === 0;
+    if (!isEmpty) {
+      this.endCell();
+      const { cells, count, line, straysQuote } = this;
+      this.ready.push({ cells, count, line, straysQuote });
+    }
+    [this.cells, this.count, this.straysQuote] = [[], 0, false];
+    this.line += 1;
+  }
+}
