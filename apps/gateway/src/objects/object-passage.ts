@@ -23,8 +23,9 @@ const raster = /^image\/(png|jpeg|webp|gif)(;|$)/i;
 /** Passes what was lent by a presigned URL on to the store and back, as it streams. The store judges the signature. */
 export class ObjectPassage {
   private readonly agents = {
-    'http:': new HttpAgent({ keepAlive: true, maxFreeSockets: 64 }),
-    'https:': new HttpsAgent({ keepAlive: true, maxFreeSockets: 64 }),
+    // A connection that was kept may be closed by the store at the moment of its use, and an upload cannot be sent twice.
+    'http:': new HttpAgent({ keepAlive: false }),
+    'https:': new HttpsAgent({ keepAlive: false }),
   };
 
   constructor(private readonly endpoint: URL) {}
@@ -62,11 +63,25 @@ export class ObjectPassage {
           ),
           // What was signed: a name that stays, wherever the store is this time.
           host: lentHost,
+          // Or the store would close with its refusal, which is lost where it comes amid an upload.
+          connection: 'keep-alive',
         },
       });
       outgoing.on('timeout', () => outgoing.destroy(new Error('silence')));
-      outgoing.on('response', resolve);
+      // A store that has answered may read no further: what still comes is dropped, or its sender would wait for ever.
+      const drop = () => {
+        raw.unpipe(outgoing);
+        raw.resume();
+      };
+      outgoing.on('response', (answer) => {
+        if (!raw.readableEnded) {
+          drop();
+          answer.on('end', () => outgoing.destroy());
+        }
+        resolve(answer);
+      });
       outgoing.on('error', () => {
+        drop();
         reject(new AppError('service_unavailable', { detail: 'The object store does not answer.' }));
       });
       raw.on('close', () => raw.readableEnded || outgoing.destroy());

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { request as httpRequest } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { newId } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
@@ -28,7 +28,8 @@ describe('objects on the service’s own port', () => {
 
   /** A signed URL as somebody has it who reaches the service at this address. */
   const at = (url: string, place = harness.url) => new URL(new URL(url).pathname + new URL(url).search, place).href;
-  const lend = async (key: string) => at(await storage.presignGet(key, { expiresInSeconds: 60 }));
+  const lend = async (key: string, contentType?: string) =>
+    at(await storage.presignGet(key, { expiresInSeconds: 60, contentType }));
   const keep = async (body: Buffer, contentType: string) => {
     const key = `spec/${newId()}`;
     await storage.put(key, body, contentType);
@@ -75,6 +76,28 @@ describe('objects on the service’s own port', () => {
     }
   });
 
+  it('that are refused before they are read keep nobody waiting, on the same connection too', async () => {
+    const agent = new HttpAgent({ keepAlive: true, maxSockets: 1 });
+    const body = randomBytes(5 * 1024 * 1024);
+    const ticket = await storage.presignPut(`spec/${newId()}`, {
+      contentType: 'text/plain',
+      size: 7,
+      expiresInSeconds: 60,
+    });
+    const put = (bytes: Buffer) =>
+      new Promise<number>((resolve, reject) => {
+        const headers = { 'content-type': 'text/plain', 'content-length': bytes.length };
+        const outgoing = httpRequest(at(ticket.url), { method: 'PUT', headers, agent }, (answer) => {
+          answer.resume().on('end', () => resolve(answer.statusCode!));
+        });
+        outgoing.on('error', reject);
+        outgoing.end(bytes);
+      });
+    for (let i = 0; i < 5; i += 1) expect(await put(body)).toBe(403);
+    expect(await put(Buffer.from('7 bytes'))).toBe(200);
+    agent.destroy();
+  });
+
   it('are answered in parts to whoever asks for a part', async () => {
     const body = randomBytes(200_000);
     const url = await lend(await keep(body, 'video/webm'));
@@ -89,10 +112,15 @@ describe('objects on the service’s own port', () => {
   });
 
   it('are shown only where they are pictures, run nothing, and may be read by any page that has the URL', async () => {
-    const shown = { 'image/png': null, 'image/webp': null, 'text/html': 'attachment', 'image/svg+xml': 'attachment' };
+    const shown = {
+      'image/png': 'inline',
+      'image/webp': 'inline',
+      'text/html': 'attachment',
+      'image/svg+xml': 'attachment',
+    };
     for (const [type, disposition] of Object.entries(shown)) {
-      const { headers } = await fetch(await lend(await keep(Buffer.from('<script>'), type)));
-      expect(headers.get('content-disposition')).toBe(disposition);
+      const { headers } = await fetch(await lend(await keep(Buffer.from('<script>'), type), type));
+      expect(headers.get('content-disposition')).toMatch(new RegExp(`^${disposition}`));
       expect(headers.get('x-content-type-options')).toBe('nosniff');
       expect(headers.get('content-security-policy')).toContain('sandbox');
       expect(headers.get('access-control-allow-origin')).toBe('*');
