@@ -179,7 +179,12 @@ describe('a recording that is uploaded', () => {
         body: {
           name: 'Monday',
           variables: ['CLAIM_ID'],
-          warnings: ['the steps use {{PASSWORD}}, which is no variable: each run must bring it as a vault key'],
+          warnings: [
+            {
+              stepId: 'step-3',
+              message: 'the steps use {{PASSWORD}}, which is no variable: each run must bring it as a vault key',
+            },
+          ],
         },
       });
       expect(made.body.steps).toHaveLength(3);
