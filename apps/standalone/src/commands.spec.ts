@@ -1,13 +1,5 @@
 import { newId } from '@muster/platform';
-import {
-  FakeMachines,
-  type Harness,
-  type HttpClient,
-  makeWorkflow,
-  startHarness,
-  type Tenant,
-  waitFor,
-} from '@muster/testing';
+import { FakeMachines, type Harness, type HttpClient, startHarness, type Tenant, waitFor } from '@muster/testing';
 import { standalone } from './standalone';
 
 describe('commands', () => {
@@ -72,49 +64,6 @@ describe('commands', () => {
     expect(worker.refused).toBe(0);
     const kept = JSON.stringify([await rowOf(commandId), await sql('SELECT * FROM outbox')]) + harness.logs.join('');
     for (const hidden of [workerKey, machines.signingSecret]) expect(kept).not.toContain(hidden);
-  });
-
-  describe('carry the id and the trace of the request that they come from', () => {
-    const trace = '0af7651916cd43dd8448eb211c80319c';
-    const asked = { 'x-request-id': 'asked-for.by-Dana_1', traceparent: `00-${trace}-b7ad6b7169203331-01` };
-    const ofTrace = new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`);
-    const carried = { MUSTER_REQUEST_ID: asked['x-request-id'], TRACEPARENT: expect.stringMatching(ofTrace) };
-
-    it('in the environment and the headers of a push', async () => {
-      const { id, worker } = await online();
-      await snippet(id, 'pass', {}, tenant.api.with(asked));
-      await waitFor('the push', () => worker.headers.length > 0);
-      expect(worker.received[0]!.env).toMatchObject(carried);
-      expect(worker.headers[0]).toMatchObject({
-        'x-request-id': asked['x-request-id'],
-        traceparent: worker.received[0]!.env['TRACEPARENT'],
-      });
-    });
-
-    it('in the environment of what is polled', async () => {
-      const { id, client } = await online({ tunnel: false });
-      await snippet(id, 'pass', {}, tenant.api.with(asked));
-      const { commands } = (await client.get(`/api/agents/${id}/commands?wait=10`)).body;
-      expect(commands[0].env).toMatchObject(carried);
-    });
-
-    it('through queues, when other requests ring meanwhile: a run has those of its launch', async () => {
-      const { id, worker, client } = await online();
-      const { organizationId } = tenant;
-      const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
-      const first = await tenant.api.with(asked).post('/api/jobs/launch', { workflowId, agentId: id });
-      const second = await tenant.api.post('/api/jobs/launch', { workflowId, agentId: id });
-      await waitFor('the run', () => worker.received.length > 0);
-      expect(worker.received[0]).toMatchObject({ kind: 'run', jobId: first.body.jobId, env: carried });
-      expect(worker.headers[0]).toMatchObject({ 'x-request-id': asked['x-request-id'] });
-      const end = { jobId: first.body.jobId, status: 'completed' };
-      expect((await client.post('/api/job-webhook', end)).body.accepted).toBe(true);
-      await waitFor('the next run', () => worker.received.length > 1);
-      expect(worker.received[1]).toMatchObject({
-        jobId: second.body.jobId,
-        env: { MUSTER_REQUEST_ID: second.headers.get('x-request-id') },
-      });
-    });
   });
 
   it('have the first of their results, also when two come at once', async () => {
@@ -227,6 +176,33 @@ describe('commands', () => {
       const { body } = await waiting;
       expect(body.commands.map((command: any) => command.commandId)).toEqual([commandId]);
       expect(Date.now() - began).toBeLessThan(15_000);
+    });
+
+    it('leave room for other organizations’ machines', async () => {
+      const few = await startHarness({ ...standalone, env: { COMMAND_POLLS_MAX_PER_ORGANIZATION: '1' } });
+      const [ours, theirs] = [await FakeMachines.of(few), await FakeMachines.of(few)];
+      try {
+        const machines = [await ours.online({ tunnel: false }), await ours.online({ tunnel: false })];
+        const poll = ({ id, client }: { id: string; client: HttpClient }, wait: number) =>
+          client.get(`/api/agents/${id}/commands?wait=${wait}`);
+        const first = poll(machines[0]!, 5);
+        const gauge = async () =>
+          /muster_open_streams\{kind="commands"\} 1/.test(await few.app.metrics.registry.metrics());
+        await waitFor('the poll', gauge);
+        const second = await poll(machines[1]!, 5);
+        expect([second.status, second.body.code, second.headers.get('retry-after')]).toEqual([
+          429,
+          'rate_limited',
+          '5',
+        ]);
+        expect((await poll(machines[1]!, 0)).status).toBe(200);
+        expect((await poll(await theirs.online({ tunnel: false }), 1)).status).toBe(200);
+        expect((await first).status).toBe(200);
+        expect((await poll(machines[1]!, 1)).status).toBe(200);
+      } finally {
+        await few.close();
+        await Promise.all([ours.close(), theirs.close()]);
+      }
     });
 
     it('come also when no news of them does', async () => {

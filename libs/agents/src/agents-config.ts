@@ -37,4 +37,11 @@ export class AgentsConfig extends BaseConfig {
     min: 1,
   })
   readonly commandPollsMax!: number;
+
+  @EnvInt('COMMAND_POLLS_MAX_PER_ORGANIZATION', {
+    description: 'Machines of one organization that wait for commands at one process; one more gets 429.',
+    default: 1000,
+    min: 1,
+  })
+  readonly commandPollsMaxPerOrganization!: number;
 }

@@ -38,7 +38,7 @@ export async function createApp({ name, configs, modules, clock, logDestination 
   const [config] = configs;
   const metrics = new Metrics();
   const readiness = new Readiness();
-  const streams = new OpenStreams();
+  const streams = new OpenStreams(metrics.openStreams);
   const logger = createLogger({ app: name, level: config.logLevel, destination: logDestination });
 
   @Module({

@@ -145,7 +145,7 @@ export class AgentActions {
     const leaving = new AbortController();
     const leave = () => leaving.abort();
     const timer = setTimeout(leave, this.vm.wakeTimeoutMs + patienceMs);
-    const remove = this.streams.add(leave);
+    const remove = this.streams.add(leave, 'wake');
     request.raw.socket.once('close', leave);
     try {
       const end = await waitForWake({ database: this.database, news: this.news }, wake, leaving.signal);

@@ -87,6 +87,23 @@ describe('event streams', () => {
     stream.close();
   });
 
+  it('end when their organization is suspended, are counted, and are open to it again', async () => {
+    const harness = await start({ EVENT_STREAMS_HEARTBEAT_MS: '150' });
+    const [of, others] = [await anAgent(harness), await anAgent(harness)];
+    const [stream, other] = [await followAgent(harness, of), await followAgent(harness, others)];
+    const metric = async () =>
+      /muster_open_streams\{kind="events"\} (\d+)/.exec(await harness.app.metrics.registry.metrics())?.[1];
+    expect(await metric()).toBe('2');
+    const root = await harness.makeTenant();
+    await root.as.super_admin.patch(`/api/admin/organizations/${of.organizationId}`, { suspended: true });
+    await waitFor('the end', () => stream.ended);
+    expect([stream.response.complete, other.ended]).toEqual([true, false]);
+    await waitFor('the count', async () => (await metric()) === '1');
+    const again = await followAgent(harness, of);
+    expect(again.response.statusCode).toBe(200);
+    for (const each of [again, other]) each.close();
+  });
+
   it('end when the process does', async () => {
     const harness = await start();
     const of = await anAgent(harness);

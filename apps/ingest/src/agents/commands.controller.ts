@@ -35,7 +35,7 @@ export class CommandsController {
     const organizationId = organizationOf(request, agentId);
     const ended = new AbortController();
     const end = () => ended.abort();
-    const forget = this.streams.add(end);
+    const forget = this.streams.add(end, 'commands');
     request.raw.socket.once('close', end);
     try {
       const commands = await this.polls.take(organizationId, agentId, wait * 1000, ended.signal);

@@ -16,12 +16,14 @@ export class StandingAccess {
 
   /** A question to ask again and again. It throws where nobody can tell at the moment. */
   of(request: FastifyRequest, rule: AccessRule): () => Promise<boolean> {
-    const { organizationId } = principalOf(request);
+    const { organizationId, organizationSuspended } = principalOf(request);
     const credential = credentialOf(request, addressFor(request, this.config));
     return async () => {
       const principal = await this.authenticator.byCredential(credential);
       // A super_admin may look at another organization by now: what goes on is about the one before.
       if (principal?.organizationId !== organizationId) return false;
+      // What is open ends with the suspension; what it then reads, it asks for again.
+      if (principal.organizationSuspended && !organizationSuspended) return false;
       try {
         admit(rule, principal);
         return true;

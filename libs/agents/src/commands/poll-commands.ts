@@ -1,4 +1,4 @@
-import type { AgentCommand } from '@muster/contracts';
+import { type AgentCommand, AppError } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { BaseConfig, News, publicAddress } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
@@ -21,6 +21,7 @@ export class CommandPolls implements OnApplicationShutdown {
   private readonly logger = new Logger(CommandPolls.name);
   private readonly waiting = new Map<string, Set<() => void>>();
   private count = 0;
+  private readonly countOf = new Map<string, number>();
   private stopListening?: () => void;
 
   constructor(
@@ -33,9 +34,11 @@ export class CommandPolls implements OnApplicationShutdown {
 
   /** What the agent has not taken yet, oldest first; waits for it until the time is over or `ended` says so. */
   async take(organizationId: string, agentId: string, waitMs: number, ended: AbortSignal): Promise<AgentCommand[]> {
+    if (waitMs > 0) this.requireRoom(organizationId);
     await this.requireAgent(organizationId, agentId);
     const until = performance.now() + (this.count < this.agents.commandPollsMax ? waitMs : 0);
     this.count += 1;
+    this.countOf.set(organizationId, (this.countOf.get(organizationId) ?? 0) + 1);
     try {
       for (;;) {
         // Begun before looking, so that what comes while we look is heard.
@@ -51,11 +54,24 @@ export class CommandPolls implements OnApplicationShutdown {
       }
     } finally {
       this.count -= 1;
+      const left = this.countOf.get(organizationId)! - 1;
+      if (left > 0) this.countOf.set(organizationId, left);
+      else this.countOf.delete(organizationId);
     }
   }
 
   onApplicationShutdown(): void {
     this.stopListening?.();
+  }
+
+  /** One organization's machines leave room for the others'. */
+  private requireRoom(organizationId: string): void {
+    const most = this.agents.commandPollsMaxPerOrganization;
+    if ((this.countOf.get(organizationId) ?? 0) < most) return;
+    throw new AppError('rate_limited', {
+      detail: `${most} machines of the organization wait here already; ask again in a moment.`,
+      headers: { 'retry-after': '5' },
+    });
   }
 
   private async requireAgent(organizationId: string, agentId: string): Promise<void> {

@@ -1,8 +1,14 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Optional } from '@nestjs/common';
+import type { Gauge } from 'prom-client';
+
+/** What waits: a reader of events, a machine for its commands, a caller for a wake. */
+export type StreamKind = 'events' | 'commands' | 'wake';
 
 /** Open responses that never end by themselves. They are ended first at shutdown; closing waits for them else. */
 @Injectable()
 export class OpenStreams {
+  constructor(@Optional() private readonly gauge?: Gauge<'kind'>) {}
+
   private readonly ends = new Set<() => void>();
   private ended = false;
 
@@ -11,10 +17,16 @@ export class OpenStreams {
   }
 
   /** Answers the function that takes the stream off the list. One that comes after the end is ended at once. */
-  add(end: () => void): () => void {
+  add(end: () => void, kind: StreamKind = 'events'): () => void {
+    let open = true;
     this.ends.add(end);
+    this.gauge?.inc({ kind });
     if (this.ended) this.endAll();
-    return () => this.ends.delete(end);
+    return () => {
+      if (open) this.gauge?.dec({ kind });
+      open = false;
+      this.ends.delete(end);
+    };
   }
 
   endAll(): void {

@@ -73,6 +73,13 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly openStreams = new Gauge({
+    name: 'muster_open_streams',
+    help: 'Event streams and long polls that are open, by kind.',
+    labelNames: ['kind'],
+    registers: [this.registry],
+  });
+
   constructor() {
     collectDefaultMetrics({ register: this.registry, prefix: 'muster_' });
   }

@@ -1,0 +1,60 @@
+import { FakeMachines, type Harness, makeWorkflow, startHarness, type Tenant, waitFor } from '@muster/testing';
+import { standalone } from './standalone';
+
+describe('commands carry the id and the trace of the request that they come from', () => {
+  let harness: Harness;
+  let machines: FakeMachines;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '50', OUTBOX_SWEEP_MS: '100' };
+    harness = await startHarness({ ...standalone, env });
+    machines = await FakeMachines.of(harness);
+    tenant = machines.tenant;
+  });
+  afterAll(async () => {
+    await harness.close();
+    await machines.close();
+  });
+
+  const trace = '0af7651916cd43dd8448eb211c80319c';
+  const asked = { 'x-request-id': 'asked-for.by-Dana_1', traceparent: `00-${trace}-b7ad6b7169203331-01` };
+  const ofTrace = new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`);
+  const carried = { MUSTER_REQUEST_ID: asked['x-request-id'], TRACEPARENT: expect.stringMatching(ofTrace) };
+
+  it('in the environment and the headers of a push', async () => {
+    const { id, worker } = await machines.online();
+    await machines.snippet(id, 'pass', {}, tenant.api.with(asked));
+    await waitFor('the push', () => worker.headers.length > 0);
+    expect(worker.received[0]!.env).toMatchObject(carried);
+    expect(worker.headers[0]).toMatchObject({
+      'x-request-id': asked['x-request-id'],
+      traceparent: worker.received[0]!.env['TRACEPARENT'],
+    });
+  });
+
+  it('in the environment of what is polled', async () => {
+    const { id, client } = await machines.online({ tunnel: false });
+    await machines.snippet(id, 'pass', {}, tenant.api.with(asked));
+    const { commands } = (await client.get(`/api/agents/${id}/commands?wait=10`)).body;
+    expect(commands[0].env).toMatchObject(carried);
+  });
+
+  it('through queues, when other requests ring meanwhile: a run has those of its launch', async () => {
+    const { id, worker, client } = await machines.online();
+    const { organizationId } = tenant;
+    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
+    const first = await tenant.api.with(asked).post('/api/jobs/launch', { workflowId, agentId: id });
+    const second = await tenant.api.post('/api/jobs/launch', { workflowId, agentId: id });
+    await waitFor('the run', () => worker.received.length > 0);
+    expect(worker.received[0]).toMatchObject({ kind: 'run', jobId: first.body.jobId, env: carried });
+    expect(worker.headers[0]).toMatchObject({ 'x-request-id': asked['x-request-id'] });
+    const end = { jobId: first.body.jobId, status: 'completed' };
+    expect((await client.post('/api/job-webhook', end)).body.accepted).toBe(true);
+    await waitFor('the next run', () => worker.received.length > 1);
+    expect(worker.received[1]).toMatchObject({
+      jobId: second.body.jobId,
+      env: { MUSTER_REQUEST_ID: second.headers.get('x-request-id') },
+    });
+  });
+});
