@@ -58,7 +58,7 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
     @Inject(Database) private readonly database: Database,
   ) {
     registerErrorReader(readDatabaseError);
-    readiness.register('database', () => this.check(), { required: true });
+    readiness.register('database', () => this.check(), { required: true, deep: () => this.checkRoom() });
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -97,5 +97,12 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
     const pending = await pendingMigrations((sql) => this.database.query('system', sql) as never);
     if (pending.length) throw new Error(`${pending.length} migrations are pending`);
     this.migrated = true;
+  }
+
+  /** A new file of one page, that goes with its transaction: what is full takes no more of either. */
+  private async checkRoom(): Promise<void> {
+    await this.database.transaction('system', (tx) =>
+      tx.execute("CREATE TEMP TABLE room_to_write ON COMMIT DROP AS SELECT repeat('x', 1000) AS page"),
+    );
   }
 }

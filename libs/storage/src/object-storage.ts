@@ -1,8 +1,9 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { publicAddress, Readiness } from '@muster/platform';
 import { shownAs } from './shown-as';
+import { publicAddress, Readiness, registerErrorReader } from '@muster/platform';
 import { StorageConfig } from './storage-config';
+import { isFull, readStorageError } from './storage-errors';
 
 /** Where lent objects are below the service's own address, where it passes them on. */
 export const lentPath = '/objects';
@@ -20,7 +21,8 @@ export class ObjectStorage implements OnApplicationShutdown {
     @Inject(StorageConfig) private readonly config: StorageConfig,
     @Inject(Readiness) readiness: Readiness,
   ) {
-    readiness.register('storage', () => this.check(), { required: false });
+    registerErrorReader(readStorageError);
+    readiness.register('storage', () => this.check(), { required: false, deep: () => this.checkRoom() });
   }
 
   async put(key: string, body: Buffer, contentType: string): Promise<void> {
@@ -93,6 +95,15 @@ export class ObjectStorage implements OnApplicationShutdown {
   async check(): Promise<void> {
     const { sdk, client } = await this.connect();
     await client.send(new sdk.HeadBucketCommand({ Bucket: this.config.s3Bucket }));
+  }
+
+  /** A few bytes, over and over at one place. */
+  private async checkRoom(): Promise<void> {
+    try {
+      await this.put('health/room-to-write', Buffer.from('x'), 'text/plain');
+    } catch (error) {
+      throw isFull(error) ? Object.assign(new Error('no room to write'), { code: 'full' }) : error;
+    }
   }
 
   async onApplicationShutdown(): Promise<void> {

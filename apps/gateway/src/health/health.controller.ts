@@ -28,7 +28,7 @@ export class HealthController {
   @Get('/deep')
   @Endpoint({
     summary: 'What this process needs, asked in bounded time',
-    description: '503 only for the database; the body says what failed in both cases.',
+    description: '503 only for the database; the body says what failed in both cases, a full disk too.',
     access: anyone,
     answer: DeepHealth,
     exempt: true,
@@ -36,7 +36,7 @@ export class HealthController {
   @ApiResponse({ status: 503, description: 'The database does not answer', type: DeepHealth })
   async deep(@Res({ passthrough: true }) reply: FastifyReply): Promise<DeepHealth> {
     const [database, queue, storage] = await Promise.all(
-      ['database', 'queue', 'storage'].map((name) => this.readiness.run(name)),
+      ['database', 'queue', 'storage'].map((name) => this.readiness.runDeep(name)),
     );
     const checks = { database: database!, queue: queue!, storage: storage! };
     if (checks.database.status !== 'ok') {

@@ -11,12 +11,15 @@ export type Check = () => Promise<void>;
 /** The things that a process needs, each registered by the piece that owns it, each asked in bounded time. */
 @Injectable()
 export class Readiness {
-  private readonly checks = new Map<string, { check: Check; required: boolean }>();
+  private readonly checks = new Map<string, { check: Check; required: boolean; deep?: Check }>();
   private draining = false;
 
-  /** A required check keeps the process out of rotation while it fails. */
-  register(name: string, check: Check, options: { required: boolean }): void {
-    this.checks.set(name, { check, required: options.required });
+  /**
+   * A required check keeps the process out of rotation while it fails. What only deep health asks is whether there is
+   * room to write: a process that can still read stays in rotation.
+   */
+  register(name: string, check: Check, { required, deep }: { required: boolean; deep?: Check }): void {
+    this.checks.set(name, { check, required, deep: deep && atMostEvery(deepCheckMs, deep) });
   }
 
   /** From now on this process wants no new work. */
@@ -28,12 +31,21 @@ export class Readiness {
     return this.draining;
   }
 
-  async run(name: string, timeoutMs = 2000): Promise<CheckResult> {
-    const entry = this.checks.get(name);
-    if (!entry) return { status: 'failed', latencyMs: null, reason: 'not part of this process' };
+  /** As `run`, and whether it can be written to. */
+  runDeep(name: string): Promise<CheckResult> {
+    const { check, deep } = this.checks.get(name) ?? {};
+    return this.time(check && (async () => void (await Promise.all([check(), deep?.()]))));
+  }
+
+  run(name: string, timeoutMs = 2000): Promise<CheckResult> {
+    return this.time(this.checks.get(name)?.check, timeoutMs);
+  }
+
+  private async time(check: Check | undefined, timeoutMs = 2000): Promise<CheckResult> {
+    if (!check) return { status: 'failed', latencyMs: null, reason: 'not part of this process' };
     const started = performance.now();
     try {
-      await inTime(entry.check(), timeoutMs);
+      await inTime(check(), timeoutMs);
       return { status: 'ok', latencyMs: round(performance.now() - started) };
     } catch (error) {
       return { status: 'failed', latencyMs: null, reason: reasonOf(error) };
@@ -61,9 +73,21 @@ async function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   }
 }
 
+const deepCheckMs = 5000;
+
+/** Writing costs, and anybody may ask: in between the last answer holds. */
+function atMostEvery(ms: number, check: Check): Check {
+  let last: { at: number; answer: Promise<void> } | undefined;
+  return () => {
+    if (!last || performance.now() - last.at > ms) last = { at: performance.now(), answer: check() };
+    return last.answer;
+  };
+}
+
 /** A reason for the reader of a probe, without hosts, users or stack. */
 function reasonOf(error: unknown): string {
-  const { code, message } = error as { code?: string; message?: string };
+  const { code, message, driverError } = error as { code?: string; message?: string; driverError?: { code?: string } };
+  if ((code ?? driverError?.code) === '53100' || code === 'full') return 'no room to write';
   return /^no answer within|pending|not connected/.test(message ?? '') ? message! : (code ?? 'no connection');
 }
 

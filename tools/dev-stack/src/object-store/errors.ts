@@ -37,6 +37,8 @@ const ERRORS = {
     status: 501,
     message: 'A header or parameter you provided implies functionality that is not implemented',
   },
+  // No word of S3's own; other stores say it so.
+  StorageFull: { status: 507, message: 'The storage has no room left.' },
   PreconditionFailed: { status: 412, message: 'At least one of the pre-conditions you specified did not hold' },
   RequestTimeTooSkewed: {
     status: 403,

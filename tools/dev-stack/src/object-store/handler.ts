@@ -88,7 +88,7 @@ function answerFailure(
     thrown: unknown;
   },
 ): void {
-  const error = thrown instanceof S3Error ? thrown : new S3Error('InternalError');
+  const error = thrown instanceof S3Error ? thrown : new S3Error(isFull(thrown) ? 'StorageFull' : 'InternalError');
   // What is left of a refused body is read away, or the next request on this connection waits behind it.
   incoming.resume();
   // The path without its query: a presigned query is a key to the object.
@@ -111,3 +111,7 @@ function answerFailure(
 }
 
 const KEPT_ON_FAILURE = ['access-control-', 'connection', 'vary', 'x-amz-request-id', 'x-content-type-options'];
+
+function isFull(thrown: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes((thrown as NodeJS.ErrnoException).code ?? '');
+}

@@ -1,0 +1,68 @@
+import { type Harness, startHarness, type Tenant, waitFor } from '@muster/testing';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Client } from 'pg';
+import { gateway } from '../gateway.harness';
+
+/** What a Postgres and a store without room say, in their own words, on the wire. */
+const noRoom = `
+  CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;
+  CREATE FUNCTION no_room_for_tables() RETURNS event_trigger LANGUAGE plpgsql AS $$
+  BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;
+  CREATE TRIGGER no_room BEFORE INSERT ON agent_function EXECUTE FUNCTION no_room();
+  CREATE EVENT TRIGGER no_room ON ddl_command_start EXECUTE FUNCTION no_room_for_tables();`;
+
+describe('a full disk', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  let store: Server;
+  let admin: Client;
+
+  beforeAll(async () => {
+    store = createServer((request, response) => {
+      response.statusCode = request.method === 'PUT' ? 507 : 200;
+      response.end(request.method === 'PUT' ? '<Error><Code>XMinioStorageFull</Code></Error>' : '');
+    });
+    await new Promise<void>((resolve) => store.listen(0, '127.0.0.1', resolve));
+    const { port } = store.address() as AddressInfo;
+    harness = await startHarness({ ...gateway, env: { S3_ENDPOINT: `http://127.0.0.1:${port}` } });
+    tenant = await harness.makeTenant();
+    admin = new Client({ connectionString: harness.databaseUrl });
+    await admin.connect();
+  });
+  afterAll(async () => {
+    await admin.end();
+    await harness.close();
+    store.close();
+  });
+
+  const deepHealth = async (status: number) => {
+    const answer = await harness.http.get('/api/health/deep');
+    return answer.status === status && answer;
+  };
+
+  it('of the database answers 503 to what writes, lets what reads go on, and deep health says it', async () => {
+    const before = await harness.http.get('/api/health/deep');
+    expect([before.status, before.body.checks.database.status]).toEqual([200, 'ok']);
+    await admin.query(noRoom);
+    const refused = await tenant.api.post('/api/functions', { name: 'f', code: 'pass' });
+    expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([
+      503,
+      'service_unavailable',
+      expect.any(String),
+    ]);
+    expect((await tenant.api.get('/api/functions')).body.functions).toEqual([]);
+    // What was asked a moment ago is not asked anew at once.
+    const { body } = await waitFor('deep health', () => deepHealth(503));
+    expect(body.status).toBe('failed');
+    expect(body.checks.database).toEqual({ status: 'failed', latencyMs: null, reason: 'no room to write' });
+  });
+
+  it('of the storage is told by deep health, which is degraded and no more', async () => {
+    await admin.query('DROP EVENT TRIGGER IF EXISTS no_room');
+    const { body } = await waitFor('deep health', () => deepHealth(200));
+    expect(body.status).toBe('degraded');
+    expect(body.checks.storage).toEqual({ status: 'failed', latencyMs: null, reason: 'no room to write' });
+  });
+});
