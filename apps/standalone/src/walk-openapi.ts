@@ -19,6 +19,14 @@ export interface Operation {
   bodyLimit: number;
   /** What must be in its query, with an example each. */
   query: Record<string, string>;
+  /** All that may be in its query. */
+  queryNames: string[];
+}
+
+/** A field of a body, and what it is in JSON: 'any' where it may be several. */
+export interface Field {
+  name: string;
+  kind: string;
 }
 
 interface Schema {
@@ -70,6 +78,7 @@ export function operations(document: object): Operation[] {
         ignoresUnknown: raw['x-unknown-fields'] === 'ignored',
         bodyLimit: raw['x-body-limit'] ?? 1024 * 1024,
         query: requiredQuery(raw),
+        queryNames: (raw.parameters ?? []).flatMap((each) => (each.in === 'query' ? [each.name] : [])),
         required: body ? (components.schemas[body]?.required ?? []) : [],
       };
     }),
@@ -79,6 +88,18 @@ export function operations(document: object): Operation[] {
 function requiredQuery({ parameters = [] }: RawOperation): Record<string, string> {
   const needed = parameters.filter((each) => each.in === 'query' && each.required);
   return Object.fromEntries(needed.map(({ name, schema, example }) => [name, String(example ?? schema.example)]));
+}
+
+/** The fields of the operation's body. */
+export function fieldsOf(document: object, { body }: Operation): Field[] {
+  const { schemas } = (document as Document).components;
+  const kindOf = ({ type, $ref, anyOf, ...rest }: Schema): string => {
+    if ($ref) return 'object';
+    if (anyOf) return kindOf(anyOf[0]!);
+    return ([type].flat()[0] ?? ('allOf' in rest ? 'object' : 'any')) as string;
+  };
+  const properties = Object.entries(body ? (schemas[body]?.properties ?? {}) : {});
+  return properties.map(([name, schema]) => ({ name, kind: kindOf(schema) }));
 }
 
 /** A body that the operation takes, made of the document's own examples; undefined where it takes none. */
