@@ -1,0 +1,67 @@
+import { openApiDocument } from '@muster/contracts';
+import { newId } from '@muster/platform';
+import { type Harness, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { callers } from './callers.harness';
+import { standalone } from './standalone';
+import { type Access, operations, type Operation } from './walk-openapi';
+
+const written = (...values: unknown[]) => Buffer.from(JSON.stringify(values)).toString('base64url');
+
+/** Cursors that nobody was given, of which several would reach a statement and be a number or a text that is none. */
+const forged = [
+  'x',
+  written(),
+  written(7),
+  written('2026-W05-1T10:00:00Z', 'a'),
+  written('2026-01-01T00:00:00Z', 'a'),
+  written('\ud800'),
+  written('\0'),
+  written('a', 'b', 'c'),
+  `${written(newId())}=`,
+];
+
+/** In a list that is sorted by names these may be names; elsewhere they are numbers that no column holds. */
+const mayBeNames = [written('9'.repeat(16)), written('-1')];
+
+/** Times that ISO 8601 knows, and neither Postgres nor JavaScript does. */
+const odd = ['2026-W05-1T10:00:00Z', '2026-200T10:00:00Z', '2026-01-31T10:00:00,5Z', '0000-01-01T00:00:00Z'];
+
+describe('a value that only looks right', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  const ids: Record<string, string> = {};
+
+  beforeAll(async () => {
+    harness = await startHarness(standalone);
+    tenant = await harness.makeTenant();
+    const { organizationId } = tenant;
+    ids['/api/agents'] = (await makeAgent(harness.db, { organizationId, name: newId() })).id;
+    ids['/api/workflows'] = (await makeWorkflow(harness.db, { organizationId })).id;
+    ids['/api/jobs'] = (await makeJob(harness.db, { organizationId })).id;
+  });
+  afterAll(() => harness.close());
+
+  const taking = (name: string) =>
+    operations(openApiDocument)
+      .filter(({ queryNames }) => queryNames.includes(name))
+      .map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
+  const ask = (operation: Operation, name: string, value: string) => {
+    const id = ids[Object.keys(ids).find((prefix) => operation.path.startsWith(prefix))!] ?? newId();
+    const client = callers(tenant, operation.access as Access).admitted.at(-1)!;
+    return client.get(`${operation.path.replace('{id}', id)}?${new URLSearchParams({ [name]: value }).toString()}`);
+  };
+
+  it.each(taking('cursor'))('as a cursor of %s is 400', async (_, operation) => {
+    for (const cursor of forged)
+      expect([cursor, (await ask(operation, 'cursor', cursor)).status]).toEqual([cursor, 400]);
+    const sorted = /functions|vault/.test(operation.path) ? 200 : 400;
+    for (const cursor of mayBeNames) expect((await ask(operation, 'cursor', cursor)).status).toBe(sorted);
+  });
+
+  it.each([...taking('from'), ...taking('to')])('as a time of %s is 400', async (_, operation) => {
+    for (const name of ['from', 'to']) {
+      for (const time of odd) expect([time, (await ask(operation, name, time)).status]).toEqual([time, 400]);
+      expect((await ask(operation, name, '2026-01-31T10:00:00Z')).status).toBe(200);
+    }
+  });
+});
