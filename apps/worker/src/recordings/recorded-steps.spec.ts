@@ -27,6 +27,14 @@ describe('Recorded steps', () => {
     expect(kept().map(({ type }) => type)).toEqual(['click', 'doubleClick']);
   });
 
+  it('are a double click too where the page scrolled in between', () => {
+    const at = { ...field('#row'), offsetX: 1, offsetY: 2 };
+    say({ kind: 'click', ...at });
+    say({ kind: 'scroll', x: 0, y: 40 });
+    for (const kind of ['click', 'doubleClick']) say({ kind, ...at });
+    expect(kept().map(({ type }) => type)).toEqual(['scroll', 'doubleClick']);
+  });
+
   it('never hold a password, nor an address or a text that it came to stand in', () => {
     const secretly = { metadata: { secret: true } };
     const secret = 'p&ss wörd/1';

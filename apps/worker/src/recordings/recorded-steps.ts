@@ -46,8 +46,7 @@ export class RecordedSteps {
     const pointed = { ...element, offsetX: int(offsetX), offsetY: int(offsetY), ...(button ? { button } : {}) };
     if (kind === 'click') this.push({ type: 'click', ...pointed });
     if (kind === 'doubleClick') {
-      // It was two clicks first.
-      for (let n = 0; n < 2; n += 1) if (isOf(this.steps.at(-1), 'click', element)) this.steps.pop();
+      this.takeBackClicks(element);
       this.push({ type: 'doubleClick', ...pointed });
     }
   }
@@ -78,6 +77,17 @@ export class RecordedSteps {
     this.push({ type: 'keyDown', ...where, key });
     this.push({ type: 'keyUp', ...where, key });
     for (const each of [...held].reverse()) this.push({ type: 'keyUp', ...where, key: each });
+  }
+
+  /** A double click was two clicks first; a slow page may have scrolled between them. */
+  private takeBackClicks(element: Step): void {
+    for (let at = this.steps.length - 1, left = 2; at >= 0 && left > 0; at -= 1) {
+      const step = this.steps[at]!;
+      if (isOf(step, 'click', element)) {
+        this.steps.splice(at, 1);
+        left -= 1;
+      } else if (step.type !== 'scroll') return;
+    }
   }
 
   /** The same element again: only where it ended up counts. */

@@ -52,6 +52,7 @@ const pages = {
   '/frame': '<input id="framed"><button onclick="framed.value += \'!\'">Mark</button>',
   '/help': '<h1>Help</h1><button onclick="document.title = \'read\'">Read</button>',
   '/sent': '<h1>Thank you</h1>',
+  '/last': `<button onclick="setTimeout(() => fetch('/sent?claim=last'), 200)">Save</button>`,
 };
 
 const chromium = findChromium();
@@ -72,6 +73,15 @@ describe(`a recorded flow, played by the script that is written of it${skipped}`
     return playScript(script, { CHROMIUM: chromium!, ...env });
   };
   const navigation = { assertedEvents: [{ type: 'navigation', url: '', title: '' }] };
+
+  itPlays('is not over before what its last step sends has arrived', async () => {
+    const steps = [
+      { type: 'navigate', url: `${portal.url}/last` },
+      { type: 'click', offsetX: 2, offsetY: 2, selectors: [['text/Save']] },
+    ];
+    expect((await play(steps)).code).toBe(0);
+    expect(portal.received.splice(0)).toEqual([{ claim: 'last' }]);
+  });
 
   itPlays('does each of the recorder’s steps as its author did', async () => {
     const at = { offsetX: 5, offsetY: 5 };

@@ -116,6 +116,13 @@ class Browser:
         while time.monotonic() < deadline:
             self.listen(deadline)
 
+    def settle(self, timeout):
+        """What the pages are about to send, and what they have asked for, arrives; one that asks for ever is left."""
+        deadline = time.monotonic() + timeout
+        self.rest(0.3)
+        while any(page.loading or page.requests for page in self.pages.values()) and time.monotonic() < deadline:
+            self.listen(min(deadline, time.monotonic() + 0.5))
+
     def page(self, target="main", timeout=30):
         """The tab that a step is for: the first one, or the one that shows the address."""
         deadline = time.monotonic() + timeout

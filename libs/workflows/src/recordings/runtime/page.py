@@ -9,6 +9,7 @@ class Page:
         self.navigations = 0
         self.modifiers = 0
         self.loading = False
+        self.requests = set()
 
     def call(self, method, params=None, timeout=30):
         return self.browser.call(method, params, self.session, timeout)
@@ -30,6 +31,10 @@ class Page:
             self.navigations += 1
         elif method in ("Page.frameStartedLoading", "Page.frameStoppedLoading") and params["frameId"] == self.target:
             self.loading = method == "Page.frameStartedLoading"
+        elif method == "Network.requestWillBeSent" and params.get("type") not in ("EventSource", "WebSocket"):
+            self.requests.add(params["requestId"])
+        elif method in ("Network.loadingFinished", "Network.loadingFailed"):
+            self.requests.discard(params["requestId"])
         elif method == "Page.javascriptDialogOpening":
             # Nobody is there to answer it, and the page waits until somebody does.
             self.browser.post("Page.handleJavaScriptDialog", {"accept": True}, self.session)

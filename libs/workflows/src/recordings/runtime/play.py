@@ -82,6 +82,10 @@ class LazyBrowser:
         else:
             time.sleep(seconds)
 
+    def settle(self, timeout):
+        if self.browser:
+            self.browser.settle(timeout)
+
     def close(self):
         if self.browser:
             self.browser.close()
@@ -91,6 +95,8 @@ def play(run):
     browser = LazyBrowser()
     try:
         run(browser)
+        # What the last step sent off is not to end with the browser.
+        browser.settle(5)
     finally:
         browser.close()
 
