@@ -33,6 +33,7 @@ export {
   requestQueueProbes,
 } from './outbox/queue-probes';
 export { sweepOutbox } from './outbox/sweep-outbox';
+export { pageWithin } from './page-within';
 export { PostgresListener } from './postgres-listener';
 export type { Scope } from './scope';
 export { Transaction } from './transaction';

@@ -1,6 +1,6 @@
 import { findAgent } from '@muster/agents';
 import type { JobFilter } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import { type Database, pageWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { jobColumns, type JobRow, jobSource } from './job-row';
 
@@ -28,7 +28,10 @@ export function listJobs(
   values.push(page.limit + 1);
   return database.query<JobRow>(
     { organizationId },
-    `SELECT ${jobColumns} FROM ${jobSource} WHERE ${conditions.join(' AND ')} ORDER BY j.id DESC LIMIT $${values.length}`,
+    pageWithin(
+      `SELECT ${jobColumns} FROM ${jobSource} WHERE ${conditions.join(' AND ')} ORDER BY j.id DESC LIMIT $${values.length}`,
+      { order: 'id DESC', bytes: `octet_length(variables::text) + COALESCE(octet_length(result::text), 0)` },
+    ),
     values,
   );
 }

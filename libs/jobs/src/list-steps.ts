@@ -1,5 +1,5 @@
 import type { StepStatus } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import { type Database, pageWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { noSuchJob } from './job-row';
 
@@ -23,13 +23,16 @@ export async function listSteps(
   // A job without steps answers one row of nothing, and an unknown one none.
   const rows = await database.query<StepRow>(
     { organizationId },
-    `SELECT s.step_order AS "stepOrder", s.step_id AS "stepId", s.name, s.status,
+    pageWithin(
+      `SELECT s.step_order AS "stepOrder", s.step_id AS "stepId", s.name, s.status,
             s.started_at AS "startedAt", s.finished_at AS "finishedAt", s.error, s.metadata,
             (SELECT COALESCE(sum(u.cost_usd), 0) FROM ai_usage u
              WHERE u.job_id = s.job_id AND u.step_order = s.step_order) AS "costUsd"
      FROM job j LEFT JOIN job_step s ON s.job_id = j.id AND s.step_order > COALESCE($3, -1)
      WHERE j.id = $1 AND j.organization_id = $2
      ORDER BY s.step_order LIMIT $4`,
+      { order: '"stepOrder"', bytes: 'COALESCE(octet_length(metadata::text), 0) + COALESCE(octet_length(error), 0)' },
+    ),
     [jobId, organizationId, page.after?.[0] ?? null, page.limit + 1],
   );
   if (rows.length === 0) throw noSuchJob();

@@ -1,5 +1,5 @@
 import { AppError, type MisfirePolicy, type TickOutcome } from '@muster/contracts';
-import type { Database, Transaction } from '@muster/database';
+import { type Database, pageWithin, type Transaction } from '@muster/database';
 import type { Page } from '@muster/platform';
 
 export interface ScheduleRow {
@@ -56,9 +56,12 @@ export function listSchedules(
 ): Promise<ScheduleRow[]> {
   return database.query<ScheduleRow>(
     { organizationId },
-    `${select} WHERE s.organization_id = $1 AND ($2::uuid IS NULL OR s.id > $2)
-       AND ($3::uuid IS NULL OR s.agent_id = $3) AND ($4::uuid IS NULL OR s.workflow_id = $4)
-     ORDER BY s.id LIMIT $5`,
+    pageWithin(
+      `${select} WHERE s.organization_id = $1 AND ($2::uuid IS NULL OR s.id > $2)
+         AND ($3::uuid IS NULL OR s.agent_id = $3) AND ($4::uuid IS NULL OR s.workflow_id = $4)
+       ORDER BY s.id LIMIT $5`,
+      { order: 'id', bytes: 'octet_length(variables::text)' },
+    ),
     [organizationId, page.after?.[0] ?? null, filter.agentId ?? null, filter.scriptId ?? null, page.limit + 1],
   );
 }

@@ -114,6 +114,24 @@ describe('batches from CSV', () => {
     ]);
   });
 
+  it.each([
+    ['as JSON', (ids: string[]) => [JSON.stringify(ids)]],
+    ['repeated', (ids: string[]) => ids],
+    ['with commas between', (ids: string[]) => [ids.join(', ')]],
+    ['both', (ids: string[]) => [ids.slice(0, 2).join(','), ...ids.slice(2)]],
+  ])('take a list %s', async (_, written) => {
+    const form = new FormData();
+    form.set('workflowId', workflowId);
+    for (const value of written(agentIds)) form.append('agentIds', value);
+    form.set('file', new Blob(['CLAIM_ID,PAYER\nC-1,D\nC-2,D\nC-3,D\n'], { type: 'text/csv' }), 'claims.csv');
+    const { status, body } = await sendForm(form);
+    expect([status, body.queued]).toEqual([202, 3]);
+    const agents = await harness.db.query('system', 'SELECT DISTINCT agent_id FROM job WHERE batch_id = $1', [
+      body.batchId,
+    ]);
+    expect(agents).toHaveLength(agentIds.length);
+  });
+
   it('refuse forms that are broken, too large, or say something else', async () => {
     const withFile = (name = 'file') => {
       const form = new FormData();

@@ -167,6 +167,25 @@ describe('jobs', () => {
     expect(status.body).toMatchObject({ jobId: body.jobId, status: 'cancelled', finishedAt: expect.any(String) });
   });
 
+  it('come in pages that end early where they are large, and none is left out', async () => {
+    const { organizationId } = tenant;
+    const { id } = await makeAgent(harness.db, { organizationId, name: 'Large', status: 'online' });
+    const large = { DATA: 'x'.repeat(900_000) };
+    for (let n = 0; n < 7; n += 1)
+      await makeJob(harness.db, { organizationId, workflowId, agentId: id, variables: large });
+    const found: string[] = [];
+    const sizes: number[] = [];
+    let cursor: string | null = null;
+    do {
+      const answer: { body: any } = await tenant.api.get(`/api/jobs?agentId=${id}&limit=200${cursor ? `&cursor=${cursor}` : ''}`);
+      found.push(...answer.body.jobs.map((job: { id: string }) => job.id));
+      sizes.push(answer.body.jobs.length);
+      cursor = answer.body.nextCursor;
+    } while (cursor);
+    expect(sizes).toEqual([3, 3, 1]);
+    expect(new Set(found).size).toBe(7);
+  });
+
   it('are cancelled by a request without a body, and not replayed by one that says more than it can', async () => {
     const { body } = await launch();
     const count = async () => (await tenant.api.get('/api/jobs?limit=200')).body.jobs.length;

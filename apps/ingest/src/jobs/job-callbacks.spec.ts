@@ -129,6 +129,10 @@ describe('callbacks over HTTP', () => {
       logs: [{ jobId, level: 'loud', message: 'x', timestamp: 1 }],
     });
     expect([refused.status, refused.body.errors[0].field]).toEqual([400, 'logs.0.level']);
+    const fraction = await worker.post('/api/job-logs', {
+      logs: [{ jobId, level: 'info', message: 'x', timestamp: 1.5 }],
+    });
+    expect([fraction.status, fraction.body.errors[0].field]).toEqual([400, 'logs.0.timestamp']);
   });
 
   it('show no other organization’s picture', async () => {

@@ -128,7 +128,7 @@ function surplusBody({ method, body, routeOptions }: FastifyRequest): AppError |
   for (const field in body) {
     return new AppError('invalid_payload', {
       detail: 'This route takes no body.',
-      errors: [{ field: field.slice(0, 200), message: 'this route takes no body' }],
+      errors: [{ field: field.slice(0, 200), message: `property ${field.slice(0, 200)} should not exist` }],
     });
   }
   return undefined;

@@ -1,6 +1,6 @@
 import { audit, type Principal } from '@muster/access';
 import { AppError, type CreateFunctionBody, type UpdateFunctionBody } from '@muster/contracts';
-import { type Database, type Transaction, violatedConstraint } from '@muster/database';
+import { type Database, pageWithin, type Transaction, violatedConstraint } from '@muster/database';
 import { newId, type Page } from '@muster/platform';
 
 export interface FunctionRow {
@@ -18,8 +18,11 @@ const columns = `id, name, description, parameters, code, created_at AS "created
 export function listFunctions(database: Database, organizationId: string, page: Page): Promise<FunctionRow[]> {
   return database.query<FunctionRow & Record<string, unknown>>(
     { organizationId },
-    `SELECT ${columns} FROM agent_function
-     WHERE organization_id = $1 AND ($2::text IS NULL OR name > $2) ORDER BY name LIMIT $3`,
+    pageWithin(
+      `SELECT ${columns} FROM agent_function
+       WHERE organization_id = $1 AND ($2::text IS NULL OR name > $2) ORDER BY name LIMIT $3`,
+      { order: 'name', bytes: 'octet_length(code) + octet_length(parameters::text)' },
+    ),
     [organizationId, page.after?.[0] ?? null, page.limit + 1],
     'list_functions',
   );

@@ -1,5 +1,5 @@
 import { AppError, type AgentLogsQuery } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import { type Database, pageWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { EntryKind } from './append-timeline';
 import type { TimelineRow } from './timeline-event';
@@ -54,8 +54,11 @@ function select(database: Database, organizationId: string, page: Page, filters:
   values.push(page.limit + 1);
   return database.query<TimelineRow>(
     { organizationId },
-    `SELECT seq, kind, level, message, source, job_id, data, at FROM timeline_entry
-     WHERE ${conditions.join(' AND ')} ORDER BY seq ${order === 'asc' ? 'ASC' : 'DESC'} LIMIT $${values.length}`,
+    pageWithin(
+      `SELECT seq, kind, level, message, source, job_id, data, at FROM timeline_entry
+       WHERE ${conditions.join(' AND ')} ORDER BY seq ${order} LIMIT $${values.length}`,
+      { order: `seq ${order}`, bytes: 'octet_length(message) + COALESCE(octet_length(data::text), 0)' },
+    ),
     values,
   );
 }

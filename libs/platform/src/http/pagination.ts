@@ -24,11 +24,16 @@ export function pageOf(query: { limit?: number; cursor?: string }, ...sort: Sort
   return { limit: query.limit ?? 50, after: query.cursor === undefined ? null : readCursor(query.cursor, sort) };
 }
 
-/** Takes one row more than asked for as the sign that there is a next page. */
-export function paginate<T>(rows: T[], page: Page, sortValues: (row: T) => string[]) {
+/**
+ * Takes one row more than asked for as the sign that there is a next page, or `pageRows` of a page that ended early
+ * because its rows are large.
+ */
+export function paginate<T extends object>(rows: T[], page: Page, sortValues: (row: T) => string[]) {
   const items = rows.slice(0, page.limit);
   const last = items.at(-1);
-  return { items, nextCursor: rows.length > page.limit && last ? writeCursor(sortValues(last)) : null };
+  const { pageRows = 0 } = (last ?? {}) as { pageRows?: number };
+  const isMore = rows.length > page.limit || pageRows > rows.length;
+  return { items, nextCursor: isMore && last ? writeCursor(sortValues(last)) : null };
 }
 
 function writeCursor(values: string[]): string {
