@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { HttpClient, waitFor } from '@muster/testing';
 import { Start } from './npm-start';
+import { packed } from './packed-zip';
 import { root } from './service-process';
 import { canMakeHosts, TwoHosts } from './two-hosts';
 
@@ -49,6 +50,8 @@ describeHosts('a worker on another host than npm start (takes root, for network 
   let api: HttpClient;
   let admin: HttpClient;
   let workflowId: string;
+  /** By agent. */
+  const workerKeys = new Map<string, string>();
 
   const start = async () => {
     const args = ['--host', '0.0.0.0', '--port', String(port), '--data-dir', join(folder, 'data'), '--no-demo'];
@@ -60,6 +63,7 @@ describeHosts('a worker on another host than npm start (takes root, for network 
     folder = await mkdtemp(join(tmpdir(), 'muster-far-'));
     hosts = new TwoHosts();
     execFileSync(process.execPath, [join(root, 'apps/worker/one-file.mjs'), join(folder, 'muster-worker.js')]);
+    hosts.run(hosts.worker, [process.execPath, '-e', portal], { PATH: process.env['PATH'] }, folder);
     await start();
     const http = new HttpClient(await hosts.front(port, folder));
     const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(service.said)!;
@@ -76,6 +80,7 @@ describeHosts('a worker on another host than npm start (takes root, for network 
   /** As its README says to start it, in a folder of its own. */
   const install = async (name: string, env: NodeJS.ProcessEnv = {}) => {
     const { agent, workerKey } = (await admin.post('/api/agents', { name, provider: 'external' })).body;
+    workerKeys.set(agent.id, workerKey);
     const place = join(folder, name);
     await mkdir(place);
     const own = {
@@ -132,9 +137,6 @@ describeHosts('a worker on another host than npm start (takes root, for network 
   });
 
   itPlays('plays the steps of a workflow without a script in its own browser, each as a step of the run', async () => {
-    const place = join(folder, 'portal');
-    await mkdir(place);
-    hosts.run(hosts.worker, [process.execPath, '-e', portal], { PATH: process.env['PATH'] }, place);
     const agentId = await install('player', { CHROMIUM: chromium! });
     await admin.put('/api/vault/PORTAL_PASSWORD', { value: 'hunter2' });
     const launch = async (steps: object[], more: object = {}) => {
@@ -178,6 +180,44 @@ describeHosts('a worker on another host than npm start (takes root, for network 
       ['s1', 'passed'],
       ['s2', 'failed'],
     ]);
+  });
+
+  /** An action that is a command, and what its worker says of it. */
+  const act = async (agentId: string, action: object) => {
+    const { body } = await admin.post(`/api/agent/${agentId}/action`, action);
+    const path = `/api/agents/${agentId}/run-snippet/status?commandId=${body.commandId}`;
+    const said = await waitFor(
+      'its result',
+      async () => {
+        const { body: result } = await admin.get(path);
+        return result.status !== 'pending' && result;
+      },
+      60_000,
+    );
+    return { ...body, error: said.error, output: said.output && JSON.parse(said.output) };
+  };
+
+  itPlays('records what is done in its browser, which becomes a workflow of it, and takes an extension', async () => {
+    const agentId = await install('recorder', { CHROMIUM: chromium! });
+    const startUrl = 'http://127.0.0.1:4712/';
+    const { recordingId, error } = await act(agentId, { action: 'start_recording', kind: 'browser', startUrl });
+    expect(error).toBeUndefined();
+    expect((await act(agentId, { action: 'stop_recording', recordingId })).error).toBeUndefined();
+    const made = await api.post('/api/workflows/upload', { recordingId });
+    expect(made.status).toBe(201);
+    expect(made.body.steps).toContainEqual(expect.objectContaining({ type: 'navigate', url: startUrl }));
+    const { jobId } = (await api.post('/api/jobs/launch', { workflowId: made.body.id, agentId })).body;
+    expect(await ended(jobId)).toMatchObject({ status: 'completed', error: null });
+
+    const bytes = packed({
+      'manifest.json': JSON.stringify({ manifest_version: 3, name: 'Far', version: '2.1.0' }),
+    });
+    const machine = new HttpClient(api.url).withKey(workerKeys.get(agentId)!);
+    const upload = { filename: 'far-2.1.0.zip', contentType: 'application/zip', size: bytes.length };
+    const { body: ticket } = await machine.post(`/api/agents/${agentId}/uploads`, upload);
+    await fetch(ticket.uploadUrl, { method: 'PUT', headers: ticket.headers, body: new Uint8Array(bytes) });
+    const deployed = await act(agentId, { action: 'deploy_extension', version: '2.1.0' });
+    expect([deployed.error, deployed.output?.version]).toEqual([undefined, '2.1.0']);
   });
 
   it('has them as soon with a tunnel that leads nowhere, or to the service’s own host; nothing comes there', async () => {

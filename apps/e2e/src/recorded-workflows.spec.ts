@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { BrowserDriver, HttpClient, waitFor } from '@muster/testing';
 import { freePort, processesOf, Start } from './npm-start';
+import { packed } from './packed-zip';
 import { root } from './service-process';
 
 jest.setTimeout(180_000);
@@ -213,11 +214,3 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     expect(seen).toContain('marked by 1.4.0');
   });
 });
-
-/** A zip as people make one. */
-function packed(files: Record<string, string>): Buffer {
-  const code =
-    'import io, json, sys, zipfile\nout = io.BytesIO()\nwith zipfile.ZipFile(out, "w") as z:\n' +
-    '  [z.writestr(name, text) for name, text in json.load(sys.stdin).items()]\nsys.stdout.buffer.write(out.getvalue())';
-  return execFileSync('python3', ['-c', code], { input: JSON.stringify(files) });
-}
