@@ -63,6 +63,10 @@ const plainShapes = [
   'distinct names',
 ];
 
+jest.setTimeout(180_000);
+
+const isList = ({ kind }: Field) => kind === 'array' || kind === 'object';
+
 describe('one request', () => {
   let harness: Harness;
   let tenant: Tenant;
@@ -133,7 +137,6 @@ describe('one request', () => {
         const others = Object.entries(example).filter(([name]) => !names.includes(name));
         return `{${[...others.map(([name, value]) => `"${name}":${JSON.stringify(value)}`), ...huge].join(',')}}`;
       };
-      const isList = ({ kind }: Field) => kind === 'array' || kind === 'object';
       const plain = fields.filter((field) => !isList(field)).map(({ name }) => name);
       const bodies: [string, string][] = [
         ['unknown fields', `{${filled((at) => `"${at.toString(36)}":0`)}}`],
@@ -153,13 +156,18 @@ describe('one request', () => {
     '%s takes large bodies in turns',
     async (_, operation) => {
       const bytes = operation.bodyLimit - 1000;
+      const fields = fieldsOf(openApiDocument, operation);
       const bodies: [string, string][] = [
         ['unknown fields', `{${filled((at) => `"${at.toString(36)}":0`, bytes)}}`],
-        ...fieldsOf(openApiDocument, operation).flatMap(({ name }): [string, string][] => [
+        ...fields.filter(isList).flatMap(({ name }): [string, string][] => [
           [`${name}: empty objects`, `{"${name}":[${filled(() => '{}', bytes)}]}`],
           [`${name}: distinct names`, `{"${name}":[{${filled((at) => `"${at}":""`, bytes)}}]}`],
-          [`${name}: one text`, `{"${name}":"${'x'.repeat(bytes - 100)}"}`],
         ]),
+        // They are all read alike.
+        ...fields
+          .filter((field) => !isList(field))
+          .slice(0, 1)
+          .map(({ name }): [string, string] => [`${name}: one text`, `{"${name}":"${'x'.repeat(bytes - 100)}"}`]),
       ];
       for (const [what, body] of bodies) {
         const headers: Record<string, string> = { 'idempotency-key': newId() };

@@ -34,7 +34,7 @@ export class Readiness {
   /** As `run`, and whether it can be written to. */
   runDeep(name: string): Promise<CheckResult> {
     const { check, deep } = this.checks.get(name) ?? {};
-    return this.time(check && (async () => void (await Promise.all([check(), deep?.()]))));
+    return this.time(check && (() => check().then(deep)));
   }
 
   run(name: string, timeoutMs = 2000): Promise<CheckResult> {
@@ -75,12 +75,17 @@ async function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
 
 const deepCheckMs = 5000;
 
-/** Writing costs, and anybody may ask: in between the last answer holds. */
+/** Writing costs, and anybody may ask: in between a good answer holds. A bad one may be mended by the next moment. */
 function atMostEvery(ms: number, check: Check): Check {
   let last: { at: number; answer: Promise<void> } | undefined;
   return () => {
-    if (!last || performance.now() - last.at > ms) last = { at: performance.now(), answer: check() };
-    return last.answer;
+    if (last && performance.now() - last.at <= ms) return last.answer;
+    const asked = { at: performance.now(), answer: check() };
+    last = asked;
+    asked.answer.catch(() => {
+      if (last === asked) last = undefined;
+    });
+    return asked.answer;
   };
 }
 
