@@ -126,7 +126,13 @@ export class SimulatedWorker {
       const last = Math.min(lines, first + random.between(0, 20));
       const logs = [];
       for (let seq = first; seq <= last; seq += 1) {
-        logs.push({ jobId, level: 'info', message: `line ${seq} of ${jobId}`, timestamp: Math.floor(Date.now() / 1000), seq });
+        logs.push({
+          jobId,
+          level: 'info',
+          message: `line ${seq} of ${jobId}`,
+          timestamp: Math.floor(Date.now() / 1000),
+          seq,
+        });
       }
       waiting.push({ path: '/api/job-logs', body: { logs } });
       first = last + 1;
