@@ -29,11 +29,22 @@ export function pageOf(query: { limit?: number; cursor?: string }, ...sort: Sort
  * because its rows are large.
  */
 export function paginate<T extends object>(rows: T[], page: Page, sortValues: (row: T) => string[]) {
-  const items = rows.slice(0, page.limit);
+  const items = rows.slice(0, page.limit).map(withoutWeight);
   const last = items.at(-1);
-  const { pageRows = 0 } = (last ?? {}) as { pageRows?: number };
+  const { pageRows = 0 } = (rows[0] ?? {}) as Weighed;
   const isMore = rows.length > page.limit || pageRows > rows.length;
   return { items, nextCursor: isMore && last ? writeCursor(sortValues(last)) : null };
+}
+
+interface Weighed {
+  pageRows?: number;
+  bytesBefore?: number;
+}
+
+/** What a statement says of its page is no part of its rows. */
+function withoutWeight<T extends object>(row: T): T {
+  const { pageRows, bytesBefore: _, ...own } = row as T & Weighed;
+  return pageRows === undefined ? row : (own as unknown as T);
 }
 
 function writeCursor(values: string[]): string {
