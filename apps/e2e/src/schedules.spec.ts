@@ -41,7 +41,8 @@ describe('schedules on four schedulers', () => {
       organization,
     ]);
     await client.query(
-      `INSERT INTO workflow_revision (workflow_id, revision, organization_id, saved_by) VALUES ($1, 1, $2, 'test')`,
+      `INSERT INTO workflow_revision (workflow_id, revision, organization_id, script, saved_by)
+       VALUES ($1, 1, $2, 'print(1)', 'test')`,
       [workflow, organization],
     );
     await client.query(`INSERT INTO agent (id, organization_id, name, status) VALUES ($1, $2, 'a', 'online')`, [

@@ -37,8 +37,11 @@ describe('the live status of a machine', () => {
     server.close();
   });
 
+  /** Whose the machine is, as it says itself. */
+  let owner = '';
   const statusOf = async (provider: string, providerRef: string, providerConfig: Record<string, unknown>) => {
     const { id: organizationId } = await makeOrganization(harness.db);
+    owner = organizationId;
     const agent = { organizationId, provider, providerRef, providerConfig, status: 'online', vmState: 'running' };
     const { id } = await makeAgent(harness.db, { ...agent, vmIp: '10.0.0.9' });
     const { nest } = harness.app;
@@ -66,12 +69,15 @@ describe('the live status of a machine', () => {
   it('is what ec2 and docker say', async () => {
     answer = (url, response) => {
       if (url === '/version') response.end(JSON.stringify({ ApiVersion: '1.47' }));
-      else if (url === '/v1.44/containers/worker/json') response.end(JSON.stringify({ State: { Status: 'exited' } }));
-      else {
+      else if (url === '/v1.44/containers/worker/json') {
+        const labels = { 'muster.organization': owner };
+        response.end(JSON.stringify({ State: { Status: 'exited' }, Config: { Labels: labels } }));
+      } else {
         response.end(
           `<DescribeInstancesResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><reservationSet><item>
            <instancesSet><item><instanceId>i-00000001</instanceId><instanceState><code>64</code><name>stopping</name>
-           </instanceState></item></instancesSet></item></reservationSet></DescribeInstancesResponse>`,
+           </instanceState><tagSet><item><key>muster:organization</key><value>${owner}</value></item></tagSet>
+           </item></instancesSet></item></reservationSet></DescribeInstancesResponse>`,
         );
       }
     };
