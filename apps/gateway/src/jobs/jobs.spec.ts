@@ -177,7 +177,9 @@ describe('jobs', () => {
     const sizes: number[] = [];
     let cursor: string | null = null;
     do {
-      const answer: { body: any } = await tenant.api.get(`/api/jobs?agentId=${id}&limit=200${cursor ? `&cursor=${cursor}` : ''}`);
+      const answer: { body: any } = await tenant.api.get(
+        `/api/jobs?agentId=${id}&limit=200${cursor ? `&cursor=${cursor}` : ''}`,
+      );
       found.push(...answer.body.jobs.map((job: { id: string }) => job.id));
       sizes.push(answer.body.jobs.length);
       cursor = answer.body.nextCursor;

@@ -14,7 +14,7 @@ async function ground(options: Ec2Options = {}) {
   const machine = testMachine({ providerRef: instanceId, providerConfig: { instanceId, region } });
   const instance = ec2.add(instanceId, 'stopped', { [tag]: machine.organizationId });
   const make = (more: Ec2Options = {}) =>
-    new Ec2Machines({ endpoint, credentials, timeoutMs: 4000, patienceMs: 8000, pollMs: 20, ...options, ...more });
+    new Ec2Machines({ endpoint, credentials, timeoutMs: 2000, patienceMs: 5000, pollMs: 20, ...options, ...more });
   const provider = make();
   return {
     ec2,

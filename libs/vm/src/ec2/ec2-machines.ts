@@ -128,9 +128,15 @@ export class Ec2Machines implements MachineProvider {
   ): Promise<void> {
     const { patienceMs, pollMs } = this.options;
     const deadline = Date.now() + patienceMs;
-    for (;;) {
+    const mustWait = (state: string | null) =>
+      new MachineError('failed', `The instance is ${state}, and the order to ${order} has to wait for that.`);
+    for (let known: string | null = null; ;) {
       const at = await this.at(machine, deadline);
-      const state = rawState(await this.find(machine, deadline));
+      const state: string | null = await this.find(machine, deadline).then(rawState, (error: unknown) => {
+        // With the last moments of its patience it asked in vain: what it waited for has not come.
+        throw known !== null && Date.now() >= deadline ? mustWait(known) : error;
+      });
+      known = state;
       if ((order === 'start' || order === 'reboot') && (state === null || ending.includes(state))) throw gone(machine);
       try {
         if (await attempt(state, at)) return;
@@ -140,7 +146,7 @@ export class Ec2Machines implements MachineProvider {
         if (!(error instanceof WrongState)) throw error;
       }
       if (Date.now() + pollMs > deadline) {
-        throw new MachineError('failed', `The instance is ${state}, and the order to ${order} has to wait for that.`);
+        throw mustWait(state);
       }
       await sleep(pollMs);
     }
