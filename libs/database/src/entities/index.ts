@@ -16,6 +16,13 @@ import { LoopRunEntity } from './loop-run';
 import { MachineFindingEntity } from './machine-finding';
 import { OrganizationEntity, OrganizationSettingsEntity } from './organization';
 import { OutboxEntity, QueueProbeEntity } from './outbox';
+import {
+  PilotBatchEntity,
+  PilotClaimResultEntity,
+  PilotStopEventEntity,
+  SessionSummaryEntity,
+  SessionTimelineEntity,
+} from './pilot';
 import { RecordingEntity } from './recording';
 import { ScheduleEntity, ScheduleRunEntity } from './schedule';
 import { TimelineEntryEntity, TimelineHeadEntity } from './timeline';
@@ -43,6 +50,9 @@ export const entities = [
   OrganizationEntity,
   OrganizationSettingsEntity,
   OutboxEntity,
+  PilotBatchEntity,
+  PilotClaimResultEntity,
+  PilotStopEventEntity,
   QueueProbeEntity,
   AgentRecoveryEntity,
   RecordingEntity,
@@ -50,6 +60,8 @@ export const entities = [
   ScheduleEntity,
   ScheduleRunEntity,
   SessionEntity,
+  SessionSummaryEntity,
+  SessionTimelineEntity,
   SignInAddressEntity,
   TimelineEntryEntity,
   TimelineHeadEntity,
