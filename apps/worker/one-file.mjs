@@ -17,6 +17,6 @@ await build({
   target: 'node20',
   format: 'cjs',
   banner: { js: '#!/usr/bin/env node' },
-  define: { EMBEDDED_PYTHON_MODULE: JSON.stringify(await readFile(join(here, 'src/muster.py'), 'utf8')) },
+  define: { EMBEDDED_PYTHON_MODULE: JSON.stringify(await readFile(join(here, 'src/runs/muster.py'), 'utf8')) },
 });
 process.stdout.write(`one-file: ${outfile}\n`);

@@ -35,7 +35,7 @@ const insertAudit = `
   INSERT INTO audit_entry (id, organization_id, actor_kind, actor_id, action, target_type, target_id, changes)
   VALUES ($1, $2, 'api_key', 'bench', 'job.launch', 'job', $3, $4)`;
 const insertOutbox = `
-  INSERT INTO outbox (id, organization_id, queue, name, payload, next_ring_at)
+  INSERT INTO outbox (id, organization_id, queue, name, payload, next_publish_at)
   VALUES ($1, $2, 'dispatch', 'dispatch-agent', $3, NULL)`;
 const insertLogs = `
   INSERT INTO bench_log (agent_id, seq, organization_id, kind, level, message, source, job_id, log_seq, at)
@@ -64,8 +64,8 @@ void (async () => {
       await client.query({ name: 'entry', text: insertEntry, values: entry });
       const changes = JSON.stringify({ workflowId, agentId });
       await client.query({ name: 'audit', text: insertAudit, values: [randomUUID(), organizationId, id, changes] });
-      const ring = [randomUUID(), organizationId, JSON.stringify({ agentId })];
-      await client.query({ name: 'outbox', text: insertOutbox, values: ring });
+      const message = [randomUUID(), organizationId, JSON.stringify({ agentId })];
+      await client.query({ name: 'outbox', text: insertOutbox, values: message });
       await client.query('COMMIT');
     } finally {
       client.release();

@@ -1,4 +1,4 @@
-import { type DoorbellData, queueDefinition } from '@muster/contracts';
+import { type MessageData, queueDefinition } from '@muster/contracts';
 import { BaseConfig, loadConfig, RedisConnections } from '@muster/platform';
 import { Queue, Worker } from 'bullmq';
 import { answerQuestions, handlerStarted } from './outbox-load';
@@ -7,8 +7,8 @@ import { answerQuestions, handlerStarted } from './outbox-load';
 
 const connections = new RedisConnections(loadConfig(BaseConfig, process.env));
 const at = { prefix: connections.queuePrefix, skipVersionCheck: true };
-const queue = new Queue<DoorbellData>('dispatch', { connection: connections.publisher(), ...at });
-const worker = new Worker<DoorbellData>(
+const queue = new Queue<MessageData>('dispatch', { connection: connections.publisher(), ...at });
+const worker = new Worker<MessageData>(
   'dispatch',
   async ({ data }) => handlerStarted(data.payload['probeId'] as string),
   {

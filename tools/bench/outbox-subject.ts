@@ -4,7 +4,7 @@ import { BaseConfig, createApp, HandlesJob, loadConfig, ProcessesQueue, QueuePro
 import { setTimeout as delay } from 'node:timers/promises';
 import { answerQuestions, handlerStarted } from './outbox-load';
 
-// Our own way, all of it: a transaction with a ring, the relay, BullMQ, a processor, the ledger.
+// Our own way, all of it: a transaction with a message, the relay, BullMQ, a processor, the ledger.
 
 @ProcessesQueue('dispatch')
 class BenchProcessor extends QueueProcessor {
@@ -26,7 +26,9 @@ void (async () => {
   const database = nest.get(Database);
   answerQuestions({
     send: (id) =>
-      database.transaction('system', (tx) => tx.ring({ queue: 'dispatch', name: 'probe', payload: { probeId: id } })),
+      database.transaction('system', (tx) =>
+        tx.enqueue({ queue: 'dispatch', name: 'probe', payload: { probeId: id } }),
+      ),
     settled: () => settled(database),
   });
 })();
@@ -38,5 +40,5 @@ async function settled(database: Database): Promise<void> {
     if (left.length === 0) return;
     await delay(2);
   }
-  throw new Error('doorbells stay on the table');
+  throw new Error('messages stay on the table');
 }

@@ -10,6 +10,9 @@ import { unverifiedIn } from './lockfile.mjs';
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const maxLines = 350;
 const maxReadmeLines = 15;
+const maxFilesInFolder = 15;
+// Lists by their nature: each file of them stands alone.
+const listFolders = /\/(migrations|entities|fixtures)$|^tools\/bench$/;
 // Where developers have their clones; images may well have a home of their own user.
 const machinePath = /(^|[^\w.-])\/((home|Users)\/(?!node\/|muster\/)|root\/(?!\.)|work\/|farm\/)/;
 
@@ -18,7 +21,11 @@ const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--
   .toString()
   .split('\0')
   .filter((file) => file && existsSync(join(root, file)) && statSync(join(root, file)).isFile());
-const faults = [...files.flatMap(faultsOfFile), ...projectsOf(files).flatMap(faultsOfProject)];
+const faults = [
+  ...files.flatMap(faultsOfFile),
+  ...crowdedFolders(files),
+  ...projectsOf(files).flatMap(faultsOfProject),
+];
 
 for (const fault of faults) console.error(`repository: ${fault}`);
 console.log(`repository: ${files.length} files, ${faults.length} faults, ${Date.now() - began} ms`);
@@ -41,6 +48,20 @@ function faultsOfFile(file) {
       ? [`${file}: ${lines.length - 1} lines; past ${maxLines} it wants to be two files`]
       : []),
   ];
+}
+
+function crowdedFolders(all) {
+  const counts = {};
+  for (const file of all.filter(isCounted)) counts[dirname(file)] = (counts[dirname(file)] ?? 0) + 1;
+  return Object.entries(counts)
+    .filter(([folder, count]) => count > maxFilesInFolder && !listFolders.test(folder))
+    .map(
+      ([folder, length]) => `${folder}: ${length} files beside specs; past ${maxFilesInFolder} it wants to be split`,
+    );
+}
+
+function isCounted(file) {
+  return isSource(file) && file.endsWith('.ts') && !file.endsWith('.spec.ts') && !file.endsWith('index.ts');
 }
 
 function faultsOfProject(folder) {

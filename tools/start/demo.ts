@@ -11,7 +11,7 @@ const agentName = 'Demo agent';
 const workflowName = 'Hello, Muster';
 
 /** What a newcomer looks at: a machine, a workflow, and a run of it. Answers the run's id. */
-export async function bringDemo({ address, email, password }: DemoInput): Promise<string> {
+export async function ensureDemo({ address, email, password }: DemoInput): Promise<string> {
   const cookie = await signIn(address, email, password);
   const call = (method: string, path: string, body?: object) => request({ address, cookie, method, path, body });
   const [agentId, workflowId] = await Promise.all([demoAgent(call), demoWorkflow(call)]);

@@ -6,7 +6,7 @@ import { endWorkers } from '@muster/vm';
 import { type DevStack, startDevStack } from '../dev-stack/src/dev-stack';
 import { type ObjectStore, startObjectStore } from '../dev-stack/src/object-store/object-store';
 import { closeOutput } from './close-output';
-import { bringDemo } from './demo';
+import { ensureDemo } from './demo';
 import { type FirstCredentials, firstCredentials, forgetFirstCredentials, keptSecrets } from './kept-secrets';
 import { localAddress, readOptions, StartError, type StartOptions, usage } from './options';
 import { sayIfUnconfined } from './say-if-unconfined';
@@ -103,7 +103,7 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
 async function showDemo(address: string, first: FirstCredentials, say: (line: string) => void): Promise<void> {
   const { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password } = first;
   try {
-    const jobId = await bringDemo({ address, email, password });
+    const jobId = await ensureDemo({ address, email, password });
     say(`“Hello, Muster” runs on the demo agent: ${address}/api/jobs/${jobId}`);
   } catch (error) {
     say(`the example could not be brought: ${(error as Error).message}`);

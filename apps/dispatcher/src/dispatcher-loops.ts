@@ -13,7 +13,7 @@ import { Database } from '@muster/database';
 import { Dispatch, DispatchConfig, escalateCancels, sweepDispatch } from '@muster/jobs';
 import { AppLoops, Clock, LoopLedger, Metrics } from '@muster/platform';
 
-/** What nobody rings for. */
+/** What no message comes for. */
 @Injectable()
 export class DispatcherLoops extends AppLoops {
   constructor(

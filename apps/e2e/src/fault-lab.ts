@@ -30,7 +30,7 @@ export async function openFaultLab(): Promise<FaultLab> {
     env: testEnvironment(stack.databaseUrl, {
       REDIS_URL: stack.redisUrl,
       LOG_LEVEL: 'info',
-      OUTBOX_RERING_MS: '2000',
+      OUTBOX_REPUBLISH_MS: '2000',
       OUTBOX_SWEEP_MS: '200',
       MAINTENANCE_TICK_MS: '3600000',
       BOOTSTRAP_ORGANIZATION: 'Faults',
@@ -67,14 +67,14 @@ export async function openFaultLab(): Promise<FaultLab> {
 export interface ProbeCounts {
   accepted: number;
   handled: number;
-  ringsBeyondOne: number;
+  publishedAgain: number;
 }
 
 /** What became of the accepted canaries: their rows are the ledger, whatever a queue forgot. */
 export async function countProbes(lab: FaultLab): Promise<ProbeCounts> {
   const [row] = await lab.query<ProbeCounts>(`
     SELECT count(*)::int AS accepted, count(handled_at)::int AS handled,
-           COALESCE(sum(GREATEST(deliveries - 1, 0)), 0)::int AS "ringsBeyondOne"
+           COALESCE(sum(GREATEST(deliveries - 1, 0)), 0)::int AS "publishedAgain"
     FROM queue_probe`);
   return row!;
 }

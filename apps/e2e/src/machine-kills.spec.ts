@@ -31,7 +31,7 @@ const each: Boundary[] = [
     left: 'terminated',
   },
 ];
-/** What a dead process had in hand rings again only after a while: those that leave something there come first. */
+/** What a dead process had in hand is published again only after a while: those that leave something there come first. */
 const boundaries = [...each.filter(leavesDoorbell), ...each.filter((boundary) => !leavesDoorbell(boundary))];
 
 function leavesDoorbell({ gate, hold }: Boundary): boolean {
@@ -121,7 +121,7 @@ describe('a dispatcher that is killed while it wakes and stops machines', () => 
     await settled('every job done', async () => {
       return (await stage.rows(`SELECT FROM job WHERE status IN ('queued', 'running')`)).length === 0;
     });
-    await settled('every doorbell answered', async () => {
+    await settled('every message answered', async () => {
       return (await stage.rows(`SELECT FROM outbox WHERE queue = 'dispatch'`)).length === 0;
     });
     expect(await stage.rows(`SELECT * FROM agent_wake WHERE state <> 'ready'`)).toEqual([]);

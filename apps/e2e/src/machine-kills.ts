@@ -9,8 +9,8 @@ import {
   waitFor,
 } from '@muster/testing';
 import { Pool } from 'pg';
-import { planNames } from './chaos-script';
-import { SimulatedWorker } from './chaos-simulated';
+import { planNames } from './chaos/chaos-script';
+import { SimulatedWorker } from './chaos/chaos-simulated';
 import { type Held, type MachineOrder, MachinePark, type ParkedMachine } from './machine-park';
 import { seeded } from './seed';
 import { ServiceProcess } from './service-process';
@@ -80,7 +80,7 @@ export class MachineKills {
       LOG_LEVEL: 'warn',
       IDLE_MONITOR_TICK_MS: '200',
       OUTBOX_SWEEP_MS: '200',
-      OUTBOX_RERING_MS: '2000',
+      OUTBOX_REPUBLISH_MS: '2000',
       DISPATCH_SWEEP_MS: '500',
       MAINTENANCE_TICK_MS: '3600000',
       // Those that wait at a gate keep a connection each.

@@ -22,11 +22,11 @@ describe('the six apps as six processes', () => {
     await lab?.close();
   });
 
-  it('answer each other’s doorbells: every queue’s canary comes back from the app that owns it', async () => {
+  it('answer each other’s messages: every queue’s canary comes back from the app that owns it', async () => {
     await client.post('/api/admin/queue-probes', {});
     const queues = await waitFor('the canaries', async () => {
       const answer = await client.get('/api/admin/queues');
-      // A doorbell goes a moment after its canary is handled.
+      // A message goes a moment after its canary is handled.
       const back = answer.body.queues.every(({ lastProbe, waiting }: any) => lastProbe?.handledAt && waiting === 0);
       return back && answer.body.queues;
     });

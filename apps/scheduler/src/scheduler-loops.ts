@@ -3,7 +3,7 @@ import { purgeExpired, rewrapSecrets } from '@muster/access';
 import { keepTimelinePartitions } from '@muster/agents';
 import { Database, purgeQueueProbes, readBacklog, requestQueueProbes, sweepOutbox } from '@muster/database';
 import { failStaleJobs } from '@muster/jobs';
-import { AppLoops, Clock, DoorbellPublisher, LoopLedger, Metrics } from '@muster/platform';
+import { AppLoops, Clock, MessagePublisher, LoopLedger, Metrics } from '@muster/platform';
 import { purgeScheduleHistory, runDueSchedules } from '@muster/schedules';
 import { KeyRing } from '@muster/vault';
 import { SchedulerConfig } from './scheduler.config';
@@ -15,8 +15,8 @@ export class SchedulerLoops extends AppLoops {
     @Inject(Metrics) metrics: Metrics,
     @Inject(LoopLedger) ledger: LoopLedger,
     @Inject(Database) database: Database,
-    @Inject(DoorbellPublisher) publisher: DoorbellPublisher,
-    @Inject(KeyRing) ring: KeyRing,
+    @Inject(MessagePublisher) publisher: MessagePublisher,
+    @Inject(KeyRing) keyRing: KeyRing,
     @Inject(Clock) clock: Clock,
     @Inject(SchedulerConfig) config: SchedulerConfig,
   ) {
@@ -52,8 +52,11 @@ export class SchedulerLoops extends AppLoops {
           name: 'sweep outbox',
           intervalMs: config.outboxSweepMs,
           runOnce: async () => {
-            const counts = await sweepOutbox(database, publisher, { reringMs: config.outboxReringMs, limit: 500 });
-            metrics.outboxPublished.inc({ by: 'sweep' }, counts.rung);
+            const counts = await sweepOutbox(database, publisher, {
+              republishMs: config.outboxRepublishMs,
+              limit: 500,
+            });
+            metrics.outboxPublished.inc({ by: 'sweep' }, counts.published);
             return { ...counts };
           },
         },
@@ -78,7 +81,7 @@ export class SchedulerLoops extends AppLoops {
             probes: await purgeQueueProbes(database),
           }),
         },
-        { name: 'rewrap secrets', intervalMs: maintenanceTickMs, runOnce: () => rewrapSecrets(database, ring) },
+        { name: 'rewrap secrets', intervalMs: maintenanceTickMs, runOnce: () => rewrapSecrets(database, keyRing) },
         {
           name: 'keep timeline partitions',
           intervalMs: maintenanceTickMs,

@@ -40,7 +40,7 @@ describe('commands carry the id and the trace of the request that they come from
     expect(commands[0].env).toMatchObject(carried);
   });
 
-  it('through queues, when other requests ring meanwhile: a run has those of its launch', async () => {
+  it('through queues, when other requests enqueue meanwhile: a run has those of its launch', async () => {
     const { id, worker, client } = await machines.online();
     const { organizationId } = tenant;
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });

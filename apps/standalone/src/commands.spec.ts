@@ -205,7 +205,7 @@ describe('commands', () => {
       }
     });
 
-    it('come also when no news of them does', async () => {
+    it('come also when no notification of them does', async () => {
       const { id, client } = await online({ tunnel: false });
       const waiting = client.get(`/api/agents/${id}/commands?wait=10`);
       await new Promise((resolve) => setTimeout(resolve, 200));

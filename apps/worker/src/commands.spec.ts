@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FakeService, type Json } from './fake-service.harness';
-import { sign } from './signature';
-import { commandOf, runOf, WorkerHarness } from './worker-process.harness';
-import { zipOf } from './zip.harness';
+import { FakeService, type Json } from './testing/fake-service.harness';
+import { sign } from './protocol/signature';
+import { commandOf, runOf, WorkerHarness } from './testing/worker-process.harness';
+import { zipOf } from './host/zip.harness';
 
 describe('Commands', () => {
   let service: FakeService;

@@ -1,6 +1,6 @@
-import { localLog } from './local-log';
+import { localLog } from './host/local-log';
 import { readSettings } from './settings';
-import { messageOf } from './service';
+import { messageOf } from './protocol/service';
 import { Worker } from './worker';
 
 let worker: Worker | undefined;

@@ -2,8 +2,8 @@ import { killAll, processesOf } from '@muster/testing';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FakeService } from './fake-service.harness';
-import { commandOf, runOf, WorkerHarness } from './worker-process.harness';
+import { FakeService } from './testing/fake-service.harness';
+import { commandOf, runOf, WorkerHarness } from './testing/worker-process.harness';
 
 describe('A worker that is killed', () => {
   let service: FakeService;

@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { backoffMs, readRetryAfter } from './backoff';
-import { FakeService } from './fake-service.harness';
-import { Journal } from './journal';
-import { verdictOf } from './service';
+import { backoffMs, readRetryAfter } from './protocol/backoff';
+import { FakeService } from './testing/fake-service.harness';
+import { Journal } from './runs/journal';
+import { verdictOf } from './protocol/service';
 import { readSettings } from './settings';
-import { tunnelOf } from './tunnel';
-import { runOf, WorkerHarness } from './worker-process.harness';
+import { tunnelOf } from './protocol/tunnel';
+import { runOf, WorkerHarness } from './testing/worker-process.harness';
 
 describe('The one-file worker', () => {
   it('needs nothing beside it', async () => {

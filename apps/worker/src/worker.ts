@@ -2,24 +2,24 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Extensions } from './browser/extensions';
-import { Desk } from './desk';
-import { takeFolder } from './folder-lock';
-import { type BootEnd, BootOver, shakeHands } from './handshake';
-import { Health } from './health';
-import { Fence, Heartbeat } from './heartbeat';
-import { Journal } from './journal';
-import { Keys, repairKey } from './keys';
-import { listen, type Listener } from './listener';
-import type { LocalLog } from './local-log';
-import { MachineMetrics } from './machine';
-import { PollLoop } from './poll-loop';
+import { CommandExecutor } from './command-executor';
+import { takeFolder } from './host/folder-lock';
+import { type BootEnd, BootOver, shakeHands } from './protocol/handshake';
+import { Health } from './host/health';
+import { Fence, Heartbeat } from './protocol/heartbeat';
+import { Journal } from './runs/journal';
+import { Keys, repairKey } from './host/keys';
+import { listen, type Listener } from './protocol/listener';
+import type { LocalLog } from './host/local-log';
+import { MachineMetrics } from './host/machine';
+import { PollLoop } from './protocol/poll-loop';
 import { Recorder } from './recordings/recorder';
-import { Results } from './results';
-import type { Ending, RunContext } from './run';
-import { Runs } from './runs';
-import { Service } from './service';
+import { Results } from './spool/results';
+import type { Ending, RunContext } from './runs/run';
+import { Runs } from './runs/runs';
+import { Service } from './protocol/service';
 import type { Settings } from './settings';
-import { tunnelOf } from './tunnel';
+import { tunnelOf } from './protocol/tunnel';
 
 /** How the worker ends: with an exit code, or to begin again at once. */
 export type Outcome = { exitCode: number } | 'restart';
@@ -49,7 +49,7 @@ export class Worker {
   private readonly results: Results;
   private readonly recorder: Recorder;
   private readonly runs: Runs;
-  private readonly desk: Desk;
+  private readonly commands: CommandExecutor;
   private readonly fence: Fence;
   private readonly began = Date.now();
   private heartbeat: Heartbeat | null = null;
@@ -83,7 +83,7 @@ export class Worker {
     this.recorder = new Recorder({ ...machine, extensions });
     const onChange = (): void => this.heartbeat?.soon();
     this.runs = new Runs(folder, this.journal, this.context, onChange);
-    this.desk = new Desk({
+    this.commands = new CommandExecutor({
       folder,
       journal: this.journal,
       runs: this.runs,
@@ -106,7 +106,7 @@ export class Worker {
   async run(): Promise<Outcome> {
     const guard = setInterval(() => this.guard(), Math.min(1_000, this.settings.fenceMs / 4));
     this.runs.recover();
-    await this.desk.recover();
+    await this.commands.recover();
     const listener = await this.openListener();
     try {
       await this.work(listener && tunnelOf(this.settings, listener.address));
@@ -127,7 +127,7 @@ export class Worker {
     if (this.stopping.signal.aborted) return;
     this.log('info', 'the worker ends', { why });
     this.end = { outcome, ending };
-    this.desk.close();
+    this.commands.close();
     this.stopping.abort();
   }
 
@@ -144,8 +144,8 @@ export class Worker {
         service,
         agentId,
         isPushed: () => tunnel !== null && this.heartbeat?.tunnelFails !== true,
-        take: (command) => this.desk.take(command),
-        reject: (commandId, why) => this.desk.reject(commandId, why),
+        take: (command) => this.commands.take(command),
+        reject: (commandId, why) => this.commands.reject(commandId, why),
         log,
       },
       this.stopping.signal,
@@ -159,7 +159,7 @@ export class Worker {
         everyMs: heartbeatMs,
         metrics: new MachineMetrics(this.settings.folder),
         health: new Health(this.settings, () => this.polling?.silentMs() ?? 0),
-        running: () => ({ jobIds: this.runs.jobIds(), active: this.runs.isBusy || this.desk.isWorking }),
+        running: () => ({ jobIds: this.runs.jobIds(), active: this.runs.isBusy || this.commands.isWorking }),
         onAnswered: () => this.fence.renew(),
         onPending: () => this.polling?.nudge(),
         onAbandon: (jobId) => void this.runs.abandon(jobId),
@@ -199,7 +199,7 @@ export class Worker {
     return listen(at, {
       agentId,
       signingSecret: () => this.context.facts.signingSecret || null,
-      take: (command) => this.desk.take(command),
+      take: (command) => this.commands.take(command),
     });
   }
 
@@ -218,7 +218,7 @@ export class Worker {
   private async wind(): Promise<void> {
     const { ending } = this.end;
     if (ending) await this.runs.stopAll(ending);
-    await this.desk.finished();
+    await this.commands.finished();
     this.recorder.close();
     const isIntroduced = this.context.facts.signingSecret !== '';
     if (ending && isIntroduced) {

@@ -1,16 +1,16 @@
-export { AccessModule } from './access-module';
+export { AccessModule } from './access.module';
 export { createApiKey, insertApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-keys/api-keys';
 export { isWorkerKeyOf } from './api-keys/worker-key';
 export { type Actor, audit, type AuditRecord, changesBetween } from './audit/audit';
 export { nameOf, sourceOf, spokenNameOf } from './audit/actor-words';
 export { listAudit } from './audit/list-audit';
-export { announceAccessChange } from './authentication/access-news';
+export { announceAccessChange } from './authentication/access-changes';
 export { newApiKey } from './authentication/credentials';
 export { logIn, type LoginParts } from './authentication/log-in';
 export { logOut } from './authentication/log-out';
 export { overrideOrganization } from './authentication/override-organization';
 export { Passwords } from './authentication/passwords';
-export { SignInConfig } from './authentication/sign-in-config';
+export { SignInConfig } from './authentication/sign-in.config';
 export { bootstrapFaults, type BootstrapInput, bootstrapOrganization } from './bootstrap-organization';
 export {
   createOrganization,

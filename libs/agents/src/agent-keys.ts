@@ -14,12 +14,12 @@ interface AgentOf {
  */
 export async function issueAgentKey(
   tx: Transaction,
-  ring: KeyRing,
+  keyRing: KeyRing,
   actor: Actor | Principal,
   agent: AgentOf & { name: string },
 ): Promise<string> {
   const { organizationId, agentId } = agent;
-  const given = derivedKeys(ring, newApiKey().id)[0]!;
+  const given = derivedKeys(keyRing, newApiKey().id)[0]!;
   await insertApiKey(tx, actor, {
     organizationId,
     name: `agent ${agent.name}`,
@@ -32,7 +32,7 @@ export async function issueAgentKey(
 }
 
 /** The newest key of the agent that still holds, derived again; null where there is none that we can derive. */
-export async function agentKeyOf(database: Database, ring: KeyRing, agent: AgentOf): Promise<string | null> {
+export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: AgentOf): Promise<string | null> {
   const rows = await database.query<{ id: string; secret_hash: string }>(
     { organizationId: agent.organizationId },
     `SELECT id, secret_hash FROM api_key
@@ -42,7 +42,7 @@ export async function agentKeyOf(database: Database, ring: KeyRing, agent: Agent
     'agent_keys',
   );
   for (const { id, secret_hash: secretHash } of rows) {
-    const key = derivedKeys(ring, id).find((candidate) => hash('sha256', candidate) === secretHash);
+    const key = derivedKeys(keyRing, id).find((candidate) => hash('sha256', candidate) === secretHash);
     if (key) return key;
   }
   return null;
@@ -66,6 +66,6 @@ export async function revokeAgentKeys(tx: Transaction, actor: Actor | Principal,
 }
 
 /** The key as each master key makes it, the active one's first. */
-function derivedKeys(ring: KeyRing, id: string): string[] {
-  return ring.derive('agent-key', id).map((secret) => `msk_${id}_${secret.toString('base64url')}`);
+function derivedKeys(keyRing: KeyRing, id: string): string[] {
+  return keyRing.derive('agent-key', id).map((secret) => `msk_${id}_${secret.toString('base64url')}`);
 }

@@ -1,12 +1,12 @@
 import { type AgentStatus, agentStatuses, type CommandKind, commandKinds } from '@muster/contracts';
 import { decideCommand } from './commands/start-command';
-import { decideLeft } from './lifecycle/leave-order';
+import { decideLeft } from './orders/leave-order';
 import { decideIdleStop } from './lifecycle/decide-idle-stop';
 import { decideSilence } from './lifecycle/fail-silent-agents';
-import { decideHeartbeat } from './machines/decide-heartbeat';
-import { tunnelUrlOf } from './machines/tunnel-url';
+import { decideHeartbeat } from './reports/decide-heartbeat';
+import { tunnelUrlOf } from './reports/tunnel-url';
 import { safeName } from './uploads/request-upload';
-import { explainAgent } from './agents/explain-agent';
+import { explainAgent } from './registry/explain-agent';
 
 const now = new Date('2026-03-02T09:00:00.000Z');
 const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000);

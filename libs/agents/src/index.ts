@@ -4,15 +4,15 @@ export { rebootAgent, requireSwitch, startAgent, stopAgent } from './actions/pow
 export { requireOwnMachine } from './actions/require-own-machine';
 export { waitForWake, type WakeEnd } from './actions/wait-for-wake';
 export { agentKeyOf, issueAgentKey, revokeAgentKeys } from './agent-keys';
-export { AgentsConfig } from './agents-config';
-export { type AgentRow, findAgent, loadAgent } from './agents/agent-row';
-export { createAgent } from './agents/create-agent';
-export { explainAgent } from './agents/explain-agent';
-export { listAgents } from './agents/list-agents';
-export { readLiveStatus } from './agents/live-status';
-export { terminateAgent } from './agents/terminate-agent';
-export { updateAgent } from './agents/update-agent';
-export { AgentsModule } from './agents-module';
+export { AgentsConfig } from './agents.config';
+export { type AgentRow, findAgent, loadAgent } from './registry/agent-row';
+export { createAgent } from './registry/create-agent';
+export { explainAgent } from './registry/explain-agent';
+export { listAgents } from './registry/list-agents';
+export { readLiveStatus } from './registry/live-status';
+export { terminateAgent } from './registry/terminate-agent';
+export { updateAgent } from './registry/update-agent';
+export { AgentsModule } from './agents.module';
 export { CommandDelivery, type DeliveryOutcome } from './commands/command-delivery';
 export { failOverdueCommands } from './commands/fail-commands';
 export { composeBuilderCommand } from './commands/builder-command';
@@ -20,16 +20,16 @@ export { CommandPolls } from './commands/poll-commands';
 export { readCommandStatus, readScript } from './commands/read-command';
 export { acknowledgeCommand, receiveResult } from './commands/receive-result';
 export { issueCommand, type NewCommand } from './commands/issue-command';
-export { actionKinds } from './commands/tell-actions';
+export { actionKinds } from './commands/record-actions';
 export { decideIdleStop, type IdleDecision, type IdleFacts } from './lifecycle/decide-idle-stop';
 export { decideSilence, failSilentAgents } from './lifecycle/fail-silent-agents';
 export { idleCandidates, idleValues, stopIdleAgents, stopIfIdle } from './lifecycle/stop-idle-agents';
 export { sealPayload } from './commands/sealed-payload';
 export { LocalAgentRows } from './lifecycle/local-agents';
-export { MachineControl } from './lifecycle/machine-control';
-export { describeWithin, machineOf } from './lifecycle/machine-of';
+export { MachineControl } from './orders/machine-control';
+export { describeWithin, machineOf } from './orders/machine-of';
 export { decideWakeStep } from './lifecycle/wake-machine';
-export { MachinesModule } from './lifecycle/machines-module';
+export { MachinesModule } from './lifecycle/machines.module';
 export { type AgentMove, lifecycleEntry, type LifecycleFacts, moveAgent } from './lifecycle/move-agent';
 export {
   lastWakeFailures,
@@ -48,10 +48,10 @@ export {
   listFunctions,
   updateFunction,
 } from './functions/functions';
-export { requireOwnAgent } from './machines/machine-caller';
-export { takeHandshake } from './machines/take-handshake';
-export { takeHeartbeat } from './machines/take-heartbeat';
-export { takeSetupStatus } from './machines/take-setup-status';
+export { requireOwnAgent } from './reports/machine-caller';
+export { takeHandshake } from './reports/take-handshake';
+export { takeHeartbeat } from './reports/take-heartbeat';
+export { takeSetupStatus } from './reports/take-setup-status';
 export {
   appendTimeline,
   type EntryKind,
@@ -61,7 +61,7 @@ export {
 } from './timeline/append-timeline';
 export { Reaper } from './reaper/reaper';
 export { ReaperConfig } from './reaper/reaper.config';
-export { ReaperModule } from './reaper/reaper-module';
+export { ReaperModule } from './reaper/reaper.module';
 export { beginRecording, endRecording, requireGoingOn } from './recordings/ask-recording';
 export { findRecording, listRecordings, type RecordingRow } from './recordings/list-recordings';
 export { type ArtifactRow, findArtifact, listArtifacts } from './uploads/list-artifacts';

@@ -145,7 +145,7 @@ export {
   queueNames,
   type RetryPolicy,
 } from './queues/catalogue';
-export type { Doorbell, DoorbellData, OutboxMessage } from './queues/doorbell';
+export type { QueueMessage, MessageData, OutboxMessage } from './queues/queue-message';
 export {
   AgentPayload,
   BatchPayload,

@@ -1,4 +1,4 @@
-import type { Transaction } from './transaction';
+import type { Transaction } from './transactions/transaction';
 
 /** Ours until the transaction ends, or false at once. Never a session lock: those leak through poolers. */
 export async function tryLock(tx: Transaction, ...parts: string[]): Promise<boolean> {

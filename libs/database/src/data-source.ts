@@ -2,7 +2,7 @@ import { types } from 'pg';
 import { DataSource, type DataSourceOptions, DefaultNamingStrategy } from 'typeorm';
 import { entities } from './entities';
 import { migrations } from './migrations';
-import { appRole } from './tenant-isolation';
+import { appRole } from './transactions/tenant-isolation';
 
 // Counts, sequence numbers and milliseconds: all far below 2^53.
 types.setTypeParser(types.builtins.INT8, Number);

@@ -1,13 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
-import { News, type Topic } from '@muster/platform';
+import { PubSub, type Topic } from '@muster/platform';
 import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import { isRetryable } from './database-errors';
 import { OutboxRelay } from './outbox/outbox-relay';
-import { poolOf, runScoped } from './run-scoped';
-import type { Scope } from './scope';
-import { Transaction } from './transaction';
+import { poolOf, runScoped } from './transactions/run-scoped';
+import type { Scope } from './transactions/scope';
+import { Transaction } from './transactions/transaction';
 
 /** The only way to the rows: every statement runs in a scope. */
 @Injectable()
@@ -15,7 +15,7 @@ export class Database {
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
     @Inject(OutboxRelay) private readonly relay: OutboxRelay,
-    @Inject(News) private readonly news: News,
+    @Inject(PubSub) private readonly pubSub: PubSub,
   ) {}
 
   /** One statement in one round trip. A name makes Postgres keep its plan: for statements of hot paths. */
@@ -27,13 +27,18 @@ export class Database {
    * As query, for a write that a crash may take back without harm: a lease, a note of what was tried. Nobody waits for
    * the disk.
    */
-  note<T extends QueryResultRow>(scope: Scope, sql: string, parameters: unknown[] = [], name?: string): Promise<T[]> {
+  queryUnflushed<T extends QueryResultRow>(
+    scope: Scope,
+    sql: string,
+    parameters: unknown[] = [],
+    name?: string,
+  ): Promise<T[]> {
     return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters, name }, { forgettable: true });
   }
 
   /** For a statement of its own: says to every process that there is more to read of the thing. */
-  tell(topic: Topic, id: string): void {
-    this.news.tell(topic, [id]);
+  notify(topic: Topic, id: string): void {
+    this.pubSub.publish(topic, [id]);
   }
 
   async transaction<T>(scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -52,8 +57,8 @@ export class Database {
     let unusable: Error | undefined;
     try {
       const result = await work(tx);
-      this.relay.ring(await tx.commit());
-      for (const [topic, ids] of tx.told) this.news.tell(topic, ids);
+      this.relay.publish(await tx.commit());
+      for (const [topic, ids] of tx.notifications) this.pubSub.publish(topic, ids);
       return result;
     } catch (error) {
       await tx.rollback().catch((failure: Error) => (unusable = failure));

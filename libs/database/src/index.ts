@@ -3,7 +3,7 @@ export { ownerDataSource, serviceOptions } from './data-source';
 export { Database } from './database';
 export { isDatabaseUnavailable, violatedConstraint } from './database-errors';
 export { databaseTime } from './database-time';
-export { DatabaseModule } from './database-module';
+export { DatabaseModule } from './database.module';
 export {
   ApiKeyEntity,
   AuditEntryEntity,
@@ -35,5 +35,5 @@ export {
 export { sweepOutbox } from './outbox/sweep-outbox';
 export { pageWithin } from './page-within';
 export { PostgresListener } from './postgres-listener';
-export type { Scope } from './scope';
-export { Transaction } from './transaction';
+export type { Scope } from './transactions/scope';
+export { Transaction } from './transactions/transaction';

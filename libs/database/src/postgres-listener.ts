@@ -5,7 +5,7 @@ import { Client } from 'pg';
 type Listener = { heard: (payload: string) => void; lost: () => void };
 
 /**
- * News that commit with the change they tell of. A lost connection may have lost news, so its listeners are told and
+ * Notifications that commit with the change they are of. A lost connection may have lost some, so its listeners hear of it and
  * must forget what they believed.
  */
 @Injectable()
@@ -18,7 +18,7 @@ export class PostgresListener implements OnApplicationBootstrap, OnApplicationSh
 
   constructor(@Inject(BaseConfig) private readonly config: BaseConfig) {}
 
-  /** Whether news are coming in; while not, nothing remembered can be trusted. */
+  /** Whether notifications are coming in; while not, nothing remembered can be trusted. */
   get connected(): boolean {
     return this.client !== undefined;
   }
@@ -72,7 +72,7 @@ export class PostgresListener implements OnApplicationBootstrap, OnApplicationSh
     delete this.client;
     for (const { lost } of [...this.listeners.values()].flat()) lost();
     if (this.ended) return;
-    if (wasConnected) this.logger.warn(`no news from the database: ${error?.message ?? 'connection ended'}`);
+    if (wasConnected) this.logger.warn(`no notifications from the database: ${error?.message ?? 'connection ended'}`);
     this.retry = setTimeout(() => void this.connect(), 500);
   }
 }

@@ -3,17 +3,17 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { AppName } from '@muster/contracts';
 import type { DestinationStream } from 'pino';
-import type { BaseConfig } from './config/base-config';
+import type { BaseConfig } from './config/base.config';
 import type { Clock } from './context/clock';
-import { HostModule } from './host-module';
+import { HostModule } from './host.module';
 import { createHttpAdapter } from './http/http-app';
 import { ProblemFilter } from './http/problem-filter';
 import { OpenStreams } from './http/streams';
-import { InputPipe } from './http/validation';
+import { InputPipe } from './http/bodies/validation';
 import { createLogger, NestLogger } from './operations/logger';
 import { Metrics } from './operations/metrics';
 import { Readiness } from './operations/readiness';
-import { QueueModule } from './queues/queue-module';
+import { QueueModule } from './queues/queue.module';
 
 export interface AppDefinition {
   name: AppName;

@@ -1,4 +1,4 @@
-export { BaseConfig } from './config/base-config';
+export { BaseConfig } from './config/base.config';
 export {
   type ChecksItself,
   ConfigError,
@@ -18,25 +18,32 @@ export {
 export { type MasterKey, readMasterKeys } from './config/master-keys';
 export { Clock, SystemClock } from './context/clock';
 export { isUuid, newId } from './context/ids';
+export { Semaphore } from './context/semaphore';
 export { currentContext, describeContext, type RequestContext, runInContext } from './context/request-context';
 export { acceptRequestId, continueTrace } from './context/trace';
 export { type App, type AppDefinition, createApp } from './create-app';
 export { type Attempt, Attempts } from './http/attempts';
-export { clientAddress } from './http/client-address';
+export { clientAddress } from './http/addresses/client-address';
 export { CounterStore } from './http/counter-store';
 export { etagOf, requireMatch } from './http/etag';
-export { type Form, type FormFile, isForm, readForm } from './http/form';
+export { type Form, type FormFile, isForm, readForm } from './http/bodies/form';
 export { digestOf, rawBodyOf } from './http/http-app';
-export { parseJsonBody } from './http/json-body';
-export { Outbound, type OutboundAnswer, OutboundFailed, OutboundRefused, type OutboundRequest } from './http/outbound';
+export { parseJsonBody } from './http/bodies/json-body';
+export {
+  Outbound,
+  type OutboundAnswer,
+  OutboundFailed,
+  OutboundRefused,
+  type OutboundRequest,
+} from './http/addresses/outbound';
 export { type Page, pageOf, paginate } from './http/pagination';
 export { type ErrorReader, registerErrorReader, toAppError } from './http/problem-filter';
-export { addressFor, ownAddress, publicAddress } from './http/public-address';
+export { addressFor, ownAddress, publicAddress } from './http/addresses/public-address';
 export { rateHeaders, RateLimiter, type RatePolicy, type RateState } from './http/rate-limiter';
 export { pagePolicy } from './http/security-headers';
-export { hasHalfPair } from './http/text-faults';
+export { hasHalfPair } from './http/bodies/text-faults';
 export { OpenStreams } from './http/streams';
-export { checkBody } from './http/validation';
+export { checkBody } from './http/bodies/validation';
 export { AppLoops } from './loops/app-loops';
 export { Loop, type LoopParts, type LoopSpec } from './loops/loop';
 export { LoopLedger, type LoopRun, type StuckRow } from './loops/loop-ledger';
@@ -46,9 +53,9 @@ export { createLogger, hideCredentials, NestLogger } from './operations/logger';
 export { Metrics } from './operations/metrics';
 export { Periodic } from './operations/periodic';
 export { type CheckResult, Readiness } from './operations/readiness';
-export { DoorbellLedger, DoorbellPublisher } from './queues/doorbell-ledger';
-export { News, type Topic } from './queues/news';
+export { MessageLedger, MessagePublisher } from './queues/message-ledger';
+export { PubSub, type Topic } from './queues/pub-sub';
 export { HandlesJob, ProcessesQueue, QueueProcessor } from './queues/queue-processor';
-export { catalogueFaults } from './queues/queue-module';
+export { catalogueFaults } from './queues/queue.module';
 export { RedisConnections } from './queues/redis-connections';
 export { runApp, type RunOptions } from './run-app';

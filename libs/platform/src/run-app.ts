@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { BaseConfig } from './config/base-config';
+import type { BaseConfig } from './config/base.config';
 import { ConfigError, type Environment, loadConfigs, processEnvironment } from './config/env';
 import { type App, type AppDefinition, createApp } from './create-app';
 import { startInternalServer } from './operations/internal-server';

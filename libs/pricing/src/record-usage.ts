@@ -12,7 +12,7 @@ export interface EndedRun {
 /** The usage events of runs that have ended, and the counters with them: both or, for a repeat, neither. */
 export function recordRuns(tx: Transaction, organizationId: string, runs: EndedRun[]): void {
   if (runs.length === 0) return;
-  tx.post(
+  tx.defer(
     `WITH event AS (
        INSERT INTO usage_event (job_id, kind, organization_id, month, outcome, run_seconds, at)
        SELECT r.job_id, 'run', $1, r.month, r.outcome, r.run_seconds, r.at

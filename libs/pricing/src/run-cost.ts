@@ -37,7 +37,7 @@ interface CostFacts {
  */
 export async function settleRunCost(tx: Transaction, jobId: string): Promise<boolean> {
   // By itself: whoever waits for it must see the cost that its holder wrote.
-  tx.post('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId], 'lock_cost');
+  tx.defer('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId], 'lock_cost');
   const [facts] = await tx.query<CostFacts>(
     `SELECT j.organization_id AS "organizationId", j.finished_at AS "finishedAt",
             COALESCE(EXTRACT(epoch FROM j.finished_at - j.started_at), 0)::float8 AS "runSeconds",

@@ -1,10 +1,10 @@
-export { parseCron } from './cron-rule';
-export { executeSchedules } from './execute-schedules';
-export { foreseeForced, forceSchedule } from './force-schedule';
-export { type PreviewedRun, previewRuns } from './preview-runs';
-export { purgeScheduleHistory } from './purge-history';
-export { runDueSchedules } from './run-due-schedules';
+export { parseCron } from './cron/cron-rule';
+export { executeSchedules } from './ticks/execute-schedules';
+export { foreseeForced, forceSchedule } from './ticks/force-schedule';
+export { type PreviewedRun, previewRuns } from './cron/preview-runs';
+export { purgeScheduleHistory } from './ticks/purge-history';
+export { runDueSchedules } from './ticks/run-due-schedules';
 export { createSchedule, deleteSchedule, requireCron, timezoneOfOrganization, updateSchedule } from './save-schedule';
-export { scanDue } from './scan-due';
+export { scanDue } from './ticks/scan-due';
 export { findSchedule, listSchedules, recentRuns, type ScheduleRow, type ScheduleRunRow } from './schedule-row';
-export { presentTicks, type TickReport } from './tick-report';
+export { presentTicks, type TickReport } from './ticks/tick-report';

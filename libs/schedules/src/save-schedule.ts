@@ -4,10 +4,10 @@ import type { Transaction } from '@muster/database';
 import { requireKeyNames, requireVariables } from '@muster/jobs';
 import { etagOf, newId, requireMatch } from '@muster/platform';
 import { requireSomethingToRun, runsAnything } from '@muster/workflows';
-import { parseCron, readCron } from './cron-rule';
-import { nextRun } from './next-run';
+import { parseCron, readCron } from './cron/cron-rule';
+import { nextRun } from './cron/next-run';
 import { lockSchedule, type ScheduleRow } from './schedule-row';
-import { timezoneFault } from './timezone';
+import { timezoneFault } from './cron/timezone';
 
 /** What a person says of a schedule. */
 type Definition = Pick<

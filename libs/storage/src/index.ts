@@ -1,3 +1,3 @@
 export { lentHost, lentPath, maxLentBytes, ObjectStorage } from './object-storage';
-export { StorageConfig } from './storage-config';
-export { StorageModule } from './storage-module';
+export { StorageConfig } from './storage.config';
+export { StorageModule } from './storage.module';

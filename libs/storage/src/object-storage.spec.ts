@@ -1,7 +1,7 @@
 import { loadConfig, Readiness } from '@muster/platform';
 import { testEnvironment } from '@muster/testing';
 import { ObjectStorage } from './object-storage';
-import { StorageConfig } from './storage-config';
+import { StorageConfig } from './storage.config';
 
 describe('object storage', () => {
   const make = (overrides = {}) => {

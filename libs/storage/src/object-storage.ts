@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { shownAs } from './shown-as';
 import { publicAddress, Readiness, registerErrorReader } from '@muster/platform';
-import { StorageConfig } from './storage-config';
+import { StorageConfig } from './storage.config';
 import { isFull, readStorageError } from './storage-errors';
 
 /** Where lent objects are below the service's own address, where it passes them on. */

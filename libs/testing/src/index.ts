@@ -1,4 +1,4 @@
-export { BrowserDriver } from './browser-driver';
+export { BrowserDriver } from './fakes/browser-driver';
 export { appendEntries, followAgent, logLine } from './agent-timeline';
 export { type Harness, type HarnessOptions, startHarness, type Tenant } from './app-harness';
 export { behindLock } from './behind-lock';
@@ -13,9 +13,9 @@ export {
   type TestWorkflow,
 } from './factories';
 export { EventStream, type ReceivedEvent } from './event-stream';
-export { FakeClock } from './fake-clock';
-export { type FakeMachine, FakeMachines } from './fake-machines';
-export { FakeWorker } from './fake-worker';
+export { FakeClock } from './fakes/fake-clock';
+export { type FakeMachine, FakeMachines } from './fakes/fake-machines';
+export { FakeWorker } from './fakes/fake-worker';
 export { type Answer, HttpClient } from './http-client';
 export { longestTurn, maxTurnMs } from './longest-turn';
 export { killAll, processesOf } from './processes';

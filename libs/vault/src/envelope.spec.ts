@@ -6,35 +6,35 @@ const key = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
 const [old, young] = [key('old'), key('young')];
 
 describe('a sealed value', () => {
-  const ring = KeyRing.parse(old);
+  const keyRing = KeyRing.parse(old);
 
   it('opens where it was sealed for', () => {
     for (const value of ['', 'hunter2', 'ünïcode ✓', 'x'.repeat(65_536)]) {
-      expect(open(ring, 'org/KEY', seal(ring, 'org/KEY', value))).toBe(value);
+      expect(open(keyRing, 'org/KEY', seal(keyRing, 'org/KEY', value))).toBe(value);
     }
   });
 
   it('stays shut in another place, under another key, or changed by one bit anywhere', () => {
-    const envelope = seal(ring, 'org/KEY', 'hunter2');
-    expect(() => open(ring, 'org/OTHER', envelope)).toThrow();
-    expect(() => open(ring, 'other/KEY', envelope)).toThrow();
+    const envelope = seal(keyRing, 'org/KEY', 'hunter2');
+    expect(() => open(keyRing, 'org/OTHER', envelope)).toThrow();
+    expect(() => open(keyRing, 'other/KEY', envelope)).toThrow();
     expect(() => open(KeyRing.parse(key('old')), 'org/KEY', envelope)).toThrow();
     expect(() => open(KeyRing.parse(young), 'org/KEY', envelope)).toThrow(/master key old is not in the ring/);
     for (const part of ['sealed', 'wrappedKey'] as const) {
       for (let byte = 0; byte < envelope[part].length; byte += 1) {
         const tampered = Buffer.from(envelope[part]);
         tampered[byte]! ^= 1;
-        expect(() => open(ring, 'org/KEY', { ...envelope, [part]: tampered })).toThrow();
+        expect(() => open(keyRing, 'org/KEY', { ...envelope, [part]: tampered })).toThrow();
       }
     }
   });
 
   it('is sealed differently each time', () => {
-    expect(seal(ring, 'a', 'v').sealed.equals(seal(ring, 'a', 'v').sealed)).toBe(false);
+    expect(seal(keyRing, 'a', 'v').sealed.equals(seal(keyRing, 'a', 'v').sealed)).toBe(false);
   });
 
   it('moves to the active master key, after which the old one may go', () => {
-    const envelope = seal(ring, 'org/KEY', 'hunter2');
+    const envelope = seal(keyRing, 'org/KEY', 'hunter2');
     const both = KeyRing.parse(`${young},${old}`);
     const moved = rewrap(both, 'org/KEY', envelope)!;
     expect(moved.masterKeyId).toBe('young');
@@ -63,10 +63,10 @@ describe('the key ring', () => {
   });
 
   it('derives the same secret for the same subject, and another for another', () => {
-    const ring = KeyRing.parse(`${young},${old}`);
-    expect(ring.derive('p', 'a')).toEqual(ring.derive('p', 'a'));
-    expect(ring.derive('p', 'a')).not.toEqual(ring.derive('p', 'b'));
-    expect(ring.derive('q', 'a')).not.toEqual(ring.derive('p', 'a'));
-    expect(ring.derive('p', 'a')[1]).toEqual(KeyRing.parse(old).derive('p', 'a')[0]);
+    const keyRing = KeyRing.parse(`${young},${old}`);
+    expect(keyRing.derive('p', 'a')).toEqual(keyRing.derive('p', 'a'));
+    expect(keyRing.derive('p', 'a')).not.toEqual(keyRing.derive('p', 'b'));
+    expect(keyRing.derive('q', 'a')).not.toEqual(keyRing.derive('p', 'a'));
+    expect(keyRing.derive('p', 'a')[1]).toEqual(KeyRing.parse(old).derive('p', 'a')[0]);
   });
 });

@@ -9,32 +9,32 @@ export interface Envelope {
 }
 
 /** Seals a value with a data key made for it alone, and that key with the active master key. */
-export function seal(ring: KeyRing, associatedData: string, value: string): Envelope {
+export function seal(keyRing: KeyRing, associatedData: string, value: string): Envelope {
   const dataKey = randomBytes(32);
   return {
-    ...wrap(ring.active, associatedData, dataKey),
+    ...wrap(keyRing.active, associatedData, dataKey),
     sealed: encrypt(dataKey, associatedData, Buffer.from(value, 'utf8')),
   };
 }
 
 /** Opens a value in the place that it was sealed for; anywhere else, or changed by a bit, it stays shut. */
-export function open(ring: KeyRing, associatedData: string, envelope: Envelope): string {
-  return decrypt(unwrap(ring, associatedData, envelope), associatedData, envelope.sealed).toString('utf8');
+export function open(keyRing: KeyRing, associatedData: string, envelope: Envelope): string {
+  return decrypt(unwrap(keyRing, associatedData, envelope), associatedData, envelope.sealed).toString('utf8');
 }
 
 /** The same value under the active master key; null when it is there already. */
-export function rewrap(ring: KeyRing, associatedData: string, envelope: Envelope): Envelope | null {
-  if (envelope.masterKeyId === ring.active.id) return null;
-  const dataKey = unwrap(ring, associatedData, envelope);
-  return { ...wrap(ring.active, associatedData, dataKey), sealed: envelope.sealed };
+export function rewrap(keyRing: KeyRing, associatedData: string, envelope: Envelope): Envelope | null {
+  if (envelope.masterKeyId === keyRing.active.id) return null;
+  const dataKey = unwrap(keyRing, associatedData, envelope);
+  return { ...wrap(keyRing.active, associatedData, dataKey), sealed: envelope.sealed };
 }
 
 function wrap(master: MasterKey, associatedData: string, dataKey: Buffer) {
   return { masterKeyId: master.id, wrappedKey: encrypt(master.key, associatedData, dataKey) };
 }
 
-function unwrap(ring: KeyRing, associatedData: string, { masterKeyId, wrappedKey }: Envelope): Buffer {
-  const master = ring.find(masterKeyId);
+function unwrap(keyRing: KeyRing, associatedData: string, { masterKeyId, wrappedKey }: Envelope): Buffer {
+  const master = keyRing.find(masterKeyId);
   if (!master) throw new Error(`the master key ${masterKeyId} is not in the ring`);
   return decrypt(master.key, associatedData, wrappedKey);
 }

@@ -1,3 +1,3 @@
 export { type Envelope, open, rewrap, seal } from './envelope';
 export { KeyRing } from './key-ring';
-export { VaultModule } from './vault-module';
+export { VaultModule } from './vault.module';

@@ -11,4 +11,4 @@ export {
 } from './machine';
 export { Machines } from './machines';
 export { VmConfig } from './vm.config';
-export { VmModule } from './vm-module';
+export { VmModule } from './vm.module';

@@ -32,7 +32,7 @@ export async function findWorkflow(database: Database, organizationId: string, i
 
 /** The lock is a statement of its own: one that waits and joins by the revision would find the former one, or nothing. */
 export async function lockWorkflow(tx: Transaction, organizationId: string, id: string): Promise<WorkflowRow> {
-  tx.post('SELECT FROM workflow WHERE id = $1 AND organization_id = $2 FOR UPDATE', [id, organizationId]);
+  tx.defer('SELECT FROM workflow WHERE id = $1 AND organization_id = $2 FOR UPDATE', [id, organizationId]);
   const [row] = await tx.query<WorkflowRow>(
     `SELECT ${columns} FROM ${join} WHERE w.id = $1 AND w.organization_id = $2 AND w.archived_at IS NULL`,
     [id, organizationId],

@@ -58,7 +58,7 @@ class Stack {
       await this.migrate();
       this.progress(`ready in ${((Date.now() - this.began) / 1000).toFixed(1)} s`);
       this.ready = { kind: 'ready', firstStart: this.parts.firstStart };
-      this.tell(this.ready);
+      this.broadcast(this.ready);
       this.settle();
     } catch (error) {
       await this.fail(error);
@@ -116,12 +116,12 @@ class Stack {
       if (files.some((file) => file.startsWith('libs/database/src/migrations/'))) await this.migrate();
       for (const file of files) this.dirty.delete(file);
       this.progress(`built ${compiled} files in ${Date.now() - began} ms`);
-      this.tell({ kind: 'changed', files });
+      this.broadcast({ kind: 'changed', files });
     } catch (error) {
       // The compiler shows the place, and then its own inside.
       const [fault] = (error as Error).message.split('\n\nCaused by');
       console.error(fault);
-      this.tell({ kind: 'broken', files, error: fault!.trim() });
+      this.broadcast({ kind: 'broken', files, error: fault!.trim() });
     }
   }
 
@@ -142,16 +142,16 @@ class Stack {
 
   private progress(line: string): void {
     console.log(`${new Date().toISOString()} ${line}`);
-    this.tell({ kind: 'progress', line });
+    this.broadcast({ kind: 'progress', line });
   }
 
-  private tell(message: StackMessage): void {
+  private broadcast(message: StackMessage): void {
     for (const socket of this.members.keys()) send(socket, message);
   }
 
   private async fail(error: unknown): Promise<void> {
     console.error(error);
-    this.tell({ kind: 'failed', error: (error as Error).message });
+    this.broadcast({ kind: 'failed', error: (error as Error).message });
     await this.end(1);
   }
 

@@ -4,7 +4,7 @@ import { Endpoint, sessionsOf } from '@muster/access';
 import { MaintenanceLoopList, type StuckRow } from '@muster/contracts';
 import { Database, listLoopRuns } from '@muster/database';
 
-/** How the loops are that nobody rings for. */
+/** How the loops are. */
 @ApiTags('Administration')
 @Controller('/api/admin/loops')
 export class LoopsController {

@@ -31,7 +31,7 @@ import {
 import { pageOf, paginate } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** How the queues are, and what to do with doorbells that were given up. */
+/** How the queues are, and what to do with messages that were given up. */
 @ApiTags('Queues')
 @Controller('/api/admin')
 export class QueuesController {
@@ -121,7 +121,7 @@ export class QueuesController {
 
   @Get('/dead-letters')
   @Endpoint({
-    summary: 'List doorbells that were given up, newest first',
+    summary: 'List messages that were given up, newest first',
     access: sessionsOf('super_admin'),
     answer: DeadLetterList,
     errors: ['invalid_payload'],

@@ -25,7 +25,7 @@ export class AgentActionsController {
     @Inject(Database) private readonly database: Database,
     @Inject(Mutations) private readonly mutations: Mutations,
     @Inject(Machines) private readonly machines: Machines,
-    @Inject(KeyRing) private readonly ring: KeyRing,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(AgentActions) private readonly actions: AgentActions,
   ) {}
@@ -134,8 +134,8 @@ export class AgentActionsController {
     errors: ['invalid_payload', 'agent_not_found'],
   })
   async status(@Req() request: FastifyRequest, @Param('id') id: string): Promise<AgentLiveStatus> {
-    const { database, machines, ring, clock } = this;
-    const live = await readLiveStatus({ database, machines, ring, clock }, principalOf(request).organizationId, id);
+    const { database, machines, keyRing, clock } = this;
+    const live = await readLiveStatus({ database, machines, keyRing, clock }, principalOf(request).organizationId, id);
     const { status, lastSeen, lastActivityAt, publicTunnelUrl, vmState, vmIp, stale } = live;
     return {
       status,

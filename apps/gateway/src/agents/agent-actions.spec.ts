@@ -108,7 +108,7 @@ describe('agent actions', () => {
     expect((await rowOf(id))['status']).toBe('online');
     const answer = await act(id, { action: 'stop', force: true });
     expect(answer.body).toEqual({ success: true, action: 'stop', status: 'stopping' });
-    // What the dispatcher does when it hears the doorbell.
+    // What the dispatcher does when the message comes.
     await machines.control(id);
     await waitFor('the stop', async () => (await rowOf(id))['status'] === 'stopped');
     expect(state).toBe('stopped');
@@ -140,7 +140,7 @@ describe('agent actions', () => {
     const id = await agentAt('stopped');
     await act(id, { action: 'start' });
     expect((await act(id, { action: 'stop' })).body.status).toBe('stopping');
-    // What the dispatcher does when it hears the doorbell.
+    // What the dispatcher does when the message comes.
     await machines.control(id);
     await waitFor('the stop', async () => (await rowOf(id))['status'] === 'stopped');
     expect(await eventsOf(id)).toEqual(['wake_requested', 'manual_start', 'wake_failed', 'manual_stop']);

@@ -30,7 +30,7 @@ import {
 } from '@muster/contracts';
 import { Database, type Transaction } from '@muster/database';
 import { cancelJob, failAgentsRuns, findJob, launchJob } from '@muster/jobs';
-import { Clock, newId, News, OpenStreams } from '@muster/platform';
+import { Clock, newId, PubSub, OpenStreams } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
 import type { FastifyRequest } from 'fastify';
@@ -58,9 +58,9 @@ const patienceMs = 15_000;
 export class AgentActions {
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(News) private readonly news: News,
+    @Inject(PubSub) private readonly pubSub: PubSub,
     @Inject(OpenStreams) private readonly streams: OpenStreams,
-    @Inject(KeyRing) private readonly ring: KeyRing,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(VmConfig) private readonly vm: VmConfig,
     @Inject(Machines) private readonly machines: Machines,
@@ -75,8 +75,8 @@ export class AgentActions {
         off.includes(await this.statusOf(caller.organizationId, id)));
     if (begins) requireUnsuspended(caller);
     if (!switches.has(action) || (action === 'terminate' && (force || !hasRole(caller.role, 'admin')))) return;
-    const { database, machines, ring, clock } = this;
-    await requireOwnMachine({ database, machines, ring, clock }, caller.organizationId, id);
+    const { database, machines, keyRing, clock } = this;
+    await requireOwnMachine({ database, machines, keyRing, clock }, caller.organizationId, id);
   }
 
   async act(tx: Transaction, caller: Principal, id: string, body: AgentActionBody): Promise<Acted> {
@@ -110,7 +110,7 @@ export class AgentActions {
         if (provider === 'local' && status === 'offline' && !currentJobId && !running) {
           await rebootAgent(tx, caller, id);
         }
-        return this.command(tx, caller, id, body, sealPayload(this.ring, id, { apiKey }));
+        return this.command(tx, caller, id, body, sealPayload(this.keyRing, id, { apiKey }));
       }
       case 'start_recording': {
         const recordingId = newId();
@@ -148,7 +148,7 @@ export class AgentActions {
     const remove = this.streams.add(leave, 'wake');
     request.raw.socket.once('close', leave);
     try {
-      const end = await waitForWake({ database: this.database, news: this.news }, wake, leaving.signal);
+      const end = await waitForWake({ database: this.database, pubSub: this.pubSub }, wake, leaving.signal);
       if (end?.state === 'ready') return 'online';
       const rest = `The job stays queued and starts once the agent is on.`;
       if (end === null || end.state === 'timeout') {
@@ -204,7 +204,7 @@ export class AgentActions {
     const jobId = await this.jobToStart(tx, caller, id, body);
     const { status } = await requireWakeable(tx, { organizationId, agentId: id }, 'run');
     const isOn = status === 'online';
-    await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
+    await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
     const answer: AgentActionAnswer = { success: true, action: 'start_job', status, jobId };
     const location = `/api/jobs/${jobId}`;
     if (isOn) return { answer, location };

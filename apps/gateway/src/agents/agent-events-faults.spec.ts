@@ -43,9 +43,9 @@ describe('event streams', () => {
     const writer = await start({ REDIS_PREFIX: reader.env['REDIS_PREFIX']! });
     const of = await anAgent(reader);
     const stream = await followAgent(reader, of);
-    // The subscription may be younger than the first news.
+    // The subscription may be younger than the first entry.
     await waitFor('an event', async () => {
-      await appendEntries(writer.db, of, logLine('news'));
+      await appendEntries(writer.db, of, logLine('first'));
       return stream.events.length > 0;
     });
     stream.close();

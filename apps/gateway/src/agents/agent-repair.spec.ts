@@ -41,7 +41,7 @@ describe('the repair of an agent', () => {
     const { openPayload } = jest.requireActual<{ openPayload: (...args: unknown[]) => unknown }>(
       '../../../../libs/agents/src/commands/sealed-payload',
     );
-    const ring = harness.app.nest.get(KeyRing);
+    const keyRing = harness.app.nest.get(KeyRing);
     for (const apiKey of keys) {
       const answer = await repair(id, apiKey);
       expect([answer.status, answer.body]).toEqual([
@@ -50,8 +50,8 @@ describe('the repair of an agent', () => {
       ]);
       expect(await traceOf(id)).not.toContain(apiKey.slice(-20));
       const [{ payload }] = await sql('SELECT payload FROM agent_command WHERE id = $1', [answer.body.commandId]);
-      expect(openPayload(ring, id, payload)).toEqual({ apiKey });
-      expect(() => openPayload(ring, 'another agent', payload)).toThrow();
+      expect(openPayload(keyRing, id, payload)).toEqual({ apiKey });
+      expect(() => openPayload(keyRing, 'another agent', payload)).toThrow();
     }
   });
 

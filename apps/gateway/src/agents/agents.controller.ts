@@ -25,7 +25,7 @@ export class AgentsController {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Mutations) private readonly mutations: Mutations,
-    @Inject(KeyRing) private readonly ring: KeyRing,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(VmConfig) private readonly vm: VmConfig,
     @Inject(Machines) private readonly machines: Machines,
@@ -63,7 +63,7 @@ export class AgentsController {
     @Body() body: CreateAgentBody,
   ): Promise<unknown> {
     return this.mutations.run(request, reply, async (tx, caller) => {
-      const { agent, workerKey } = await createAgent(tx, this.ring, caller, body, this.vm);
+      const { agent, workerKey } = await createAgent(tx, this.keyRing, caller, body, this.vm);
       const answer: CreatedAgent = { agent: presentAgent(agent, this.clock.now()), workerKey };
       return { body: answer, location: `/api/agents/${agent.id}` };
     });
@@ -116,9 +116,9 @@ export class AgentsController {
     @Param('id') id: string,
     @Query() { force }: TerminateAgentQuery,
   ): Promise<unknown> {
-    const { database, machines, ring, clock } = this;
+    const { database, machines, keyRing, clock } = this;
     const { organizationId } = principalOf(request);
-    if (force !== 'true') await requireOwnMachine({ database, machines, ring, clock }, organizationId, id);
+    if (force !== 'true') await requireOwnMachine({ database, machines, keyRing, clock }, organizationId, id);
     return this.mutations.run(request, reply, async (tx, caller) => {
       await terminateAgent(tx, caller, id, { force: force === 'true' });
       const error = 'The agent was terminated.';

@@ -135,8 +135,8 @@ describe('agents at the gateway', () => {
       expect((await tenant.as.admin.delete(`/api/agents/${agent.id}`)).status).toBe(204);
       const after = (await tenant.as.viewer.get(`/api/agents/${agent.id}`)).body;
       expect([after.status, after.why]).toEqual(['terminated', expect.stringContaining('terminated by')]);
-      const rung = await sql(`SELECT name FROM outbox WHERE payload->>'agentId' = $1`, [agent.id]);
-      expect(rung.map(({ name }) => name)).toContain('control-agent');
+      const enqueued = await sql(`SELECT name FROM outbox WHERE payload->>'agentId' = $1`, [agent.id]);
+      expect(enqueued.map(({ name }) => name)).toContain('control-agent');
       const again = await tenant.as.admin.delete(`/api/agents/${agent.id}`);
       expect([again.status, again.body.code, again.body.agentStatus]).toEqual([409, 'agent_not_ready', 'terminated']);
     });

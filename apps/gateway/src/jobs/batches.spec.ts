@@ -50,15 +50,15 @@ describe('batches', () => {
       expect(listed.body.jobs).toHaveLength(7);
     });
 
-    it('write one audit row and one timeline entry for each agent, and ring each agent once', async () => {
-      const rings = () =>
+    it('write one audit row and one timeline entry for each agent, and enqueue each agent once', async () => {
+      const messages = () =>
         harness.db.query<any>(
           'system',
           `SELECT payload->>'agentId' AS "agentId" FROM outbox WHERE organization_id = $1`,
           [tenant.organizationId],
         );
       const { body } = await post({ rows: rowsOf(10) });
-      expect((await rings()).map(({ agentId }) => agentId).sort()).toEqual([...agentIds].sort());
+      expect((await messages()).map(({ agentId }) => agentId).sort()).toEqual([...agentIds].sort());
       for (const [at, queued] of [4, 3, 3].entries()) {
         const { entries } = (await tenant.api.get(`/api/agents/${agentIds[at]}/logs`)).body;
         expect(entries).toEqual([

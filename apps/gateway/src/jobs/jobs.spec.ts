@@ -115,7 +115,7 @@ describe('jobs', () => {
     const { id: of } = await makeAgent(harness.db, { organizationId });
     await makeAgent(harness.db, { organizationId, name: 'Without a job' });
     await makeJob(harness.db, { organizationId, agentId: of, status: 'queued' });
-    const rung = async () => {
+    const enqueued = async () => {
       const found = await rows<{ id: string }>(
         `WITH taken AS (DELETE FROM outbox WHERE organization_id = $1 RETURNING name, payload)
          SELECT payload->>'agentId' AS id FROM taken WHERE name = 'dispatch-agent'`,
@@ -124,9 +124,9 @@ describe('jobs', () => {
       return found.map(({ id }) => id);
     };
     await other.as.admin.patch('/api/organization/settings', { vmAutoWakeOnJob: true });
-    expect(await rung()).toEqual([of]);
+    expect(await enqueued()).toEqual([of]);
     await other.as.admin.put('/api/vault/PORTAL', { value: 'secret' });
-    expect(await rung()).toEqual([of]);
+    expect(await enqueued()).toEqual([of]);
   });
 
   it('run on an agent by either name of the workflow, but not by two', async () => {

@@ -13,7 +13,7 @@ import {
 } from '@muster/access';
 import { OrganizationSettings, SigningSecret, UpdateOrganizationSettingsBody } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { lookAgain } from '@muster/jobs';
+import { enqueueWaitingAgents } from '@muster/jobs';
 import { etagOf } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -24,7 +24,7 @@ export class OrganizationController {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Mutations) private readonly mutations: Mutations,
-    @Inject(KeyRing) private readonly ring: KeyRing,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
   ) {}
 
   @Get('/settings')
@@ -59,7 +59,7 @@ export class OrganizationController {
   ): Promise<unknown> {
     return this.mutations.run(request, reply, async (tx, caller) => {
       const settings = await updateSettings(tx, caller, body, ifMatch);
-      await lookAgain(tx, caller.organizationId);
+      await enqueueWaitingAgents(tx, caller.organizationId);
       return { body: presentSettings(settings), etag: etagOf(settings.revision) };
     });
   }
@@ -71,7 +71,7 @@ export class OrganizationController {
     answer: SigningSecret,
   })
   signingSecret(@Req() request: FastifyRequest): SigningSecret {
-    const [active] = signingSecretsOf(this.ring, principalOf(request).organizationId);
+    const [active] = signingSecretsOf(this.keyRing, principalOf(request).organizationId);
     return { signingSecret: active! };
   }
 }

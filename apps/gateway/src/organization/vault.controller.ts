@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { deleteSecret, Endpoint, listSecrets, Mutations, principalOf, putSecret, sessionsOf } from '@muster/access';
 import { PageQuery, PutSecretBody, Secret, SecretList } from '@muster/contracts';
 import { Database, type VaultSecretEntity } from '@muster/database';
-import { lookAgain } from '@muster/jobs';
+import { enqueueWaitingAgents } from '@muster/jobs';
 import { pageOf, paginate } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -14,7 +14,7 @@ export class VaultController {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Mutations) private readonly mutations: Mutations,
-    @Inject(KeyRing) private readonly ring: KeyRing,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
   ) {}
 
   @Get()
@@ -46,8 +46,8 @@ export class VaultController {
     @Body() { value }: PutSecretBody,
   ): Promise<unknown> {
     return this.mutations.run(request, reply, async (tx, caller) => {
-      const secret = await putSecret(tx, this.ring, caller, key, value);
-      await lookAgain(tx, caller.organizationId);
+      const secret = await putSecret(tx, this.keyRing, caller, key, value);
+      await enqueueWaitingAgents(tx, caller.organizationId);
       return { body: presentSecret(secret) };
     });
   }

@@ -21,7 +21,7 @@ import type { FastifyRequest } from 'fastify';
 export class MachinesController {
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(KeyRing) private readonly ring: KeyRing,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(AgentsConfig) private readonly config: AgentsConfig,
     @Inject(BaseConfig) private readonly base: BaseConfig,
@@ -64,7 +64,7 @@ export class MachinesController {
       organizationId,
       status,
       heartbeatSeconds: this.config.heartbeatSeconds,
-      signingSecret: signingSecretsOf(this.ring, organizationId)[0]!,
+      signingSecret: signingSecretsOf(this.keyRing, organizationId)[0]!,
     };
   }
 

@@ -120,8 +120,8 @@ describe('what machines say', () => {
         ['status', 'offline → online: healthy again after 4 unhealthy checks'],
         ['provisioning', expect.stringContaining('Auto-recovery')],
       ]);
-      const rung = await sql(`SELECT name FROM outbox WHERE payload->>'agentId' = $1`, [id]);
-      expect(rung.map(({ name }) => name).sort()).toEqual(['dispatch-agent', 'recover-agent']);
+      const enqueued = await sql(`SELECT name FROM outbox WHERE payload->>'agentId' = $1`, [id]);
+      expect(enqueued.map(({ name }) => name).sort()).toEqual(['dispatch-agent', 'recover-agent']);
     });
 
     it('brings back an agent that had fallen silent, to draining where it was to drain', async () => {
@@ -211,8 +211,8 @@ describe('what machines say', () => {
         last_activity_at: expect.any(Date),
       });
       expect((await timelineOf(id)).map(({ kind }) => kind)).toEqual(['provisioning', 'status']);
-      const rung = await sql(`SELECT name FROM outbox WHERE payload->>'agentId' = $1`, [id]);
-      expect(rung.map(({ name }) => name)).toContain('dispatch-agent');
+      const enqueued = await sql(`SELECT name FROM outbox WHERE payload->>'agentId' = $1`, [id]);
+      expect(enqueued.map(({ name }) => name)).toContain('dispatch-agent');
       expect((await beat(id, { bootId: 'boot-2' })).status).toBe(200);
       expect((await beat(id, { bootId: 'boot-1' })).status).toBe(409);
     });
@@ -230,7 +230,7 @@ describe('what machines say', () => {
       expect((await shake(id, { bootId: 'boot-2' })).body.status).toBe('online');
     });
 
-    it('repeated by the same boot changes no status, and is no news', async () => {
+    it('repeated by the same boot changes no status, and changes nothing', async () => {
       const id = await makeMachine({ status: 'offline' });
       await shake(id);
       const { status_since: since } = await agentOf(id);

@@ -60,8 +60,8 @@ describe('what machines give back', () => {
       expect((await worker.post(path, body)).body).toEqual({ accepted: true });
       expect((await agentOf(id)).last_activity_at).toBeInstanceOf(Date);
       expect((await worker.post(path, body)).body).toEqual({ accepted: false, reason: 'already finished' });
-      const rung = await sql(`SELECT name FROM outbox WHERE payload->>'commandId' = $1`, [commandId]);
-      expect(rung).toEqual([{ name: 'command-finished' }]);
+      const enqueued = await sql(`SELECT name FROM outbox WHERE payload->>'commandId' = $1`, [commandId]);
+      expect(enqueued).toEqual([{ name: 'command-finished' }]);
     });
 
     it('of a command that no job waits for tells nobody', async () => {

@@ -44,7 +44,7 @@ const nobody = '00000000-0000-0000-0000-000000000000';
 export class JobCallbacksController {
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(KeyRing) private readonly ring: KeyRing,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -124,7 +124,7 @@ export class JobCallbacksController {
     const signed = Buffer.concat([Buffer.from(`${jobId}.`), rawBodyOf(request)]);
     // Who has no key is not told whether there is such a job: its signature is as wrong as any.
     const organizationId = owner ?? nobody;
-    const secrets = signingSecretsOf(this.ring, organizationId);
+    const secrets = signingSecretsOf(this.keyRing, organizationId);
     const verdict = verify(secrets, signature, signed, this.clock.now());
     if (verdict !== 'valid') {
       throw new AppError('unauthenticated', { detail: `The signature in ${signatureHeader} is ${verdict}.` });

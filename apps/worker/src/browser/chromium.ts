@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { closeTemporaryFolder, openTemporaryFolder } from '../short-folder';
+import { closeTemporaryFolder, openTemporaryFolder } from '../host/short-folder';
 
 /** The protocol's messages are of many shapes. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any

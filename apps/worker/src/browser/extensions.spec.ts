@@ -3,9 +3,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { processesOf } from '@muster/testing';
-import { FakeService, type Json } from '../fake-service.harness';
-import { commandOf, runOf, WorkerHarness } from '../worker-process.harness';
-import { type ZipFile, zipOf } from '../zip.harness';
+import { FakeService, type Json } from '../testing/fake-service.harness';
+import { commandOf, runOf, WorkerHarness } from '../testing/worker-process.harness';
+import { type ZipFile, zipOf } from '../host/zip.harness';
 import { findBrowser } from './find-browser';
 
 jest.setTimeout(120_000);

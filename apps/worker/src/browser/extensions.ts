@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { isObject, textOf, type Command, type Result } from '../command';
-import { download } from '../download';
-import type { Service } from '../service';
-import { unzip } from '../zip';
+import { isObject, textOf, type Command, type Result } from '../protocol/command';
+import { download } from '../protocol/download';
+import type { Service } from '../protocol/service';
+import { unzip } from '../host/zip';
 import { Chromium, type LoadedExtension } from './chromium';
 import { findBrowser } from './find-browser';
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Chromium, type ChromiumOptions, type Params } from '../browser/chromium';
-import { writeWhole } from '../files';
+import { writeWhole } from '../host/files';
 import { Film } from './film';
 import { pageScript } from './page-script';
 import { RecordedSteps } from './recorded-steps';

@@ -1,4 +1,4 @@
-import { isObject, textOf } from '../command';
+import { isObject, textOf } from '../protocol/command';
 
 export type Step = Record<string, unknown>;
 

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findBrowser, findProgram } from '../browser/find-browser';
-import { FakeService, type Json } from '../fake-service.harness';
-import { commandOf, WorkerHarness } from '../worker-process.harness';
+import { FakeService, type Json } from '../testing/fake-service.harness';
+import { commandOf, WorkerHarness } from '../testing/worker-process.harness';
 
 jest.setTimeout(120_000);
 

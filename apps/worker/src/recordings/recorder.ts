@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { noBrowser, type Extensions } from '../browser/extensions';
 import { findBrowser, findProgram } from '../browser/find-browser';
-import { textOf, type Command, type Result } from '../command';
-import { messageOf, type Service } from '../service';
-import { closeTemporaryFolder } from '../short-folder';
-import { sendUpload } from '../upload';
+import { textOf, type Command, type Result } from '../protocol/command';
+import { messageOf, type Service } from '../protocol/service';
+import { closeTemporaryFolder } from '../host/short-folder';
+import { sendUpload } from '../protocol/upload';
 import { BrowserRecording } from './browser-recording';
 import { Film } from './film';
 

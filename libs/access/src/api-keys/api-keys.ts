@@ -2,7 +2,7 @@ import { type ApiKeyScope, AppError, type CreateApiKeyBody } from '@muster/contr
 import { AgentEntity, ApiKeyEntity, type Database, type Transaction } from '@muster/database';
 import type { Clock, Page } from '@muster/platform';
 import { type Actor, audit } from '../audit/audit';
-import { announceAccessChange } from '../authentication/access-news';
+import { announceAccessChange } from '../authentication/access-changes';
 import { apiKeyIdOf, newApiKey, sha256 } from '../authentication/credentials';
 import type { Principal } from '../principal';
 

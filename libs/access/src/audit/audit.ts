@@ -25,7 +25,7 @@ const audited = new WeakSet<Transaction>();
 export function audit(tx: Transaction, actor: Actor | Principal, record: AuditRecord): void {
   const { action, target, changes = {}, organizationId = actor.organizationId } = record;
   const email = 'email' in actor ? (actor.email ?? null) : null;
-  tx.post(
+  tx.defer(
     `INSERT INTO audit_entry
        (id, organization_id, actor_kind, actor_id, actor_email, action, target_type, target_id, changes, request_id)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,

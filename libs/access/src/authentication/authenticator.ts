@@ -3,9 +3,9 @@ import { Database, PostgresListener } from '@muster/database';
 import { Clock } from '@muster/platform';
 import type { KeyPrincipal, Principal, UserPrincipal } from '../principal';
 import type { Credential } from '../requests/credential-of';
-import { accessChanged, accessChannel } from './access-news';
+import { accessChanged, accessChannel } from './access-changes';
 import { apiKeyIdOf, sameText, sessionIdOf, sha256 } from './credentials';
-import { type Loaded, loadApiKey, loadSession, noteUse } from './load-principal';
+import { type Loaded, loadApiKey, loadSession, recordUse } from './load-principal';
 
 const rememberMs = 30_000;
 const noteUseEveryMs = 60_000;
@@ -75,7 +75,7 @@ export class Authenticator implements OnApplicationShutdown {
     if (loaded.principal.kind === 'user' && loaded.usedAt && now.getTime() - loaded.usedAt.getTime() > sessionIdleMs) {
       return null;
     }
-    this.noteUse(loaded, now);
+    this.recordUse(loaded, now);
     return loaded.principal;
   }
 
@@ -99,10 +99,10 @@ export class Authenticator implements OnApplicationShutdown {
     return loaded;
   }
 
-  private noteUse(loaded: Loaded<Principal>, now: Date): void {
+  private recordUse(loaded: Loaded<Principal>, now: Date): void {
     if (loaded.usedAt && now.getTime() - loaded.usedAt.getTime() < noteUseEveryMs) return;
     loaded.usedAt = now;
-    noteUse(this.database, loaded.principal, now).catch((error: Error) => {
+    recordUse(this.database, loaded.principal, now).catch((error: Error) => {
       this.logger.debug?.(`use not noted: ${error.message}`);
     });
   }

@@ -98,7 +98,7 @@ export async function loadApiKey(database: Database, id: string): Promise<Loaded
 }
 
 /** Writes down that a credential was used, at most once a minute and never in the way of its request. */
-export async function noteUse(database: Database, principal: UserPrincipal | KeyPrincipal, now: Date): Promise<void> {
+export async function recordUse(database: Database, principal: UserPrincipal | KeyPrincipal, now: Date): Promise<void> {
   const [sql, id] =
     principal.kind === 'user'
       ? ['UPDATE user_session SET last_seen_at = $2 WHERE id = $1 AND last_seen_at < $2', principal.sessionId]

@@ -7,7 +7,7 @@ import type { UserPrincipal } from '../principal';
 import { newSessionToken, sha256 } from './credentials';
 import { loadSession } from './load-principal';
 import type { Passwords } from './passwords';
-import { knownAddressDays, noteAddress } from './sign-in-addresses';
+import { knownAddressDays, recordAddress } from './sign-in-addresses';
 
 export interface LoginParts {
   database: Database;
@@ -55,7 +55,7 @@ export async function logIn(
       [id, user.id, user.organizationId, sha256(token), now, new Date(now.getTime() + sessionLifetimeMs)],
     );
     await tx.execute('UPDATE app_user SET last_sign_in_at = $2 WHERE id = $1', [user.id, now]);
-    await noteAddress(tx, { user, address, now });
+    await recordAddress(tx, { user, address, now });
     const actor = { kind: 'user' as const, id: user.id, email, organizationId: user.organizationId };
     audit(tx, actor, { action: 'session.create', target: { type: 'session', id } });
   });

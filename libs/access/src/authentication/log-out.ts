@@ -1,7 +1,7 @@
 import type { Transaction } from '@muster/database';
 import { audit } from '../audit/audit';
 import type { UserPrincipal } from '../principal';
-import { announceAccessChange } from './access-news';
+import { announceAccessChange } from './access-changes';
 
 /** Ends the caller's session, here and in every other process. */
 export async function logOut(tx: Transaction, caller: UserPrincipal): Promise<void> {

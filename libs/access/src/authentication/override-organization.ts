@@ -2,7 +2,7 @@ import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { audit } from '../audit/audit';
 import type { UserPrincipal } from '../principal';
-import { announceAccessChange } from './access-news';
+import { announceAccessChange } from './access-changes';
 
 /** A super_admin looks at another organization for the rest of the session; null returns to the own one. */
 export async function overrideOrganization(

@@ -4,7 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { hash, verify } from '@node-rs/argon2';
 import { AppError } from '@muster/contracts';
 import { Metrics } from '@muster/platform';
-import { SignInConfig } from './sign-in-config';
+import { SignInConfig } from './sign-in.config';
 import { WaitingLines } from './waiting-lines';
 
 const lines = ['known', 'stranger', 'change'] as const;

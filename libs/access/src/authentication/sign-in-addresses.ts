@@ -3,7 +3,7 @@ import type { Transaction } from '@muster/database';
 /** For so long an account knows an address that it was signed in to from. */
 export const knownAddressDays = 30;
 
-export async function noteAddress(
+export async function recordAddress(
   tx: Transaction,
   { user, address, now }: { user: { id: string; organizationId: string }; address: string; now: Date },
 ): Promise<void> {

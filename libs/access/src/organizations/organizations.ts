@@ -8,7 +8,7 @@ import {
 } from '@muster/database';
 import { newId, type Page } from '@muster/platform';
 import { type Actor, audit, changesBetween } from '../audit/audit';
-import { announceAccessChange } from '../authentication/access-news';
+import { announceAccessChange } from '../authentication/access-changes';
 import type { Principal } from '../principal';
 import { insertUser } from '../users/users';
 

@@ -1,6 +1,6 @@
 import type { KeyRing } from '@muster/vault';
 
 /** An organization's signing secrets, the active one first: derived, so there is nothing to store or to leak. */
-export function signingSecretsOf(ring: KeyRing, organizationId: string): string[] {
-  return ring.derive('signing-secret', organizationId).map((secret) => `mss_${secret.toString('base64url')}`);
+export function signingSecretsOf(keyRing: KeyRing, organizationId: string): string[] {
+  return keyRing.derive('signing-secret', organizationId).map((secret) => `mss_${secret.toString('base64url')}`);
 }

@@ -2,7 +2,7 @@ import { AppError, type CreateUserBody, hasRole, type Role, type UpdateUserBody 
 import { type Database, type Transaction, UserEntity, violatedConstraint } from '@muster/database';
 import { newId, type Page } from '@muster/platform';
 import { audit } from '../audit/audit';
-import { announceAccessChange } from '../authentication/access-news';
+import { announceAccessChange } from '../authentication/access-changes';
 import { forgetAddresses } from '../authentication/sign-in-addresses';
 import type { Actor } from '../audit/audit';
 import type { Principal } from '../principal';

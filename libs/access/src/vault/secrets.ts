@@ -8,7 +8,7 @@ import type { Principal } from '../principal';
 /** Sets a secret, new or again. The value is sealed before it reaches a statement. */
 export async function putSecret(
   tx: Transaction,
-  ring: KeyRing,
+  keyRing: KeyRing,
   caller: Principal,
   key: string,
   value: string,
@@ -18,7 +18,7 @@ export async function putSecret(
     throw new AppError('invalid_payload', { detail: refused, errors: [{ field: 'key', message: refused }] });
   }
   const { organizationId } = caller;
-  const envelope = seal(ring, placeOf(organizationId, key), value);
+  const envelope = seal(keyRing, placeOf(organizationId, key), value);
   const [row] = await tx.query<{ created: boolean }>(
     `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed)
      VALUES ($1, $2, $3, $4, $5)
@@ -76,7 +76,7 @@ export async function requireSecrets(tx: Transaction, organizationId: string, ke
 /** The values of the named secrets, for the moment of delivery, and which of them are missing. */
 export async function resolveSecrets(
   database: Database,
-  ring: KeyRing,
+  keyRing: KeyRing,
   organizationId: string,
   keys: string[],
 ): Promise<{ values: Record<string, string>; missing: string[] }> {
@@ -88,14 +88,14 @@ export async function resolveSecrets(
   const values = Object.fromEntries(
     rows.map(({ key, master_key_id: masterKeyId, wrapped_key: wrappedKey, sealed }) => [
       key,
-      open(ring, placeOf(organizationId, key), { masterKeyId, wrappedKey, sealed }),
+      open(keyRing, placeOf(organizationId, key), { masterKeyId, wrappedKey, sealed }),
     ]),
   );
   return { values, missing: keys.filter((key) => !(key in values)) };
 }
 
 /** Brings secrets under the active master key, so that an old one can leave the ring. Answers how many it moved. */
-export async function rewrapSecrets(database: Database, ring: KeyRing, limit = 200): Promise<{ rewrapped: number }> {
+export async function rewrapSecrets(database: Database, keyRing: KeyRing, limit = 200): Promise<{ rewrapped: number }> {
   return database.transaction('system', async (tx) => {
     const rows = await tx.query<{
       organization_id: string;
@@ -106,11 +106,11 @@ export async function rewrapSecrets(database: Database, ring: KeyRing, limit = 2
     }>(
       `SELECT organization_id, key, master_key_id, wrapped_key, sealed FROM vault_secret
        WHERE master_key_id <> $1 LIMIT $2 FOR UPDATE SKIP LOCKED`,
-      [ring.active.id, limit],
+      [keyRing.active.id, limit],
     );
     let rewrapped = 0;
     for (const { organization_id: organizationId, key, ...row } of rows) {
-      const moved = rewrap(ring, placeOf(organizationId, key), {
+      const moved = rewrap(keyRing, placeOf(organizationId, key), {
         masterKeyId: row.master_key_id,
         wrappedKey: row.wrapped_key,
         sealed: row.sealed,

@@ -1,6 +1,6 @@
 import { audit, type Principal } from '@muster/access';
 import type { Transaction } from '@muster/database';
-import { noSuchAgent } from '../agents/agent-row';
+import { noSuchAgent } from '../registry/agent-row';
 
 /** Pins an agent against idle stop, or lets it go again. */
 export async function setIdleExempt(tx: Transaction, caller: Principal, id: string, exempt: boolean): Promise<void> {
@@ -16,7 +16,7 @@ export async function setIdleExempt(tx: Transaction, caller: Principal, id: stri
     target: { type: 'agent', id },
     changes: { idleAutoStopExempt: [agent.before, exempt] },
   });
-  tx.tell('agent', id);
+  tx.notify('agent', id);
 }
 
 /** Somebody works at the agent. It never moves back, and never ahead of now. */

@@ -1,7 +1,7 @@
 import { audit, type Principal, spokenNameOf, sourceOf } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { loadAgent } from '../agents/agent-row';
+import { loadAgent } from '../registry/agent-row';
 import { moveAgent } from '../lifecycle/move-agent';
 import { requireFree } from './power';
 
@@ -43,8 +43,8 @@ export async function drainAgent(
     changes: { drain: [agent.drain, mode], ...(force ? { force } : {}) },
   });
   // What waits is to say what for.
-  await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
-  tx.tell('agent', id);
+  await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
+  tx.notify('agent', id);
   return touchedJobs(tx, id);
 }
 
@@ -65,8 +65,8 @@ export async function undrainAgent(tx: Transaction, caller: Principal, id: strin
     target: { type: 'agent', id },
     changes: { drain: [agent.drain, null] },
   });
-  await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
-  tx.tell('agent', id);
+  await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
+  tx.notify('agent', id);
   return touchedJobs(tx, id);
 }
 

@@ -7,10 +7,10 @@ import {
   type LifecycleSource,
 } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { type AgentRow, loadAgent } from '../agents/agent-row';
+import { type AgentRow, loadAgent } from '../registry/agent-row';
 import { lifecycleEntry, moveAgent } from '../lifecycle/move-agent';
 import { cancelWake, requestWake } from '../lifecycle/wakes';
-import { tunnelUrlOf } from '../machines/tunnel-url';
+import { tunnelUrlOf } from '../reports/tunnel-url';
 import { appendTimeline } from '../timeline/append-timeline';
 
 /** Turns a machine on by hand, whatever the policy of waking says. Answers at once; the wake goes on by itself. */
@@ -93,9 +93,9 @@ async function order(
   const [source, reason] = [sourceOf(caller), `${done} by ${spokenNameOf(caller)}`];
   if (to === 'stopping') await cancelWake(tx, { ...of, reason });
   if (agent.status !== to) {
-    if (agent.status === 'stopping') tellStopEnded(tx, agent, { source, reason });
+    if (agent.status === 'stopping') recordStopEnded(tx, agent, { source, reason });
     await moveAgent(tx, { ...of, from: [agent.status], to, source, reason, eventType });
-    await tx.ring({ queue: 'dispatch', name: 'control-agent', payload: { agentId: id } });
+    await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId: id } });
   }
   audit(tx, caller, {
     action,
@@ -132,7 +132,7 @@ export function requireFree({ currentJobId: jobId, running, status }: AgentRow, 
 }
 
 /** An idle stop that something else came before has an end too. */
-function tellStopEnded(
+function recordStopEnded(
   tx: Transaction,
   { id, organizationId, status, statusSource }: AgentRow,
   { source, reason }: { source: LifecycleSource; reason: string },

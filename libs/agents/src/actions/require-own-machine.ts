@@ -1,6 +1,6 @@
 import { AppError } from '@muster/contracts';
 import { MachineError } from '@muster/vm';
-import { machineColumns, machineOf, type MachineRow } from '../lifecycle/machine-of';
+import { machineColumns, machineOf, type MachineRow } from '../orders/machine-of';
 import type { MachineParts } from '../lifecycle/wake-machine';
 
 /** A provider that is silent for longer says later what is wrong. */
@@ -11,7 +11,7 @@ const guardMs = 3000;
  * once, and what to do. The order itself is refused by the provider whatever this says. For before a transaction.
  */
 export async function requireOwnMachine(
-  { database, machines, ring, clock }: MachineParts,
+  { database, machines, keyRing, clock }: MachineParts,
   organizationId: string,
   id: string,
 ): Promise<void> {
@@ -26,7 +26,7 @@ export async function requireOwnMachine(
   if (!provider.isShared) return;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<null>((resolve) => (timer = setTimeout(() => resolve(null), guardMs)));
-  const refused = provider.describe(machineOf(row, ring, clock)).then(
+  const refused = provider.describe(machineOf(row, keyRing, clock)).then(
     () => null,
     (error: unknown) => (error instanceof MachineError && error.fault === 'not_ours' ? error : null),
   );

@@ -1,5 +1,5 @@
 import type { Database } from '@muster/database';
-import type { News } from '@muster/platform';
+import type { PubSub } from '@muster/platform';
 
 export interface WakeEnd {
   state: 'ready' | 'timeout' | 'failed' | 'cancelled';
@@ -10,15 +10,15 @@ const lookMs = 500;
 
 /** How the wake ended; null when the caller stopped waiting. The wake goes on without its callers. */
 export async function waitForWake(
-  { database, news }: { database: Database; news: News },
+  { database, pubSub }: { database: Database; pubSub: PubSub },
   wake: { organizationId: string; agentId: string; wakeId: string },
   signal: AbortSignal,
 ): Promise<WakeEnd | null> {
-  let tell: (() => void) | undefined;
-  const deafen = news.listen('agent', (id) => id === wake.agentId && tell?.());
+  let hear: (() => void) | undefined;
+  const unsubscribe = pubSub.subscribe('agent', (id) => id === wake.agentId && hear?.());
   try {
     while (!signal.aborted) {
-      const heard = new Promise<void>((resolve) => (tell = resolve));
+      const heard = new Promise<void>((resolve) => (hear = resolve));
       const [row] = await database.query<{ state: WakeEnd['state'] | 'open'; error: string | null }>(
         { organizationId: wake.organizationId },
         'SELECT state, error FROM agent_wake WHERE id = $1',
@@ -27,16 +27,16 @@ export async function waitForWake(
       );
       if (!row) return { state: 'cancelled', error: 'the agent is gone' };
       if (row.state !== 'open') return { state: row.state, error: row.error };
-      await newsOrTime(heard, signal);
+      await changeOrTime(heard, signal);
     }
     return null;
   } finally {
-    deafen();
+    unsubscribe();
   }
 }
 
 /** News can be lost, so it also looks by itself. */
-async function newsOrTime(heard: Promise<void>, signal: AbortSignal): Promise<void> {
+async function changeOrTime(heard: Promise<void>, signal: AbortSignal): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   let end: (() => void) | undefined;
   const time = new Promise<void>((resolve) => {

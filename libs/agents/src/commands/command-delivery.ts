@@ -1,11 +1,11 @@
 import { sign, signatureHeader, signingSecretsOf } from '@muster/access';
 import type { AgentCommand, AgentStatus, CommandKind } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { BaseConfig, Clock, News, Outbound, OutboundFailed, OutboundRefused, ownAddress } from '@muster/platform';
+import { BaseConfig, Clock, PubSub, Outbound, OutboundFailed, OutboundRefused, ownAddress } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { commandColumns, type CommandRow } from './command-row';
-import { composeDeliveries, missingSecretsText, ringForLostSecret } from './compose-delivery';
+import { composeDeliveries, missingSecretsText, enqueueForLostSecret } from './compose-delivery';
 import { failCommand } from './fail-commands';
 import { pushAloneMs } from './poll-commands';
 
@@ -47,9 +47,9 @@ export class CommandDelivery {
 
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(KeyRing) private readonly ring: KeyRing,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
     @Inject(Outbound) private readonly outbound: Outbound,
-    @Inject(News) private readonly news: News,
+    @Inject(PubSub) private readonly pubSub: PubSub,
     @Inject(BaseConfig) private readonly config: BaseConfig,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -79,7 +79,7 @@ export class CommandDelivery {
   /** Takes commands for as long as a push may last, by moving their next one away. */
   private claim(condition: string, values: unknown[], limit = 1): Promise<Claimed[]> {
     // A lease that a crash takes back means one more push, which the worker knows by its id.
-    return this.database.note<Claimed>(
+    return this.database.queryUnflushed<Claimed>(
       'system',
       `UPDATE agent_command c SET next_push_at = now() + interval '15 seconds', pushes = c.pushes + 1
        FROM agent a
@@ -102,11 +102,11 @@ export class CommandDelivery {
       return this.postpone(command, 'unreachable', maxBackoffMs, `the agent is ${command.agentStatus}`);
     }
     if (!command.tunnelUrl || command.tunnelUrl === command.unreachableTunnel) {
-      this.news.tell('command', [command.agentId]);
+      this.pubSub.publish('command', [command.agentId]);
       return this.postpone(command, 'left to the poll', maxBackoffMs, null);
     }
     const serviceUrl = this.config.publicAppUrl ?? command.serviceUrl ?? ownAddress(this.config);
-    const parts = { database: this.database, ring: this.ring, serviceUrl };
+    const parts = { database: this.database, keyRing: this.keyRing, serviceUrl };
     const [composed] = await composeDeliveries(parts, [command]).catch((error: Error) => {
       this.logger.error(`command ${command.id} cannot be composed`, { err: error });
       return [null];
@@ -120,7 +120,7 @@ export class CommandDelivery {
     const body = JSON.stringify(wire);
     const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
     // A tunnel that swallows pushes shall not keep a worker waiting that also polls.
-    const late = setTimeout(() => this.news.tell('command', [command.agentId]), pushAloneMs + 50);
+    const late = setTimeout(() => this.pubSub.publish('command', [command.agentId]), pushAloneMs + 50);
     try {
       const { status } = await this.outbound.fetch({
         url: `${command.tunnelUrl}/commands`,
@@ -129,7 +129,7 @@ export class CommandDelivery {
           'content-type': 'application/json',
           ...(command.requestId ? { 'x-request-id': command.requestId } : {}),
           ...(command.traceparent ? { traceparent: command.traceparent } : {}),
-          [signatureHeader]: sign(signingSecretsOf(this.ring, command.organizationId), body, this.clock.now()),
+          [signatureHeader]: sign(signingSecretsOf(this.keyRing, command.organizationId), body, this.clock.now()),
         },
         body,
         timeoutMs: pushTimeoutMs,
@@ -161,7 +161,7 @@ export class CommandDelivery {
       );
     }
     const outcome = await this.postpone(command, 'unreachable', backoffMs, why);
-    this.news.tell('command', [command.agentId]);
+    this.pubSub.publish('command', [command.agentId]);
     return outcome;
   }
 
@@ -196,7 +196,7 @@ export class CommandDelivery {
 
   private async withoutSecrets(command: Claimed, missing: string[]): Promise<DeliveryOutcome> {
     if (command.kind === 'run') {
-      await ringForLostSecret(this.database, command);
+      await enqueueForLostSecret(this.database, command);
       return this.postpone(command, 'secret_missing', maxBackoffMs, missingSecretsText(missing));
     }
     await failCommand(this.database, command, { code: 'secret_missing', error: missingSecretsText(missing) });

@@ -8,7 +8,7 @@ import { openPayload } from './sealed-payload';
 
 export interface DeliveryParts {
   database: Database;
-  ring: KeyRing;
+  keyRing: KeyRing;
   /** Where the agent reaches the service. */
   serviceUrl: string;
 }
@@ -22,18 +22,18 @@ export type Composed = { command: AgentCommand } | { id: string; kind: string; m
 export async function composeDeliveries(parts: DeliveryParts, commands: CommandRow[]): Promise<Composed[]> {
   const [first] = commands;
   if (!first) return [];
-  const { database, ring, serviceUrl } = parts;
+  const { database, keyRing, serviceUrl } = parts;
   const { organizationId, agentId } = first;
   const keys = [...new Set(commands.flatMap(({ vaultKeys }) => vaultKeys))];
   const [{ values }, apiKey] = await Promise.all([
-    keys.length ? resolveSecrets(database, ring, organizationId, keys) : { values: {} as Record<string, string> },
-    agentKeyOf(database, ring, { organizationId, agentId }),
+    keys.length ? resolveSecrets(database, keyRing, organizationId, keys) : { values: {} as Record<string, string> },
+    agentKeyOf(database, keyRing, { organizationId, agentId }),
   ]);
   const own = {
     ...(apiKey ? { SERVICE_API_KEY: apiKey } : {}),
     AGENT_ID: agentId,
     ORGANIZATION_ID: organizationId,
-    SERVICE_SIGNING_SECRET: signingSecretsOf(ring, organizationId)[0]!,
+    SERVICE_SIGNING_SECRET: signingSecretsOf(keyRing, organizationId)[0]!,
   };
   return commands.map((command) => {
     const { id, kind, jobId, deadline, env, payload, vaultKeys } = command;
@@ -57,19 +57,19 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
           ...own,
           ...(requestId ? { MUSTER_REQUEST_ID: requestId } : {}),
         },
-        payload: { ...openPayload(ring, agentId, payload), secretNames: vaultKeys },
+        payload: { ...openPayload(keyRing, agentId, payload), secretNames: vaultKeys },
       },
     };
   });
 }
 
 /** A run's end is its job's: whoever decides what becomes of jobs looks at it, and ends it. */
-export function ringForLostSecret(
+export function enqueueForLostSecret(
   database: Database,
   { organizationId, agentId }: { organizationId: string; agentId: string },
 ): Promise<void> {
   return database.transaction({ organizationId }, (tx) =>
-    tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } }),
+    tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } }),
   );
 }
 

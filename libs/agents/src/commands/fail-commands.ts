@@ -2,7 +2,7 @@ import type { ErrorCode } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
 import { failRecordingsOf } from '../recordings/settle-recordings';
 import { type EndedCommand, endedColumns } from './ended-command';
-import { tellEnded } from './tell-actions';
+import { recordEnded } from './record-actions';
 
 /** Ends a command that its agent will not end any more; false where it had ended already. */
 export async function failCommand(
@@ -21,8 +21,8 @@ export async function failCommand(
       'fail_command',
     );
     failRecordingsOf(tx, ended);
-    tellEnded(tx, ended, 'dispatcher');
-    await ringFinished(tx, ended);
+    recordEnded(tx, ended, 'dispatcher');
+    await enqueueFinished(tx, ended);
     return ended.length > 0;
   });
 }
@@ -44,16 +44,16 @@ export async function failOverdueCommands(database: Database, limit = 200): Prom
       'fail_overdue_commands',
     );
     failRecordingsOf(tx, ended);
-    tellEnded(tx, ended, 'watchdog');
-    await ringFinished(tx, ended);
+    recordEnded(tx, ended, 'watchdog');
+    await enqueueFinished(tx, ended);
     return ended.length;
   });
 }
 
 /** A job that waits for a command learns that it is over. */
-export async function ringFinished(tx: Transaction, ended: EndedCommand[]): Promise<void> {
+export async function enqueueFinished(tx: Transaction, ended: EndedCommand[]): Promise<void> {
   const awaited = ended.filter(({ jobId }) => jobId !== null);
-  await tx.ring(
+  await tx.enqueue(
     ...awaited.map(({ id }) => ({
       queue: 'dispatch' as const,
       name: 'command-finished' as const,

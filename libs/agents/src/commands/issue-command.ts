@@ -1,7 +1,7 @@
 import type { CommandKind } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { acceptRequestId, continueTrace, currentContext, newId } from '@muster/platform';
-import { type Asked, tellAsked } from './tell-actions';
+import { type Asked, recordAsked } from './record-actions';
 
 export interface NewCommand {
   organizationId: string;
@@ -18,7 +18,7 @@ export interface NewCommand {
   origin?: { requestId: string | null; traceparent: string | null };
   /** Told on the agent's timeline. */
   asked?: Asked;
-  /** The caller delivers it itself right after its commit, so nobody is to ring for it. */
+  /** The caller delivers it itself right after its commit, so nothing is enqueued for it. */
   deliveredByCaller?: boolean;
 }
 
@@ -27,7 +27,7 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
   const { organizationId, agentId, kind, payload, env = {}, vaultKeys = [], jobId, deadline, asked } = command;
   const id = newId();
   const { requestId, traceparent } = command.origin ?? currentContext() ?? {};
-  tx.post(
+  tx.defer(
     `INSERT INTO agent_command
        (id, organization_id, agent_id, kind, payload, env, vault_keys, job_id, deadline, request_id, traceparent)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
@@ -49,16 +49,16 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
   );
   // A run is told with its job.
   if (kind !== 'run' && kind !== 'stop_job') {
-    tx.post(
+    tx.defer(
       `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, now()), last_activity = $2 WHERE id = $1`,
       [agentId, `a ${kind} command`],
       'command_activity',
     );
   }
-  if (asked) tellAsked(tx, { organizationId, agentId }, { id, kind, asked });
+  if (asked) recordAsked(tx, { organizationId, agentId }, { id, kind, asked });
   if (!command.deliveredByCaller) {
-    await tx.ring({ queue: 'dispatch', name: 'deliver-command', payload: { commandId: id } });
+    await tx.enqueue({ queue: 'dispatch', name: 'deliver-command', payload: { commandId: id } });
   }
-  tx.tell('command', agentId);
+  tx.notify('command', agentId);
   return id;
 }

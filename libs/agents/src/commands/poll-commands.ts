@@ -1,13 +1,13 @@
 import { type AgentCommand, AppError } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { BaseConfig, News, publicAddress } from '@muster/platform';
+import { BaseConfig, PubSub, publicAddress } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { AgentsConfig } from '../agents-config';
-import { noSuchAgent } from '../agents/agent-row';
-import { refusedMachine } from '../machines/machine-caller';
+import { AgentsConfig } from '../agents.config';
+import { noSuchAgent } from '../registry/agent-row';
+import { refusedMachine } from '../reports/machine-caller';
 import { commandColumns, type CommandRow } from './command-row';
-import { type Composed, composeDeliveries, missingSecretsText, ringForLostSecret } from './compose-delivery';
+import { type Composed, composeDeliveries, missingSecretsText, enqueueForLostSecret } from './compose-delivery';
 import { failCommand } from './fail-commands';
 
 const lookEveryMs = 2000;
@@ -26,8 +26,8 @@ export class CommandPolls implements OnApplicationShutdown {
 
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(KeyRing) private readonly ring: KeyRing,
-    @Inject(News) private readonly news: News,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
+    @Inject(PubSub) private readonly pubSub: PubSub,
     @Inject(BaseConfig) private readonly config: BaseConfig,
     @Inject(AgentsConfig) private readonly agents: AgentsConfig,
   ) {}
@@ -42,14 +42,14 @@ export class CommandPolls implements OnApplicationShutdown {
     try {
       for (;;) {
         // Begun before looking, so that what comes while we look is heard.
-        const news = this.listenFor(agentId);
+        const listening = this.listenFor(agentId);
         try {
           const commands = await this.look(organizationId, agentId, waitMs > 0);
           const leftMs = until - performance.now();
           if (commands.length > 0 || leftMs <= 0 || ended.aborted) return commands;
-          await news.heard(Math.min(leftMs, lookEveryMs), ended);
+          await listening.heard(Math.min(leftMs, lookEveryMs), ended);
         } finally {
-          news.end();
+          listening.end();
         }
       }
     } finally {
@@ -102,7 +102,7 @@ export class CommandPolls implements OnApplicationShutdown {
     const commands: AgentCommand[] = [];
     for (const composed of await this.compose(rows)) {
       if ('command' in composed) commands.push(composed.command);
-      else if (composed.kind === 'run') await ringForLostSecret(this.database, { organizationId, agentId });
+      else if (composed.kind === 'run') await enqueueForLostSecret(this.database, { organizationId, agentId });
       else {
         const error = missingSecretsText(composed.missing);
         await failCommand(this.database, { id: composed.id, organizationId }, { code: 'secret_missing', error });
@@ -113,7 +113,7 @@ export class CommandPolls implements OnApplicationShutdown {
 
   /** All at once; and should one of them not open, each by itself, so that it does not keep back the others. */
   private async compose(rows: CommandRow[]): Promise<Composed[]> {
-    const parts = { database: this.database, ring: this.ring, serviceUrl: publicAddress(this.config) };
+    const parts = { database: this.database, keyRing: this.keyRing, serviceUrl: publicAddress(this.config) };
     try {
       return await composeDeliveries(parts, rows);
     } catch (error) {
@@ -126,18 +126,18 @@ export class CommandPolls implements OnApplicationShutdown {
   }
 
   private listenFor(agentId: string) {
-    this.stopListening ??= this.news.listen('command', (id) => {
+    this.stopListening ??= this.pubSub.subscribe('command', (id) => {
       for (const wake of this.waiting.get(id) ?? []) wake();
     });
     let wake!: () => void;
-    const news = new Promise<void>((resolve) => (wake = resolve));
+    const notified = new Promise<void>((resolve) => (wake = resolve));
     const wakers = this.waiting.get(agentId) ?? new Set();
     this.waiting.set(agentId, wakers.add(wake));
     return {
       heard: async (timeoutMs: number, ended: AbortSignal) => {
         const timer = setTimeout(wake, timeoutMs);
         ended.addEventListener('abort', wake);
-        await news;
+        await notified;
         clearTimeout(timer);
         ended.removeEventListener('abort', wake);
       },

@@ -1,6 +1,6 @@
 import type { AgentScript, CommandKind, CommandStatus } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { noSuchAgent } from '../agents/agent-row';
+import { noSuchAgent } from '../registry/agent-row';
 import { noSuchCommand } from './receive-result';
 
 /** How a command of one of these kinds stands. */

@@ -2,8 +2,8 @@ import { AppError, type CommandReceipt, type CommandResultBody } from '@muster/c
 import type { Database } from '@muster/database';
 import { applyRecordingResult, recordingOutputOf } from '../recordings/settle-recordings';
 import { type EndedCommand, endedColumns } from './ended-command';
-import { ringFinished } from './fail-commands';
-import { tellEnded } from './tell-actions';
+import { enqueueFinished } from './fail-commands';
+import { recordEnded } from './record-actions';
 
 interface CommandOf {
   organizationId: string;
@@ -72,9 +72,9 @@ export async function receiveResult(
       return finished;
     }
     applyRecordingResult(tx, ended[0]!, recordingOutputOf(output));
-    tellEnded(tx, ended, 'worker');
-    await ringFinished(tx, ended);
-    tx.tell('command', agentId);
+    recordEnded(tx, ended, 'worker');
+    await enqueueFinished(tx, ended);
+    tx.notify('command', agentId);
     return { accepted: true };
   });
 }

@@ -7,17 +7,21 @@ interface Sealed {
 }
 
 /** What of a command's payload nobody may read at rest, to be stored in its place. */
-export function sealPayload(ring: KeyRing, agentId: string, secrets: Record<string, string>): { sealed: Sealed } {
-  const { masterKeyId, wrappedKey, sealed } = seal(ring, placeOf(agentId), JSON.stringify(secrets));
+export function sealPayload(keyRing: KeyRing, agentId: string, secrets: Record<string, string>): { sealed: Sealed } {
+  const { masterKeyId, wrappedKey, sealed } = seal(keyRing, placeOf(agentId), JSON.stringify(secrets));
   return { sealed: { masterKeyId, wrappedKey: wrappedKey.toString('base64'), sealed: sealed.toString('base64') } };
 }
 
 /** The payload as its agent gets it; opened for the moment of delivery. */
-export function openPayload(ring: KeyRing, agentId: string, payload: Record<string, unknown>): Record<string, unknown> {
+export function openPayload(
+  keyRing: KeyRing,
+  agentId: string,
+  payload: Record<string, unknown>,
+): Record<string, unknown> {
   const { sealed: found, ...rest } = payload;
   if (!isSealed(found)) return payload;
   const { masterKeyId, wrappedKey, sealed } = found;
-  const text = open(ring, placeOf(agentId), {
+  const text = open(keyRing, placeOf(agentId), {
     masterKeyId,
     wrappedKey: Buffer.from(wrappedKey, 'base64'),
     sealed: Buffer.from(sealed, 'base64'),

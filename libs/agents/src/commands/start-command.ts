@@ -1,10 +1,10 @@
 import type { AgentProvider, AgentStatus, CommandKind } from '@muster/contracts';
 import { AppError } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
-import { noSuchAgent } from '../agents/agent-row';
+import { noSuchAgent } from '../registry/agent-row';
 import { recordWakeBlocked, requestWake } from '../lifecycle/wakes';
 import { issueCommand } from './issue-command';
-import type { Asked } from './tell-actions';
+import type { Asked } from './record-actions';
 
 export interface CommandRequest {
   organizationId: string;

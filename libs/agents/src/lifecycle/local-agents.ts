@@ -14,12 +14,12 @@ export class LocalAgentRows implements LocalAgents {
 
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(KeyRing) private readonly ring: KeyRing,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
   ) {}
 
   async keyOf(agentId: string): Promise<string | null> {
     const organizationId = await this.organizationOf(agentId);
-    return organizationId && agentKeyOf(this.database, this.ring, { organizationId, agentId });
+    return organizationId && agentKeyOf(this.database, this.keyRing, { organizationId, agentId });
   }
 
   async statusesOf(agentIds: string[]): Promise<Map<string, AgentStatus>> {

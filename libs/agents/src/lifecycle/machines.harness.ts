@@ -4,12 +4,12 @@ import { BaseConfig } from '@muster/platform';
 import { type Harness, makeAgent, makeOrganization, startHarness, waitFor } from '@muster/testing';
 import { VaultModule } from '@muster/vault';
 import { VmConfig } from '@muster/vm';
-import { AgentsModule } from '../agents-module';
+import { AgentsModule } from '../agents.module';
 import { ControlPlane } from './control-plane.harness';
-import { MachineControl } from './machine-control';
-import { MachinesModule } from './machines-module';
-import { takeHandshake } from '../machines/take-handshake';
-import { takeHeartbeat } from '../machines/take-heartbeat';
+import { MachineControl } from '../orders/machine-control';
+import { MachinesModule } from './machines.module';
+import { takeHandshake } from '../reports/take-handshake';
+import { takeHeartbeat } from '../reports/take-heartbeat';
 import { requestWake } from './wakes';
 
 export interface AgentOf {
@@ -100,7 +100,7 @@ export function useMachines() {
       [agentId],
     );
   const becomes = (of: AgentOf, status: string) => waitFor(status, async () => (await statusOf(of)) === status);
-  const doorbells = async ({ agentId }: AgentOf, name: string) =>
+  const messages = async ({ agentId }: AgentOf, name: string) =>
     (await db.query('system', `SELECT FROM outbox WHERE name = $1 AND payload->>'agentId' = $2`, [name, agentId]))
       .length;
   const count = (order: string) => plane.orders.filter((each) => each === order).length;
@@ -115,7 +115,7 @@ export function useMachines() {
     statusOf,
     wakesOf,
     becomes,
-    doorbells,
+    messages,
     count,
     get plane() {
       return plane;

@@ -2,7 +2,7 @@ import { audit } from '@muster/access';
 import type { AgentStatus, LifecycleEvent, LifecycleSource } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { appendTimeline, type TimelineEntry } from '../timeline/append-timeline';
-import { withEndedBoot } from './ended-boots';
+import { withEndedBoot } from '../orders/ended-boots';
 
 export interface AgentMove {
   organizationId: string;
@@ -18,7 +18,7 @@ export interface AgentMove {
 }
 
 /** Whoever asked leaves an audit row of the own, and what a machine says of itself is on its timeline. */
-const toldElsewhere: ReadonlySet<LifecycleSource> = new Set(['api', 'console', 'handshake']);
+const auditedElsewhere: ReadonlySet<LifecycleSource> = new Set(['api', 'console', 'handshake']);
 
 const actions: Partial<Record<AgentStatus, string>> = {
   starting: 'agent.start',
@@ -28,7 +28,7 @@ const actions: Partial<Record<AgentStatus, string>> = {
 };
 
 /**
- * Moves an agent from one of the states named, and tells its timeline; the audit too where the service does it by
+ * Moves an agent from one of the states named, and records it on its timeline; the audit too where the service does it by
  * itself. Null: it was in none of them.
  */
 export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ previous: AgentStatus } | null> {
@@ -57,12 +57,12 @@ export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ pre
     });
   }
   appendTimeline(tx, { organizationId, agentId }, entries);
-  if (!toldElsewhere.has(source)) {
+  if (!auditedElsewhere.has(source)) {
     const actor = { kind: 'system', id: move.by ?? source, organizationId } as const;
     const changes = { status: [previous, to], reason };
     audit(tx, actor, { action: actions[to] ?? `agent.${to}`, target: { type: 'agent', id: agentId }, changes });
   }
-  tx.tell('agent', agentId);
+  tx.notify('agent', agentId);
   return { previous };
 }
 

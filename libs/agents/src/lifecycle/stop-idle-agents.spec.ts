@@ -5,11 +5,11 @@ import { BaseConfig, newId } from '@muster/platform';
 import { type Harness, makeAgent, makeJob, makeOrganization, startHarness } from '@muster/testing';
 import { VaultModule } from '@muster/vault';
 import { MachineError, type MachineProvider, Machines, type MachineState, VmConfig } from '@muster/vm';
-import { findAgent } from '../agents/agent-row';
-import { explainAgent } from '../agents/explain-agent';
-import { AgentsModule } from '../agents-module';
-import { MachineControl } from './machine-control';
-import { MachinesModule } from './machines-module';
+import { findAgent } from '../registry/agent-row';
+import { explainAgent } from '../registry/explain-agent';
+import { AgentsModule } from '../agents.module';
+import { MachineControl } from '../orders/machine-control';
+import { MachinesModule } from './machines.module';
 import { stopIdleAgents } from './stop-idle-agents';
 
 describe('the idle monitor', () => {
@@ -162,12 +162,12 @@ describe('the idle monitor', () => {
     await control(id);
     const states = [await statusOf(id), await statusOf(fresh), await statusOf(turnedOn)];
     expect(states).toEqual(['stopped', 'offline', 'offline']);
-    const rung = await db.query(
+    const enqueued = await db.query(
       'system',
       `SELECT FROM outbox WHERE name = 'dispatch-agent' AND payload->>'agentId' = $1`,
       [id],
     );
-    expect(rung.length).toBeGreaterThan(0);
+    expect(enqueued.length).toBeGreaterThan(0);
   });
 
   it('counts a machine that is woken in vain, again and again, from its first wake', async () => {

@@ -69,7 +69,7 @@ export async function stopIdleAgents(
   round = new Round('stop idle agents'),
 ): Promise<SweepCounts<'stopping'>> {
   const now = given ?? (await databaseTime(database));
-  await bringBack(database, now);
+  await clampFutureActivity(database, now);
   return sweep(round, {
     name: 'idle',
     outcomes: ['stopping'],
@@ -82,7 +82,7 @@ export async function stopIdleAgents(
 }
 
 /** Activity of a clock that was set back since: it would keep a machine on for as long as that went wrong. */
-async function bringBack(database: Database, now: Date): Promise<void> {
+async function clampFutureActivity(database: Database, now: Date): Promise<void> {
   await database.query(
     'system',
     `UPDATE agent SET last_activity_at = $1 WHERE id IN (
@@ -114,7 +114,7 @@ export function stopIfIdle(database: Database, agentId: string, now: Date): Prom
       reason: decision.reason,
       eventType: 'idle_stop_attempt',
     });
-    await tx.ring({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
+    await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
     return decision;
   });
 }

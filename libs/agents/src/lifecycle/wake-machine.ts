@@ -4,16 +4,16 @@ import type { Clock } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { MachineError, type Machines } from '@muster/vm';
 import { appendTimeline } from '../timeline/append-timeline';
-import { withEndedBoot } from './ended-boots';
-import { holdLease, leaseMs } from './hold-lease';
-import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';
+import { withEndedBoot } from '../orders/ended-boots';
+import { holdLease, leaseMs } from '../orders/hold-lease';
+import { describeWithin, machineColumns, machineOf, type MachineRow } from '../orders/machine-of';
 import { lifecycleEntry, moveAgent } from './move-agent';
-import { cancelWake, tellReady } from './wakes';
+import { cancelWake, announceReady } from './wakes';
 
 export interface MachineParts {
   database: Database;
   machines: Machines;
-  ring: KeyRing;
+  keyRing: KeyRing;
   clock: Clock;
 }
 
@@ -106,7 +106,7 @@ async function claim(tx: Transaction, wakeId: string): Promise<Claimed | null> {
   }
   if (step === 'ready') {
     await close(tx, wakeId, 'ready', null);
-    await tellReady(tx, { organizationId, agentId, reason: 'the machine is back without a new boot' });
+    await announceReady(tx, { organizationId, agentId, reason: 'the machine is back without a new boot' });
   }
   if (step === 'cancel') await cancelWake(tx, { organizationId, agentId, reason: 'the agent was terminated' });
   const { attempt, error, leftMs } = wake!;
@@ -126,10 +126,10 @@ async function wasSilentBefore(tx: Transaction, agentId: string, wakeId: string)
 }
 
 async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> {
-  const { database, machines, ring, clock } = parts;
+  const { database, machines, keyRing, clock } = parts;
   const { wakeId, attempt, wasSilent } = claimed;
   const provider = machines.of(claimed.provider);
-  const machine = machineOf(claimed, ring, clock);
+  const machine = machineOf(claimed, keyRing, clock);
   try {
     // A try before may have been taken by a provider whose answer we never had.
     const known = attempt > 1 || wasSilent ? await describeWithin(provider, machine, describeLimitMs) : null;
@@ -159,7 +159,7 @@ async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> 
 }
 
 /** It is on and says nothing: starting it again would change nothing, and only a new boot can bring it back. */
-async function rebootSilent({ database, machines, ring, clock }: MachineParts, claimed: Claimed): Promise<void> {
+async function rebootSilent({ database, machines, keyRing, clock }: MachineParts, claimed: Claimed): Promise<void> {
   const { organizationId, agentId } = claimed;
   // Before the order: should this boot speak just now, it is to become another one rather than be given work.
   await database.query(
@@ -167,7 +167,7 @@ async function rebootSilent({ database, machines, ring, clock }: MachineParts, c
     `UPDATE agent SET ended_boots = ${withEndedBoot('agent')} WHERE id = $1 AND status = 'starting'`,
     [agentId],
   );
-  await machines.of(claimed.provider).reboot(machineOf(claimed, ring, clock));
+  await machines.of(claimed.provider).reboot(machineOf(claimed, keyRing, clock));
   await database.transaction('system', async (tx) => {
     const message = 'The machine is on and did not report to the wake before: it is rebooted';
     appendTimeline(tx, { organizationId, agentId }, [
@@ -202,9 +202,13 @@ async function finish(
   claimed: Claimed,
   end: { state: 'failed' | 'timeout'; eventType: LifecycleEvent; reason: string },
 ): Promise<void> {
-  const { database, machines, ring, clock } = parts;
+  const { database, machines, keyRing, clock } = parts;
   const { wakeId, agentId } = claimed;
-  const found = await describeWithin(machines.of(claimed.provider), machineOf(claimed, ring, clock), describeLimitMs);
+  const found = await describeWithin(
+    machines.of(claimed.provider),
+    machineOf(claimed, keyRing, clock),
+    describeLimitMs,
+  );
   await database.transaction('system', async (tx) => {
     await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
     if ((await close(tx, wakeId, end.state, end.reason)) === 0) return;
@@ -228,10 +232,10 @@ export async function settleAgent(
     appendTimeline(tx, { organizationId, agentId }, [
       lifecycleEntry({ eventType, source, reason, previous: status, current: status }),
     ]);
-    tx.tell('agent', agentId);
+    tx.notify('agent', agentId);
   }
   if (found) await tx.execute('UPDATE agent SET vm_state = $2, vm_ip = $3 WHERE id = $1', [agentId, found, ip]);
-  await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
+  await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
 }
 
 /** Ends an open wake, once. */

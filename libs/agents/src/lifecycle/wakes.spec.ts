@@ -9,7 +9,7 @@ import { lastWakeFailures, recordWakeBlocked, requestWake, wakeBackoffMs } from 
 
 describe('machines', () => {
   const lab = useMachines();
-  const { agentAt, wake, handshake, heartbeat, eventsOf, eventNames, statusOf, wakesOf, becomes, doorbells, count } =
+  const { agentAt, wake, handshake, heartbeat, eventsOf, eventNames, statusOf, wakesOf, becomes, messages, count } =
     lab;
 
   describe('a wake', () => {
@@ -115,7 +115,7 @@ describe('machines', () => {
         { event: 'wake_timeout', source: 'provider', from: 'starting', to: 'stopped' },
       ]);
       expect(count('start')).toBe(1);
-      expect(await doorbells(of, 'dispatch-agent')).toBeGreaterThan(0);
+      expect(await messages(of, 'dispatch-agent')).toBeGreaterThan(0);
 
       lab.plane.behaviour = 'well';
       const other = await agentAt();

@@ -14,7 +14,7 @@ export interface WakeRequest {
 }
 
 /**
- * Joins the agent's open wake or begins one: status starting, event wake_requested, doorbell wake-agent. A machine that
+ * Joins the agent's open wake or begins one: status starting, event wake_requested, message wake-agent. A machine that
  * is just stopping or rebooting is woken once that is done, and the wake of one that is on is ready at once.
  */
 export async function requestWake(tx: Transaction, request: WakeRequest): Promise<{ wakeId: string; joined: boolean }> {
@@ -53,7 +53,7 @@ export async function requestWake(tx: Transaction, request: WakeRequest): Promis
   const previous = moved?.previous ?? agent.status;
   const current = moved ? 'starting' : agent.status;
   appendTimeline(tx, { organizationId, agentId }, [lifecycleEntry({ ...facts, previous, current })]);
-  await tx.ring({ queue: 'dispatch', name: 'wake-agent', payload: { wakeId } });
+  await tx.enqueue({ queue: 'dispatch', name: 'wake-agent', payload: { wakeId } });
   return { wakeId, joined: false };
 }
 
@@ -105,7 +105,7 @@ export async function completeWake(
     'complete_wake',
   );
   if (!wake) return;
-  await tellReady(tx, { organizationId, agentId, reason: `it reported after ${wake.seconds.toFixed(1)} s` });
+  await announceReady(tx, { organizationId, agentId, reason: `it reported after ${wake.seconds.toFixed(1)} s` });
 }
 
 /** The machine is to go another way, and whoever waits for it is told so: event wake_failed. */
@@ -123,10 +123,10 @@ export async function cancelWake(
   appendTimeline(tx, { organizationId, agentId }, [
     lifecycleEntry({ eventType: 'wake_failed', source: 'provider', reason, previous: status, current: status }),
   ]);
-  tx.tell('agent', agentId);
+  tx.notify('agent', agentId);
 }
 
-export async function tellReady(
+export async function announceReady(
   tx: Transaction,
   { organizationId, agentId, reason }: { organizationId: string; agentId: string; reason: string },
 ): Promise<void> {
@@ -139,8 +139,8 @@ export async function tellReady(
       current: 'online',
     }),
   ]);
-  await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
-  tx.tell('agent', agentId);
+  await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
+  tx.notify('agent', agentId);
 }
 
 const firstBackoffMs = 60_000;

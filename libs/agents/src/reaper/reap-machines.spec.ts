@@ -4,13 +4,13 @@ import { BaseConfig, Clock, Metrics, newId } from '@muster/platform';
 import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import { KeyRing, VaultModule } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
-import { AgentsModule } from '../agents-module';
-import { MachinesModule } from '../lifecycle/machines-module';
+import { AgentsModule } from '../agents.module';
+import { MachinesModule } from '../lifecycle/machines.module';
 import { FakeCloud } from './fake-cloud.harness';
 import { reapMachines, type ReaperParts } from './reap-machines';
 import { Reaper } from './reaper';
 import { ReaperConfig } from './reaper.config';
-import { ReaperModule } from './reaper-module';
+import { ReaperModule } from './reaper.module';
 
 describe('the reaper', () => {
   let harness: Harness;
@@ -38,7 +38,7 @@ describe('the reaper', () => {
     const { nest } = harness.app;
     const real = nest.get(Machines);
     const machines = { of: (provider: string) => (provider === 'ec2' ? cloud : real.of(provider)) };
-    parts = { database: db, machines, ring: nest.get(KeyRing), clock: nest.get(Clock) };
+    parts = { database: db, machines, keyRing: nest.get(KeyRing), clock: nest.get(Clock) };
     await db.query('system', 'DELETE FROM machine_finding');
     await db.query('system', 'DELETE FROM agent');
   });
@@ -199,7 +199,7 @@ describe('the reaper', () => {
     expect(Date.now() - began).toBeLessThan(9000);
   });
 
-  it('terminates an agent whose machine has ended for good, after a second look, and rings for the rest', async () => {
+  it('terminates an agent whose machine has ended for good, after a second look, and enqueues the rest', async () => {
     const { id } = await agentOf('i-1');
     const bystander = await agentOf('i-2');
     tagged('i-1', { agentId: id, state: 'gone' });
@@ -212,8 +212,10 @@ describe('the reaper', () => {
     expect(await pass()).toMatchObject({ goneTerminated: 1 });
     expect(await rowOf(id)).toMatchObject({ status: 'terminated', status_source: 'watchdog', vm_state: 'gone' });
     expect(await rowOf(bystander.id)).toMatchObject({ status: 'stopped', vm_state: 'stopped' });
-    const rung = await db.query('system', `SELECT name FROM outbox WHERE payload->>'agentId' = $1 ORDER BY name`, [id]);
-    expect(rung).toEqual([{ name: 'control-agent' }, { name: 'dispatch-agent' }]);
+    const enqueued = await db.query('system', `SELECT name FROM outbox WHERE payload->>'agentId' = $1 ORDER BY name`, [
+      id,
+    ]);
+    expect(enqueued).toEqual([{ name: 'control-agent' }, { name: 'dispatch-agent' }]);
     const audited = await db.query('system', 'SELECT action, actor_id FROM audit_entry WHERE target_id = $1', [id]);
     expect(audited).toEqual([{ action: 'agent.terminate', actor_id: 'reaper' }]);
     expect(await findings()).toEqual([]);

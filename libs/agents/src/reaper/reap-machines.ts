@@ -2,7 +2,7 @@ import type { Database } from '@muster/database';
 import { type Clock, Round } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import type { ListedMachine, Machine, Machines } from '@muster/vm';
-import { machineColumns, machineOf, type MachineRow } from '../lifecycle/machine-of';
+import { machineColumns, machineOf, type MachineRow } from '../orders/machine-of';
 import { settleGone } from './settle-gone';
 import { settleOrphan } from './settle-orphan';
 import { isMachineOf, type Place, type Survey, surveyPlace } from './survey-place';
@@ -10,7 +10,7 @@ import { isMachineOf, type Place, type Survey, surveyPlace } from './survey-plac
 export interface ReaperParts {
   database: Database;
   machines: Pick<Machines, 'of'>;
-  ring: KeyRing;
+  keyRing: KeyRing;
   clock: Clock;
 }
 
@@ -79,7 +79,7 @@ export async function reapMachines(
   return counts;
 }
 
-async function findPlaces({ database, machines, ring, clock }: ReaperParts): Promise<Place[]> {
+async function findPlaces({ database, machines, keyRing, clock }: ReaperParts): Promise<Place[]> {
   const rows = await database.query<MachineRow>(
     'system',
     `SELECT ${machineColumns} FROM agent a
@@ -98,7 +98,7 @@ async function findPlaces({ database, machines, ring, clock }: ReaperParts): Pro
     return place;
   };
   for (const row of rows) {
-    const machine = machineOf(row, ring, clock);
+    const machine = machineOf(row, keyRing, clock);
     const place = add(row.provider, machine);
     if (row.status !== 'terminated') place?.living.push({ ...row, machine });
   }

@@ -6,10 +6,10 @@ import { BaseConfig, Metrics } from '@muster/platform';
 import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import { KeyRing, VaultModule } from '@muster/vault';
 import { VmConfig } from '@muster/vm';
-import { MachinesModule } from '../lifecycle/machines-module';
+import { MachinesModule } from '../lifecycle/machines.module';
 import { Reaper } from './reaper';
 import { ReaperConfig } from './reaper.config';
-import { ReaperModule } from './reaper-module';
+import { ReaperModule } from './reaper.module';
 
 describe('the reaper over a control plane', () => {
   let harness: Harness;

@@ -19,11 +19,11 @@ export class Reaper {
     @Inject(ReaperConfig) private readonly config: ReaperConfig,
     @Inject(Database) private readonly database: Database,
     @Inject(Machines) machines: Machines,
-    @Inject(KeyRing) ring: KeyRing,
+    @Inject(KeyRing) keyRing: KeyRing,
     @Inject(Clock) clock: Clock,
     @Inject(Metrics) { registry }: Metrics,
   ) {
-    this.parts = { database, machines, ring, clock };
+    this.parts = { database, machines, keyRing, clock };
     this.findings = new Gauge({
       name: 'muster_machine_findings',
       help: 'Machines that no agent owns (orphan), and agents whose machine is gone (gone).',

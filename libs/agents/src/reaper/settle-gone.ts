@@ -60,8 +60,8 @@ async function decide(
   );
   if (to === 'terminated') {
     failRecordingsOfTerminated(tx, of);
-    await tx.ring({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
+    await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
   }
-  await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
+  await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
   return to;
 }

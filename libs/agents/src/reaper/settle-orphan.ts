@@ -42,13 +42,13 @@ export async function settleOrphan(
     logger.error(`${what} could not be stopped, though ${reason}: ${said}`);
     await database.transaction('system', async (tx) => {
       await tx.execute(`UPDATE machine_finding SET acted_at = NULL ${whereOrphan}`, keyOf(place, found));
-      tell(tx, owner, 'error', `the machine ${found.ref}, which no agent owns, could not be stopped: ${said}`);
+      record(tx, owner, 'error', `the machine ${found.ref}, which no agent owns, could not be stopped: ${said}`);
     });
     return 'failed';
   }
   logger.warn(`${what} was stopped: ${reason}`);
   await database.transaction('system', (tx) => {
-    tell(tx, owner, 'warn', `the machine ${found.ref} was stopped: ${reason}`);
+    record(tx, owner, 'warn', `the machine ${found.ref} was stopped: ${reason}`);
     return Promise.resolve();
   });
   return 'stopped';
@@ -105,7 +105,7 @@ async function decide(
   const { isNew } = finding!;
   if (isNew) {
     logger.warn(`${place.provider} machine ${found.ref} at ${place.name} is ${found.state}, and ${reason}`);
-    tell(tx, owner, 'warn', `its provider has the machine ${found.ref}, which is ${found.state}: ${reason}`);
+    record(tx, owner, 'warn', `its provider has the machine ${found.ref}, which is ${found.state}: ${reason}`);
   }
   const isOn = found.state === 'running' || found.state === 'starting';
   if (isNew || !isOn || !stops || !isConfirmed(finding!, now, confirmMs)) {
@@ -122,7 +122,7 @@ async function isOrganizations(tx: Transaction, { organizationId }: ListedMachin
   return (await tx.query('SELECT FROM organization WHERE id = $1', [organizationId])).length > 0;
 }
 
-function tell(tx: Transaction, owner: Owner | null, level: 'warn' | 'error', message: string): void {
+function record(tx: Transaction, owner: Owner | null, level: 'warn' | 'error', message: string): void {
   if (owner) appendTimeline(tx, owner, [{ kind: 'provisioning', source: 'watchdog', level, message }]);
 }
 

@@ -1,6 +1,6 @@
 import type { AgentStatus } from '@muster/contracts';
 import { type ListedMachine, type Machine, MachineError, type MachineProvider } from '@muster/vm';
-import type { MachineRow } from '../lifecycle/machine-of';
+import type { MachineRow } from '../orders/machine-of';
 
 interface SurveyedAgent extends MachineRow {
   /** The row as its provider takes it. */

@@ -1,6 +1,6 @@
 import { AppError, type RecordingKind, type RecordingStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { loadAgent } from '../agents/agent-row';
+import { loadAgent } from '../registry/agent-row';
 
 interface RecordingOf {
   organizationId: string;
@@ -14,7 +14,7 @@ export function beginRecording(
   of: RecordingOf,
   { name, kind, startUrl }: { name?: string; kind?: RecordingKind; startUrl?: string },
 ): void {
-  tx.post(
+  tx.defer(
     `INSERT INTO recording (id, organization_id, agent_id, name, kind, start_url) VALUES ($1, $2, $3, $4, $5, $6)`,
     [of.recordingId, of.organizationId, of.agentId, name ?? null, kind ?? null, startUrl ?? null],
     'begin_recording',

@@ -1,7 +1,7 @@
 import type { RecordingKind, RecordingStatus } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { Page } from '@muster/platform';
-import { findAgent } from '../agents/agent-row';
+import { findAgent } from '../registry/agent-row';
 import { noSuchRecording } from './ask-recording';
 
 export interface RecordingRow {

@@ -5,7 +5,7 @@ import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster
 import { failOverdueCommands } from '../commands/fail-commands';
 import { issueCommand } from '../commands/issue-command';
 import { receiveResult } from '../commands/receive-result';
-import { takeHandshake } from '../machines/take-handshake';
+import { takeHandshake } from '../reports/take-handshake';
 import { beginRecording, endRecording } from './ask-recording';
 
 interface Asked {

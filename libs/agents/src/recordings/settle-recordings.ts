@@ -40,14 +40,14 @@ export function applyRecordingResult(
   if (status === 'failed') {
     // What never began has failed, even where its stop is on its way.
     const from: RecordingStatus[] = kind === 'start_recording' ? ['starting', 'stopping'] : ['stopping'];
-    tx.post(
+    tx.defer(
       `UPDATE recording SET status = 'failed', error = $3, ended_at = now()
        WHERE id = $1 AND agent_id = $2 AND status = ANY($4)`,
       [recordingId, agentId, error || unsaid, from],
       'recording_failed',
     );
   } else if (kind === 'start_recording') {
-    tx.post(
+    tx.defer(
       `UPDATE recording SET status = CASE status WHEN 'starting' THEN 'recording' ELSE status END, started_at = now(),
          kind = COALESCE($3, kind)
        WHERE id = $1 AND agent_id = $2 AND status IN ('starting', 'stopping')`,
@@ -55,7 +55,7 @@ export function applyRecordingResult(
       'recording_started',
     );
   } else {
-    tx.post(
+    tx.defer(
       `UPDATE recording SET
          status = CASE WHEN COALESCE(f.video, f.events) IS NULL THEN 'failed' ELSE 'kept' END,
          artifact_id = f.video, events_artifact_id = f.events, ended_at = now(), kind = COALESCE($5, kind),
@@ -73,7 +73,7 @@ export function applyRecordingResult(
 export function failRecordingsOf(tx: Transaction, ended: EndedCommand[]): void {
   const waiting = ended.filter(({ kind, recordingId }) => recordingId && waitsIn[kind]);
   if (waiting.length === 0) return;
-  tx.post(
+  tx.defer(
     `UPDATE recording SET status = 'failed', error = ended.error, ended_at = now()
      FROM unnest($1::uuid[], $2::text[], $3::text[]) AS ended (id, waits_in, error)
      WHERE recording.id = ended.id AND recording.status = ended.waits_in`,
@@ -91,7 +91,7 @@ export function failRecordingsOf(tx: Transaction, ended: EndedCommand[]): void {
  * left to its command: its file may be sent already, with the result still on its way; otherwise the new worker says no.
  */
 export function failRecordingsOfOldBoot(tx: Transaction, of: { organizationId: string; agentId: string }): void {
-  tx.post(
+  tx.defer(
     `UPDATE recording r SET status = 'failed', error = 'The worker was restarted while it recorded.', ended_at = now()
      WHERE r.agent_id = $1 AND r.organization_id = $2
        AND (r.status = 'recording' OR r.status = 'starting' AND EXISTS (
@@ -105,7 +105,7 @@ export function failRecordingsOfOldBoot(tx: Transaction, of: { organizationId: s
 
 /** Nothing comes of them any more. */
 export function failRecordingsOfTerminated(tx: Transaction, of: { organizationId: string; agentId: string }): void {
-  tx.post(
+  tx.defer(
     `UPDATE recording SET status = 'failed', error = 'The agent was terminated.', ended_at = now()
      WHERE agent_id = $1 AND organization_id = $2 AND status IN ('starting', 'recording', 'stopping')`,
     [of.agentId, of.organizationId],

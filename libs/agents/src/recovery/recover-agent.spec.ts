@@ -12,15 +12,15 @@ describe('auto-recovery of an agent', () => {
   const unhealthy = async (of: AgentOf, times = 3, bootId = 'old boot') => {
     for (let i = 0; i < times; i += 1) await heartbeat(of, bootId, false);
   };
-  /** As the dispatcher does for each doorbell. */
-  const ring = async ({ agentId }: AgentOf) => {
-    const rung = await sql(
+  /** As the dispatcher does for each message. */
+  const keyRing = async ({ agentId }: AgentOf) => {
+    const enqueued = await sql(
       `DELETE FROM outbox WHERE name = 'recover-agent' AND payload->>'agentId' = $1 RETURNING id`,
       [agentId],
     );
     // Rung twice and handled by two at once, it is one attempt.
-    if (rung.length) await Promise.all([lab.machines.recover(agentId), lab.machines.recover(agentId)]);
-    return rung.length;
+    if (enqueued.length) await Promise.all([lab.machines.recover(agentId), lab.machines.recover(agentId)]);
+    return enqueued.length;
   };
   const attempts = ({ agentId }: AgentOf) =>
     sql('SELECT step, outcome FROM agent_recovery WHERE agent_id = $1 ORDER BY attempted_at', [agentId]);
@@ -42,24 +42,24 @@ describe('auto-recovery of an agent', () => {
       unreachableTunnel: 'https://a1.example.com',
     });
     await unhealthy(of, 2);
-    expect(await ring(of)).toBe(0);
+    expect(await keyRing(of)).toBe(0);
     await unhealthy(of, 1);
-    await ring(of);
+    await keyRing(of);
     expect(await statusOf(of)).toBe('offline');
     const [row] = await sql('SELECT public_tunnel_url, unreachable_tunnel FROM agent WHERE id = $1', [of.agentId]);
     expect(row).toEqual({ public_tunnel_url: 'https://a1.example.com', unreachable_tunnel: null });
     for (let round = 0; round < 2; round += 1) {
       await unhealthy(of);
-      await ring(of);
+      await keyRing(of);
     }
     const [repair, restart] = await commands(of);
     expect([repair.kind, restart.kind]).toEqual(['repair', 'restart']);
     const { apiKey } = openPayload(lab.harness.app.nest.get(KeyRing), of.agentId, repair.payload) as { apiKey: string };
     expect(apiKey).toMatch(/^msk_/);
     await unhealthy(of);
-    await ring(of);
+    await keyRing(of);
     expect(await statusOf(of)).toBe('rebooting');
-    expect(await lab.doorbells(of, 'control-agent')).toBe(1);
+    expect(await lab.messages(of, 'control-agent')).toBe(1);
     await handshake(of, 'new boot');
     await heartbeat(of, 'new boot');
     expect(await attempts(of)).toEqual([
@@ -86,7 +86,7 @@ describe('auto-recovery of an agent', () => {
     ]);
     // Another three, at once: what was tried lately is not tried again.
     await unhealthy(of, 6, 'new boot');
-    await ring(of);
+    await keyRing(of);
     expect(await attempts(of)).toHaveLength(4);
   });
 
@@ -97,7 +97,7 @@ describe('auto-recovery of an agent', () => {
     const own = await lab.db.transaction('system', (tx) => issueAgentKey(tx, ring0, actor, { ...of, name: 'a' }));
     for (let round = 0; round < 2; round += 1) {
       await unhealthy(of);
-      await ring(of);
+      await keyRing(of);
     }
     const [{ payload }] = await commands(of);
     expect(openPayload(ring0, of.agentId, payload)).toEqual({ apiKey: own });
@@ -105,14 +105,14 @@ describe('auto-recovery of an agent', () => {
     expect(await statusOf(of)).toBe('online');
     expect((await attempts(of)).at(-1)).toEqual({ step: 'repair', outcome: 'helped' });
     await unhealthy(of, 2);
-    expect(await ring(of)).toBe(0);
+    expect(await keyRing(of)).toBe(0);
   });
 
   it('waits for as long as a run on it still reports', async () => {
     const of = await agentAt('online');
     const job = await makeJob(lab.db, { ...of, status: 'running', lastHeartbeatAt: new Date() });
     await unhealthy(of);
-    await ring(of);
+    await keyRing(of);
     expect([await attempts(of), await commands(of)]).toEqual([[], []]);
     await sql(
       `UPDATE job SET started_at = now() - interval '1 hour', last_heartbeat_at = now() - interval '3 minutes'
@@ -120,7 +120,7 @@ describe('auto-recovery of an agent', () => {
       [job.id],
     );
     await unhealthy(of);
-    await ring(of);
+    await keyRing(of);
     expect(await attempts(of)).toEqual([{ step: 'resync', outcome: 'tried' }]);
   });
 });

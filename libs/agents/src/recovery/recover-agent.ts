@@ -7,13 +7,13 @@ import { agentKeyOf, issueAgentKey } from '../agent-keys';
 import { issueCommand } from '../commands/issue-command';
 import { sealPayload } from '../commands/sealed-payload';
 import { moveAgent } from '../lifecycle/move-agent';
-import { resumeWork } from '../machines/resume-work';
+import { resumeWork } from '../reports/resume-work';
 import { appendTimeline } from '../timeline/append-timeline';
 import { decideRecovery, type RecoveryDecision, type RecoveryFacts, type RecoveryStep, words } from './decide-recovery';
 
 export interface RecoveryParts {
   database: Database;
-  ring: KeyRing;
+  keyRing: KeyRing;
 }
 
 interface Locked extends Omit<RecoveryFacts, 'triedAt'> {
@@ -31,9 +31,9 @@ const commandTimeoutMs = 10 * 60_000;
 /** A run whose last word is older does not count as one that reports. */
 const runSilentAfter = '2 minutes';
 
-/** One attempt, if it is time for one: decided under the agent's lock, whoever rings and however often. */
+/** One attempt, if it is time for one: decided under the agent's lock, whoever enqueues it and however often. */
 export async function recoverAgent(
-  { database, ring }: RecoveryParts,
+  { database, keyRing }: RecoveryParts,
   agentId: string,
 ): Promise<RecoveryDecision | null> {
   const [found] = await database.query<{ organizationId: string }>(
@@ -43,14 +43,14 @@ export async function recoverAgent(
   );
   if (!found) return null;
   const of = { organizationId: found.organizationId, agentId };
-  const key = await agentKeyOf(database, ring, of);
+  const key = await agentKeyOf(database, keyRing, of);
   return database.transaction('system', async (tx) => {
     const facts = await lockFacts(tx, agentId);
     const decision = decideRecovery(facts, facts.now);
     const { step, reason } = decision;
     if (!step) return decision;
-    await note(tx, of, { step, reason, status: facts.status });
-    await attempt(tx, of, { step, reason, facts, ring, key });
+    await recordAttempt(tx, of, { step, reason, status: facts.status });
+    await attempt(tx, of, { step, reason, facts, keyRing, key });
     return decision;
   });
 }
@@ -76,7 +76,7 @@ async function lockFacts(tx: Transaction, agentId: string): Promise<RecoveryFact
   return { ...agent!, triedAt: Object.fromEntries(tried.map(({ step, at }) => [step, at])) };
 }
 
-async function note(
+async function recordAttempt(
   tx: Transaction,
   of: AgentOf,
   { step, reason, status }: { step: RecoveryStep; reason: string; status: AgentStatus },
@@ -114,13 +114,13 @@ async function attempt(
     step,
     reason,
     facts,
-    ring,
+    keyRing,
     key,
   }: {
     step: RecoveryStep;
     reason: string;
     facts: { name: string; provider: AgentProvider; now: Date };
-    ring: KeyRing;
+    keyRing: KeyRing;
     key: string | null;
   },
 ): Promise<void> {
@@ -136,8 +136,8 @@ async function attempt(
       );
       return resumeWork(tx, of);
     case 'repair': {
-      const apiKey = key ?? (await issueAgentKey(tx, ring, actorOf(of), { ...of, name: facts.name }));
-      await issueCommand(tx, { ...of, kind: 'repair', payload: sealPayload(ring, agentId, { apiKey }), deadline });
+      const apiKey = key ?? (await issueAgentKey(tx, keyRing, actorOf(of), { ...of, name: facts.name }));
+      await issueCommand(tx, { ...of, kind: 'repair', payload: sealPayload(keyRing, agentId, { apiKey }), deadline });
       return;
     }
     case 'restart':
@@ -146,7 +146,7 @@ async function attempt(
     case 'reboot': {
       const from = ['online', 'draining', 'offline'] as const;
       await moveAgent(tx, { ...of, from, to: 'rebooting', source: 'watchdog', by: 'auto_recovery', reason });
-      await tx.ring({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
+      await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
     }
   }
 }

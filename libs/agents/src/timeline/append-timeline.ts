@@ -25,7 +25,7 @@ export interface TimelineOf {
  */
 export function appendTimeline(tx: Transaction, of: TimelineOf, entries: TimelineEntry[]): void {
   if (entries.length === 0) return;
-  tx.post(
+  tx.defer(
     `WITH head AS (
        INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq) VALUES ($1, $2, $3)
        ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + $3
@@ -49,5 +49,5 @@ export function appendTimeline(tx: Transaction, of: TimelineOf, entries: Timelin
     ],
     'append_timeline',
   );
-  tx.tell('timeline', of.agentId);
+  tx.notify('timeline', of.agentId);
 }

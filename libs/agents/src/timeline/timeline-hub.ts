@@ -1,18 +1,17 @@
 import { Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { AppError } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { type News, type OpenStreams, Periodic } from '@muster/platform';
+import { type OpenStreams, Periodic, type PubSub, Semaphore } from '@muster/platform';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findMoved, type Onward, type Place, readOnward } from './read-onward';
 import { frameOf } from './timeline-event';
 import type { TimelineStream } from './timeline-stream';
-import { Turns } from './turns';
 
 export interface HubOptions {
   maxStreams: number;
   maxStreamsPerOrganization: number;
   heartbeatMs: number;
-  /** How often it looks by itself, for news that were lost. */
+  /** How often it looks by itself, for notifications that were lost. */
   lookMs: number;
 }
 
@@ -36,7 +35,7 @@ export class TimelineHub implements OnApplicationBootstrap, OnApplicationShutdow
   private readonly streams = new Map<TimelineStream, number>();
   private readonly streamsOf = new Map<string, number>();
   private readonly due = new Set<Followed>();
-  private readonly turns = new Turns(4);
+  private readonly reads = new Semaphore(4);
   private readonly look: Periodic;
   private reading = false;
   private complained = false;
@@ -46,7 +45,7 @@ export class TimelineHub implements OnApplicationBootstrap, OnApplicationShutdow
 
   constructor(
     private readonly database: Database,
-    private readonly news: News,
+    private readonly pubSub: PubSub,
     private readonly openStreams: OpenStreams,
     private readonly options: HubOptions,
   ) {
@@ -58,7 +57,7 @@ export class TimelineHub implements OnApplicationBootstrap, OnApplicationShutdow
   }
 
   onApplicationBootstrap(): void {
-    this.stopListening = this.news.listen('timeline', (agentId) => this.markDue(this.followed.get(agentId)));
+    this.stopListening = this.pubSub.subscribe('timeline', (agentId) => this.markDue(this.followed.get(agentId)));
     this.look.start();
     this.beats = setInterval(() => this.beat(), Math.ceil(this.options.heartbeatMs / beatSlots));
   }
@@ -118,7 +117,7 @@ export class TimelineHub implements OnApplicationBootstrap, OnApplicationShutdow
     while (stream.open && stream.seq < agent.seq) {
       try {
         const place = { agentId: agent.agentId, seq: stream.seq };
-        const read = await this.turns.run(async () => (stream.open ? readOnward(this.database, [place]) : new Map()));
+        const read = await this.reads.run(async () => (stream.open ? readOnward(this.database, [place]) : new Map()));
         const onward = read.get(agent.agentId) as Onward | undefined;
         if (onward?.rows.length) stream.send(onward.rows.map(frameOf).join(''), onward.rows.at(-1)!.seq);
         else stream.seq = Math.max(stream.seq, onward?.head ?? agent.seq);
@@ -169,8 +168,8 @@ export class TimelineHub implements OnApplicationBootstrap, OnApplicationShutdow
       for (const stream of agent.streams) {
         if (!stream.live || stream.seq >= last) continue;
         // One that met the hub further on has the first of them.
-        const news = stream.seq <= before ? all : frames.filter((_, at) => rows[at]!.seq > stream.seq).join('');
-        stream.send(news, last);
+        const frame = stream.seq <= before ? all : frames.filter((_, at) => rows[at]!.seq > stream.seq).join('');
+        stream.send(frame, last);
       }
     }
     for (const stream of agent.streams) if (stream.live) stream.seq = Math.max(stream.seq, last);

@@ -2,7 +2,7 @@ import { AppError, type ArtifactKind, type UploadBody, type UploadTicket } from 
 import type { Database } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
-import { noSuchAgent } from '../agents/agent-row';
+import { noSuchAgent } from '../registry/agent-row';
 
 const maxUploadBytes = 100 * 1024 * 1024;
 const lifetimeSeconds = 900;

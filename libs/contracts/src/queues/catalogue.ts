@@ -1,7 +1,7 @@
 import type { ServiceApp } from '../http/apps';
 import { AgentPayload, BatchPayload, CommandPayload, JobPayloadIds, ProbePayload, WakePayload } from './payloads';
 
-/** How often a doorbell whose handler failed rings again, before it becomes a dead letter. */
+/** How often a message whose handler failed is published again, before it becomes a dead letter. */
 export interface RetryPolicy {
   attempts: number;
   backoffMs: number;
@@ -33,9 +33,9 @@ const quick: Pick<JobDefinition, 'timeoutMs' | 'retry'> = {
 const probe = { payload: ProbePayload, ...quick };
 
 /**
- * Every queue, declared once: what rings in it, with which payload, how it is retried, and which app answers.
- * A payload carries ids only; the handler reads the rows. Finished and failed doorbells are not kept in Redis: a kept
- * one would swallow a second ring with the same id, and retries and dead letters live in Postgres (table `outbox`).
+ * Every queue, declared once: what comes through it, with which payload, how it is retried, and which app answers.
+ * A payload carries ids only; the handler reads the rows. Finished and failed messages are not kept in Redis: a kept
+ * one would swallow a second one with the same id, and retries and dead letters live in Postgres (table `outbox`).
  */
 export const queueCatalogue = {
   dispatch: {

@@ -3,12 +3,12 @@ import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
 /**
- * A doorbell that was promised in the transaction that made it necessary. The row lives until its handler is done:
- * whatever Redis forgets rings again at nextRingAt. A row without nextRingAt is a dead letter.
+ * A message that was promised in the transaction that made it necessary. The row lives until its handler is done:
+ * whatever Redis forgets is published again at nextPublishAt. A row without nextPublishAt is a dead letter.
  */
 @Entity('outbox')
-@Index('outbox_ring_idx', ['nextRingAt'], { where: 'next_ring_at IS NOT NULL' })
-@Index('outbox_dead_idx', ['id'], { where: 'next_ring_at IS NULL' })
+@Index('outbox_publish_idx', ['nextPublishAt'], { where: 'next_publish_at IS NOT NULL' })
+@Index('outbox_dead_idx', ['id'], { where: 'next_publish_at IS NULL' })
 export class OutboxEntity {
   /** Also the queue's job id. */
   @PrimaryColumn('uuid') id!: string;
@@ -20,7 +20,7 @@ export class OutboxEntity {
   @Column('jsonb') payload!: Record<string, unknown>;
   @Column('text', { nullable: true }) requestId!: string | null;
   @Column('text', { nullable: true }) traceparent!: string | null;
-  @Column('timestamptz', { nullable: true }) nextRingAt!: Date | null;
+  @Column('timestamptz', { nullable: true }) nextPublishAt!: Date | null;
   @Column('integer', { default: 0 }) attempts!: number;
   @Column('text', { nullable: true }) lastError!: string | null;
   @Column('timestamptz', { default: () => 'now()' }) createdAt!: Date;

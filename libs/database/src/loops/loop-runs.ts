@@ -12,7 +12,7 @@ export class LoopRuns extends LoopLedger {
 
   async record({ name, app, host, intervalMs, beganAt, durationMs, counts, failed, error, stuck }: LoopRun) {
     // For people to look at: what a crash takes back the next round says again.
-    await this.database.note(
+    await this.database.queryUnflushed(
       'system',
       `INSERT INTO loop_run AS r (name, app, host, interval_ms, began_at, duration_ms, counts, failed, error, stuck)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { createRoles, isolate } from '../tenant-isolation';
+import { createRoles, isolate } from '../transactions/tenant-isolation';
 
 /** Organizations, who may act in them, and the plumbing that every later table relies on. */
 export class AccessAndPlumbing1763690000000 implements MigrationInterface {

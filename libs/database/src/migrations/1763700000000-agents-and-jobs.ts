@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolate } from '../tenant-isolation';
+import { isolate } from '../transactions/tenant-isolation';
 
 /** Machines, what runs on them, what they report of it, and what it costs. */
 export class AgentsAndJobs1763700000000 implements MigrationInterface {

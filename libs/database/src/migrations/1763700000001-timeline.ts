@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolate } from '../tenant-isolation';
+import { isolate } from '../transactions/tenant-isolation';
 
 /** What happened on each machine, in one sequence for each, by the month. */
 export class Timeline1763700000001 implements MigrationInterface {

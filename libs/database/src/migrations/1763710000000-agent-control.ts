@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolate } from '../tenant-isolation';
+import { isolate } from '../transactions/tenant-isolation';
 
 /** How far an order to a machine's provider is: to stop, to reboot, to terminate, as the agent's status asks. */
 export class AgentControl1763710000000 implements MigrationInterface {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolate } from '../tenant-isolation';
+import { isolate } from '../transactions/tenant-isolation';
 
 /** What is to run when, and what became of each time that it was to run. */
 export class Schedules1763720000000 implements MigrationInterface {

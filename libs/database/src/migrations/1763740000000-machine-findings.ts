@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolate } from '../tenant-isolation';
+import { isolate } from '../transactions/tenant-isolation';
 
 /** Machines without an agent and agents without a machine, from the pass that saw them first. */
 export class MachineFindings1763740000000 implements MigrationInterface {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolate } from '../tenant-isolation';
+import { isolate } from '../transactions/tenant-isolation';
 
 /** Many runs of one workflow that were asked for at once. Which jobs are its own, the jobs say. */
 export class Batches1763750000000 implements MigrationInterface {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolate } from '../tenant-isolation';
+import { isolate } from '../transactions/tenant-isolation';
 
 /** What machines record of their screens, and the lists of what they sent. */
 export class Recordings1763760000000 implements MigrationInterface {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolate } from '../tenant-isolation';
+import { isolate } from '../transactions/tenant-isolation';
 
 /** From where each account was signed in to lately. */
 export class SignInAddresses1763781000000 implements MigrationInterface {

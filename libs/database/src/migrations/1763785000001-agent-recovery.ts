@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolate } from '../tenant-isolation';
+import { isolate } from '../transactions/tenant-isolation';
 
 /** What the service tried to make unhealthy workers well again, and what came of it. */
 export class AgentRecovery1763785000001 implements MigrationInterface {

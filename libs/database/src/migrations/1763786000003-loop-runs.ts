@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolate } from '../tenant-isolation';
+import { isolate } from '../transactions/tenant-isolation';
 
 /** The last round of each maintenance loop. */
 export class LoopRuns1763786000003 implements MigrationInterface {

@@ -18,6 +18,7 @@ import { ClaimsByNpi1763786000000 } from './1763786000000-claims-by-npi';
 import { DispatchTurns1763786000001 } from './1763786000001-dispatch-turns';
 import { RunsByStart1763786000002 } from './1763786000002-runs-by-start';
 import { LoopRuns1763786000003 } from './1763786000003-loop-runs';
+import { OutboxWords1763790000000 } from './1763790000000-outbox-words';
 import { PilotRecords1763792000000 } from './1763792000000-pilot-records';
 
 /** One linear history, oldest first. */
@@ -42,5 +43,6 @@ export const migrations = [
   DispatchTurns1763786000001,
   RunsByStart1763786000002,
   LoopRuns1763786000003,
+  OutboxWords1763790000000,
   PilotRecords1763792000000,
 ];

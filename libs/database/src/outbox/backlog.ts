@@ -13,9 +13,9 @@ export async function readBacklog(database: Database): Promise<QueueBacklog[]> {
   const rows = await database.query<{ queue: QueueName; waiting: number; oldest: Date | null; dead: number }>(
     'system',
     `SELECT queue,
-            count(*) FILTER (WHERE next_ring_at IS NOT NULL)::int AS waiting,
-            min(created_at) FILTER (WHERE next_ring_at IS NOT NULL) AS oldest,
-            count(*) FILTER (WHERE next_ring_at IS NULL)::int AS dead
+            count(*) FILTER (WHERE next_publish_at IS NOT NULL)::int AS waiting,
+            min(created_at) FILTER (WHERE next_publish_at IS NOT NULL) AS oldest,
+            count(*) FILTER (WHERE next_publish_at IS NULL)::int AS dead
      FROM outbox GROUP BY queue`,
   );
   return queueNames.map((queue) => {

@@ -1,26 +1,26 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { RetryPolicy } from '@muster/contracts';
-import { DoorbellLedger, hideCredentials } from '@muster/platform';
+import { MessageLedger, hideCredentials } from '@muster/platform';
 import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
-import { runScoped } from '../run-scoped';
+import { runScoped } from '../transactions/run-scoped';
 import { Coalescer } from './coalesce';
 
-/** Says whether a doorbell still waits, takes handled ones off the table, and decides what becomes of failed ones. */
+/** Says whether a message still waits, takes handled ones off the table, and decides what becomes of failed ones. */
 @Injectable()
-export class OutboxLedger extends DoorbellLedger implements OnApplicationShutdown {
+export class OutboxLedger extends MessageLedger implements OnApplicationShutdown {
   private readonly logger = new Logger(OutboxLedger.name);
 
   private readonly waitingIds = new Coalescer<string, boolean>(async (ids) => {
-    const text = 'SELECT id FROM outbox WHERE id = ANY($1) AND next_ring_at IS NOT NULL';
+    const text = 'SELECT id FROM outbox WHERE id = ANY($1) AND next_publish_at IS NOT NULL';
     const found = new Set((await this.run<{ id: string }>('outbox_waiting', text, [ids])).map(({ id }) => id));
     return (id) => found.has(id);
   });
 
   private readonly handledIds = new Coalescer<string, void>(async (ids) => {
     const statement = { name: 'outbox_handled', text: 'DELETE FROM outbox WHERE id = ANY($1)', values: [ids] };
-    // A row that a crash brings back rings again, and its handler finds nothing left to do.
+    // A row that a crash brings back is published again, and its handler finds nothing left to do.
     await runScoped(this.dataSource, 'system', statement, { forgettable: true });
     return () => undefined;
   });
@@ -37,8 +37,8 @@ export class OutboxLedger extends DoorbellLedger implements OnApplicationShutdow
     try {
       await this.handledIds.add(id);
     } catch (error) {
-      // It rings again, and its handler finds nothing left to do.
-      this.logger.warn(`a handled doorbell stays on the table: ${(error as Error).message}`);
+      // It is published again, and its handler finds nothing left to do.
+      this.logger.warn(`a handled message stays on the table: ${(error as Error).message}`);
     }
   }
 
@@ -48,10 +48,10 @@ export class OutboxLedger extends DoorbellLedger implements OnApplicationShutdow
       UPDATE outbox
       SET attempts = attempts + 1,
           last_error = $2,
-          next_ring_at = CASE WHEN attempts + 1 >= $3 THEN NULL
+          next_publish_at = CASE WHEN attempts + 1 >= $3 THEN NULL
             ELSE now() + LEAST($4 * power(2, attempts), $5) * (0.5 + random() / 2) * interval '1 millisecond' END
-      WHERE id = $1 AND next_ring_at IS NOT NULL
-      RETURNING next_ring_at IS NULL AS dead`;
+      WHERE id = $1 AND next_publish_at IS NOT NULL
+      RETURNING next_publish_at IS NULL AS dead`;
     const values = [id, reason, policy.attempts, policy.backoffMs, policy.maxBackoffMs];
     const [row] = await this.run<{ dead: boolean }>('outbox_failed', text, values);
     return row?.dead ? 'dead' : 'retry';

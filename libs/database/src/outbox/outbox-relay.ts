@@ -1,12 +1,12 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { OutboxMessage } from '@muster/contracts';
-import { BaseConfig, DoorbellPublisher, Metrics } from '@muster/platform';
+import { BaseConfig, MessagePublisher, Metrics } from '@muster/platform';
 import type { DataSource } from 'typeorm';
-import { runScoped } from '../run-scoped';
+import { runScoped } from '../transactions/run-scoped';
 
 const batchSize = 500;
-/** Most doorbells are handled before this, and their row is gone: then nothing needs to be written here. */
+/** Most messages are handled before this, and their row is gone: then nothing needs to be written here. */
 const noteAfterMs = 250;
 const waitingLimit = 20_000;
 
@@ -25,12 +25,12 @@ export class OutboxRelay implements OnApplicationShutdown {
 
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
-    @Inject(DoorbellPublisher) private readonly publisher: DoorbellPublisher,
+    @Inject(MessagePublisher) private readonly publisher: MessagePublisher,
     @Inject(BaseConfig) private readonly config: BaseConfig,
     @Inject(Metrics) private readonly metrics: Metrics,
   ) {}
 
-  ring(messages: OutboxMessage[]): void {
+  publish(messages: OutboxMessage[]): void {
     if (messages.length === 0 || Date.now() < this.silentUntil || this.waiting.length > waitingLimit) return;
     this.waiting.push(...messages);
     this.working ??= this.drain().finally(() => delete this.working);
@@ -39,7 +39,7 @@ export class OutboxRelay implements OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     await this.working;
     clearTimeout(this.noting);
-    await this.note();
+    await this.notePublished();
   }
 
   private async drain(): Promise<void> {
@@ -63,24 +63,24 @@ export class OutboxRelay implements OnApplicationShutdown {
     this.published.push(...batch.map(({ id }) => id));
     this.noting ??= setTimeout(() => {
       delete this.noting;
-      void this.note();
+      void this.notePublished();
     }, noteAfterMs);
   }
 
-  /** Puts off the next ring of what was published and is not handled yet. */
-  private async note(): Promise<void> {
+  /** Puts off the next publication of what was published and is not handled yet. */
+  private async notePublished(): Promise<void> {
     const ids = this.published.splice(0);
     if (ids.length === 0) return;
     // What is locked is being handled just now, and waiting for it could mean that the two wait for each other.
     const text = `
-      UPDATE outbox SET next_ring_at = now() + $2 * interval '1 millisecond'
+      UPDATE outbox SET next_publish_at = now() + $2 * interval '1 millisecond'
       WHERE id IN (
-        SELECT id FROM outbox WHERE id = ANY($1) AND attempts = 0 AND next_ring_at IS NOT NULL FOR UPDATE SKIP LOCKED)`;
+        SELECT id FROM outbox WHERE id = ANY($1) AND attempts = 0 AND next_publish_at IS NOT NULL FOR UPDATE SKIP LOCKED)`;
     try {
-      const values = [ids, this.config.outboxReringMs];
+      const values = [ids, this.config.outboxRepublishMs];
       await runScoped(this.dataSource, 'system', { text, values, name: 'outbox_note' }, { forgettable: true });
     } catch (error) {
-      // The sweep rings them again; the queue knows their ids.
+      // The sweep publishes them again; the queue knows their ids.
       this.logger.debug?.(`published rows not noted: ${(error as Error).message}`);
     }
   }

@@ -1,8 +1,8 @@
-import { BaseConfig, DoorbellPublisher, HandlesJob, newId, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { BaseConfig, MessagePublisher, HandlesJob, newId, ProcessesQueue, QueueProcessor } from '@muster/platform';
 import { type OutboxMessage, type ProbePayload } from '@muster/contracts';
 import { Injectable } from '@nestjs/common';
 import { type Harness, makeOrganization, startHarness, waitFor } from '@muster/testing';
-import { DatabaseModule } from '../database-module';
+import { DatabaseModule } from '../database.module';
 import { discardDeadLetter, listDeadLetters, replayDeadLetter } from './dead-letters';
 import { answerQueueProbe, requestQueueProbes } from './queue-probes';
 import { sweepOutbox } from './sweep-outbox';
@@ -21,7 +21,7 @@ class TestProcessor extends QueueProcessor {
 }
 
 @Injectable()
-class RecordingPublisher extends DoorbellPublisher {
+class RecordingPublisher extends MessagePublisher {
   published: OutboxMessage[] = [];
   broken = false;
 
@@ -48,40 +48,41 @@ describe('outbox', () => {
   });
 
   const rows = () =>
-    harness.db.query<{ id: string; attempts: number; last_error: string | null; next_ring_at: Date | null }>(
+    harness.db.query<{ id: string; attempts: number; last_error: string | null; next_publish_at: Date | null }>(
       'system',
       'SELECT * FROM outbox',
     );
-  const ring = (count = 1) =>
+  const enqueue = (count = 1) =>
     harness.db.transaction('system', (tx) => requestQueueProbes(tx, { queues: ['feedback'], count }));
-  const due = () => harness.db.query('system', 'UPDATE outbox SET next_ring_at = now() WHERE next_ring_at IS NOT NULL');
+  const due = () =>
+    harness.db.query('system', 'UPDATE outbox SET next_publish_at = now() WHERE next_publish_at IS NOT NULL');
   const settled = () => waitFor('an empty outbox', async () => (await rows()).length === 0);
 
-  it('rings once the transaction has committed, and is empty when the handler is done', async () => {
-    const probes = await ring(25);
+  it('publishes once the transaction has committed, and is empty when the handler is done', async () => {
+    const probes = await enqueue(25);
     await settled();
     expect(handled.sort()).toEqual(probes.map(({ id }) => id).sort());
   });
 
-  it('rings once for what is rung for twice in one transaction', async () => {
+  it('publishes once what is enqueued twice in one transaction', async () => {
     const probeId = newId();
-    const bell = { queue: 'metering', name: 'probe', payload: { probeId } } as const;
+    const key = { queue: 'metering', name: 'probe', payload: { probeId } } as const;
     await harness.db.transaction('system', async (tx) => {
-      await tx.ring(bell, bell);
-      await tx.ring(bell, { ...bell, payload: { probeId: newId() } });
+      await tx.enqueue(key, key);
+      await tx.enqueue(key, { ...key, payload: { probeId: newId() } });
     });
     expect(await rows()).toHaveLength(2);
     await harness.db.query('system', 'DELETE FROM outbox');
   });
 
-  it('rings for nothing that was rolled back', async () => {
+  it('publishes nothing that was rolled back', async () => {
     const attempt = harness.db.transaction('system', async (tx) => {
       await requestQueueProbes(tx, { queues: ['feedback'] });
       throw new Error('changed my mind');
     });
     await expect(attempt).rejects.toThrow('changed my mind');
     expect(await rows()).toEqual([]);
-    await ring();
+    await enqueue();
     await settled();
     expect(handled).toHaveLength(1);
   });
@@ -91,11 +92,11 @@ describe('outbox', () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     await harness.db.query(
       'system',
-      `INSERT INTO outbox (id, queue, name, payload, organization_id, request_id, traceparent, next_ring_at)
+      `INSERT INTO outbox (id, queue, name, payload, organization_id, request_id, traceparent, next_publish_at)
        VALUES (gen_random_uuid(), 'metering', 'probe', '{}', $1, 'r-1', '00-a-b-01', now())`,
       [organizationId],
     );
-    await sweepOutbox(harness.db, publisher, { reringMs: 60_000, limit: 10 });
+    await sweepOutbox(harness.db, publisher, { republishMs: 60_000, limit: 10 });
     expect(publisher.published).toEqual([
       expect.objectContaining({ queue: 'metering', organizationId, requestId: 'r-1', traceparent: '00-a-b-01' }),
     ]);
@@ -106,32 +107,32 @@ describe('outbox', () => {
     const publisher = new RecordingPublisher();
     await harness.db.query(
       'system',
-      `INSERT INTO outbox (id, queue, name, payload, next_ring_at)
+      `INSERT INTO outbox (id, queue, name, payload, next_publish_at)
        SELECT gen_random_uuid(), 'metering', 'probe', '{}', now() FROM generate_series(1, 300)`,
     );
     await Promise.all(
-      Array.from({ length: 5 }, () => sweepOutbox(harness.db, publisher, { reringMs: 60_000, limit: 20 })),
+      Array.from({ length: 5 }, () => sweepOutbox(harness.db, publisher, { republishMs: 60_000, limit: 20 })),
     );
     expect(new Set(publisher.published.map(({ id }) => id)).size).toBe(300);
     expect(publisher.published).toHaveLength(300);
     await harness.db.query('system', 'DELETE FROM outbox');
   });
 
-  it('keeps what Redis does not take, and rings it in the next round', async () => {
+  it('keeps what Redis does not take, and publishes it in the next round', async () => {
     const publisher = new RecordingPublisher();
     publisher.broken = true;
     await harness.db.query(
       'system',
-      `INSERT INTO outbox (id, queue, name, payload, next_ring_at) VALUES (gen_random_uuid(), 'metering', 'probe', '{}', now())`,
+      `INSERT INTO outbox (id, queue, name, payload, next_publish_at) VALUES (gen_random_uuid(), 'metering', 'probe', '{}', now())`,
     );
-    expect(await sweepOutbox(harness.db, publisher, { reringMs: 60_000, limit: 10 })).toEqual({
-      rung: 0,
+    expect(await sweepOutbox(harness.db, publisher, { republishMs: 60_000, limit: 10 })).toEqual({
+      published: 0,
       postponed: 1,
     });
     publisher.broken = false;
     await due();
-    expect(await sweepOutbox(harness.db, publisher, { reringMs: 60_000, limit: 10 })).toEqual({
-      rung: 1,
+    expect(await sweepOutbox(harness.db, publisher, { republishMs: 60_000, limit: 10 })).toEqual({
+      published: 1,
       postponed: 0,
     });
     await harness.db.query('system', 'DELETE FROM outbox');
@@ -139,19 +140,19 @@ describe('outbox', () => {
 
   it('tries a failing handler again, then keeps it as a dead letter that can be replayed', async () => {
     failWith = new Error('no such luck: msk_abcdefgh_0123456789abcdef0123');
-    const publisher = harness.app.nest.get(DoorbellPublisher);
-    await ring();
+    const publisher = harness.app.nest.get(MessagePublisher);
+    await enqueue();
     await waitFor('the last attempt', async () => {
       await due();
-      await sweepOutbox(harness.db, publisher, { reringMs: 60_000, limit: 10 });
-      return (await rows())[0]?.next_ring_at === null;
+      await sweepOutbox(harness.db, publisher, { republishMs: 60_000, limit: 10 });
+      return (await rows())[0]?.next_publish_at === null;
     });
     const [letter] = await listDeadLetters(harness.db, { limit: 10, after: null });
     expect(letter).toMatchObject({ attempts: 8, queue: 'feedback', name: 'probe' });
     expect(letter!.lastError).toBe('no such luck: msk_abcdefgh_[redacted]');
     failWith = null;
     await harness.db.transaction('system', (tx) => replayDeadLetter(tx, letter!.id));
-    await sweepOutbox(harness.db, publisher, { reringMs: 60_000, limit: 10 });
+    await sweepOutbox(harness.db, publisher, { republishMs: 60_000, limit: 10 });
     await settled();
     expect(handled).toHaveLength(1);
   });
@@ -159,7 +160,7 @@ describe('outbox', () => {
   it('replays and discards nothing but dead letters', async () => {
     const [{ id }] = (await harness.db.query<{ id: string }>(
       'system',
-      `INSERT INTO outbox (id, queue, name, payload, next_ring_at)
+      `INSERT INTO outbox (id, queue, name, payload, next_publish_at)
        VALUES (gen_random_uuid(), 'metering', 'probe', '{}', now() + interval '1 hour') RETURNING id`,
     )) as [{ id: string }];
     const answers = await harness.db.transaction('system', async (tx) => [
@@ -167,13 +168,13 @@ describe('outbox', () => {
       await discardDeadLetter(tx, id),
     ]);
     expect(answers).toEqual([false, false]);
-    await harness.db.query('system', 'UPDATE outbox SET next_ring_at = NULL');
+    await harness.db.query('system', 'UPDATE outbox SET next_publish_at = NULL');
     expect(await harness.db.transaction('system', (tx) => discardDeadLetter(tx, id))).toBe(true);
     expect(await rows()).toEqual([]);
   });
 
-  it('counts a canary’s rings and keeps its first answer', async () => {
-    const [probe] = await ring();
+  it('counts a canary’s deliveries and keeps its first answer', async () => {
+    const [probe] = await enqueue();
     await settled();
     await answerQueueProbe(harness.db, probe!.id, 'first');
     await answerQueueProbe(harness.db, probe!.id, 'second');

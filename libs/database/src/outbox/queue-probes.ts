@@ -2,9 +2,9 @@ import { type QueueName, queueNames } from '@muster/contracts';
 import { newId, type Page } from '@muster/platform';
 import type { Database } from '../database';
 import { QueueProbeEntity } from '../entities/outbox';
-import type { Transaction } from '../transaction';
+import type { Transaction } from '../transactions/transaction';
 
-/** Sends canaries into queues: rows first, and a doorbell for each. */
+/** Sends canaries into queues: rows first, and a message for each. */
 export async function requestQueueProbes(
   tx: Transaction,
   { queues = queueNames, count = 1 }: { queues?: readonly QueueName[]; count?: number },
@@ -15,7 +15,7 @@ export async function requestQueueProbes(
      RETURNING id, queue, requested_at`,
     [probes.map(({ id }) => id), probes.map(({ queue }) => queue)],
   );
-  await tx.ring(...probes.map(({ id, queue }) => ({ queue, name: 'probe' as const, payload: { probeId: id } })));
+  await tx.enqueue(...probes.map(({ id, queue }) => ({ queue, name: 'probe' as const, payload: { probeId: id } })));
   return rows.map(({ id, queue, requested_at: requestedAt }) => ({
     id,
     queue,
@@ -26,7 +26,7 @@ export async function requestQueueProbes(
   }));
 }
 
-/** Answers a canary. The first answer stays; later rings are counted and change nothing else. */
+/** Answers a canary. The first answer stays; later deliveries are counted and change nothing else. */
 export async function answerQueueProbe(database: Database, probeId: string, handledBy: string): Promise<void> {
   await database.query(
     'system',

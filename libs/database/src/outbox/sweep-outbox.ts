@@ -1,5 +1,5 @@
 import type { OutboxMessage, QueueName } from '@muster/contracts';
-import type { DoorbellPublisher } from '@muster/platform';
+import type { MessagePublisher } from '@muster/platform';
 import type { Database } from '../database';
 
 interface Row {
@@ -13,24 +13,24 @@ interface Row {
 }
 
 export interface SweepOptions {
-  reringMs: number;
+  republishMs: number;
   limit: number;
 }
 
 /** Rings for every row whose time has come: left behind by a crash, forgotten by Redis, or due for another attempt. */
 export async function sweepOutbox(
   database: Database,
-  publisher: DoorbellPublisher,
-  { reringMs, limit }: SweepOptions,
-): Promise<{ rung: number; postponed: number }> {
-  const counts = { rung: 0, postponed: 0 };
+  publisher: MessagePublisher,
+  { republishMs: reringMs, limit }: SweepOptions,
+): Promise<{ published: number; postponed: number }> {
+  const counts = { published: 0, postponed: 0 };
   for (;;) {
-    // Claimed by moving the next ring away; another replica's sweep skips the locked and does not see the moved.
+    // Claimed by moving its next publication away; another replica's sweep skips the locked and does not see the moved.
     const rows = await database.query<Row>(
       'system',
-      `UPDATE outbox SET next_ring_at = now() + $1 * interval '1 millisecond'
+      `UPDATE outbox SET next_publish_at = now() + $1 * interval '1 millisecond'
        WHERE id IN (
-         SELECT id FROM outbox WHERE next_ring_at <= now() ORDER BY next_ring_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+         SELECT id FROM outbox WHERE next_publish_at <= now() ORDER BY next_publish_at LIMIT $2 FOR UPDATE SKIP LOCKED)
        RETURNING id, queue, name, payload, organization_id, request_id, traceparent`,
       [reringMs, limit],
       'outbox_sweep',
@@ -38,7 +38,7 @@ export async function sweepOutbox(
     if (rows.length === 0) return counts;
     try {
       await publisher.publish(rows.map(messageOf));
-      counts.rung += rows.length;
+      counts.published += rows.length;
     } catch {
       counts.postponed += await postpone(database, rows);
       return counts;
@@ -47,11 +47,11 @@ export async function sweepOutbox(
   }
 }
 
-/** Redis did not take them. A part may be there all the same, which the next ring's ids make harmless. */
+/** Redis did not take them. A part may be there all the same, which the next round’s ids make harmless. */
 async function postpone(database: Database, rows: Row[]): Promise<number> {
   await database.query(
     'system',
-    `UPDATE outbox SET next_ring_at = now() + interval '1 second' WHERE id = ANY($1) AND next_ring_at IS NOT NULL`,
+    `UPDATE outbox SET next_publish_at = now() + interval '1 second' WHERE id = ANY($1) AND next_publish_at IS NOT NULL`,
     [rows.map(({ id }) => id)],
   );
   return rows.length;

@@ -1,6 +1,6 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
 import type { Database, Transaction } from '@muster/database';
-import { stopJobs } from '../cancel-jobs';
+import { stopJobs } from '../ends/cancel-jobs';
 import { noSuchBatch } from './read-batches';
 
 /** As many as one transaction ends: others that want the same machines are not held up for long. */
@@ -8,7 +8,7 @@ const atOnce = 500;
 
 /**
  * Writes down that the batch is to end: from then on nothing of it starts. What is open of it is ended after that, by
- * whoever answers the doorbell.
+ * whoever answers the message.
  */
 export async function requestBatchCancel(
   tx: Transaction,
@@ -25,7 +25,7 @@ export async function requestBatchCancel(
   );
   if (!found) throw noSuchBatch();
   audit(tx, caller, { action: 'batch.cancel', target: { type: 'batch', id }, changes: { reason: reason ?? null } });
-  await tx.ring({ queue: 'dispatch', name: 'cancel-batch', payload: { batchId: id } });
+  await tx.enqueue({ queue: 'dispatch', name: 'cancel-batch', payload: { batchId: id } });
 }
 
 /** Ends what is open of a batch that is to end. What was ended before an interruption is over. */

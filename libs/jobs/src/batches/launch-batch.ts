@@ -6,8 +6,8 @@ import { currentContext, isUuid, newId } from '@muster/platform';
 import { gateColumns, type GateFacts, monthOf, requireOpenGate } from '@muster/pricing';
 import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { defaultMaxRuntimeMs, defaultPriority } from '../insert-job';
-import { requireKeyNames } from '../launch-job';
+import { defaultMaxRuntimeMs, defaultPriority } from '../launch/insert-job';
+import { requireKeyNames } from '../launch/launch-job';
 import { checkRow, type GivenRow, type RowRule } from './check-row';
 
 export type BatchInput = Omit<CreateBatchBody, 'rows'>;
@@ -55,7 +55,7 @@ export async function launchBatch(
   for (const chunk of chunksOf(runs)) {
     await insertRuns(tx, { organizationId, batchId, revision: facts.workflowRevision!, input, runs: chunk });
   }
-  await tellAgents(tx, { organizationId, batchId, runs, source: sourceOf(caller) });
+  await recordOnTimelines(tx, { organizationId, batchId, runs, source: sourceOf(caller) });
   audit(tx, caller, {
     action: 'batch.create',
     target: { type: 'batch', id: batchId },
@@ -131,7 +131,7 @@ async function sort(
   return { runs, rejected };
 }
 
-const told = 100;
+const shownErrors = 100;
 
 function refused(rejected: RejectedRow[]): AppError {
   const errors = rejected.flatMap(({ row, errors: faults }) =>
@@ -139,7 +139,7 @@ function refused(rejected: RejectedRow[]): AppError {
   );
   return new AppError('invalid_payload', {
     detail: `Nothing was queued: ${rejected.length} rows are wrong; row ${rejected[0]!.row}: ${rejected[0]!.errors[0]}.`,
-    errors: errors.slice(0, told),
+    errors: errors.slice(0, shownErrors),
     extra: { rejected },
   });
 }
@@ -170,7 +170,7 @@ function* chunksOf(runs: Run[]): Generator<Run[]> {
   if (chunk.length) yield chunk;
 }
 
-/** As insertJob writes one down; the timeline and the doorbell are for all of an agent's at once. */
+/** As insertJob writes one down; the timeline and the message are for all of an agent's at once. */
 async function insertRuns(
   tx: Transaction,
   {
@@ -213,7 +213,7 @@ async function insertRuns(
 }
 
 /** In the order of their ids, so that two batches never wait for each other's timelines. */
-async function tellAgents(
+async function recordOnTimelines(
   tx: Transaction,
   {
     organizationId,
@@ -230,7 +230,7 @@ async function tellAgents(
     appendTimeline(tx, { organizationId, agentId }, [
       { kind: 'execution', message, source, data: { batchId, queued } },
     ]);
-    await tx.ring({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
+    await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
   }
 }
 

@@ -3,17 +3,17 @@ import { Logger } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { AppError } from '@muster/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { BaseConfig } from '../config/base-config';
+import type { BaseConfig } from '../config/base.config';
 import { type RequestContext, runInContext } from '../context/request-context';
 import { acceptRequestId, continueTrace } from '../context/trace';
 import type { Metrics } from '../operations/metrics';
-import { parseJsonBody } from './json-body';
+import { parseJsonBody } from './bodies/json-body';
 import { KnownPaths } from './known-paths';
 import { sendProblem } from './problem-filter';
-import { originOf } from './public-address';
+import { originOf } from './addresses/public-address';
 import { securityHeaders } from './security-headers';
-import { hasNul } from './text-faults';
-import { dropUnread } from './unread-body';
+import { hasNul } from './bodies/text-faults';
+import { dropUnread } from './bodies/unread-body';
 
 declare module 'fastify' {
   interface FastifyRequest {

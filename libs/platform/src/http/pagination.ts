@@ -1,6 +1,6 @@
 import { AppError, readTime } from '@muster/contracts';
 import { isUuid } from '../context/ids';
-import { hasHalfPair } from './text-faults';
+import { hasHalfPair } from './bodies/text-faults';
 
 export interface Page {
   limit: number;

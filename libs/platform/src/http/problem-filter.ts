@@ -11,7 +11,7 @@ import {
 } from '@muster/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { currentContext } from '../context/request-context';
-import { keepForUnread } from './unread-body';
+import { keepForUnread } from './bodies/unread-body';
 
 /** What other libraries throw, as ours. Each library's owner registers its own reader. */
 export type ErrorReader = (error: unknown) => AppError | undefined;

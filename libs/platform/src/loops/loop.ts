@@ -97,8 +97,8 @@ export class Loop {
   }
 
   private async record(run: Pick<LoopRun, 'beganAt' | 'durationMs' | 'counts' | 'failed' | 'error'>, did: boolean) {
-    const isNews = did || run.failed > 0 || run.error !== null;
-    if (!isNews && performance.now() - this.recordedAt < quietMs) return;
+    const hasChanged = did || run.failed > 0 || run.error !== null;
+    if (!hasChanged && performance.now() - this.recordedAt < quietMs) return;
     this.recordedAt = performance.now();
     const { name, intervalMs } = this.spec;
     const stuck = [...this.stuck.values()];

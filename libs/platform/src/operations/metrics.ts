@@ -39,7 +39,7 @@ export class Metrics {
 
   readonly deadLetters = new Counter({
     name: 'muster_dead_letters_total',
-    help: 'Doorbells given up after their last attempt, by queue and job.',
+    help: 'Messages given up after their last attempt, by queue and job.',
     labelNames: ['queue', 'job'],
     registers: [this.registry],
   });

@@ -1,11 +1,11 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { type DoorbellData, type OutboxMessage, type QueueName } from '@muster/contracts';
+import { type MessageData, type OutboxMessage, type QueueName } from '@muster/contracts';
 import { Queue } from 'bullmq';
-import { DoorbellPublisher } from './doorbell-ledger';
+import { MessagePublisher } from './message-ledger';
 import { RedisConnections } from './redis-connections';
 
 @Injectable()
-export class BullPublisher extends DoorbellPublisher implements OnApplicationShutdown {
+export class BullPublisher extends MessagePublisher implements OnApplicationShutdown {
   private readonly queues = new Map<QueueName, Queue>();
 
   constructor(@Inject(RedisConnections) private readonly connections: RedisConnections) {
@@ -19,16 +19,16 @@ export class BullPublisher extends DoorbellPublisher implements OnApplicationShu
       list.push(message);
       queues.set(message.queue, list);
     }
-    await Promise.all([...queues].map(([queue, list]) => this.ring(queue, list)));
+    await Promise.all([...queues].map(([queue, list]) => this.add(queue, list)));
   }
 
-  private async ring(queue: QueueName, messages: OutboxMessage[]): Promise<void> {
+  private async add(queue: QueueName, messages: OutboxMessage[]): Promise<void> {
     await this.queue(queue).addBulk(
       messages.map(({ id, name, payload, organizationId, requestId, traceparent }) => ({
         name,
-        data: { payload, organizationId, requestId, traceparent } satisfies DoorbellData,
-        // The outbox id is the job id: while a ring is waiting or at work, a second one is a no-op. Nothing is kept
-        // afterwards, because a kept job would swallow the ring of a retry.
+        data: { payload, organizationId, requestId, traceparent } satisfies MessageData,
+        // The outbox id is the job id: while a message is waiting or at work, a second one is a no-op. Nothing is kept
+        // afterwards, because a kept job would swallow the message of a retry.
         opts: { jobId: id, removeOnComplete: true, removeOnFail: true },
       })),
     );

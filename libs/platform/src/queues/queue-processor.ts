@@ -1,7 +1,7 @@
 import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
 import { applyDecorators, Inject, Logger, SetMetadata } from '@nestjs/common';
 import {
-  type DoorbellData,
+  type MessageData,
   Faults,
   jobDefinition,
   type JobName,
@@ -14,7 +14,7 @@ import type { Job } from 'bullmq';
 import { runInContext } from '../context/request-context';
 import { acceptRequestId, continueTrace } from '../context/trace';
 import { Metrics } from '../operations/metrics';
-import { DoorbellLedger } from './doorbell-ledger';
+import { MessageLedger } from './message-ledger';
 
 /** The name under which workers find their connection. */
 export const workerConfig = 'worker';
@@ -61,10 +61,10 @@ export function handlersIn(type: object): { job: string; method: string }[] {
 export abstract class QueueProcessor extends WorkerHost {
   private readonly logger = new Logger(this.constructor.name);
 
-  @Inject(DoorbellLedger) private readonly ledger!: DoorbellLedger;
+  @Inject(MessageLedger) private readonly ledger!: MessageLedger;
   @Inject(Metrics) private readonly metrics!: Metrics;
 
-  override async process(job: Job<DoorbellData>): Promise<void> {
+  override async process(job: Job<MessageData>): Promise<void> {
     const { organizationId, requestId, traceparent } = job.data;
     const context = {
       requestId: acceptRequestId(requestId),
@@ -84,7 +84,7 @@ export abstract class QueueProcessor extends WorkerHost {
     this.logger.debug?.(`worker: ${error.message}`);
   }
 
-  private async handle(job: Job<DoorbellData>): Promise<void> {
+  private async handle(job: Job<MessageData>): Promise<void> {
     const queue = job.queueName as QueueName;
     const stop = this.metrics.jobSeconds.startTimer({ queue, job: job.name });
     const definition = jobDefinition(queue, job.name);
@@ -98,12 +98,12 @@ export abstract class QueueProcessor extends WorkerHost {
       const outcome = await this.ledger.failed(job.id!, error, retry);
       stop({ outcome });
       if (outcome === 'dead') this.metrics.deadLetters.inc({ queue, job: job.name });
-      this.logger.warn(`${queue}.${job.name} failed: ${outcome}`, { err: error, doorbell: job.id });
+      this.logger.warn(`${queue}.${job.name} failed: ${outcome}`, { err: error, message: job.id });
       throw error;
     }
   }
 
-  private async dispatch(queue: QueueName, job: Job<DoorbellData>): Promise<void> {
+  private async dispatch(queue: QueueName, job: Job<MessageData>): Promise<void> {
     const definition = jobDefinition(queue, job.name);
     const handler = handlersIn(this.constructor).find(({ job: name }) => name === job.name);
     if (!definition || !handler) throw new Error(`no handler for ${queue}.${job.name}`);

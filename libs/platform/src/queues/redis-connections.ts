@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Redis, type RedisOptions } from 'ioredis';
-import { BaseConfig } from '../config/base-config';
+import { BaseConfig } from '../config/base.config';
 
 /**
  * The ways in which a process talks to Redis. They differ in how long they wait, because the waiting is the
@@ -32,9 +32,9 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
     return client;
   }
 
-  /** For news: it subscribes again by itself after every loss. */
+  /** For pub/sub: it subscribes again by itself after every loss. */
   subscriber(): Redis {
-    return this.connect('news', { maxRetriesPerRequest: null, autoResubscribe: true });
+    return this.connect('pub-sub', { maxRetriesPerRequest: null, autoResubscribe: true });
   }
 
   /** For publishing: only a command timeout unhangs an add while Redis is paused. The add may have happened all the same. */

@@ -95,7 +95,7 @@ export class AgentFolder {
     return begun && isAlive(begun) ? begun : null;
   }
 
-  async noteBegun(begun: Begun): Promise<void> {
+  async recordBegun(begun: Begun): Promise<void> {
     await writeJson(join(this.path, 'worker.json'), begun);
   }
 

@@ -174,7 +174,7 @@ export class WorkerSupervision implements LocalSupervisor {
       // Should it die from here on, that is to be seen and counted, not taken for a worker that was never begun.
       if (begun.order === wanted.order) return;
     } else if (begun) {
-      await this.noteDeath(folder, begun);
+      await this.recordDeath(folder, begun);
     }
     const trouble = this.troubles.get(agentId);
     if (trouble && trouble.deaths > deathsUntilGivenUp) return this.giveUp(folder, wanted);
@@ -210,7 +210,7 @@ export class WorkerSupervision implements LocalSupervisor {
     if (this.closing.signal.aborted) throw new MachineError('failed', 'The service is ending.');
     // One that a service began and had no time to note.
     const orphan = findByEnvironment(`MUSTER_LEASE_FILE=${leaseFile}`, folder.account());
-    if (orphan) return this.noteBegun(folder, { ...orphan, order, at: Date.now() });
+    if (orphan) return this.recordBegun(folder, { ...orphan, order, at: Date.now() });
     const { program, serviceUrl } = this.options;
     if (!existsSync(program)) throw new MachineError('misconfigured', `There is no worker program at ${program}.`);
     const key = await this.agents!.keyOf(agentId);
@@ -220,7 +220,7 @@ export class WorkerSupervision implements LocalSupervisor {
     const child = await spawnWorker({ folder, confinement, input, serviceUrl, key });
     child.once('exit', () => this.after(0, () => this.look(agentId)));
     child.unref();
-    await this.noteBegun(folder, { ...(identify(child.pid!) ?? gone(child.pid!)), order, at: Date.now() });
+    await this.recordBegun(folder, { ...(identify(child.pid!) ?? gone(child.pid!)), order, at: Date.now() });
     this.logger.log(`worker of agent ${agentId} started`, { pid: child.pid });
   }
 
@@ -236,8 +236,8 @@ export class WorkerSupervision implements LocalSupervisor {
     return { root: machines.root, program, baseEnv, secretPaths };
   }
 
-  private async noteBegun(folder: AgentFolder, begun: Begun): Promise<void> {
-    await folder.noteBegun(begun);
+  private async recordBegun(folder: AgentFolder, begun: Begun): Promise<void> {
+    await folder.recordBegun(begun);
     this.seen.add(folder.agentId);
   }
 
@@ -251,7 +251,7 @@ export class WorkerSupervision implements LocalSupervisor {
     await rm(join(folder.path, 'worker.json'), { force: true });
   }
 
-  private async noteDeath(folder: AgentFolder, { at, pid }: Begun): Promise<void> {
+  private async recordDeath(folder: AgentFolder, { at, pid }: Begun): Promise<void> {
     const { agentId } = folder;
     await rm(join(folder.path, 'worker.json'), { force: true });
     if (!this.seen.has(agentId)) return;

@@ -64,7 +64,7 @@ export async function playScript(script: string, env: Record<string, string> = {
         PATH: process.env['PATH'] ?? '',
         HOME: root,
         TMPDIR: temporary,
-        PYTHONPATH: join(__dirname, '../../../../apps/worker/src'),
+        PYTHONPATH: join(__dirname, '../../../../apps/worker/src/runs'),
         PYTHONDONTWRITEBYTECODE: '1',
         MUSTER_RUN_ROOT: root,
         MUSTER_JOB_ID: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e',

@@ -1,4 +1,4 @@
-import { createChecksummer, promisedChecksum, type ChecksumAlgorithm } from './checksums';
+import { createChecksummer, promisedChecksum, type ChecksumAlgorithm } from './wire/checksums';
 
 /** The catalogue's check values: the checksum of the nine digits. */
 const CHECK_VALUES: [ChecksumAlgorithm, string][] = [

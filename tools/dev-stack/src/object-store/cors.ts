@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { checksumHeader, CHECKSUM_ALGORITHMS } from './checksums';
+import { checksumHeader, CHECKSUM_ALGORITHMS } from './wire/checksums';
 import { S3Error } from './errors';
 
 /** Set before anything can fail, so that the browser may read a refusal too. */

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { authenticate, type Identity } from './authenticate';
+import { authenticate, type Identity } from './wire/authenticate';
 import { answerPreflight, applyCors } from './cors';
 import { S3Error } from './errors';
-import { assertEmptyPayload, openPayload } from './payload';
-import { parseRequest, type S3Request } from './request';
-import { sendError } from './respond';
+import { assertEmptyPayload, openPayload } from './wire/payload';
+import { parseRequest, type S3Request } from './wire/request';
+import { sendError } from './wire/respond';
 import { findRoute } from './routes';
-import type { Store } from './store';
+import type { Store } from './storage/store';
 
 export interface HandlerOptions {
   store: Store;

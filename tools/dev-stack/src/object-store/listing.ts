@@ -1,5 +1,5 @@
 import { S3Error } from './errors';
-import type { IndexEntry, KeyIndex } from './key-index';
+import type { IndexEntry, KeyIndex } from './storage/key-index';
 
 /** Where the previous page ended: at a key, or at a common prefix (and then behind all the keys that it stands for). */
 export interface ListPosition {

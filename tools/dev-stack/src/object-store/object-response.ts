@@ -1,7 +1,7 @@
-import { checksumHeader, type Checksum } from './checksums';
-import type { ObjectMetadata } from './object-metadata';
-import { asHeaderValue } from './request';
-import type { XmlNode } from './xml';
+import { checksumHeader, type Checksum } from './wire/checksums';
+import type { ObjectMetadata } from './storage/object-metadata';
+import { asHeaderValue } from './wire/request';
+import type { XmlNode } from './wire/xml';
 
 export function objectResponseHeaders(
   metadata: ObjectMetadata,

@@ -5,8 +5,8 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startObjectStore, type ObjectStore, type ObjectStoreOptions } from './object-store';
-import { ALGORITHM, canonicalRequest, requestStringToSign, scopeText, sign, signingKey } from './signature';
-import { parseRequestTarget } from './uri';
+import { ALGORITHM, canonicalRequest, requestStringToSign, scopeText, sign, signingKey } from './wire/signature';
+import { parseRequestTarget } from './wire/uri';
 
 export const CREDENTIALS = { accessKeyId: 'MUSTERDEV', secretAccessKey: 'a secret only this test knows' };
 export const BUCKET = 'artifacts';

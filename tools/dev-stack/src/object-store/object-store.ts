@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createHandler } from './handler';
-import { Store } from './store';
+import { Store } from './storage/store';
 
 export interface ObjectStoreOptions {
   dataDir: string;

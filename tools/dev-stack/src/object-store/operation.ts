@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import type { Bucket } from './bucket';
-import type { Payload, PayloadOptions } from './payload';
-import type { S3Request } from './request';
-import type { Store } from './store';
+import type { Bucket } from './storage/bucket';
+import type { Payload, PayloadOptions } from './wire/payload';
+import type { S3Request } from './wire/request';
+import type { Store } from './storage/store';
 
 /** One authenticated request on its way to an answer. */
 export interface Call {

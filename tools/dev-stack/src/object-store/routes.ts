@@ -1,5 +1,5 @@
-import { assertBucketName } from './bucket-name';
-import { CHECKSUM_ALGORITHMS, checksumHeader } from './checksums';
+import { assertBucketName } from './storage/bucket-name';
+import { CHECKSUM_ALGORITHMS, checksumHeader } from './wire/checksums';
 import { S3Error } from './errors';
 import type { Operation } from './operation';
 import { createBucket, headBucket, listBuckets } from './operations/buckets';
@@ -12,7 +12,7 @@ import { listObjects } from './operations/list-objects';
 import { abortUpload, createUpload, listParts } from './operations/multipart';
 import { putObject } from './operations/put-object';
 import { uploadPart } from './operations/upload-part';
-import type { S3Request } from './request';
+import type { S3Request } from './wire/request';
 
 interface Route {
   method: string;

@@ -8,7 +8,8 @@ export class QueueProbe {
   @DateTimeField() requestedAt!: string;
   @DateTimeField({ nullable: true }) handledAt!: string | null;
   @TextField({ nullable: true, example: 'dispatcher' }) handledBy!: string | null;
-  @IntField({ description: 'How often the doorbell rang; the work was done once.', example: 1 }) deliveries!: number;
+  @IntField({ description: 'How often the message was delivered; the work was done once.', example: 1 })
+  deliveries!: number;
 }
 
 export class RequestQueueProbesBody {

@@ -1,8 +1,8 @@
 import { S3Error } from '../errors';
 import { callBucket, type Call } from '../operation';
-import { hasBody } from '../payload';
-import { sendEmpty, sendXml } from '../respond';
-import { childText, type XmlNode } from '../xml';
+import { hasBody } from '../wire/payload';
+import { sendEmpty, sendXml } from '../wire/respond';
+import { childText, type XmlNode } from '../wire/xml';
 import { readXmlBody } from './xml-body';
 
 export async function listBuckets({ response, store }: Call): Promise<void> {

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import { BodyDigest, digesting } from '../body-digest';
-import { createChecksummer, type Checksum } from '../checksums';
+import { BodyDigest, digesting } from '../wire/body-digest';
+import { createChecksummer, type Checksum } from '../wire/checksums';
 import { assertMayWrite, readWriteCondition } from '../conditions';
 import { S3Error } from '../errors';
 import { callBucket, type Call } from '../operation';
-import { objectTime } from '../object-metadata';
+import { objectTime } from '../storage/object-metadata';
 import { checksumNodes } from '../object-response';
-import { sendXml } from '../respond';
-import { readBytes, stageFile } from '../stored-file';
-import type { Part, Upload, Uploads } from '../uploads';
+import { sendXml } from '../wire/respond';
+import { readBytes, stageFile } from '../storage/stored-file';
+import type { Part, Upload, Uploads } from '../storage/uploads';
 import { readCompletion, type CompletedPart } from './completion';
 import { findUpload } from './multipart';
 

@@ -1,8 +1,8 @@
-import { CHECKSUM_ALGORITHMS, checksumHeader, type ChecksumAlgorithm } from '../checksums';
+import { CHECKSUM_ALGORITHMS, checksumHeader, type ChecksumAlgorithm } from '../wire/checksums';
 import { S3Error } from '../errors';
 import type { Call } from '../operation';
-import type { Upload } from '../uploads';
-import { childText, type XmlElement } from '../xml';
+import type { Upload } from '../storage/uploads';
+import { childText, type XmlElement } from '../wire/xml';
 import { readXmlBody } from './xml-body';
 
 export interface CompletedPart {

@@ -1,13 +1,13 @@
-import { BodyDigest, digesting } from '../body-digest';
-import { parseChecksumAlgorithm } from '../checksums';
+import { BodyDigest, digesting } from '../wire/body-digest';
+import { parseChecksumAlgorithm } from '../wire/checksums';
 import { assertMayCopy, assertMayWrite, readWriteCondition } from '../conditions';
 import { S3Error } from '../errors';
 import { callBucket, callKey, type Call } from '../operation';
-import { objectTime, storedHeaders } from '../object-metadata';
+import { objectTime, storedHeaders } from '../storage/object-metadata';
 import { checksumNodes } from '../object-response';
-import { sendXml } from '../respond';
-import { readBytes, stageFile } from '../stored-file';
-import { parseCopySource } from '../uri';
+import { sendXml } from '../wire/respond';
+import { readBytes, stageFile } from '../storage/stored-file';
+import { parseCopySource } from '../wire/uri';
 
 export async function copyObject(call: Call): Promise<void> {
   const { request, response, store, now } = call;

@@ -1,6 +1,6 @@
 import { readWriteCondition } from '../conditions';
 import { callBucket, callKey, type Call } from '../operation';
-import { sendEmpty } from '../respond';
+import { sendEmpty } from '../wire/respond';
 
 export async function deleteObject(call: Call): Promise<void> {
   const bucket = callBucket(call);

@@ -1,9 +1,9 @@
-import type { Bucket } from '../bucket';
-import { promisedChecksum } from '../checksums';
+import type { Bucket } from '../storage/bucket';
+import { promisedChecksum } from '../wire/checksums';
 import { S3Error } from '../errors';
 import { callBucket, type Call } from '../operation';
-import { sendXml } from '../respond';
-import { childText, type XmlElement, type XmlNode } from '../xml';
+import { sendXml } from '../wire/respond';
+import { childText, type XmlElement, type XmlNode } from '../wire/xml';
 import { readXmlBody } from './xml-body';
 
 export async function deleteObjects(call: Call): Promise<void> {

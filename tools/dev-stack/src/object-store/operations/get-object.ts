@@ -4,7 +4,7 @@ import { readByteRange } from '../byte-range';
 import { evaluateReadCondition, rangeStillApplies } from '../conditions';
 import { callBucket, callKey, type Call } from '../operation';
 import { objectResponseHeaders, responseOverrides, shownSafely } from '../object-response';
-import { readBytes } from '../stored-file';
+import { readBytes } from '../storage/stored-file';
 
 /** GET and HEAD: the same answer, with and without the bytes. */
 export async function getObject(call: Call): Promise<void> {

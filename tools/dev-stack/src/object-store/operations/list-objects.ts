@@ -1,8 +1,8 @@
 import { S3Error } from '../errors';
 import { decodePosition, encodePosition, listPage, type ListPosition } from '../listing';
 import { callBucket, type Call } from '../operation';
-import { sendXml } from '../respond';
-import type { XmlNode } from '../xml';
+import { sendXml } from '../wire/respond';
+import type { XmlNode } from '../wire/xml';
 
 export async function listObjects(call: Call): Promise<void> {
   const { query } = call.request;

@@ -1,10 +1,10 @@
-import { parseChecksumAlgorithm, type Checksum, type ChecksumAlgorithm } from '../checksums';
+import { parseChecksumAlgorithm, type Checksum, type ChecksumAlgorithm } from '../wire/checksums';
 import { S3Error } from '../errors';
 import { callBucket, callKey, type Call } from '../operation';
-import { storedHeaders } from '../object-metadata';
-import { sendEmpty, sendXml } from '../respond';
-import type { Upload } from '../uploads';
-import type { XmlNode } from '../xml';
+import { storedHeaders } from '../storage/object-metadata';
+import { sendEmpty, sendXml } from '../wire/respond';
+import type { Upload } from '../storage/uploads';
+import type { XmlNode } from '../wire/xml';
 
 export async function createUpload(call: Call): Promise<void> {
   const { request, response, store } = call;

@@ -1,9 +1,9 @@
 import { assertMayWrite, readWriteCondition } from '../conditions';
 import { callBucket, callKey, type Call } from '../operation';
-import { objectTime, storedHeaders } from '../object-metadata';
+import { objectTime, storedHeaders } from '../storage/object-metadata';
 import { checksumResponseHeaders } from '../object-response';
-import { sendEmpty } from '../respond';
-import { stageFile } from '../stored-file';
+import { sendEmpty } from '../wire/respond';
+import { stageFile } from '../storage/stored-file';
 
 export async function putObject(call: Call): Promise<void> {
   const { request, response, store, now } = call;

@@ -1,11 +1,11 @@
-import { promisedChecksum } from '../checksums';
+import { promisedChecksum } from '../wire/checksums';
 import { S3Error } from '../errors';
 import type { Call } from '../operation';
-import { objectTime } from '../object-metadata';
+import { objectTime } from '../storage/object-metadata';
 import { checksumResponseHeaders } from '../object-response';
-import { sendEmpty } from '../respond';
-import { stageFile } from '../stored-file';
-import type { Upload } from '../uploads';
+import { sendEmpty } from '../wire/respond';
+import { stageFile } from '../storage/stored-file';
+import type { Upload } from '../storage/uploads';
 import { findUpload } from './multipart';
 
 export async function uploadPart(call: Call): Promise<void> {

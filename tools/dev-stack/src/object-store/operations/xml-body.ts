@@ -1,7 +1,7 @@
 import { S3Error } from '../errors';
 import type { Call } from '../operation';
-import type { PayloadOptions } from '../payload';
-import { parseXml, type XmlElement } from '../xml';
+import type { PayloadOptions } from '../wire/payload';
+import { parseXml, type XmlElement } from '../wire/xml';
 
 /** The only bodies that are ever whole in memory, so they are the only ones with a small limit. */
 export async function readXmlBody(

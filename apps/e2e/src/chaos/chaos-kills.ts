@@ -1,0 +1,119 @@
+import type { ServiceApp } from '@muster/contracts';
+import { waitFor } from '@muster/testing';
+import type { Boundary } from './chaos-network';
+import type { ChaosStage } from './chaos-stage';
+import type { seeded } from '../seed';
+
+type Random = ReturnType<typeof seeded>;
+type Victim = ServiceApp | 'worker' | 'simulated' | 'redis' | 'postgres';
+
+/** Every kind of message that passes between machines and service. */
+const passages = [
+  /commands$/,
+  /\/ack$/,
+  /\/result$/,
+  /job-webhook$/,
+  /job-logs$/,
+  /step-status$/,
+  /claim-results$/,
+  /heartbeat$/,
+  /handshake$/,
+];
+const trapMs = 1000;
+
+/** One round of what is killed, each as often as it says. */
+const round: Partial<Record<Victim, number>> = {
+  dispatcher: 2,
+  ingest: 2,
+  metering: 1,
+  scheduler: 1,
+  gateway: 1,
+  worker: 6,
+  simulated: 8,
+  redis: 1,
+  postgres: 2,
+};
+
+/**
+ * Kills in a seeded order, spread over the run by how much of it is done; most of them in the very instant in which
+ * some message passes. Answers how many of each kind there were. Ends early when the jobs do.
+ */
+export async function wreak(
+  stage: ChaosStage,
+  { random, rounds, done }: { random: Random; rounds: number; done: () => Promise<number> },
+): Promise<Record<string, number>> {
+  const kills: Record<string, number> = {};
+  const plan = shuffled(
+    Array.from({ length: rounds }, () => Object.entries(round))
+      .flat()
+      .filter(([victim]) => victim !== 'simulated' || stage.simulated.length > 0)
+      .flatMap(([victim, times]) => Array.from({ length: times }, () => victim as Victim)),
+    random,
+  );
+  const starting = new Map<Victim, Promise<void>>();
+  for (const [index, victim] of plan.entries()) {
+    const share = (0.8 * index) / plan.length;
+    await waitFor('the jobs to go on', async () => (await done()) >= share, 90_000);
+    await starting.get(victim);
+    const startAgain = await kill(stage, victim, random);
+    // The next one may die while this one still starts.
+    starting.set(victim, startAgain());
+    kills[victim] = (kills[victim] ?? 0) + 1;
+  }
+  await Promise.all(starting.values());
+  return kills;
+}
+
+/** Answers how to start again what was killed. */
+async function kill(stage: ChaosStage, victim: Victim, random: Random): Promise<() => Promise<void>> {
+  const path = passages[random.between(0, passages.length - 1)]!;
+  const side = random.between(0, 1) ? ('before' as const) : ('after' as const);
+  switch (victim) {
+    case 'worker': {
+      const worker = stage.workers[random.between(0, stage.workers.length - 1)]!;
+      await at(stage, { path, side, key: worker.agent.key }, () => worker.end('SIGKILL'));
+      return async () => worker.spawn();
+    }
+    case 'simulated': {
+      const worker = stage.simulated[random.between(0, stage.simulated.length - 1)]!;
+      await at(stage, { path, side, key: worker.agent.key }, () => worker.kill());
+      return async () => worker.start();
+    }
+    case 'redis':
+      await at(stage, { path, side }, () => stage.lab.emptyRedis());
+      return async () => undefined;
+    case 'postgres': {
+      const { postgres } = stage.lab.stack;
+      await at(stage, { path, side }, async () => {
+        process.kill(postgres!.pid, 'SIGKILL');
+        await postgres!.stop();
+      });
+      return async () => void (await postgres!.restart());
+    }
+    default: {
+      await at(stage, { path, side }, () => stage.services.get(victim)!.end('SIGKILL'));
+      return () => stage.startService(victim);
+    }
+  }
+}
+
+/** In the instant of the boundary; where nothing of the kind passes, a moment later all the same. */
+async function at<T>(stage: ChaosStage, boundary: Boundary, act: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const now = () => {
+      clearTimeout(timer);
+      giveUp();
+      act().then(resolve, reject);
+    };
+    const timer = setTimeout(now, trapMs);
+    const giveUp = stage.network.onNext(boundary, now);
+  });
+}
+
+function shuffled<T>(items: T[], random: Random): T[] {
+  for (let at = items.length - 1; at > 0; at -= 1) {
+    const other = random.between(0, at);
+    [items[at], items[other]] = [items[other]!, items[at]!];
+  }
+  return items;
+}

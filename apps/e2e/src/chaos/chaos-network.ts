@@ -1,0 +1,241 @@
+import { ownerOf, type ServiceApp } from '@muster/contracts';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as ask,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { seeded } from '../seed';
+
+type Random = ReturnType<typeof seeded>;
+
+interface Message {
+  method: string;
+  url: string;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+interface Reply {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+/** The moment at which something is to happen: a message of this kind has come, or its answer is about to go back. */
+export interface Boundary {
+  path: RegExp;
+  side: 'before' | 'after';
+  /** Only messages with this key. */
+  key?: string;
+}
+type Fate = 'plain' | 'delayed' | 'dropped' | 'answer lost' | 'doubled' | 'late' | 'repeated later';
+
+const keptForReplay = 3000;
+
+/**
+ * What lies between machines and service: one address in front of the apps, by the table of paths, and the machines'
+ * tunnels. It delays what passes, doubles it, loses it or its answer, and brings some of it long after its time.
+ */
+export class ChaosNetwork {
+  readonly counts = {
+    callbacks: 0,
+    pushes: 0,
+    delayed: 0,
+    dropped: 0,
+    answersLost: 0,
+    doubled: 0,
+    late: 0,
+    replayed: 0,
+  };
+  readonly apps = new Map<ServiceApp, string>();
+  /** Off: everything passes as it is. */
+  isCalm = false;
+  private readonly traps = new Set<{ at: Boundary; spring: () => void }>();
+  private readonly underWay = new Set<Promise<unknown>>();
+  private readonly remembered: Message[] = [];
+  private seen = 0;
+  private readonly server: Server;
+
+  private constructor(private readonly random: Random) {
+    this.server = createServer({ requestTimeout: 0 }, (request, response) => {
+      this.pass(request, response).catch(() => response.destroy());
+    });
+  }
+
+  static async start(random: Random): Promise<ChaosNetwork> {
+    const network = new ChaosNetwork(random);
+    await new Promise<void>((resolve) => network.server.listen(0, '127.0.0.1', resolve));
+    return network;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  tunnelTo(port: number): string {
+    return `${this.url}/tunnel/${port}`;
+  }
+
+  /** Calls back in the instant when such a message passes, before anything else happens to it. Answers how to give up. */
+  onNext(at: Boundary, then: () => void): () => void {
+    const trap = {
+      at,
+      spring: () => {
+        this.traps.delete(trap);
+        then();
+      },
+    };
+    this.traps.add(trap);
+    return () => this.traps.delete(trap);
+  }
+
+  /** Resolves when what is still to come late has come. */
+  async settled(): Promise<void> {
+    while (this.underWay.size > 0) await Promise.all(this.underWay);
+  }
+
+  /** Sends callbacks of the whole run once more, in any order, and answers how their answers looked. */
+  async replay(): Promise<Map<number, number>> {
+    const statuses = new Map<number, number>();
+    const waiting = [...this.remembered];
+    for (let at = waiting.length - 1; at > 0; at -= 1) {
+      const other = this.random.between(0, at);
+      [waiting[at], waiting[other]] = [waiting[other]!, waiting[at]!];
+    }
+    const sender = async () => {
+      for (let message = waiting.pop(); message; message = waiting.pop()) {
+        const { status } = await this.send(message);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        this.counts.replayed += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, sender));
+    return statuses;
+  }
+
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.server.close(() => resolve());
+      this.server.closeAllConnections();
+    });
+  }
+
+  private async pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const message = await read(request);
+    const isPush = message.url.startsWith('/tunnel/');
+    const isCallback = !isPush && ownerOf(pathOf(message)) === 'ingest';
+    if (isPush) this.counts.pushes += 1;
+    else if (isCallback) this.counts.callbacks += 1;
+    if (isCallback && message.method === 'POST') this.remember(message);
+    this.spring(message, 'before');
+    const fate = (isPush || isCallback) && !this.isCalm ? this.fateOf(message) : 'plain';
+    if (fate === 'dropped') {
+      this.counts.dropped += 1;
+      return void response.destroy();
+    }
+    if (fate === 'late') {
+      this.later(message);
+      return void response.destroy();
+    }
+    if (fate === 'delayed') {
+      this.counts.delayed += 1;
+      await sleep(this.random.between(5, 300));
+    }
+    if (fate === 'repeated later') this.later(message);
+    if (fate === 'doubled') {
+      this.counts.doubled += 1;
+      this.follow(this.send(message));
+    }
+    const gone = new AbortController();
+    response.on('close', () => gone.abort());
+    const reply = await this.send(message, gone.signal);
+    this.spring(message, 'after');
+    if (fate === 'answer lost') {
+      this.counts.answersLost += 1;
+      return void response.destroy();
+    }
+    response.writeHead(reply.status, endToEnd(reply.headers)).end(reply.body);
+  }
+
+  private fateOf({ method }: Message): Fate {
+    const chance = this.random.between(0, 99);
+    // A wait for commands can be lost, or what it brought; sent twice it would only wait twice.
+    if (method === 'GET') return chance < 4 ? 'dropped' : chance < 12 ? 'answer lost' : 'plain';
+    if (chance < 6) return 'dropped';
+    if (chance < 12) return 'answer lost';
+    if (chance < 18) return 'doubled';
+    if (chance < 24) return 'late';
+    if (chance < 30) return 'repeated later';
+    return chance < 45 ? 'delayed' : 'plain';
+  }
+
+  /** The sender believes it lost and sends it again; it comes when others have overtaken it. */
+  private later(message: Message): void {
+    this.counts.late += 1;
+    this.follow(sleep(this.random.between(100, 3000)).then(() => this.send(message)));
+  }
+
+  private follow(work: Promise<unknown>): void {
+    const done = work.catch(() => undefined).finally(() => this.underWay.delete(done));
+    this.underWay.add(done);
+  }
+
+  private spring(message: Message, side: Boundary['side']): void {
+    for (const { at, spring } of this.traps) {
+      if (at.side !== side || !at.path.test(pathOf(message))) continue;
+      if (at.key === undefined || at.key === message.headers['x-api-key']) spring();
+    }
+  }
+
+  /** A sample of all callbacks of the run, each as likely as any other. */
+  private remember(message: Message): void {
+    if (/heartbeat|handshake/.test(message.url)) return;
+    this.seen += 1;
+    if (this.remembered.length < keptForReplay) this.remembered.push(message);
+    else {
+      const place = this.random.between(0, this.seen - 1);
+      if (place < keptForReplay) this.remembered[place] = message;
+    }
+  }
+
+  private send(message: Message, gone?: AbortSignal): Promise<Reply> {
+    const [, port, rest] = /^\/tunnel\/(\d+)(\/.*)$/.exec(message.url) ?? [];
+    const base = port ? `http://127.0.0.1:${port}` : this.apps.get(ownerOf(pathOf(message)))!;
+    const { method, headers, body } = message;
+    return new Promise((resolve, reject) => {
+      const upstream = ask(
+        new URL(rest ?? message.url, base),
+        { agent: false, method, headers: { ...endToEnd(headers), 'content-length': body.length }, signal: gone },
+        (answer) => {
+          read(answer).then(({ body: text }) => {
+            resolve({ status: answer.statusCode!, headers: answer.headers, body: text });
+          }, reject);
+        },
+      );
+      upstream.on('error', reject);
+      upstream.end(body);
+    });
+  }
+}
+
+async function read(from: IncomingMessage): Promise<Message> {
+  const pieces: Buffer[] = [];
+  for await (const piece of from as AsyncIterable<Buffer>) pieces.push(piece);
+  const { method = 'GET', url = '/', headers } = from;
+  return { method, url, headers, body: Buffer.concat(pieces) };
+}
+
+function pathOf({ url }: Message): string {
+  return url.split('?')[0]!;
+}
+
+function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const { connection: _, 'keep-alive': __, 'transfer-encoding': ___, expect: ____, ...others } = headers;
+  return others;
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,160 @@
+import { type ServiceApp } from '@muster/contracts';
+import { type Answer, type HttpClient, killAll, processesOf, waitFor } from '@muster/testing';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Start } from './chaos-figures';
+import { ChaosNetwork } from './chaos-network';
+import { chaosScript, type JobPlan, planNames } from './chaos-script';
+import { SimulatedWorker } from './chaos-simulated';
+import { type AgentKey, ChaosWorker } from './chaos-worker';
+import { type FaultLab, openFaultLab } from '../fault-lab';
+import type { seeded } from '../seed';
+import { ServiceProcess } from '../service-process';
+
+const chaosApps: ServiceApp[] = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering'];
+
+/** The whole house: five services, their servers, the network before them, and the machines. */
+export class ChaosStage {
+  readonly services = new Map<ServiceApp, ServiceProcess>();
+  readonly workers: ChaosWorker[] = [];
+  readonly simulated: SimulatedWorker[] = [];
+  /** What the simulated workers started. */
+  readonly starts: Start[] = [];
+  client!: HttpClient;
+  workflowId = '';
+
+  private constructor(
+    readonly lab: FaultLab,
+    readonly network: ChaosNetwork,
+    readonly folder: string,
+    private readonly env: NodeJS.ProcessEnv,
+    private readonly random: ReturnType<typeof seeded>,
+  ) {}
+
+  static async open(random: ReturnType<typeof seeded>): Promise<ChaosStage> {
+    const [lab, network] = await Promise.all([openFaultLab(), ChaosNetwork.start(random)]);
+    const folder = await mkdtemp(join(tmpdir(), 'muster-chaos-'));
+    const env = {
+      ...lab.env,
+      PUBLIC_APP_URL: network.url,
+      OUTBOUND_ALLOW: '127.0.0.0/8',
+      HEARTBEAT_SECONDS: '2',
+      AGENT_OFFLINE_AFTER_MS: '8000',
+      DISPATCH_SWEEP_MS: '1000',
+      LOG_LEVEL: 'warn',
+    };
+    const stage = new ChaosStage(lab, network, folder, env, random);
+    await Promise.all(chaosApps.map((app) => stage.startService(app)));
+    stage.client = await lab.signIn(network.url);
+    await watchMoves(lab);
+    const workflow = { name: 'Chaos', script: chaosScript, variables: planNames };
+    stage.workflowId = (await stage.insist('POST', '/api/workflows', workflow)).body.id;
+    return stage;
+  }
+
+  async startService(app: ServiceApp): Promise<void> {
+    const service = await ServiceProcess.start(app, this.env);
+    this.services.set(app, service);
+    this.network.apps.set(app, service.url);
+  }
+
+  async makeAgent(name: string): Promise<AgentKey> {
+    const { body } = await this.insist('POST', '/api/agents', { name, provider: 'external' });
+    return { agentId: body.agent.id, key: body.workerKey };
+  }
+
+  /** Of the real ones half hear pushes, and half fetch. */
+  async startWorkers(real: number, simulated: number): Promise<void> {
+    for (let number = 0; number < real; number += 1) {
+      const agent = await this.makeAgent(`worker ${number}`);
+      this.workers.push(await ChaosWorker.start(this.network, agent, this.folder, number % 2 === 0));
+    }
+    const failed = new Set<string>();
+    for (let number = 0; number < simulated; number += 1) {
+      const agent = await this.makeAgent(`simulated ${number}`);
+      const worker = new SimulatedWorker(this.network, agent, {
+        random: this.random,
+        onStart: (jobId) => this.starts.push({ jobId, at: Date.now() / 1000 }),
+        failed,
+      });
+      this.simulated.push(worker);
+      worker.start();
+    }
+  }
+
+  /** Launched once, however often it has to be asked for. */
+  async launch(agentId: string, variables: JobPlan, maxRetries: number): Promise<string> {
+    const body = { workflowId: this.workflowId, agentId, variables, maxRetries, retryDelayMs: 0 };
+    return (await this.insist('POST', '/api/jobs/launch', body)).body.jobId;
+  }
+
+  /** Asks until it is answered; the key makes one request of them all. */
+  async insist(method: string, path: string, body: unknown): Promise<Answer> {
+    const client = this.client.with({ 'idempotency-key': randomUUID() });
+    return waitFor(
+      `${method} ${path}`,
+      async () => {
+        const answer = await client.send(method, path, body).catch(() => null);
+        // 409: the first attempt is still under way.
+        if (!answer || answer.status >= 500 || answer.status === 409) return null;
+        if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
+        return answer;
+      },
+      120_000,
+    );
+  }
+
+  /** Null while Postgres is away. */
+  async look<T>(sql: string): Promise<T[] | null> {
+    return this.lab.query<T>(sql).catch(() => null);
+  }
+
+  /** Where a run that does not end stands: for whoever has to find out why. */
+  async account(): Promise<string> {
+    const rows = async (sql: string) =>
+      (await this.look<object>(sql))?.map((row) => JSON.stringify(row)) ?? ['no Postgres'];
+    const parts = {
+      agents: await rows(`SELECT id, name, status, last_seen, tunnel_url, current_job_id FROM agent ORDER BY name`),
+      jobs: await rows(`SELECT id, agent_id, status, attempt, waiting_reason, dispatched_at, cancel_requested_at, cancel_step,
+        variables FROM job WHERE status IN ('queued', 'running') ORDER BY agent_id, queued_at LIMIT 30`),
+      commands: await rows(`SELECT id, job_id, agent_id, kind, taken_at, next_push_at, push_error, pushes, deadline
+        FROM agent_command WHERE status = 'pending' ORDER BY id LIMIT 30`),
+      messages: await rows('SELECT queue, name, payload, attempts, next_publish_at, last_error FROM outbox LIMIT 20'),
+      services: [...this.services].map(
+        ([app, { alive, pid, output }]) => `${app} ${pid} ${alive}\n${output.slice(-1500)}`,
+      ),
+      workers: this.workers.map(({ agent, alive, output }) => `${agent.agentId} ${alive}\n${output.slice(-1500)}`),
+    };
+    return Object.entries(parts)
+      .map(([name, lines]) => `== ${name}\n${lines.join('\n')}`)
+      .join('\n');
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.workers.map((worker) => worker.end('SIGKILL')));
+    await Promise.all(this.simulated.map((worker) => worker.kill()));
+    await this.network.close();
+    await Promise.all([...this.services.values()].map((service) => service.end('SIGKILL')));
+    killAll(processesOf(this.folder));
+    await this.lab.close();
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  }
+}
+
+/** Writes down every move of a job, and whatever is done to one that is over. */
+async function watchMoves(lab: FaultLab): Promise<void> {
+  await lab.query(`
+    CREATE TABLE chaos_move (job_id uuid NOT NULL, was text NOT NULL, is_now text NOT NULL, at timestamptz DEFAULT now());
+    CREATE FUNCTION chaos_watch() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+      BEGIN
+        INSERT INTO chaos_move (job_id, was, is_now) VALUES (NEW.id, OLD.status, NEW.status);
+        RETURN NULL;
+      END $$;
+    CREATE TRIGGER chaos_watch AFTER UPDATE ON job FOR EACH ROW
+      WHEN (OLD.status <> NEW.status OR OLD.status IN ('completed', 'failed', 'cancelled')
+        AND (OLD.error, OLD.finished_at, OLD.result, OLD.started_at)
+          IS DISTINCT FROM (NEW.error, NEW.finished_at, NEW.result, NEW.started_at))
+      EXECUTE FUNCTION chaos_watch()`);
+}

@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { ChaosNetwork } from './chaos-network';
+import { root } from '../service-process';
+
+export interface AgentKey {
+  agentId: string;
+  key: string;
+}
+
+/** The worker program as a process of its own, which is killed and started again on the same folder. */
+export class ChaosWorker {
+  private child: ChildProcess | null = null;
+  private said = '';
+
+  private constructor(
+    readonly agent: AgentKey,
+    readonly folder: string,
+    private readonly env: NodeJS.ProcessEnv,
+  ) {}
+
+  /** `pushed`: it has a tunnel; otherwise it fetches its commands. */
+  static async start(network: ChaosNetwork, agent: AgentKey, parent: string, pushed: boolean): Promise<ChaosWorker> {
+    const folder = join(parent, agent.agentId);
+    mkdirSync(folder, { recursive: true });
+    const port = await freePort();
+    const worker = new ChaosWorker(agent, folder, {
+      PATH: process.env['PATH'],
+      SERVICE_BASE_URL: network.url,
+      SERVICE_API_KEY: agent.key,
+      AGENT_ID: agent.agentId,
+      MUSTER_WORKER_DIR: folder,
+      MUSTER_WORKER_LISTEN: pushed ? `127.0.0.1:${port}` : 'off',
+      MUSTER_TUNNEL_HOSTNAME: pushed ? network.tunnelTo(port) : 'off',
+    });
+    worker.spawn();
+    return worker;
+  }
+
+  get output(): string {
+    return this.said;
+  }
+
+  get alive(): boolean {
+    return this.child !== null && this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  spawn(): void {
+    this.child = spawn(process.execPath, [join(root, 'dist/apps/worker/src/main.js')], {
+      env: this.env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.child.stderr!.on('data', (piece: Buffer) => (this.said += piece.toString()));
+  }
+
+  /** The signal goes out at once. */
+  async end(signal: NodeJS.Signals): Promise<void> {
+    if (!this.child || !this.alive) return;
+    const exited = once(this.child, 'exit');
+    this.child.kill(signal);
+    await exited;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

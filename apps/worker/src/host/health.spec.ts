@@ -1,0 +1,80 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FakeService } from '../testing/fake-service.harness';
+import { Health } from './health';
+import { commandOf, runOf, WorkerHarness } from '../testing/worker-process.harness';
+
+describe('The health of a worker', () => {
+  let folder: string;
+  beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'muster-health-'))));
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const soon = async (health: Health, wanted: RegExp | null) => {
+    for (let tries = 0; tries < 400; tries += 1) {
+      const [problem = null] = health.problems();
+      if (wanted ? problem && wanted.test(problem) : problem === null && tries > 0) return;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    throw new Error(`never ${wanted}, but ${health.problems().join()}`);
+  };
+
+  it('is good where it can write, run Python and fetch commands', async () => {
+    await soon(new Health({ folder, python: 'python3' }, () => 0), null);
+  });
+
+  it('is bad while its Python does not run, and good again once it does', async () => {
+    const python = join(folder, 'python');
+    writeFileSync(python, '#!/bin/sh\nexit 3\n', { mode: 0o700 });
+    const health = new Health({ folder, python }, () => 0);
+    await soon(health, /^Python does not run/);
+    writeFileSync(python, '#!/bin/sh\nexit 0\n');
+    chmodSync(python, 0o700);
+    await soon(health, null);
+  });
+
+  it('is bad while its folder cannot be written, or no poll is answered', () => {
+    const taken = join(folder, 'taken');
+    mkdirSync(join(taken, 'health'), { recursive: true });
+    expect(new Health({ folder: taken, python: 'python3' }, () => 0).problems()).toEqual([
+      expect.stringMatching(/^its folder cannot be written/),
+    ]);
+    expect(new Health({ folder, python: 'python3' }, () => 121_000).problems()).toEqual([
+      'no poll for commands was answered for 121 s',
+    ]);
+  });
+});
+
+describe('A worker that is to be restarted', () => {
+  it('says how it is, begins anew as another boot in the same process, and leaves its run alone', async () => {
+    const service = await FakeService.start();
+    const worker = new WorkerHarness(service);
+    try {
+      await worker.start();
+      const run = runOf('import os, time\nprint("up", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.01)');
+      await service.push(run);
+      await service.until('it is up', () => service.logs(run.jobId).length);
+      const { bootId } = service.handshake()!.body;
+      mkdirSync(join(worker.folder, 'health'));
+      await service.until('its word', () =>
+        service.heard.some(({ path, body }) => path === '/api/agent/heartbeat' && body.healthy === false),
+      );
+      rmSync(join(worker.folder, 'health'), { recursive: true });
+      const restart = commandOf('restart', {});
+      await service.push(restart);
+      const again = await service.until('the second handshake', () => service.handshake(2));
+      expect(again.body.bootId).not.toBe(bootId);
+      expect(worker.child!.exitCode).toBeNull();
+      expect(await service.until('the result', () => service.result(restart.commandId))).toMatchObject({
+        status: 'success',
+      });
+      writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
+      expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
+      expect(service.logs(run.jobId)).toHaveLength(1);
+    } finally {
+      await worker.remove();
+      await service.stop();
+    }
+    expect(service.faults).toEqual([]);
+  });
+});

@@ -1,0 +1,85 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { backoffMs } from '../protocol/backoff';
+import type { Command, Result } from '../protocol/command';
+import { writeWhole } from './files';
+import type { Service } from '../protocol/service';
+import type { Settings } from '../settings';
+import { rest } from './waiting';
+
+/** Not known, not for workers or not for this agent, of another organization: none of it passes by itself. */
+export const refusesKey = (status: number): boolean => [401, 403, 404].includes(status);
+
+const trialMs = 60_000;
+
+/** The environment's key, and before it the one that a repair left in the folder. */
+export class Keys {
+  private readonly path: string;
+  private readonly given: string;
+  private kept: string | null;
+  private chosen: string;
+
+  constructor({ folder, apiKey }: Pick<Settings, 'folder' | 'apiKey'>) {
+    this.path = join(folder, 'service-key');
+    this.given = apiKey;
+    this.kept = (existsSync(this.path) && readFileSync(this.path, 'utf8').trim()) || null;
+    this.chosen = this.kept ?? apiKey;
+  }
+
+  get current(): string {
+    return this.chosen;
+  }
+
+  all(): string[] {
+    return this.kept ? [this.kept, this.given] : [this.given];
+  }
+
+  keep(key: string): void {
+    writeWhole(this.path, key);
+  }
+
+  /**
+   * The service refuses the current key: takes the other one, if there is one. Answers whether it is worth a try at
+   * once; after the environment's key, all have been tried.
+   */
+  takeOther(): boolean {
+    if (this.kept === null || this.kept === this.given) return false;
+    this.chosen = this.chosen === this.kept ? this.given : this.kept;
+    return this.chosen === this.given;
+  }
+
+  /** The service takes the current key. A kept one that it refused before is of no use any more. */
+  confirm(): void {
+    if (this.kept === null || this.chosen === this.kept) return;
+    rmSync(this.path, { force: true });
+    this.kept = null;
+  }
+}
+
+/** Keeps a new key for the worker's next start, once the service has taken it: with a wrong one no command would come. */
+export async function repairKey(
+  { keys, service, agentId }: { keys: Keys; service: Service; agentId: string },
+  { payload: { apiKey } }: Command,
+  stopping: AbortSignal,
+): Promise<Result> {
+  if (typeof apiKey !== 'string' || !/^[\x21-\x7e]{8,500}$/.test(apiKey)) {
+    return { status: 'failed', error: 'the apiKey is none' };
+  }
+  const path = `/api/agents/${agentId}/commands?wait=0`;
+  const until = Date.now() + trialMs;
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await service.call({ method: 'GET', path, apiKey, until: stopping }).catch(() => null);
+    if (answer && answer.status < 300) break;
+    if (answer && refusesKey(answer.status)) {
+      const error = `the service refuses the new key for this agent (${answer.status}); the old one stays`;
+      return { status: 'failed', error };
+    }
+    if (stopping.aborted || Date.now() > until) {
+      const why = answer ? `it answered ${answer.status}` : 'it gave no answer';
+      return { status: 'failed', error: `the service could not be asked about the new key: ${why}; the old one stays` };
+    }
+    await rest(backoffMs(attempt, undefined, answer?.retryAfterMs), stopping);
+  }
+  keys.keep(apiKey);
+  return { status: 'success', output: { restarting: true } };
+}

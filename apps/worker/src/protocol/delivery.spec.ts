@@ -1,0 +1,188 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FakeService } from '../testing/fake-service.harness';
+import { runOf, WorkerHarness } from '../testing/worker-process.harness';
+
+describe('Delivery', () => {
+  let service: FakeService;
+  let worker: WorkerHarness;
+
+  beforeEach(async () => {
+    service = await FakeService.start();
+    worker = new WorkerHarness(service);
+    await worker.start();
+  });
+
+  afterEach(async () => {
+    await worker.remove();
+    await service.stop();
+    expect(service.faults).toEqual([]);
+  });
+
+  const script = `
+import muster, sys
+for part in range(6):
+    with muster.step("part %d" % part):
+        for n in range(400):
+            print("line %d" % (part * 400 + n))
+        muster.claim("c%d" % part, "no_eob_found")
+    open("a%d.txt" % part, "w").write(str(part))
+    muster.artifact("a%d.txt" % part)
+`;
+
+  it('keeps order and numbers when every request fails once, in each way that passes', async () => {
+    const ways = [
+      { status: 503, headers: { 'retry-after': '0' } },
+      'hang up' as const,
+      { status: 429, headers: { 'retry-after': new Date(Date.now()).toUTCString() } },
+      { status: 408 },
+      { status: 401 },
+    ];
+    const failed = new Set<string>();
+    service.interfere = ({ path, body }) => {
+      const key = path + JSON.stringify(body?.logs?.[0].seq ?? body?.seq ?? body?.claimResults ?? body?.filename);
+      if (!/job-|step-status|claim-results|uploads/.test(path) || failed.has(key)) return undefined;
+      failed.add(key);
+      return ways[failed.size % ways.length];
+    };
+    const run = runOf(script);
+    await service.push(run);
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
+
+    const entries = service.accepted('/api/job-logs').flatMap(({ body }) => body.logs);
+    expect(entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 2400 }, (_, n) => n + 1));
+    expect(entries.map(({ message }) => message)).toEqual(Array.from({ length: 2400 }, (_, n) => `line ${n}`));
+    const steps = service.steps(run.jobId);
+    expect(steps.map(({ stepOrder, status }) => `${stepOrder} ${status}`)).toEqual(
+      Array.from({ length: 6 }, (_, n) => [`${n + 1} running`, `${n + 1} passed`]).flat(),
+    );
+    const seqs = steps.map(({ seq }) => seq);
+    expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
+    expect([...service.uploads.values()].map(String).sort()).toEqual(['0', '1', '2', '3', '4', '5']);
+    expect(service.heard.filter(({ path }) => /job-|step|claim|uploads/.test(path)).at(-1)!.body.status).toBe(
+      'completed',
+    );
+  });
+
+  it('sends again what was taken without an answer, word for word', async () => {
+    const seen = new Map<string, string[]>();
+    const taken: string[] = [];
+    service.interfere = ({ path, body }) => {
+      if (!/job-|step-status/.test(path)) return undefined;
+      const key = `${path} ${body.logs?.[0].seq ?? body.seq}`;
+      const texts = seen.get(key) ?? [];
+      seen.set(key, [...texts, JSON.stringify(body)]);
+      if (texts.length) return undefined;
+      taken.push(key);
+      return 'hang up';
+    };
+    const run = runOf(script);
+    await service.push(run);
+    await service.until('the end', () => service.terminal(run.jobId));
+    for (const [key, texts] of seen) {
+      expect(texts.length).toBe(2);
+      // Logs that came meanwhile may go along; what was sent before is the same.
+      if (!key.includes('job-logs')) expect(texts[1]).toBe(texts[0]);
+    }
+    expect(service.logs(run.jobId).map(({ message }) => message)).toEqual(
+      Array.from({ length: 2400 }, (_, n) => `line ${n}`),
+    );
+  });
+
+  it('drops what is refused, and only that', async () => {
+    service.interfere = ({ path, body }) => {
+      const isBad =
+        path === '/api/job-logs' && body.logs.some((log: { message: string }) => log.message === 'line 777');
+      const isBadStep = path.endsWith('/step-status') && body.stepOrder === 3;
+      if (isBad || isBadStep) return { status: isBad ? 400 : 422 };
+      return path.endsWith('/uploads') && body.filename === 'a2.txt' ? { status: 404 } : undefined;
+    };
+    const run = runOf(script);
+    await service.push(run);
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
+    const missing = new Set(Array.from({ length: 2400 }, (_, n) => n + 1));
+    for (const { seq } of service.logs(run.jobId)) missing.delete(seq);
+    expect([...missing]).toEqual([778]);
+    expect(new Set(service.steps(run.jobId).map(({ stepOrder }) => stepOrder))).toEqual(new Set([1, 2, 4, 5, 6]));
+    expect([...service.uploads.values()].map(String).sort()).toEqual(['0', '1', '3', '4', '5']);
+    expect(worker.stderr).toContain('a callback was refused and is dropped');
+  });
+
+  it('redacts before anything reaches the disk or the service', async () => {
+    const run = runOf(
+      `
+import base64, muster, os, sys, time
+secret = os.environ["PORTAL_PASSWORD"]
+sys.stdout.write("chunk " + secret[:7]); sys.stdout.flush(); time.sleep(0.4); sys.stdout.write(secret[7:] + " end\\n")
+print("lines " + secret[:7]); print(secret[7:] + " end")
+print(base64.b64encode(b"xy" + secret.encode()).decode())
+print(os.environ["SERVICE_API_KEY"], os.environ["SERVICE_SIGNING_SECRET"])
+with muster.step("with " + secret, metadata={secret: [secret]}): muster.log("info", secret)
+muster.claim("c", "failed", message=secret)
+muster.progress(1, secret)
+muster.result({"s": secret})
+muster.run_summary(batch_id="b", claims=[], stop_events=[], note=secret)
+raise RuntimeError("failed with " + secret)
+`,
+      { secretNames: ['PORTAL_PASSWORD'], variables: { PORTAL_PASSWORD: 'tr0ub4dor-and-3' } },
+      { PORTAL_PASSWORD: 'tr0ub4dor-and-3', SERVICE_API_KEY: 'msk_another_key_0123456789' },
+    );
+    // Kept in the spool, so that what is on disk can be seen.
+    service.interfere = ({ path }) => (/job-logs/.test(path) ? { status: 503 } : undefined);
+    await service.push(run);
+    await service.until('its end', () => worker.allText().includes('"terminal"'));
+    const disk = worker.allText();
+    service.interfere = () => undefined;
+    const terminal = await service.until('the end', () => service.terminal(run.jobId));
+
+    const everything = disk + worker.stderr + service.heard.map(({ text }) => text).join('\n');
+    for (const secret of ['tr0ub4dor-and-3', 'dor-and-3', 'msk_another_key_0123456789', service.signingSecret]) {
+      expect(everything.replaceAll(`"signingSecret":"${secret}"`, '').includes(secret)).toBe(false);
+    }
+    expect(
+      service
+        .logs(run.jobId)
+        .slice(0, 4)
+        .map(({ message }) => message),
+    ).toEqual([
+      'chunk [redacted] end',
+      'lines [redacted] end',
+      expect.stringMatching(/^..+\[redacted\]/),
+      '[redacted] [redacted]',
+    ]);
+    expect(terminal).toMatchObject({ status: 'failed', result: { s: '[redacted]' } });
+    expect(terminal.error).toMatch(/^exit code 1\n[^]*RuntimeError: failed with \[redacted\]$/);
+  });
+
+  it('stops a script that writes more than can be kept, and lets it go on when there is room', async () => {
+    await worker.kill();
+    await worker.start({ MUSTER_SPOOL_LIMIT_BYTES: '400000' });
+    service.interfere = ({ path }) => (path === '/api/job-logs' ? { status: 503 } : undefined);
+    const run = runOf(`
+import muster, os, sys, time
+n = 0
+while n % 1000 or not os.path.exists("go"):
+    sys.stdout.write("line %d\\n" % n)
+    n += 1
+    if n % 1000 == 0: time.sleep(0.01)
+muster.result(n)
+`);
+    await service.push(run);
+    const states = () =>
+      readdirSync('/proc').filter((pid) => {
+        try {
+          const ours = readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`MUSTER_RUN_ID=${run.commandId}`);
+          return ours && readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.startsWith('T');
+        } catch {
+          return false;
+        }
+      });
+    await service.until('it is stopped', () => states().length >= 2);
+    writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
+    service.interfere = () => undefined;
+    const { status, result } = await service.until('the end', () => service.terminal(run.jobId));
+    expect(status).toBe('completed');
+    const lines = service.logs(run.jobId).map(({ message }) => message);
+    expect(lines).toEqual(Array.from({ length: result }, (_, n) => `line ${n}`));
+  });
+});

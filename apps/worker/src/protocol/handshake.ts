@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs, callbackBackoff, refusedKeyBackoff } from './backoff';
+import { textOf } from './command';
+import { refusesKey, type Keys } from '../host/keys';
+import type { LocalLog } from '../host/local-log';
+import { machineName, platformName, workerVersion } from '../host/machine';
+import { type Answer, messageOf, type Service } from './service';
+
+export interface Introduction {
+  organizationId: string;
+  signingSecret: string;
+  heartbeatMs: number;
+}
+
+export interface HandshakeOptions {
+  agentId: string;
+  bootId: string;
+  tunnel: string | null;
+  capabilities: string[];
+  keys: Keys;
+  log: LocalLog;
+}
+
+/** Why this boot is not heard any more: its machine was stopped, another worker has its place, its agent is no more. */
+export type BootEnd = 'ended' | 'superseded' | 'terminated';
+
+export class BootOver extends Error {
+  constructor(readonly end: BootEnd) {
+    super(`the service does not hear this boot any more: ${end}`);
+  }
+}
+
+/** Introduces this start of the worker, for as long as it takes; throws BootOver where no further try would help. */
+export async function shakeHands(
+  service: Service,
+  { agentId, bootId, tunnel, capabilities, keys, log }: HandshakeOptions,
+  stopping: AbortSignal,
+): Promise<Introduction> {
+  const text = JSON.stringify({
+    agentId,
+    bootId,
+    hostname: machineName(),
+    tunnelHostname: tunnel,
+    workerVersion,
+    platform: platformName(),
+    capabilities,
+  });
+  for (let attempt = 1; ; attempt += 1) {
+    let limits = callbackBackoff;
+    let retryAfterMs = 0;
+    try {
+      const answer = await service.call({ method: 'POST', path: '/api/agents/handshake', text });
+      const { organizationId, signingSecret, heartbeatSeconds } = answer.body;
+      if (answer.status < 300 && textOf(signingSecret)) {
+        keys.confirm();
+        const seconds = Number(heartbeatSeconds) > 0 ? Number(heartbeatSeconds) : 15;
+        return {
+          organizationId: textOf(organizationId),
+          signingSecret: textOf(signingSecret),
+          heartbeatMs: seconds * 1000,
+        };
+      }
+      const end = bootEndOf(answer);
+      if (end) throw new BootOver(end);
+      retryAfterMs = answer.retryAfterMs;
+      if (refusesKey(answer.status) && keys.takeOther()) {
+        log('error', 'the service refuses the key of a repair; the one of the environment is tried', {
+          status: answer.status,
+          agentId,
+        });
+        attempt -= 1;
+        continue;
+      }
+      if ([401, 403].includes(answer.status)) {
+        limits = refusedKeyBackoff;
+        log('error', 'the service refuses SERVICE_API_KEY for this AGENT_ID', { status: answer.status, agentId });
+      } else {
+        log('error', 'the handshake was refused', { status: answer.status, code: answer.body.code });
+      }
+    } catch (error) {
+      stopping.throwIfAborted();
+      if (error instanceof BootOver) throw error;
+      log('warn', 'the service cannot be reached', { why: messageOf(error) });
+    }
+    await sleep(backoffMs(attempt, limits, retryAfterMs), undefined, { signal: stopping });
+  }
+}
+
+/** Of a machine that is being stopped nothing follows yet: it is off soon, or goes on. */
+function bootEndOf({ status, body: { boot, agentStatus } }: Answer): BootEnd | null {
+  if (status !== 409) return null;
+  if (agentStatus === 'terminated') return 'terminated';
+  return boot === 'ended' || boot === 'superseded' ? boot : null;
+}

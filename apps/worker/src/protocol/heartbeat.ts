@@ -1,0 +1,118 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from './backoff';
+import type { Health } from '../host/health';
+import type { LocalLog } from '../host/local-log';
+import { machineIp, workerVersion, type MachineMetrics } from '../host/machine';
+import { messageOf, verdictOf, type Service } from './service';
+import { rest } from '../host/waiting';
+
+export interface HeartbeatOptions {
+  service: Service;
+  agentId: string;
+  bootId: string;
+  tunnel: string | null;
+  everyMs: number;
+  metrics: MachineMetrics;
+  health: Pick<Health, 'problems'>;
+  /** Jobs whose end the service has not heard, and whether anything runs. */
+  running: () => { jobIds: string[]; active: boolean };
+  onAnswered: () => void;
+  onPending: () => void;
+  onAbandon: (jobId: string) => void;
+  /** The service wants a handshake of this boot. */
+  onUnknown: () => Promise<void>;
+  log: LocalLog;
+}
+
+const mostJobIds = 100;
+
+/** Says that the worker lives and what it runs: regularly, and at once when that changes. */
+export class Heartbeat {
+  private changed = new AbortController();
+  private wasActive = false;
+  private wasUnhealthy = false;
+  /** The service says that its pushes don't reach us. */
+  tunnelFails = false;
+
+  constructor(
+    private readonly options: HeartbeatOptions,
+    private readonly stopping: AbortSignal,
+  ) {}
+
+  soon(): void {
+    if (this.options.running().active) this.wasActive = true;
+    this.changed.abort();
+  }
+
+  async run(): Promise<void> {
+    const { everyMs, log } = this.options;
+    for (let failures = 0; !this.stopping.aborted;) {
+      this.changed = new AbortController();
+      let restMs = everyMs;
+      try {
+        await this.beat();
+        failures = 0;
+      } catch (error) {
+        if (this.stopping.aborted) return;
+        failures += 1;
+        if (failures === 1) log('warn', 'heartbeats fail', { why: messageOf(error) });
+        restMs = Math.min(everyMs, backoffMs(failures));
+      }
+      await rest(restMs, this.stopping, this.changed.signal);
+      // Several changes at once are one.
+      if (!this.stopping.aborted) await sleep(20);
+    }
+  }
+
+  private async beat(): Promise<void> {
+    const { service, agentId, bootId, tunnel, metrics, health, running, log } = this.options;
+    const problems = health.problems();
+    if (problems.length && !this.wasUnhealthy) log('error', 'this worker is not well', { problems });
+    this.wasUnhealthy = problems.length > 0;
+    const { jobIds, active } = running();
+    const vmIp = machineIp();
+    const text = JSON.stringify({
+      agentId,
+      bootId,
+      ...(tunnel ? { tunnelHostname: tunnel } : {}),
+      vmState: 'running',
+      ...(vmIp ? { vmIp } : {}),
+      workerVersion,
+      healthy: problems.length === 0,
+      activity: active || this.wasActive,
+      runningJobIds: jobIds.slice(0, mostJobIds),
+      metrics: { ...(await metrics.read()), ...(problems.length ? { problems } : {}) },
+    });
+    this.wasActive = false;
+    const answer = await service.call({ method: 'POST', path: '/api/agent/heartbeat', text, timeoutMs: 10_000 });
+    const { pendingCommands, abandon } = answer.body;
+    if (answer.status === 409) {
+      await this.options.onUnknown();
+      return;
+    }
+    if (verdictOf(answer.status) !== 'delivered') throw new Error(`answered ${answer.status}`);
+    this.options.onAnswered();
+    const { tunnel: state } = answer.body;
+    if (state === 'unreachable' && !this.tunnelFails)
+      log('warn', 'the service cannot push to us; we fetch', { tunnel });
+    this.tunnelFails = state === 'unreachable';
+    for (const jobId of Array.isArray(abandon) ? abandon.map(String) : []) this.options.onAbandon(jobId);
+    if (Number(pendingCommands) > 0) this.options.onPending();
+  }
+}
+
+/** Tells when the service has not been reached for too long. By a clock that nobody sets. */
+export class Fence {
+  private last = performance.now();
+
+  constructor(private readonly limitMs: number) {}
+
+  renew(): void {
+    this.last = performance.now();
+  }
+
+  get isLost(): boolean {
+    return performance.now() - this.last > this.limitMs;
+  }
+}

@@ -1,0 +1,79 @@
+import { createReadStream, statSync } from 'node:fs';
+import { extname } from 'node:path';
+import { Readable } from 'node:stream';
+import { isObject, textOf } from './command';
+import { verdictOf, type Service, type Verdict } from './service';
+import { within } from '../host/waiting';
+
+const sendMs = 15 * 60_000;
+
+export interface Upload {
+  path: string;
+  filename: string;
+  jobId?: string;
+  agentId: string;
+}
+
+const types: Record<string, string> = {
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.webp': 'image/webp',
+  '.pdf': 'application/pdf',
+  '.json': 'application/json',
+  '.csv': 'text/csv',
+  '.txt': 'text/plain',
+  '.html': 'text/html',
+  '.zip': 'application/zip',
+  '.mkv': 'video/x-matroska',
+};
+
+/** One attempt: asks where to, and sends the file there. */
+export async function sendUpload(
+  service: Service,
+  { path, filename, jobId, agentId }: Upload,
+  signal: AbortSignal,
+): Promise<{ verdict: Verdict; key?: string; why: string; retryAfterMs: number }> {
+  const size = sizeOf(path);
+  if (size === null) return { verdict: 'refused', why: 'the file is gone', retryAfterMs: 0 };
+  const contentType = types[extname(filename).toLowerCase()] ?? 'application/octet-stream';
+  const text = JSON.stringify({ jobId, filename, contentType, size });
+  const asked = await service.call({ method: 'POST', path: `/api/agents/${agentId}/uploads`, text });
+  const { key, uploadUrl, method, headers } = asked.body;
+  const verdict = verdictOf(asked.status);
+  if (verdict !== 'delivered' || !textOf(uploadUrl)) {
+    const why = verdict === 'delivered' ? 'the answer has no uploadUrl' : `answered ${asked.status}`;
+    return { verdict: verdict === 'delivered' ? 'later' : verdict, why, retryAfterMs: asked.retryAfterMs };
+  }
+
+  // Our key is for the service alone: the store gets only the headers that were asked for.
+  const response = await within(sendMs, [signal], async (signal) => {
+    const answer = await fetch(new URL(textOf(uploadUrl), service.baseUrl), {
+      method: textOf(method) || 'PUT',
+      headers: {
+        ...(isObject(headers) ? (headers as Record<string, string>) : { 'content-type': contentType }),
+        'content-length': String(size),
+      },
+      body: size ? (Readable.toWeb(createReadStream(path)) as ReadableStream) : '',
+      duplex: 'half',
+      signal,
+    } as RequestInit);
+    await answer.arrayBuffer();
+    return answer;
+  });
+  return {
+    // An address that is refused may have expired: the next attempt asks for another.
+    verdict: response.ok ? 'delivered' : 'later',
+    key: textOf(key),
+    why: `the store answered ${response.status}`,
+    retryAfterMs: 0,
+  };
+}
+
+function sizeOf(path: string): number | null {
+  try {
+    return statSync(path).size;
+  } catch {
+    return null;
+  }
+}

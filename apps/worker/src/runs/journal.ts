@@ -1,0 +1,108 @@
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeWhole } from '../host/files';
+import type { Kind } from '../protocol/command';
+
+interface Entry {
+  id: string;
+  kind: Kind;
+  jobId: string | null;
+  at: number;
+  finished: boolean;
+}
+type Line = { start: string; kind: Kind; jobId: string | null; at: number } | { end: string };
+
+const keepMs = 7 * 24 * 3600_000;
+const keepCount = 10_000;
+
+/**
+ * Which commands were started here. An id is on disk before its command starts, so no command starts twice, whatever
+ * dies. Ids and kinds only: a command's environment holds secrets.
+ */
+export class Journal {
+  private readonly entries = new Map<string, Entry>();
+  private readonly path: string;
+  private file = -1;
+  private lines = 0;
+
+  constructor(
+    folder: string,
+    private readonly keep = keepCount,
+  ) {
+    this.path = join(folder, 'journal.jsonl');
+    this.load();
+    this.compact(Date.now());
+  }
+
+  knows(id: string): boolean {
+    return this.entries.has(id);
+  }
+
+  /** Whether a stop for this job was taken here. */
+  hasStopped(jobId: string): boolean {
+    return [...this.entries.values()].some((entry) => entry.kind === 'stop_job' && entry.jobId === jobId);
+  }
+
+  unfinished(): Entry[] {
+    return [...this.entries.values()].filter((entry) => !entry.finished);
+  }
+
+  start(id: string, kind: Kind, jobId: string | null, now: number): void {
+    this.append({ start: id, kind, jobId, at: now });
+    if (this.lines > 4 * this.keep) this.compact(now);
+  }
+
+  finish(id: string): void {
+    if (this.entries.get(id)?.finished === false) this.append({ end: id });
+  }
+
+  close(): void {
+    closeSync(this.file);
+  }
+
+  private append(line: Line): void {
+    const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
+    for (let at = 0; at < bytes.length;) at += writeSync(this.file, bytes, at);
+    fsyncSync(this.file);
+    this.apply(line);
+  }
+
+  private apply(line: Line): void {
+    this.lines += 1;
+    if ('start' in line) {
+      const { start, kind, jobId, at } = line;
+      this.entries.set(start, { id: start, kind, jobId, at, finished: false });
+    } else {
+      const entry = this.entries.get(line.end);
+      if (entry) entry.finished = true;
+    }
+  }
+
+  private load(): void {
+    if (!existsSync(this.path)) return;
+    const bytes = readFileSync(this.path);
+    // Died while writing: the last line counts only with its end.
+    const whole = bytes.lastIndexOf(10) + 1;
+    if (whole < bytes.length) truncateSync(this.path, whole);
+    for (const line of bytes.subarray(0, whole).toString().split('\n')) {
+      if (line) this.apply(JSON.parse(line) as Line);
+    }
+  }
+
+  private compact(now: number): void {
+    const all = [...this.entries.values()];
+    const kept = all.filter(
+      (entry, index) => !entry.finished || index >= all.length - this.keep || entry.at > now - keepMs,
+    );
+    const lines = kept.flatMap(({ id, kind, jobId, at, finished }) => [
+      JSON.stringify({ start: id, kind, jobId, at }),
+      ...(finished ? [JSON.stringify({ end: id })] : []),
+    ]);
+    writeWhole(this.path, lines.map((line) => `${line}\n`).join(''));
+    this.entries.clear();
+    for (const entry of kept) this.entries.set(entry.id, entry);
+    this.lines = lines.length;
+    if (this.file !== -1) closeSync(this.file);
+    this.file = openSync(this.path, 'a', 0o600);
+  }
+}

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isObject, textOf, type Command } from '../protocol/command';
+import { writeWhole } from '../host/files';
+import { pythonModule } from './python-module';
+import type { Service } from '../protocol/service';
+import { unzip } from '../host/zip';
+
+const bundleLimits = { bytes: 512 * 1024 * 1024, entries: 10_000 };
+const bundleBytes = 64 * 1024 * 1024;
+
+export interface SourceFiles {
+  script: string;
+  inputs: Record<string, unknown>;
+  /** Further files, by name. */
+  others?: Record<string, string>;
+}
+
+/** The folder of one run or session: its sources as they were, with their sums, so that it can be told what ran. */
+export function makeRunRoot(folder: string, { script, inputs, others = {} }: SourceFiles): void {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(join(folder, 'tmp'), { recursive: true, mode: 0o700 });
+  const files = { 'script.py': script, 'inputs.json': JSON.stringify(inputs), 'muster.py': pythonModule(), ...others };
+  const manifest: Record<string, { sha256: string; size: number }> = {};
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(folder, name), content, { mode: 0o600 });
+    manifest[name] = { sha256: sha256(content), size: Buffer.byteLength(content) };
+  }
+  writeWhole(join(folder, 'manifest.json'), JSON.stringify({ files: manifest }));
+}
+
+/** What a run may know of its command. Its environment is not among it: that holds the secrets. */
+export function inputsOf({ jobId, payload }: Command, secretNames: string[]): Record<string, unknown> {
+  const variables = isObject(payload.variables) ? payload.variables : {};
+  const open = Object.entries(variables).filter(([name]) => !secretNames.includes(name));
+  const { workflowId = null, workflowRevision = null } = payload;
+  return { jobId, workflowId, workflowRevision, variables: Object.fromEntries(open) };
+}
+
+/** Fetches a bundle into `bundle/`, after its digest was found right. */
+export async function fetchBundle(
+  service: Service,
+  apiKey: string,
+  folder: string,
+  bundle: unknown,
+  stop: AbortSignal,
+): Promise<void> {
+  if (!isObject(bundle)) return;
+  const digest = textOf(bundle.digest)
+    .replace(/^sha256:/, '')
+    .toLowerCase();
+  const url = new URL(textOf(bundle.url), service.baseUrl);
+  if (!/^[0-9a-f]{64}$/.test(digest)) throw new Error('the bundle has no sha256 digest');
+  const ours = url.origin === new URL(service.baseUrl).origin;
+  const response = await fetch(url, {
+    headers: ours ? { 'x-api-key': apiKey } : {},
+    signal: AbortSignal.any([stop, AbortSignal.timeout(5 * 60_000)]),
+  });
+  if (!response.ok) throw new Error(`the bundle's address answered ${response.status}`);
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of response.body ?? []) {
+    size += piece.length;
+    if (size > bundleBytes) throw new Error('the bundle is larger than 64 MiB');
+    pieces.push(piece);
+  }
+  const bytes = Buffer.concat(pieces);
+  if (sha256(bytes) !== digest) throw new Error('the bundle is not what its digest says');
+  mkdirSync(join(folder, 'bundle'), { mode: 0o700 });
+  unzip(bytes, join(folder, 'bundle'), bundleLimits);
+}
+
+/** Old folders go, but for the newest ones and those still needed. */
+export function removeOldRoots(
+  folder: string,
+  needed: (name: string) => boolean,
+  now: number,
+  keep = { count: 20, ms: 7 * 24 * 3600_000 },
+): string[] {
+  if (!existsSync(folder)) return [];
+  const roots = readdirSync(folder)
+    .map((name) => ({ name, at: statSync(join(folder, name)).mtimeMs }))
+    .sort((a, b) => b.at - a.at);
+  const old = roots
+    .filter(({ at }, index) => index >= keep.count || at < now - keep.ms)
+    .filter(({ name }) => !needed(name));
+  for (const { name } of old) rmSync(join(folder, name), { recursive: true, force: true });
+  return old.map(({ name }) => name);
+}
+
+export function sha256(content: string | Buffer): string {
+  return createHash('sha256').update(content).digest('hex');
+}

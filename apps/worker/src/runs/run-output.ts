@@ -1,0 +1,177 @@
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+  truncateSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { writeWhole } from '../host/files';
+import { cutBytes, takeLines } from './output-lines';
+import type { Redactor } from './redactor';
+import type { FilePosition, RunState } from './run-state';
+import { hearEvents } from './script-events';
+import type { Spool } from '../spool/spool';
+import type { Item } from '../spool/spool-item';
+
+const chunkBytes = 256 * 1024;
+const longestEventBytes = 8 * 1024 * 1024;
+const quietMs = 5_000;
+const files = { stdout: 'stdout.log', stderr: 'stderr.log', events: 'events.jsonl' } as const;
+type Stream = keyof typeof files;
+
+/** Reads what a run writes, from where the spool's state says, and puts it into the spool with the new state. */
+export class RunOutput {
+  private readonly lastGrowth = new Map<Stream, { size: number; at: number }>();
+
+  constructor(
+    private readonly root: string,
+    private readonly spool: Spool,
+    private readonly redactor: Redactor,
+    private readonly onStrange: (what: string) => void,
+  ) {}
+
+  /** One piece of each stream. Answers whether there was any. `final`: nobody writes any more. */
+  read(final: boolean, now: number): boolean {
+    let state: RunState = { ...this.spool.state };
+    const items: Item[] = [];
+    const before = JSON.stringify([state.stdout, state.stderr, state.events]);
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const taken = this.readLines(stream, state[stream], final, now);
+      state[stream] = taken.position;
+      for (const message of taken.lines) {
+        state.logSeq += 1;
+        const level = stream === 'stdout' ? 'info' : 'error';
+        items.push({ kind: 'log', entry: { level, message, timestamp: Math.floor(now / 1000), seq: state.logSeq } });
+      }
+    }
+    const { events, position } = this.readEvents(state.events);
+    const heard = hearEvents(events, { ...state, events: position }, now);
+    heard.strange.forEach(this.onStrange);
+    state = heard.state;
+    // Before the state that says it was heard: heard twice, it is the same.
+    if (heard.result) writeWhole(join(this.spool.folder, 'result.json'), JSON.stringify(heard.result));
+    if (before === JSON.stringify([state.stdout, state.stderr, state.events])) return false;
+    this.spool.append([...items, ...heard.items], state);
+    return true;
+  }
+
+  unreadBytes(): number {
+    const { state } = this.spool;
+    return (Object.keys(files) as Stream[]).reduce((sum, name) => sum + this.size(name) - state[name].offset, 0);
+  }
+
+  /** Gives the disk back what was read. Only while the writers are stopped; they append to what is left. */
+  forgetRead(): void {
+    const state = { ...this.spool.state };
+    for (const stream of Object.keys(files) as Stream[]) {
+      const { offset, skipping } = state[stream];
+      if (offset === 0) continue;
+      const unread = this.piece(stream, offset, longestEventBytes);
+      const path = join(this.root, files[stream]);
+      truncateSync(path, 0);
+      if (unread.length) appendFileSync(path, unread);
+      state[stream] = { offset: 0, skipping };
+    }
+    this.spool.append([], state);
+  }
+
+  readBytes(): number {
+    const { stdout, stderr, events } = this.spool.state;
+    return Math.max(stdout.offset, stderr.offset, events.offset);
+  }
+
+  /** The last lines that the script wrote to stderr. */
+  lastErrors(lines = 20, bytes = 4 * 1024): string {
+    const size = this.size('stderr');
+    const from = Math.max(0, size - chunkBytes);
+    const text = this.redactor.text(this.piece('stderr', from, chunkBytes).toString('utf8')).trimEnd();
+    const last = Buffer.from(text.split(/\r?\n/).slice(-lines).join('\n').replaceAll('\0', '\u{FFFD}'));
+    return cutBytes(Buffer.from(readableEnd(last, bytes)), bytes).trim();
+  }
+
+  private readLines(
+    stream: 'stdout' | 'stderr',
+    position: FilePosition,
+    final: boolean,
+    now: number,
+  ): { lines: string[]; position: FilePosition } {
+    const size = this.size(stream);
+    // Smaller than what was read: it was emptied, and the worker died before it could write that down.
+    const offset = size < position.offset ? 0 : position.offset;
+    if (size === offset) return { lines: [], position: { ...position, offset } };
+    const growth = this.lastGrowth.get(stream);
+    if (growth?.size !== size) this.lastGrowth.set(stream, { size, at: now });
+    const bytes = this.piece(stream, offset, chunkBytes);
+    const { lines, consumed, skipping } = takeLines(
+      {
+        bytes,
+        skipping: position.skipping,
+        final: final && offset + bytes.length >= size,
+        quiet: growth?.size === size && now - growth.at > quietMs && offset + bytes.length >= size,
+      },
+      this.redactor,
+    );
+    return { lines, position: { offset: offset + consumed, skipping } };
+  }
+
+  private readEvents(position: FilePosition): { events: unknown[]; position: FilePosition } {
+    const size = this.size('events');
+    const offset = size < position.offset ? 0 : position.offset;
+    if (size === offset) return { events: [], position: { ...position, offset } };
+    let bytes = this.piece('events', offset, chunkBytes);
+    if (!bytes.includes(10) && offset + bytes.length < size) bytes = this.piece('events', offset, longestEventBytes);
+    let begin = 0;
+    if (position.skipping) begin = bytes.indexOf(10) + 1 || bytes.length;
+    else if (!bytes.includes(10)) {
+      if (bytes.length < longestEventBytes) return { events: [], position: { ...position, offset } };
+      this.onStrange('an overlong line');
+      return { events: [], position: { offset: offset + bytes.length, skipping: true } };
+    }
+    const end = Math.max(begin, bytes.lastIndexOf(10) + 1);
+    const lines = bytes.subarray(begin, end).toString('utf8').split('\n').filter(Boolean);
+    const skipping = position.skipping && begin === bytes.length && bytes.at(-1) !== 10;
+    return { events: lines.map((line) => this.parse(line)), position: { offset: offset + end, skipping } };
+  }
+
+  private parse(line: string): unknown {
+    try {
+      return this.redactor.deep(JSON.parse(line.replaceAll('\\u0000', '\\ufffd')) as unknown);
+    } catch {
+      return null;
+    }
+  }
+
+  private size(stream: Stream): number {
+    const path = join(this.root, files[stream]);
+    return existsSync(path) ? statSync(path).size : 0;
+  }
+
+  private piece(stream: Stream, offset: number, length: number): Buffer {
+    const path = join(this.root, files[stream]);
+    if (!existsSync(path)) return Buffer.alloc(0);
+    const file = openSync(path, 'r');
+    try {
+      const bytes = Buffer.alloc(Math.max(0, Math.min(length, fstatSync(file).size - offset)));
+      return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, offset));
+    } finally {
+      closeSync(file);
+    }
+  }
+}
+
+/** The result that the script gave last, redacted already. */
+export function readResult(spoolFolder: string): unknown {
+  const path = join(spoolFolder, 'result.json');
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as { of: unknown }).of : undefined;
+}
+
+function readableEnd(bytes: Buffer, limit: number): string {
+  let from = Math.max(0, bytes.length - limit);
+  while (from > 0 && from < bytes.length && (bytes[from]! & 0xc0) === 0x80) from += 1;
+  return bytes.subarray(from).toString('utf8');
+}

@@ -1,0 +1,298 @@
+import { closeSync, openSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { positiveOf, textOf, type Command } from '../protocol/command';
+import { readJson, writeWhole } from '../host/files';
+import { launch, readExitCode } from '../host/launcher';
+import type { LocalLog } from '../host/local-log';
+import { findProcesses, isAlive, killProcesses, readEnvironment, readProcess, signalProcesses } from './processes';
+import type { Grace, Marker } from './processes';
+import { Redactor } from './redactor';
+import { fetchBundle, inputsOf, makeRunRoot } from './run-files';
+import { readResult, RunOutput } from './run-output';
+import { originOf } from '../protocol/origin';
+import { firstState } from './run-state';
+import { closeSteps, progressOf } from './script-events';
+import { scriptEnvironment, secretNamesOf, secretsOf, type WorkerFacts } from './script-environment';
+import { messageOf, type Service } from '../protocol/service';
+import { closeTemporaryFolder, openTemporaryFolder } from '../host/short-folder';
+import { Spool } from '../spool/spool';
+import type { Item } from '../spool/spool-item';
+
+/** Why a run ends other than by itself. `silent`: nobody wants to hear of it. */
+export interface Ending {
+  status: 'failed' | 'cancelled' | 'silent';
+  error: string;
+  graceMs: number;
+}
+
+export interface RunContext {
+  facts: WorkerFacts;
+  python: string;
+  service: Service;
+  spoolLimitBytes: number;
+  log: LocalLog;
+}
+
+interface RunRecord {
+  root: Marker['root'];
+  startedAt: number;
+  maxRuntimeMs: number | null;
+  secretNames: string[];
+  ending?: Ending;
+}
+
+const tickMs = 100;
+const heartbeatMs = 30_000;
+const leftoverGraceMs = 2_000;
+const largestResultBytes = 256 * 1024;
+const defaultMaxRuntimeMs = 12 * 3600_000;
+export const restarted = 'the worker was restarted while this ran';
+
+/** One run of a script, from its folder to the last word on it. Its state is on disk: a new worker takes it over. */
+export class Run {
+  /** Resolves with how many processes could not be killed, when the run's end is in the spool. */
+  readonly concluded: Promise<number>;
+  private ending: Ending | undefined;
+  /** A later stop may leave less time than the first. */
+  private readonly grace: Grace = {};
+  private detached = false;
+  private isUnreadable = false;
+  private stopped = false;
+  private readonly wake = new AbortController();
+  private lastHeartbeat = Date.now();
+
+  private constructor(
+    readonly commandId: string,
+    readonly spool: Spool,
+    private readonly record: RunRecord,
+    private redactor: Redactor,
+    private readonly context: RunContext,
+    prepare: (run: Run) => Promise<void>,
+  ) {
+    this.ending = record.ending;
+    this.concluded = this.live(prepare);
+  }
+
+  get jobId(): string {
+    return this.spool.state.jobId;
+  }
+
+  static start(command: Command, runRoot: string, spoolFolder: string, context: RunContext): Run {
+    const { commandId, payload } = command;
+    const state = firstState(command.jobId!, runRoot, originOf(command));
+    const spool = Spool.create(spoolFolder, state);
+    spool.append([{ kind: 'webhook', body: { status: 'running', seq: 1 } }], { ...state, callbackSeq: 1 });
+    const record: RunRecord = {
+      root: null,
+      startedAt: Date.now(),
+      maxRuntimeMs: positiveOf(payload.maxRuntimeMs),
+      secretNames: secretNamesOf(command),
+    };
+    const env = scriptEnvironment(command, context.facts, runRoot);
+    const redactor = new Redactor(secretsOf(record.secretNames, env));
+    return new Run(commandId, spool, record, redactor, context, (run) => run.launchScript(command, env));
+  }
+
+  /** Takes a run over that another worker started. One of which nothing is left is reported as failed. */
+  static adopt(commandId: string, spool: Spool, context: RunContext): Run {
+    const record = readJson<RunRecord>(join(spool.state.runRoot, 'run.json')) ?? {
+      root: null,
+      startedAt: Date.now(),
+      maxRuntimeMs: null,
+      secretNames: [],
+    };
+    // Died between the launch and writing that down: the launcher is the oldest of the run's processes.
+    record.root ??= findProcesses({ runId: commandId, root: null }).sort((a, b) => a.pid - b.pid)[0] ?? null;
+    if (record.root && !isAlive(record.root)) record.root = null;
+    const env = record.root ? readEnvironment(record.root.pid) : {};
+    const redactor = new Redactor(secretsOf(record.secretNames, env));
+    const run = new Run(commandId, spool, record, redactor, context, () => Promise.resolve());
+    // The launcher has died, and with it what we would know the secrets by: what nobody has read stays unread.
+    run.isUnreadable = record.root === null;
+    signalProcesses(run.marker, 'SIGCONT');
+    return run;
+  }
+
+  /** Ends the run: the first reason is the one. Resolves when nothing of it lives. */
+  stop(ending: Ending): Promise<number> {
+    this.grace.until = Math.min(this.grace.until ?? Infinity, Date.now() + ending.graceMs);
+    if (!this.ending) {
+      this.ending = ending;
+      this.save();
+      this.wake.abort();
+    }
+    return this.concluded;
+  }
+
+  get isSilent(): boolean {
+    return this.ending?.status === 'silent';
+  }
+
+  /** Lets the run live on for the worker that comes after this one. */
+  detach(): void {
+    this.detached = true;
+    this.wake.abort();
+  }
+
+  get isDetached(): boolean {
+    return this.detached;
+  }
+
+  private get marker(): Marker {
+    return { runId: this.commandId, root: this.record.root };
+  }
+
+  private get root(): string {
+    return this.spool.state.runRoot;
+  }
+
+  private async live(prepare: (run: Run) => Promise<void>): Promise<number> {
+    // The constructor is done before anything is begun.
+    await Promise.resolve();
+    try {
+      await prepare(this);
+    } catch (error) {
+      this.ending ??= { status: 'failed', error: messageOf(error), graceMs: 0 };
+    }
+    const output = new RunOutput(this.root, this.spool, this.redactor, (what) =>
+      this.context.log('warn', 'the script reported something strange', { jobId: this.jobId, what }),
+    );
+    while (!this.ending && !this.detached) {
+      const alive = this.record.root !== null && isAlive(this.record.root);
+      const ended = this.exitCode() !== null || !alive;
+      if (this.isUnreadable) break;
+      const more = this.readSome(output);
+      if (ended) break;
+      this.ending ??= this.overdue();
+      this.sayThatItRuns();
+      await this.pause(more ? 1 : tickMs);
+    }
+    if (this.detached) return 0;
+    return this.conclude(output);
+  }
+
+  private async launchScript(command: Command, env: Record<string, string>): Promise<void> {
+    const { python, service, facts } = this.context;
+    const inputs = inputsOf(command, this.record.secretNames);
+    makeRunRoot(this.root, { script: textOf(command.payload.script), inputs });
+    await fetchBundle(service, facts.apiKey, this.root, command.payload.bundle, this.wake.signal);
+    if (this.ending || this.detached) return;
+    const [stdout, stderr] = ['stdout.log', 'stderr.log'].map((name) => openSync(join(this.root, name), 'a', 0o600));
+    try {
+      const child = launch({
+        python,
+        exitFile: join(this.root, 'exit-code'),
+        script: join(this.root, 'script.py'),
+        cwd: this.root,
+        env: { ...env, TMPDIR: openTemporaryFolder(this.root) },
+        stdout: stdout!,
+        stderr: stderr!,
+      });
+      await once(child, 'spawn');
+      child.unref();
+      this.record.root = readProcess(child.pid!);
+      this.record.startedAt = Date.now();
+      this.save();
+    } finally {
+      closeSync(stdout!);
+      closeSync(stderr!);
+    }
+  }
+
+  /** Answers whether there is more at once. */
+  private readSome(output: RunOutput): boolean {
+    const limit = this.context.spoolLimitBytes;
+    const full = this.spool.bytes > (this.stopped ? limit / 2 : limit);
+    // A few pieces at a time: other things wait too.
+    let more = !full;
+    for (let pieces = 0; more && pieces < 8; pieces += 1) more = output.read(false, Date.now());
+    const tooLong = output.readBytes() > limit / 4 || (full && output.unreadBytes() > limit / 4);
+    if (!this.stopped && tooLong) {
+      // Its output goes to a file, which never makes the script wait: so we do.
+      signalProcesses(this.marker, 'SIGSTOP');
+      this.stopped = true;
+    } else if (this.stopped && !full && !more) {
+      output.forgetRead();
+      signalProcesses(this.marker, 'SIGCONT');
+      this.stopped = false;
+    }
+    return more;
+  }
+
+  private overdue(): Ending | undefined {
+    const limit = this.record.maxRuntimeMs ?? defaultMaxRuntimeMs;
+    if (Date.now() - this.record.startedAt <= limit) return undefined;
+    return { status: 'failed', error: `the run exceeded its maximum runtime of ${limit} ms`, graceMs: 5_000 };
+  }
+
+  private sayThatItRuns(): void {
+    if (Date.now() - this.lastHeartbeat < heartbeatMs) return;
+    this.lastHeartbeat = Date.now();
+    // While earlier ones wait, another one would say nothing new.
+    if (!this.spool.isDrained('events')) return;
+    const state = { ...this.spool.state };
+    this.spool.append([progressOf(state)], state);
+  }
+
+  private async conclude(output: RunOutput): Promise<number> {
+    const remaining = await killProcesses(this.marker, this.ending?.graceMs ?? leftoverGraceMs, this.grace);
+    if (!this.isSilent) {
+      while (!this.isUnreadable) {
+        if (this.spool.bytes > this.context.spoolLimitBytes) await sleep(tickMs);
+        else if (!output.read(true, Date.now())) break;
+        else await sleep(0);
+      }
+      const body = this.lastWord(output);
+      const state = { ...this.spool.state };
+      const items: Item[] = closeSteps(state, body.status === 'completed', Date.now());
+      state.callbackSeq += 1;
+      items.push({ kind: 'terminal', body: { ...body, seq: state.callbackSeq } });
+      this.spool.append(items, { ...state, ended: true });
+    }
+    closeTemporaryFolder(this.root);
+    // What the script wrote may hold secrets; what was sent of it doesn't.
+    for (const name of ['stdout.log', 'stderr.log', 'events.jsonl', 'tmp']) {
+      rmSync(join(this.root, name), { recursive: true, force: true });
+    }
+    return remaining;
+  }
+
+  private lastWord(output: RunOutput): Record<string, unknown> & { status: string } {
+    const code = this.exitCode();
+    const result = readResult(this.spool.folder);
+    const given = result === undefined || !this.fits(result) ? {} : { result };
+    if (this.ending) return { status: this.ending.status, error: this.redactor.text(this.ending.error), ...given };
+    if (code === 0) return { status: 'completed', ...given };
+    const why = code === null ? (this.record.root ? 'the process was killed' : restarted) : `exit code ${code}`;
+    return {
+      status: 'failed',
+      error: [why, this.isUnreadable ? '' : output.lastErrors()].filter(Boolean).join('\n'),
+      ...(this.spool.state.errorCode ? { errorCode: this.spool.state.errorCode } : {}),
+      ...given,
+    };
+  }
+
+  private fits(result: unknown): boolean {
+    const isSmall = Buffer.byteLength(JSON.stringify(result)) <= largestResultBytes;
+    if (!isSmall) this.context.log('error', 'the result is too large and is left out', { jobId: this.jobId });
+    return isSmall;
+  }
+
+  private exitCode(): number | null {
+    return readExitCode(join(this.root, 'exit-code'));
+  }
+
+  private save(): void {
+    try {
+      writeWhole(join(this.root, 'run.json'), JSON.stringify({ ...this.record, ending: this.ending }));
+    } catch {
+      // Its folder isn't there yet; then there is nothing that could be adopted.
+    }
+  }
+
+  private async pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.wake.signal }).catch(() => undefined);
+  }
+}

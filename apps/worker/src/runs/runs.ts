@@ -1,0 +1,150 @@
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from '../protocol/command';
+import { Delivery } from '../protocol/delivery';
+import type { Journal } from './journal';
+import { Run, type Ending, type RunContext } from './run';
+import { removeOldRoots } from './run-files';
+import { firstState } from './run-state';
+import { Spool } from '../spool/spool';
+
+const jobOver: Ending = { status: 'cancelled', error: 'the service says that the job is over', graceMs: 2_000 };
+
+/** The run of this moment, and all runs of which something is still to be delivered. */
+export class Runs {
+  private current: Run | null = null;
+  private readonly deliveries = new Map<string, { delivery: Delivery; spool: Spool; done: Promise<void> }>();
+  private delivering = false;
+  private readonly folders: { runs: string; spool: string };
+
+  constructor(
+    folder: string,
+    private readonly journal: Journal,
+    private readonly context: RunContext,
+    private readonly onChange: () => void,
+  ) {
+    this.folders = { runs: join(folder, 'runs'), spool: join(folder, 'spool') };
+    for (const path of Object.values(this.folders)) mkdirSync(path, { recursive: true, mode: 0o700 });
+  }
+
+  get isBusy(): boolean {
+    return this.current !== null;
+  }
+
+  /** Jobs of which the service has not yet heard the end. */
+  jobIds(): string[] {
+    const undelivered = [...this.deliveries.values()].map(({ delivery }) => delivery.jobId);
+    return [...new Set([...(this.current ? [this.current.jobId] : []), ...undelivered])];
+  }
+
+  start(command: Command): void {
+    const root = join(this.folders.runs, command.jobId!);
+    const run = Run.start(command, root, join(this.folders.spool, command.commandId), this.context);
+    this.follow(run);
+    const old = removeOldRoots(this.folders.runs, (name) => this.jobIds().includes(name), Date.now());
+    if (old.length) this.context.log('info', 'old run folders removed', { count: old.length });
+  }
+
+  /** After a start of the worker: what it left is taken over, or reported as lost. */
+  recover(): void {
+    for (const { id, jobId } of this.journal.unfinished().filter(({ kind }) => kind === 'run')) {
+      const folder = join(this.folders.spool, id);
+      const spool = Spool.open(folder) ?? Spool.create(folder, firstState(jobId!, join(this.folders.runs, jobId!)));
+      if (spool.state.ended) {
+        spool.close();
+        this.journal.finish(id);
+        continue;
+      }
+      this.context.log('info', 'a run is taken over', { jobId });
+      this.follow(Run.adopt(id, spool, this.context));
+    }
+    for (const id of readdirSync(this.folders.spool)) {
+      if (this.deliveries.has(id)) continue;
+      const spool = Spool.open(join(this.folders.spool, id));
+      if (spool?.state.ended) this.addDelivery(id, spool);
+      else rmSync(join(this.folders.spool, id), { recursive: true, force: true });
+    }
+  }
+
+  startDelivering(): void {
+    this.delivering = true;
+    for (const [id, { spool }] of this.deliveries) this.addDelivery(id, spool);
+  }
+
+  /** Ends the run of a job, if it is here. Resolves with what could not be killed. */
+  async stopJob(jobId: string, ending: Ending): Promise<number> {
+    return this.current?.jobId === jobId ? this.current.stop(ending) : 0;
+  }
+
+  async stopAll(ending: Ending): Promise<void> {
+    await this.current?.stop(ending);
+  }
+
+  /** The service wants nothing more of this job: its processes go, and what it still had to say. */
+  async abandon(jobId: string): Promise<void> {
+    if (this.current?.jobId === jobId) {
+      this.context.log('warn', 'the run is abandoned', { jobId });
+      await this.current.stop({ status: 'silent', error: '', graceMs: 2_000 });
+    }
+    for (const [id, { delivery, spool, done }] of this.deliveries) {
+      if (delivery.jobId !== jobId) continue;
+      delivery.stop();
+      await done;
+      spool.remove();
+      this.deliveries.delete(id);
+      this.onChange();
+    }
+  }
+
+  /** Resolves when everything is delivered. */
+  async delivered(): Promise<void> {
+    await Promise.all([...this.deliveries.values()].map(({ done }) => done));
+  }
+
+  /** Leaves everything as it is, for the worker that comes after this one. */
+  async detach(): Promise<void> {
+    this.current?.detach();
+    for (const { delivery } of this.deliveries.values()) delivery.stop();
+    await Promise.all([this.current?.concluded, this.delivered()]);
+    for (const { spool } of this.deliveries.values()) spool.close();
+  }
+
+  private follow(run: Run): void {
+    this.current = run;
+    this.addDelivery(run.commandId, run.spool);
+    this.onChange();
+    void run.concluded
+      .catch((error: unknown) => this.context.log('error', 'a run broke', { jobId: run.jobId, error: String(error) }))
+      .then(() => {
+        if (run.isDetached) return;
+        this.journal.finish(run.commandId);
+        this.current = null;
+        this.onChange();
+      });
+  }
+
+  private addDelivery(id: string, spool: Spool): void {
+    const { service, facts, log } = this.context;
+    const delivery = new Delivery(spool, {
+      service,
+      agentId: facts.agentId,
+      signingSecret: () => facts.signingSecret,
+      log,
+      onJobOver: (jobId) => void this.stopJob(jobId, jobOver),
+    });
+    const done = this.delivering ? this.deliver(id, delivery, spool) : Promise.resolve();
+    this.deliveries.set(id, { delivery, spool, done });
+  }
+
+  private async deliver(id: string, delivery: Delivery, spool: Spool): Promise<void> {
+    try {
+      if (!(await delivery.run())) return;
+    } catch (error) {
+      this.context.log('error', 'a spool cannot be read', { jobId: delivery.jobId, error: String(error) });
+      return;
+    }
+    spool.remove();
+    this.deliveries.delete(id);
+    this.onChange();
+  }
+}

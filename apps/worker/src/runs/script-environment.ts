@@ -1,0 +1,57 @@
+import { delimiter, join } from 'node:path';
+import { deployedIn } from '../browser/extensions';
+import { findBrowser } from '../browser/find-browser';
+import { isObject, type Command } from '../protocol/command';
+
+export interface WorkerFacts {
+  baseUrl: string;
+  apiKey: string;
+  agentId: string;
+  organizationId: string;
+  signingSecret: string;
+  scriptBase: Record<string, string>;
+  /** The worker's own. */
+  folder: string;
+}
+
+const ownSecrets = ['SERVICE_API_KEY', 'SERVICE_SIGNING_SECRET'];
+/** Names of the interface, which hold addresses and ids. */
+const open =
+  /^(SERVICE_BASE_URL|(AGENT|ORGANIZATION|MUSTER|WORKFLOW|RUNTIME|PORTAL|REQUEST|TRACE)([A-Z_]*)|TRACEPARENT)$/;
+
+/** A small clean base, what the command brings, and above it what only the worker can say. */
+export function scriptEnvironment(command: Command, facts: WorkerFacts, runRoot: string): Record<string, string> {
+  const { scriptBase } = facts;
+  // Found here, it need not be found by each script in its own way; one that is named and not there stays named.
+  const browser = scriptBase['CHROMIUM'] ? null : findBrowser(scriptBase);
+  return {
+    ...scriptBase,
+    ...(browser ? { CHROMIUM: browser } : {}),
+    SERVICE_BASE_URL: facts.baseUrl,
+    SERVICE_API_KEY: facts.apiKey,
+    SERVICE_SIGNING_SECRET: facts.signingSecret,
+    AGENT_ID: facts.agentId,
+    ORGANIZATION_ID: facts.organizationId,
+    ...command.env,
+    PYTHONPATH: [runRoot, join(runRoot, 'bundle')].join(delimiter),
+    PYTHONUNBUFFERED: '1',
+    PYTHONDONTWRITEBYTECODE: '1',
+    PYTHONIOENCODING: 'utf-8:replace',
+    ...(command.kind === 'run' && command.jobId ? { MUSTER_JOB_ID: command.jobId } : {}),
+    MUSTER_RUN_ROOT: runRoot,
+    MUSTER_BROWSER_EXTENSIONS: deployedIn(facts.folder).join(delimiter),
+    MUSTER_RUN_ID: command.commandId,
+  };
+}
+
+/** Which variables are secret. A service that doesn't say so means all that are neither inputs nor ids. */
+export function secretNamesOf({ env, payload }: Command): string[] {
+  if (Array.isArray(payload.secretNames)) return [...ownSecrets, ...payload.secretNames.map(String)];
+  const variables = isObject(payload.variables) ? payload.variables : {};
+  const others = Object.keys(env).filter((name) => !(name in variables) && !open.test(name));
+  return [...new Set([...ownSecrets, ...others])];
+}
+
+export function secretsOf(names: string[], env: Record<string, string>): string[] {
+  return names.map((name) => env[name]).filter((value): value is string => Boolean(value));
+}

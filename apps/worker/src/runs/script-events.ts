@@ -1,0 +1,161 @@
+import { isObject, textOf } from '../protocol/command';
+import { cutMessage } from './output-lines';
+import { levelOf, type OpenStep, type RunState } from './run-state';
+import type { Item } from '../spool/spool-item';
+
+const claimsPerRequest = 100;
+
+export interface Heard {
+  items: Item[];
+  state: RunState;
+  /** Set when the script gave a result. */
+  result?: { of: unknown };
+  strange: string[];
+}
+
+/** What lines of events.jsonl (parsed and redacted) mean, in their order. Pure: the same lines, the same numbers. */
+export function hearEvents(events: unknown[], before: RunState, now: number): Heard {
+  const heard: Heard = { items: [], strange: [], state: { ...before, openSteps: { ...before.openSteps } } };
+  let progressed = false;
+  for (const event of events) {
+    if (!isObject(event)) heard.strange.push('not an object');
+    else if (event.type === 'progress') progressed = hearProgress(heard, event);
+    else hearEvent(heard, event, now);
+  }
+  // A script may report progress for every row: of each reading the last one is enough.
+  if (progressed) heard.items.push(progressOf(heard.state));
+  return heard;
+}
+
+export function progressOf(state: RunState): Item {
+  const { percent } = state.progress;
+  const currentStep = state.progress.currentStep ?? Object.values(state.openSteps).at(-1)?.name;
+  state.callbackSeq += 1;
+  const progress = { ...(percent === undefined ? {} : { percent }), ...(currentStep ? { currentStep } : {}) };
+  return { kind: 'webhook', body: { status: 'running', progress, seq: state.callbackSeq } };
+}
+
+/** The steps that the script left open when it ended. */
+export function closeSteps(state: RunState, completed: boolean, now: number): Item[] {
+  const open = Object.values(state.openSteps).sort((a, b) => a.order - b.order);
+  state.openSteps = {};
+  const error = completed ? undefined : 'the run ended within this step';
+  return open.map((step) => stepItem(state, step, { status: completed ? 'passed' : 'failed', finishedAt: now, error }));
+}
+
+function hearEvent(heard: Heard, event: Record<string, unknown>, now: number): void {
+  const { state, items } = heard;
+  const at = typeof event.at === 'number' ? event.at * 1000 : now;
+  switch (event.type) {
+    case 'step_started': {
+      const stepId = textOf(event.stepId);
+      const step = newStep(state, textOf(event.name) || 'step', at, stepId);
+      state.openSteps[textOf(event.key)] = step;
+      items.push(stepItem(state, step, { status: 'running', metadata: event.metadata }));
+      return;
+    }
+    case 'step_finished': {
+      const step = state.openSteps[textOf(event.key)];
+      if (!step) return void heard.strange.push('a step ended that is not open');
+      delete state.openSteps[textOf(event.key)];
+      const status = event.status === 'failed' ? 'failed' : 'passed';
+      const error = textOf(event.error) || undefined;
+      items.push(stepItem(state, step, { status, finishedAt: at, error, metadata: event.metadata }));
+      return;
+    }
+    case 'ai_usage': {
+      const open = state.openSteps[textOf(event.key)];
+      const step = open ?? newStep(state, 'AI usage', at);
+      const ended = open ? { status: 'running' } : { status: 'passed', finishedAt: at };
+      items.push(stepItem(state, step, { ...ended, usage: event.usage }));
+      return;
+    }
+    case 'log': {
+      state.logSeq += 1;
+      const entry = { level: levelOf(event.level), message: cutMessage(textOf(event.message)), seq: state.logSeq };
+      items.push({ kind: 'log', entry: { ...entry, timestamp: Math.floor(at / 1000) } });
+      return;
+    }
+    case 'claim': {
+      if (!isObject(event.claim)) return void heard.strange.push('a claim is an object');
+      const last = items.at(-1);
+      if (last?.kind === 'claims' && last.claims.length < claimsPerRequest) last.claims.push(event.claim);
+      else items.push({ kind: 'claims', claims: [event.claim] });
+      return;
+    }
+    case 'upload': {
+      const [file, filename] = [textOf(event.file), textOf(event.filename)];
+      if (!/^[0-9a-f]{32}$/.test(file) || !filename) return void heard.strange.push('an upload names its file');
+      items.push({ kind: 'upload', file, filename, screenshot: event.screenshot === true });
+      return;
+    }
+    case 'result':
+      if (isObject(event.value)) heard.result = { of: event.value.of };
+      return;
+    case 'error_code': {
+      const code = textOf(event.code);
+      if (!/^[a-z][a-z0-9_]{0,63}$/.test(code)) return void heard.strange.push('an error code is a word');
+      state.errorCode = code;
+      return;
+    }
+    case 'run_summary':
+      if (isObject(event.body)) items.push({ kind: 'summary', body: summaryOf(event.body, state.jobId) });
+      return;
+    default:
+      heard.strange.push(`unknown type ${JSON.stringify(event.type)}`);
+  }
+}
+
+function hearProgress({ state }: Heard, { percent, currentStep }: Record<string, unknown>): boolean {
+  state.progress = {
+    ...(typeof percent === 'number' ? { percent: Math.min(100, Math.max(0, percent)) } : {}),
+    ...(typeof currentStep === 'string' ? { currentStep: currentStep.slice(0, 500) } : {}),
+  };
+  return true;
+}
+
+function summaryOf(body: Record<string, unknown>, jobId: string): Record<string, unknown> {
+  return { ...body, batchSummary: { jobId, ...(isObject(body.batchSummary) ? body.batchSummary : {}) } };
+}
+
+function newStep(state: RunState, name: string, at: number, stepId?: string): OpenStep {
+  state.stepOrder += 1;
+  const startedAt = new Date(at).toISOString();
+  return { order: state.stepOrder, name: name.slice(0, 500), startedAt, ...(stepId ? { stepId } : {}) };
+}
+
+/** The service refuses larger metadata, and the step with it: of those the short entries stay. */
+function smallEnough(metadata: Record<string, unknown>): Record<string, unknown> {
+  if (Buffer.byteLength(JSON.stringify(metadata)) <= 60_000 && Object.keys(metadata).length <= 200) return metadata;
+  const short = Object.entries(metadata).filter(([key, value]) => `${key}${JSON.stringify(value)}`.length <= 500);
+  return { ...Object.fromEntries(short.slice(0, 50)), cut: true };
+}
+
+interface StepChange {
+  status: string;
+  finishedAt?: number;
+  error?: string;
+  metadata?: unknown;
+  usage?: unknown;
+}
+
+function stepItem(state: RunState, step: OpenStep, change: StepChange): Item {
+  state.callbackSeq += 1;
+  const { order, stepId, name, startedAt } = step;
+  const { status, finishedAt, error, metadata, usage } = change;
+  return {
+    kind: 'step',
+    body: {
+      stepOrder: order,
+      ...(stepId ? { stepId } : {}),
+      name,
+      status,
+      seq: state.callbackSeq,
+      startedAt,
+      ...(finishedAt === undefined ? {} : { finishedAt: new Date(finishedAt).toISOString() }),
+      ...(error ? { error: cutMessage(error) } : {}),
+      ...(isObject(metadata) ? { metadata: smallEnough(metadata) } : {}),
+      ...(usage === undefined ? {} : { usage }),
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Result } from '../protocol/command';
+import { readJson, writeWhole } from '../host/files';
+import type { LocalLog } from '../host/local-log';
+import type { Origin } from '../protocol/origin';
+import { verdictOf, type Answer, type Service } from '../protocol/service';
+
+/** What lies on disk; an older worker left no origin. */
+type Kept = Partial<Result> & { origin?: Origin };
+
+const shortOutput = 100_000;
+
+/** Results of commands, one file each until the service has them. */
+export class Results {
+  private readonly folder: string;
+  private readonly sending = new Map<string, Promise<void>>();
+  private service: Service | null = null;
+
+  constructor(
+    folder: string,
+    private readonly agentId: string,
+    private readonly log: LocalLog,
+  ) {
+    this.folder = join(folder, 'results');
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+  }
+
+  has(commandId: string): boolean {
+    return existsSync(this.pathOf(commandId));
+  }
+
+  put(commandId: string, result: Result, origin: Origin = {}): void {
+    writeWhole(this.pathOf(commandId), JSON.stringify({ ...result, origin } satisfies Kept));
+    this.send(commandId);
+  }
+
+  /** From now on results are sent, the earlier ones first. */
+  start(service: Service): void {
+    this.service = service;
+    const names = readdirSync(this.folder).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+    for (const name of names) this.send(name.slice(0, -'.json'.length));
+  }
+
+  /** Resolves when the result has arrived or was refused. */
+  async settled(commandId: string): Promise<void> {
+    await this.sending.get(commandId);
+  }
+
+  async allSettled(): Promise<void> {
+    await Promise.all(this.sending.values());
+  }
+
+  private send(commandId: string): void {
+    if (!this.service || this.sending.has(commandId)) return;
+    const done = this.deliver(this.service, commandId)
+      .catch(() => undefined)
+      .finally(() => this.sending.delete(commandId));
+    this.sending.set(commandId, done);
+  }
+
+  private async deliver(service: Service, commandId: string): Promise<void> {
+    const { origin = {}, ...result } = readJson<Kept>(this.pathOf(commandId)) ?? {};
+    const path = `/api/agents/${this.agentId}/commands/${commandId}/result`;
+    const send = (body: unknown): Promise<Answer> => {
+      const call = { method: 'POST' as const, path, text: JSON.stringify(body) };
+      return service.with(origin).insist(() => call);
+    };
+    let answer = await send(result);
+    if ([400, 413, 422].includes(answer.status) && typeof result.output === 'string') {
+      // An end without its output is better than no end, for whoever waits for it.
+      this.log('error', 'an output was refused and is left out', { commandId, status: answer.status });
+      const output = `${result.output.slice(0, shortOutput)}\n… [cut: the output was refused]`;
+      answer = await send({ ...result, output });
+    }
+    if (verdictOf(answer.status) === 'refused') {
+      this.log('error', 'a result was refused and is dropped', { commandId, status: answer.status });
+    }
+    rmSync(this.pathOf(commandId), { force: true });
+  }
+
+  private pathOf(commandId: string): string {
+    return join(this.folder, `${commandId}.json`);
+  }
+}

@@ -1,0 +1,73 @@
+import { appendFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { firstState } from '../runs/run-state';
+import { Spool } from './spool';
+import type { Item } from './spool-item';
+
+describe('The spool', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'muster-spool-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const all = { items: 1000, bytes: 1_000_000 };
+  const first = firstState('job', 'nowhere');
+  const log = (seq: number, message = 'm'): Item => ({
+    kind: 'log',
+    entry: { level: 'info', message, timestamp: 1, seq },
+  });
+  const step = (seq: number): Item => ({ kind: 'step', body: { seq } });
+  const seqs = (spool: Spool, lane: 'logs' | 'events', limits = all) =>
+    spool
+      .next(lane, limits)
+      .map(({ item }) => (item.kind === 'log' ? item.entry.seq : (item as { body: Record<string, unknown> }).body.seq));
+
+  it('keeps each lane in order, and each lane’s place, over a new start', () => {
+    const spool = Spool.create(folder, first);
+    spool.append([log(1), step(1), log(2)], { ...first, logSeq: 2 });
+    spool.append([step(2), log(3)], { ...first, logSeq: 3 });
+    const [one, two] = spool.next('logs', all);
+    expect(one!.item).toEqual(log(1));
+    spool.delivered('logs', two!.after, 'key');
+    spool.delivered('events', spool.next('events', { items: 1, bytes: 1 })[0]!.after);
+    spool.close();
+
+    const again = Spool.open(folder)!;
+    expect([seqs(again, 'logs'), seqs(again, 'events')]).toEqual([[3], [2]]);
+    expect([again.state.logSeq, again.screenshotKey]).toEqual([3, 'key']);
+    again.close();
+  });
+
+  it('drops a record that was never finished, and its state with it', () => {
+    const spool = Spool.create(folder, first);
+    spool.append([log(1)], { ...first, logSeq: 1 });
+    spool.close();
+    const [segment] = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
+    appendFileSync(join(folder, segment!), 'l {"items":[{"kind":"log","entry":{"seq":2');
+    const again = Spool.open(folder)!;
+    expect(again.state.logSeq).toBe(1);
+    again.append([log(2)], { ...first, logSeq: 2 });
+    expect(seqs(again, 'logs')).toEqual([1, 2]);
+    again.close();
+  });
+
+  it('gives back the disk of what all lanes have delivered', () => {
+    const spool = Spool.create(folder, first);
+    const message = 'x'.repeat(16_000);
+    for (let seq = 1; seq <= 600; seq += 1) spool.append([log(seq, message)], { ...first, logSeq: seq });
+    expect(spool.bytes).toBeGreaterThan(600 * message.length);
+    const seen: unknown[] = [];
+    for (let entries = spool.next('logs', all); entries.length; entries = spool.next('logs', all)) {
+      expect(entries.length).toBeLessThan(65);
+      seen.push(...entries.map(({ item }) => item.kind === 'log' && item.entry.seq));
+      spool.delivered('logs', entries.at(-1)!.after);
+      for (const lane of ['events', 'uploads'] as const) expect(spool.isDrained(lane)).toBe(true);
+    }
+    expect(seen).toEqual(Array.from({ length: 600 }, (_, index) => index + 1));
+    expect(readdirSync(folder).filter((name) => name.endsWith('.jsonl'))).toHaveLength(1);
+    expect(spool.bytes).toBe(0);
+    spool.close();
+  });
+});

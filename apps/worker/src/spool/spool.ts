@@ -1,0 +1,249 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { readJson, writeWhole } from '../host/files';
+import { laneOf, lanes, type Item, type Lane } from './spool-item';
+import type { RunState } from '../runs/run-state';
+
+/** Up to where a lane has been delivered: the item `index` of the record at `offset` comes next. */
+export interface Position {
+  segment: number;
+  offset: number;
+  index: number;
+}
+export interface Entry {
+  item: Item;
+  after: Position;
+}
+interface Cursor {
+  positions: Record<Lane, Position>;
+  screenshotKey?: string;
+}
+
+const segmentBytes = 4 * 1024 * 1024;
+const start: Position = { segment: 0, offset: 0, index: 0 };
+
+/**
+ * What a run has still to report, on disk and in order. Each record holds some items and the state of the run after
+ * them (positions in its output, sequence numbers), so a worker that is killed goes on exactly behind the last record.
+ * A record is a line: the letters of its lanes, a space, JSON.
+ */
+export class Spool {
+  private readonly sizes = new Map<number, number>();
+  private readonly cursor: Cursor;
+  private file = -1;
+  private last = 0;
+  private waiting: (() => void)[] = [];
+  private closed = false;
+  /** The record that each lane is in: one of many events is not parsed for each of them. */
+  private readonly parsed = new Map<Lane, RecordAt>();
+
+  private constructor(
+    readonly folder: string,
+    public state: RunState,
+  ) {
+    this.cursor = readJson<Cursor>(join(folder, 'cursor.json')) ?? {
+      positions: { events: { ...start }, logs: { ...start }, uploads: { ...start } },
+    };
+  }
+
+  static create(folder: string, state: RunState): Spool {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const spool = new Spool(folder, state);
+    spool.openSegment(1);
+    spool.append([], state);
+    return spool;
+  }
+
+  /** The spool as it was left; null when its first record was never finished. */
+  static open(folder: string): Spool | null {
+    const segments = segmentsIn(folder);
+    for (const segment of segments) dropTornLine(join(folder, nameOf(segment)));
+    const state = segments.map((segment) => lastState(join(folder, nameOf(segment)))).findLast((found) => found);
+    if (!state) return null;
+    const spool = new Spool(folder, state);
+    for (const segment of segments) spool.sizes.set(segment, statSync(join(folder, nameOf(segment))).size);
+    spool.openSegment(segments.at(-1)!);
+    return spool;
+  }
+
+  /** How much waits to be delivered. */
+  get bytes(): number {
+    const positions = lanes.map((lane) => this.cursor.positions[lane]);
+    const first = Math.min(...positions.map(({ segment }) => segment));
+    const done = Math.min(...positions.filter(({ segment }) => segment === first).map(({ offset }) => offset));
+    const waiting = [...this.sizes].filter(([segment]) => segment >= first).map(([, size]) => size);
+    return waiting.reduce((sum, size) => sum + size, -done);
+  }
+
+  get screenshotKey(): string | undefined {
+    return this.cursor.screenshotKey;
+  }
+
+  append(items: Item[], state: RunState): void {
+    if (this.closed) return;
+    const letters = [...new Set(items.map((item) => laneOf(item)[0]!))].join('');
+    const line = Buffer.from(`${letters} ${JSON.stringify({ items, state })}\n`);
+    for (let at = 0; at < line.length;) at += writeSync(this.file, line, at);
+    this.state = state;
+    this.sizes.set(this.last, this.sizes.get(this.last)! + line.length);
+    // The end of a run must outlive a power cut; its output may as well be read again.
+    if (state.ended) fsyncSync(this.file);
+    if (this.sizes.get(this.last)! > segmentBytes && !state.ended) {
+      this.openSegment(this.last + 1);
+      this.append([], state);
+    }
+    this.wake();
+  }
+
+  /** What a lane delivers next. Nothing is moved by it. */
+  next(lane: Lane, limits: { items: number; bytes: number }): Entry[] {
+    const found: Entry[] = [];
+    let bytes = 0;
+    for (let at: Position | null = this.cursor.positions[lane]; at;) {
+      const record: RecordAt | null = this.recordAt(at, lane);
+      if (!record) break;
+      for (let index = at.index; index < record.items.length; index += 1) {
+        const item = record.items[index]!;
+        if (laneOf(item) !== lane) continue;
+        bytes += Buffer.byteLength(JSON.stringify(item)) + 64;
+        if (found.length && (bytes > limits.bytes || found.length >= limits.items)) return found;
+        found.push({ item, after: { segment: record.segment, offset: record.offset, index: index + 1 } });
+      }
+      at = { segment: record.segment, offset: record.end, index: 0 };
+      // A lane that has nothing here passes on, or it would hold the segment for ever.
+      if (!found.length) this.cursor.positions[lane] = at;
+    }
+    if (!found.length) this.removeDelivered();
+    return found;
+  }
+
+  delivered(lane: Lane, after: Position, screenshotKey?: string): void {
+    if (this.closed) return;
+    this.cursor.positions[lane] = after;
+    if (screenshotKey) this.cursor.screenshotKey = screenshotKey;
+    writeWhole(join(this.folder, 'cursor.json'), JSON.stringify(this.cursor));
+    this.removeDelivered();
+  }
+
+  isDrained(lane: Lane): boolean {
+    return this.next(lane, { items: 1, bytes: 1 }).length === 0;
+  }
+
+  /** Resolves with the next append, or when the spool is closed. */
+  appended(): Promise<void> {
+    return this.closed ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve));
+  }
+
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    closeSync(this.file);
+    this.wake();
+  }
+
+  remove(): void {
+    this.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private wake(): void {
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  private openSegment(segment: number): void {
+    if (this.file !== -1) closeSync(this.file);
+    this.file = openSync(join(this.folder, nameOf(segment)), 'a', 0o600);
+    this.last = segment;
+    if (!this.sizes.has(segment)) this.sizes.set(segment, 0);
+  }
+
+  private recordAt(at: Position, lane: Lane): RecordAt | null {
+    const segment = [...this.sizes.keys()].find((number) => number >= at.segment);
+    if (segment === undefined) return null;
+    const offset = segment === at.segment ? at.offset : 0;
+    if (offset >= this.sizes.get(segment)!) {
+      const later = [...this.sizes.keys()].find((number) => number > segment);
+      return later === undefined ? null : this.recordAt({ segment: later, offset: 0, index: 0 }, lane);
+    }
+    const known = this.parsed.get(lane);
+    if (known?.segment === segment && known.offset === offset) return known;
+    const line = readLine(join(this.folder, nameOf(segment)), offset);
+    const space = line.indexOf(32);
+    const has = line.subarray(0, space).includes(lane[0]!);
+    const items = has ? (JSON.parse(line.subarray(space).toString()) as { items: Item[] }).items : [];
+    const record = { segment, offset, end: offset + line.length, items };
+    this.parsed.set(lane, record);
+    return record;
+  }
+
+  private removeDelivered(): void {
+    const needed = Math.min(...lanes.map((lane) => this.cursor.positions[lane].segment));
+    for (const segment of this.sizes.keys()) {
+      if (segment >= needed || segment === this.last) continue;
+      rmSync(join(this.folder, nameOf(segment)), { force: true });
+      this.sizes.delete(segment);
+    }
+  }
+}
+
+interface RecordAt {
+  segment: number;
+  offset: number;
+  end: number;
+  items: Item[];
+}
+
+function nameOf(segment: number): string {
+  return `${String(segment).padStart(10, '0')}.jsonl`;
+}
+
+function segmentsIn(folder: string): number[] {
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).filter((name) => /^\d{10}\.jsonl$/.test(name));
+  return names.map((name) => Number(name.slice(0, 10))).sort((a, b) => a - b);
+}
+
+function dropTornLine(path: string): void {
+  const bytes = readFileSync(path);
+  const whole = bytes.lastIndexOf(10) + 1;
+  if (whole < bytes.length) truncateSync(path, whole);
+}
+
+function lastState(path: string): RunState | undefined {
+  const bytes = readFileSync(path);
+  if (!bytes.length) return undefined;
+  const line = bytes.subarray(bytes.lastIndexOf(10, bytes.length - 2) + 1);
+  return (JSON.parse(line.subarray(line.indexOf(32)).toString()) as { state: RunState }).state;
+}
+
+function readLine(path: string, offset: number): Buffer {
+  const file = openSync(path, 'r');
+  try {
+    const pieces: Buffer[] = [];
+    for (let at = offset, size = 16 * 1024; ; size = 256 * 1024) {
+      const piece = Buffer.alloc(size);
+      const read = readSync(file, piece, 0, size, at);
+      const end = piece.subarray(0, read).indexOf(10);
+      if (end !== -1 || read === 0) return Buffer.concat([...pieces, piece.subarray(0, end + 1)]);
+      pieces.push(piece.subarray(0, read));
+      at += read;
+    }
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { isObject } from '../protocol/command';
+import { sign, verify } from '../protocol/signature';
+
+/** What came over the wire, for tests to look into. */
+
+export type Json = any;
+
+export interface Heard {
+  method: string;
+  path: string;
+  body: Json;
+  text: string;
+  headers: IncomingMessage['headers'];
+  status: number;
+}
+type Reply = { status: number; body?: unknown; headers?: Record<string, string> } | 'hang up' | undefined;
+
+export const agentId = '0190a5b4-0000-7000-8000-000000000001';
+export const organizationId = '0190a5b4-0000-7000-8000-0000000000aa';
+
+/** The service as a worker sees it: checks keys, signatures and schemas, keeps what it accepted, and fails on demand. */
+export class FakeService {
+  readonly heard: Heard[] = [];
+  readonly faults: string[] = [];
+  readonly pending: Record<string, unknown>[] = [];
+  readonly uploads = new Map<string, Buffer>();
+  /** What a command may fetch: a path among the files. */
+  readonly downloads = new Map<string, string>();
+  /** Served as they are. */
+  readonly files = new Map<string, Buffer>();
+  signingSecret = 'signing-secret-of-the-organization';
+  apiKeys = ['msk_testworker_0123456789abcdef'];
+  /** How keys that are not right are refused; one that is not here is not known. */
+  refusals: Record<string, number> = {};
+  heartbeatSeconds = 0.2;
+  abandon: string[] = [];
+  /** Looked at before anything else; what it returns is the answer. */
+  interfere: (request: { method: string; path: string; body: Json; count: number }) => Reply = () => undefined;
+  private readonly server: Server;
+  private waiting: (() => void)[] = [];
+
+  private constructor() {
+    this.server = createServer((request, response) => {
+      void this.answer(request).then((reply) => {
+        if (reply === 'hang up' || !reply) return response.destroy();
+        const file = this.files.get(request.url!);
+        if (file) return response.end(file);
+        response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
+        response.end(JSON.stringify(reply.body ?? {}));
+      });
+    });
+  }
+
+  static async start(): Promise<FakeService> {
+    const service = new FakeService();
+    service.server.listen(0, '127.0.0.1');
+    await once(service.server, 'listening');
+    return service;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    this.server.close();
+    await once(this.server, 'close').catch(() => undefined);
+  }
+
+  /** Waits for a condition over what was heard; it is looked at after every request. */
+  async until<T>(what: string, condition: () => T | undefined | null | false): Promise<T> {
+    const until = Date.now() + 45_000;
+    for (;;) {
+      const found = condition();
+      if (found) return found;
+      if (Date.now() > until) throw new Error(`never came: ${what}\n${this.lastHeard()}`);
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, 100);
+        this.waiting.push(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    }
+  }
+
+  private lastHeard(): string {
+    const heard = this.heard.filter(({ path }) => path !== '/api/agent/heartbeat').slice(-20);
+    return heard.map(({ method, path, status, text }) => `${method} ${path} ${status} ${text.slice(0, 200)}`).join('\n');
+  }
+
+  accepted(path: string | RegExp): Heard[] {
+    return this.heard.filter((h) => h.status < 300 && (typeof path === 'string' ? h.path === path : path.test(h.path)));
+  }
+
+  /** The logs of a job as the service keeps them: once for each seq. */
+  logs(jobId: string): Json[] {
+    const all = this.accepted('/api/job-logs').flatMap((h) => h.body.logs as Json[]);
+    const bySeq = new Map(all.filter((log) => log.jobId === jobId).map((log) => [log.seq, log]));
+    return [...bySeq.values()].sort((a, b) => a.seq - b.seq);
+  }
+
+  webhooks(jobId: string): Json[] {
+    return this.accepted('/api/job-webhook')
+      .map((h) => h.body)
+      .filter((body) => body.jobId === jobId);
+  }
+
+  steps(jobId: string): Json[] {
+    return this.accepted(/step-status$/)
+      .map((h) => h.body)
+      .filter((body) => body.jobId === jobId);
+  }
+
+  terminal(jobId: string): Json {
+    return this.webhooks(jobId).find(({ status }) => status !== 'running');
+  }
+
+  result(commandId: string): Json {
+    return this.accepted(`/api/agents/${agentId}/commands/${commandId}/result`)[0]?.body;
+  }
+
+  /** The worker's last handshake, when it has made so many. */
+  handshake(count = 1): Heard | undefined {
+    const all = this.accepted('/api/agents/handshake');
+    return all.length >= count ? all.at(-1) : undefined;
+  }
+
+  async push(command: object, headers?: Record<string, string>): Promise<number> {
+    const { body } = await this.until('a handshake', () => this.handshake());
+    const text = JSON.stringify(command);
+    const response = await fetch(`${body.tunnelHostname}/commands`, {
+      method: 'POST',
+      body: text,
+      headers: headers ?? { 'x-service-signature': sign(this.signingSecret, text, Date.now()) },
+    });
+    return response.status;
+  }
+
+  private async answer(request: IncomingMessage): Promise<Reply> {
+    const pieces: Buffer[] = [];
+    for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
+    const bytes = Buffer.concat(pieces);
+    const [path] = request.url!.split('?');
+    const text = bytes.toString();
+    if (path!.startsWith('/store/')) {
+      if (request.headers['x-api-key']) this.faults.push('the store was sent the worker key');
+      this.uploads.set(path!.slice('/store/'.length), bytes);
+      return { status: 200 };
+    }
+    const body = text ? (JSON.parse(text) as Json) : undefined;
+    const method = request.method!;
+    const count = this.heard.filter((h) => h.path === path).length + 1;
+    const heard: Heard = { method, path: path!, body, text, headers: request.headers, status: 0 };
+    this.heard.push(heard);
+    const reply = this.interfere({ method, path: path!, body, count }) ?? this.regular(heard);
+    heard.status = reply === 'hang up' ? 599 : (reply?.status ?? 599);
+    const waiting = this.waiting;
+    this.waiting = [];
+    waiting.forEach((wake) => wake());
+    return reply;
+  }
+
+  private regular({ method, path, body, text, headers }: Heard): Reply {
+    const key = String(headers['x-api-key']);
+    if (!this.apiKeys.includes(key)) return { status: this.refusals[key] ?? 401 };
+    const commands = `/api/agents/${agentId}/commands`;
+    if (path === '/api/agents/handshake') {
+      this.check(body.agentId === agentId && typeof body.bootId === 'string' && body.workerVersion, 'handshake');
+      const { heartbeatSeconds, signingSecret } = this;
+      return { status: 200, body: { agentId, organizationId, status: 'online', heartbeatSeconds, signingSecret } };
+    }
+    if (path === '/api/agent/heartbeat') {
+      this.check(
+        Array.isArray(body.runningJobIds) && body.vmState === 'running' && body.metrics.load1 >= 0,
+        'heartbeat',
+      );
+      const abandon = this.abandon.filter((id) => body.runningJobIds.includes(id));
+      const serverTime = new Date().toISOString();
+      return { status: 200, body: { status: 'online', serverTime, pendingCommands: this.pending.length, abandon } };
+    }
+    if (path === commands && method === 'GET') return { status: 200, body: { commands: this.pending } };
+    if (path.startsWith(commands)) {
+      const id = path.slice(commands.length + 1).split('/')[0];
+      const at = this.pending.findIndex((command) => command.commandId === id);
+      if (at !== -1) this.pending.splice(at, 1);
+      return { status: 200, body: { accepted: true } };
+    }
+    if (path === '/api/job-logs') this.checkLogs(body);
+    else if (path === '/api/job-webhook') this.check(typeof body.jobId === 'string' && body.seq > 0, 'job-webhook');
+    else if (path.endsWith('/step-status')) {
+      this.check(body.stepOrder > 0 && body.seq > 0 && ['running', 'passed', 'failed'].includes(body.status), 'step');
+    } else if (path.endsWith('/claim-results')) {
+      const signed = `${path.split('/')[3]}.${text}`;
+      const header = String(headers['x-service-signature']);
+      if (!verify(this.signingSecret, header, signed, Date.now())) return { status: 401 };
+      this.check(body.claimResults.length >= 1 && body.claimResults.length <= 100, 'claims');
+    } else if (path.endsWith('/uploads')) {
+      const key = randomUUID();
+      const answer = { key, uploadUrl: `${this.url}/store/${key}`, method: 'PUT', headers: { 'content-type': 'x/y' } };
+      return { status: 200, body: answer };
+    } else if (path.endsWith('/downloads')) {
+      const file = this.downloads.get(body.commandId);
+      return file ? { status: 200, body: { downloadUrl: `${this.url}${file}` } } : { status: 404 };
+    } else if (path !== '/api/pilot/run-summary') return { status: 404 };
+    return { status: 200, body: { accepted: true } };
+  }
+
+  private checkLogs(body: Json): void {
+    const logs = body.logs as Json[];
+    this.check(logs.length >= 1 && logs.length <= 1000 && JSON.stringify(body).length <= 1024 * 1024, 'size of logs');
+    for (const log of logs) {
+      const right = isObject(log) && Number.isInteger(log.timestamp) && typeof log.message === 'string' && log.message;
+      this.check(right && ['debug', 'info', 'warn', 'error'].includes(String(log.level)), `log ${JSON.stringify(log)}`);
+    }
+  }
+
+  private check(right: unknown, what: string): void {
+    if (!right) this.faults.push(what);
+  }
+}

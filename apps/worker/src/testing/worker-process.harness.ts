@@ -1,0 +1,85 @@
+import { killAll, processesOf } from '@muster/testing';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { agentId, organizationId, type FakeService, type Json } from './fake-service.harness';
+
+const program = resolve(__dirname, '../../../../dist/apps/worker/src/main.js');
+
+/** A folder of a worker, and real worker processes on it. */
+export class WorkerHarness {
+  readonly folder = mkdtempSync(join(tmpdir(), 'muster-worker-'));
+  child: ChildProcess | null = null;
+  stderr = '';
+
+  constructor(
+    private readonly service: FakeService,
+    private readonly env: Record<string, string> = {},
+    private readonly file = program,
+  ) {}
+
+  /** Starts a worker and waits for its handshake. */
+  async start(env: Record<string, string> = {}): Promise<void> {
+    const handshakes = this.service.accepted('/api/agents/handshake').length;
+    this.spawn(env);
+    await this.service.until('a handshake', () => this.service.handshake(handshakes + 1));
+  }
+
+  spawn(env: Record<string, string> = {}): ChildProcess {
+    this.child = spawn(process.execPath, [this.file], {
+      env: {
+        PATH: process.env.PATH!,
+        SERVICE_BASE_URL: this.service.url,
+        SERVICE_API_KEY: this.service.apiKeys[0]!,
+        AGENT_ID: agentId,
+        MUSTER_WORKER_DIR: this.folder,
+        ...this.env,
+        ...env,
+      },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.child.stderr!.on('data', (piece: Buffer) => (this.stderr += piece.toString()));
+    return this.child;
+  }
+
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
+    const { child } = this;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    return (await exited)[0] as number | null;
+  }
+
+  async remove(): Promise<void> {
+    await this.kill();
+    killAll(processesOf(this.folder));
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  }
+
+  /** All that stands in the worker's folder, but for what the script itself was given. */
+  allText(): string {
+    const files = readdirSync(this.folder, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
+    const read = (path: string): string => {
+      try {
+        return readFileSync(path, 'latin1');
+      } catch {
+        // It has just been delivered.
+        return '';
+      }
+    };
+    return files.map((file) => read(join(file.parentPath, file.name))).join('\n');
+  }
+}
+
+export function commandOf(kind: string, payload: object, more: object = {}): Json {
+  const deadline = new Date(Date.now() + 60_000).toISOString();
+  return { commandId: randomUUID(), kind, agentId, organizationId, deadline, env: {}, payload, ...more };
+}
+
+export function runOf(script: string, payload: object = {}, env: Record<string, string> = {}): Json {
+  const given = { script, variables: {}, workflowId: randomUUID(), workflowRevision: 1, maxRuntimeMs: 600_000 };
+  return commandOf('run', { ...given, ...payload }, { jobId: randomUUID(), env });
+}

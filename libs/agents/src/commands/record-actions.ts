@@ -1,0 +1,53 @@
+import type { CommandKind, LifecycleSource } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { appendTimeline, type TimelineEntry } from '../timeline/append-timeline';
+import type { EndedCommand } from './ended-command';
+
+/** Actions that are commands: nothing else shows that somebody asked for them, nor what came of them. */
+export const actionKinds = [
+  'repair',
+  'deploy_extension',
+  'start_recording',
+  'attach_recording',
+  'stop_recording',
+] as const satisfies CommandKind[];
+
+const longestError = 500;
+
+/** Who asked for a command, and why. */
+export interface Asked {
+  source: LifecycleSource;
+  by: string;
+  reason?: string;
+}
+
+/** What the command carries stays out of it: it may be secret. */
+export function recordAsked(
+  tx: Transaction,
+  of: { organizationId: string; agentId: string },
+  { id, kind, asked: { source, by, reason } }: { id: string; kind: CommandKind; asked: Asked },
+): void {
+  const message = `${kind} was asked for by ${by}${reason ? `: ${reason}` : ''}`;
+  appendTimeline(tx, of, [{ kind: 'provisioning', source, message, data: { commandId: id, action: kind } }]);
+}
+
+/** By their agents' ids in order, so that two of these never wait for each other's timelines. */
+export function recordEnded(tx: Transaction, ended: EndedCommand[], source: LifecycleSource | 'worker'): void {
+  const told = ended.filter(({ kind }) => actionKinds.some((each) => each === kind));
+  for (const agentId of [...new Set(told.map((command) => command.agentId))].sort()) {
+    const commands = told.filter((command) => command.agentId === agentId);
+    const { organizationId } = commands[0]!;
+    appendTimeline(
+      tx,
+      { organizationId, agentId },
+      commands.map((command) => ({ ...entryOf(command), source })),
+    );
+  }
+}
+
+function entryOf({ id, kind, status, error, code }: EndedCommand): TimelineEntry {
+  const data = { commandId: id, action: kind, status, ...(code ? { code } : {}) };
+  if (status === 'success') return { kind: 'provisioning', message: `${kind} is done`, data };
+  const why = error ? `: ${error.slice(0, longestError)}` : '';
+  return { kind: 'provisioning', level: 'error', message: `${kind} failed${why}`, data };
+}

@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { VaultModule } from '@muster/vault';
+import { VmModule } from '@muster/vm';
+import { LocalAgentRows } from './local-agents';
+import { MachineControl } from '../orders/machine-control';
+
+/** For the apps that turn machines on and off. */
+@Module({
+  imports: [VmModule, VaultModule],
+  providers: [MachineControl, LocalAgentRows],
+  exports: [VmModule, MachineControl, LocalAgentRows],
+})
+export class MachinesModule {}

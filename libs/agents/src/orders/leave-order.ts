@@ -1,0 +1,76 @@
+import type { AgentStatus, LifecycleEvent, LifecycleSource } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { Logger } from '@nestjs/common';
+import type { Order } from './machine-order';
+import { moveAgent } from '../lifecycle/move-agent';
+import type { MachineParts } from '../lifecycle/wake-machine';
+
+/** A machine that spoke so recently is taken to be there still. */
+const heardLatelySeconds = 90;
+const logger = new Logger('machines');
+
+/** Out of stopping or rebooting. An open wake that waited for this goes on. */
+export async function leaveOrder(
+  parts: MachineParts,
+  order: Order,
+  { reason, state, failed = false }: { reason: string; state?: string; failed?: boolean },
+): Promise<void> {
+  const { agentId, organizationId, status, statusSource } = order;
+  const off = state === 'stopped' || state === 'gone';
+  const idle = status === 'stopping' && statusSource === 'idle_monitor';
+  const eventType: LifecycleEvent | undefined = idle ? (off ? 'idle_stop_success' : 'idle_stop_failed') : undefined;
+  await parts.database.transaction('system', async (tx) => {
+    const of = { organizationId, agentId };
+    const heardLately = status === 'stopping' && !off && (await wasHeardLately(tx, agentId));
+    const moved = await moveAgent(tx, {
+      ...of,
+      from: [status],
+      to: off ? 'stopped' : decideLeft(order, heardLately),
+      source: idle ? 'idle_monitor' : 'provider',
+      reason,
+      ...(eventType ? { eventType } : {}),
+    });
+    if (!moved) return;
+    if (failed) logger.warn(`agent ${agentId}: ${reason}`);
+    await tx.execute('DELETE FROM agent_control WHERE agent_id = $1', [agentId]);
+    await tx.execute(
+      `UPDATE agent SET vm_state = COALESCE($2, vm_state), vm_ip = CASE WHEN $3 THEN NULL ELSE vm_ip END,
+              public_tunnel_url = CASE WHEN $3 THEN NULL ELSE public_tunnel_url END,
+              idle_stop_failed_at = CASE WHEN $4 THEN now() WHEN $3 THEN NULL ELSE idle_stop_failed_at END,
+              clearing_command_id = CASE WHEN NOT $3 AND NOT $5 THEN clearing_command_id END
+       WHERE id = $1`,
+      [agentId, state ?? null, off, idle && !off, status === 'rebooting'],
+    );
+    await continueWake(tx, of);
+    if (off) await tx.enqueue({ queue: 'dispatch', name: 'agent-stopped', payload: { agentId } });
+    await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
+  });
+}
+
+/** A machine that could not be stopped is what it was, where it goes on reporting; of another nobody knows. */
+export function decideLeft(
+  { status, previousStatus, drain }: Pick<Order, 'status' | 'previousStatus' | 'drain'>,
+  heardLately: boolean,
+): AgentStatus {
+  if (status !== 'stopping' || previousStatus === 'offline' || !heardLately) return 'offline';
+  return drain ? 'draining' : 'online';
+}
+
+async function wasHeardLately(tx: Transaction, agentId: string): Promise<boolean> {
+  const rows = await tx.query(
+    `SELECT FROM agent WHERE id = $1 AND last_seen > now() - $2 * interval '1 second' FOR UPDATE`,
+    [agentId, heardLatelySeconds],
+  );
+  return rows.length > 0;
+}
+
+async function continueWake(tx: Transaction, of: { organizationId: string; agentId: string }): Promise<void> {
+  const [wake] = await tx.query<{ id: string; reason: string; source: LifecycleSource }>(
+    `UPDATE agent_wake SET next_try_at = now() WHERE agent_id = $1 AND state = 'open' RETURNING id, reason, source`,
+    [of.agentId],
+  );
+  if (!wake) return;
+  const { id: wakeId, source, reason } = wake;
+  await moveAgent(tx, { ...of, from: ['stopped', 'offline'], to: 'starting', source, reason });
+  await tx.enqueue({ queue: 'dispatch', name: 'wake-agent', payload: { wakeId } });
+}

@@ -1,0 +1,46 @@
+import { sign, signingSecretsOf } from '@muster/access';
+import type { AgentProvider, AgentStatus } from '@muster/contracts';
+import type { Clock } from '@muster/platform';
+import type { KeyRing } from '@muster/vault';
+import type { Machine, MachineDescription, MachineProvider } from '@muster/vm';
+
+export interface MachineRow {
+  agentId: string;
+  organizationId: string;
+  status: AgentStatus;
+  provider: AgentProvider;
+  providerRef: string | null;
+  providerConfig: Record<string, unknown>;
+}
+
+/** What a provider's column list is, over `a`. */
+export const machineColumns = `
+  a.id AS "agentId", a.organization_id AS "organizationId", a.status, a.provider, a.provider_ref AS "providerRef",
+  a.provider_config AS "providerConfig"`;
+
+/** An agent as its provider knows it. */
+export function machineOf(row: MachineRow, keyRing: KeyRing, clock: Clock): Machine {
+  const { agentId, organizationId, providerRef, providerConfig } = row;
+  return {
+    agentId,
+    organizationId,
+    providerRef,
+    providerConfig,
+    sign: (text) => sign(signingSecretsOf(keyRing, organizationId), text, clock.now()),
+  };
+}
+
+/** What the provider says within the time; null where it does not. */
+export async function describeWithin(
+  provider: MachineProvider,
+  machine: Machine,
+  limitMs: number,
+): Promise<MachineDescription | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => (timer = setTimeout(() => resolve(null), limitMs)));
+  try {
+    return await Promise.race([provider.describe(machine).catch(() => null), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

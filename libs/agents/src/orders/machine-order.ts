@@ -1,0 +1,110 @@
+import type { AgentStatus, LifecycleSource } from '@muster/contracts';
+import { type Machine, MachineError, type MachineProvider, type MachineState } from '@muster/vm';
+import { appendTimeline } from '../timeline/append-timeline';
+import { holdLease, leaseMs } from './hold-lease';
+import { describeWithin, type MachineRow } from './machine-of';
+import type { MachineParts } from '../lifecycle/wake-machine';
+
+export interface ControlLimits {
+  /** A rebooted machine has to report by then. */
+  rebootTimeoutMs: number;
+  /** What became of a machine that is to stop is settled by then, whether its provider answers or not. */
+  stopTimeoutMs: number;
+}
+
+/** What an agent's status asks of its machine, and how far that is. */
+export interface Order extends MachineRow {
+  /** How long the agent has been in this status. */
+  forMs: number;
+  /** How long ago the provider took the order; null: not yet. */
+  issuedAgoMs: number | null;
+  attempt: number;
+  error: string | null;
+  /** How often the provider said no to it. */
+  refusals: number;
+  statusSource: LifecycleSource;
+  previousStatus: AgentStatus | null;
+  neverSeen: boolean;
+  drain: string | null;
+}
+
+export const describeLimitMs = 5000;
+
+/**
+ * A try before may have been taken by a provider whose answer we never had, or have had its effect while nobody looked:
+ * then the machine shows it.
+ */
+export async function isTaken(
+  { attempt }: Order,
+  provider: MachineProvider,
+  machine: Machine,
+  signs: MachineState[],
+): Promise<boolean> {
+  if (attempt === 1) return false;
+  const found = await describeWithin(provider, machine, describeLimitMs);
+  return found !== null && signs.includes(found.state);
+}
+
+export function held<T>(
+  { database }: MachineParts,
+  { agentId, status, attempt }: Order,
+  work: () => Promise<T>,
+): Promise<T> {
+  const renew = () =>
+    database.query(
+      'system',
+      `UPDATE agent_control SET next_try_at = now() + $4 * interval '1 millisecond'
+       WHERE agent_id = $1 AND status = $2 AND attempt = $3`,
+      [agentId, status, attempt, leaseMs],
+      'renew_control',
+    );
+  return holdLease(renew, work);
+}
+
+/** Of this order: a call may come back when its agent has another one. */
+export async function issued({ database }: MachineParts, { agentId, status }: Order): Promise<void> {
+  await database.query(
+    'system',
+    'UPDATE agent_control SET issued_at = now(), error = NULL, refusals = 0 WHERE agent_id = $1 AND status = $2',
+    [agentId, status],
+  );
+}
+
+/** Puts the next try off, and shows what went wrong when that is new. */
+export async function later(
+  { database }: MachineParts,
+  order: Order,
+  { delayMs, error = null, refused = false }: { delayMs: number; error?: string | null; refused?: boolean },
+): Promise<void> {
+  const { agentId, organizationId, status } = order;
+  await database.transaction('system', async (tx) => {
+    await tx.execute(
+      `UPDATE agent_control
+       SET next_try_at = now() + $3 * interval '1 millisecond', error = COALESCE($4, error),
+           refusals = CASE WHEN $5 THEN refusals + 1 ELSE refusals END
+       WHERE agent_id = $1 AND status = $2`,
+      [agentId, status, delayMs, error, refused],
+    );
+    if (!error || error === order.error) return;
+    appendTimeline(tx, { organizationId, agentId }, [
+      { kind: 'provisioning', level: 'warn', source: 'provider', message: `${status}: ${error} It is tried again.` },
+    ]);
+  });
+}
+
+export function backoffMs(attempt: number, maxMs = 60_000): number {
+  return Math.min(1000 * 2 ** Math.min(attempt - 1, 30), maxMs);
+}
+
+export function isPermanent(error: unknown): boolean {
+  return error instanceof MachineError && error.permanent;
+}
+
+/** There was an answer, and it was no. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof MachineError && error.fault !== 'unreachable';
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof MachineError ? error.message : `It failed: ${(error as Error).message}`;
+}

@@ -1,0 +1,49 @@
+import type { MachineState } from '@muster/vm';
+import { leaveOrder } from './leave-order';
+import { describeWithin, machineOf } from './machine-of';
+import {
+  backoffMs,
+  type ControlLimits,
+  describeLimitMs,
+  held,
+  isPermanent,
+  issued,
+  isTaken,
+  later,
+  type Order,
+  reasonOf,
+} from './machine-order';
+import type { MachineParts } from '../lifecycle/wake-machine';
+
+/** One step of a reboot. */
+export async function rebootMachine(
+  parts: MachineParts,
+  order: Order,
+  { rebootTimeoutMs }: Pick<ControlLimits, 'rebootTimeoutMs'>,
+): Promise<void> {
+  const { machines, keyRing, clock } = parts;
+  const { issuedAgoMs, forMs } = order;
+  const provider = machines.of(order.provider);
+  const machine = machineOf(order, keyRing, clock);
+  if (issuedAgoMs !== null ? issuedAgoMs >= rebootTimeoutMs : forMs >= rebootTimeoutMs) {
+    const found = await describeWithin(provider, machine, describeLimitMs);
+    const reason = order.error ?? 'The machine did not report after its reboot.';
+    return leaveOrder(parts, order, { reason, state: found?.state, failed: true });
+  }
+  if (issuedAgoMs !== null) return later(parts, order, { delayMs: rebootTimeoutMs - issuedAgoMs });
+  try {
+    // One that was stopping already may be so for that.
+    const signs: MachineState[] = order.previousStatus === 'stopping' ? ['starting'] : ['starting', 'stopping'];
+    if (!(await isTaken(order, provider, machine, signs))) {
+      await held(parts, order, () => provider.reboot(machine));
+    }
+    await issued(parts, order);
+    // The handshake of the new boot ends it; this is for the case that there is none.
+    await later(parts, order, { delayMs: rebootTimeoutMs });
+  } catch (error) {
+    const reason = reasonOf(error);
+    if (isPermanent(error)) return leaveOrder(parts, order, { reason, failed: true });
+    const delayMs = Math.min(backoffMs(order.attempt), Math.max(rebootTimeoutMs - forMs, 100));
+    await later(parts, order, { delayMs, error: reason });
+  }
+}

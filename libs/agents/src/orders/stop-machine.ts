@@ -1,0 +1,59 @@
+import type { MachineDescription } from '@muster/vm';
+import { leaveOrder } from './leave-order';
+import { describeWithin, machineOf } from './machine-of';
+import {
+  backoffMs,
+  type ControlLimits,
+  describeLimitMs,
+  held,
+  isPermanent,
+  isRefusal,
+  issued,
+  isTaken,
+  later,
+  type Order,
+  reasonOf,
+} from './machine-order';
+import type { MachineParts } from '../lifecycle/wake-machine';
+
+/** A stop that was taken and shows no effect is ordered again. */
+const repeatMs = 60_000;
+const lookMs = 500;
+/** A provider that says no so often, at 0, 1 and 3 s, means it; jobs are not to wait for it any longer. */
+const refusalsUntilFailed = 3;
+
+/** One step of a stop. */
+export async function stopMachine(
+  parts: MachineParts,
+  order: Order,
+  { stopTimeoutMs }: Pick<ControlLimits, 'stopTimeoutMs'>,
+): Promise<void> {
+  const { machines, keyRing, clock } = parts;
+  const { issuedAgoMs, forMs, refusals, attempt } = order;
+  const provider = machines.of(order.provider);
+  const machine = machineOf(order, keyRing, clock);
+  let found: MachineDescription | null = null;
+  const leftMs = Math.max(stopTimeoutMs - forMs, 0);
+  const giveUp = (reason: string) =>
+    leaveOrder(parts, order, { reason: `It could not be stopped: ${reason}`, state: found?.state, failed: true });
+  try {
+    if (issuedAgoMs === null || issuedAgoMs > repeatMs) {
+      if (!(await isTaken(order, provider, machine, ['stopping', 'stopped', 'gone']))) {
+        await held(parts, order, () => provider.stop(machine));
+      }
+      await issued(parts, order);
+    }
+    found = await describeWithin(provider, machine, describeLimitMs);
+    if (found?.state === 'stopped' || found?.state === 'gone') {
+      return await leaveOrder(parts, order, { reason: 'the machine has stopped', state: found.state });
+    }
+    if (leftMs === 0) return await giveUp(`it still is ${found?.state ?? 'unknown'}.`);
+    await later(parts, order, { delayMs: Math.min(lookMs, leftMs) });
+  } catch (error) {
+    const reason = reasonOf(error);
+    const refused = isRefusal(error);
+    if (isPermanent(error) || leftMs === 0 || (refused && refusals + 1 >= refusalsUntilFailed)) return giveUp(reason);
+    const pauseMs = refused ? backoffMs(refusals + 1) : backoffMs(attempt);
+    await later(parts, order, { delayMs: Math.min(pauseMs, leftMs), error: reason, refused });
+  }
+}

@@ -1,7 +1,0 @@
-import { Module } from '@nestjs/common';
-import { VaultModule } from '@muster/vault';
-import { MachinesModule } from '../lifecycle/machines-module';
-import { Reaper } from './reaper';
-
-@Module({ imports: [MachinesModule, VaultModule], providers: [Reaper], exports: [Reaper] })
-export class ReaperModule {}

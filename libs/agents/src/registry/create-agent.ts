@@ -1,0 +1,67 @@
+import { audit, type Principal } from '@muster/access';
+import { AppError, type CreateAgentBody } from '@muster/contracts';
+import { type Transaction, violatedConstraint } from '@muster/database';
+import { newId } from '@muster/platform';
+import type { KeyRing } from '@muster/vault';
+import type { VmConfig } from '@muster/vm';
+import { issueAgentKey } from '../agent-keys';
+import { requestWake } from '../lifecycle/wakes';
+import { appendTimeline } from '../timeline/append-timeline';
+import { type AgentRow, loadAgent } from './agent-row';
+import { readProviderConfig } from './provider-config';
+
+/** Its key is known now and never again. A local machine starts at once; the others are as they are. */
+export async function createAgent(
+  tx: Transaction,
+  keyRing: KeyRing,
+  caller: Principal,
+  { name, provider, providerConfig, labels = [] }: CreateAgentBody,
+  { wakeTimeoutMs, localAgents }: Pick<VmConfig, 'wakeTimeoutMs' | 'localAgents'>,
+): Promise<{ agent: AgentRow; workerKey: string }> {
+  const { organizationId } = caller;
+  if (provider === 'local' && !localAgents) refuseLocal();
+  const { config, ref } = readProviderConfig(provider, providerConfig);
+  const id = newId();
+  // Their control plane knows better, and says so when it is asked; nobody speaks for an external one until it does.
+  const status = provider === 'external' ? 'offline' : 'stopped';
+  await refuseTakenName(() =>
+    tx.execute(
+      `INSERT INTO agent (id, organization_id, name, status, status_source, status_reason, provider, provider_config,
+         provider_ref, labels)
+       VALUES ($1, $2, $3, $4, 'api', 'made, and not heard of yet', $5, $6, $7, $8)`,
+      [id, organizationId, name, status, provider, JSON.stringify(config), provider === 'local' ? id : ref, labels],
+    ),
+  );
+  const workerKey = await issueAgentKey(tx, keyRing, caller, { organizationId, agentId: id, name });
+  const of = { organizationId, agentId: id };
+  appendTimeline(tx, of, [{ kind: 'provisioning', source: 'api', message: `${name} was made (${provider})` }]);
+  if (provider === 'local') {
+    await requestWake(tx, { ...of, source: 'api', reason: 'created', timeoutMs: wakeTimeoutMs });
+  } else if (provider !== 'external') {
+    await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId: id } });
+  }
+  audit(tx, caller, {
+    action: 'agent.create',
+    target: { type: 'agent', id },
+    changes: { name, provider, providerRef: ref, labels },
+  });
+  return { agent: await loadAgent(tx, organizationId, id), workerKey };
+}
+
+function refuseLocal(): never {
+  const message = 'provider local does not exist on this service';
+  throw new AppError('invalid_payload', { detail: `${message}.`, errors: [{ field: 'provider', message }] });
+}
+
+/** A name is one living agent's. */
+export async function refuseTakenName<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (violatedConstraint(error) !== 'agent_name_key') throw error;
+    throw new AppError('conflict', {
+      detail: 'There is an agent with this name already.',
+      errors: [{ field: 'name', message: 'name is taken' }],
+    });
+  }
+}

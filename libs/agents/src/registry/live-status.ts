@@ -1,0 +1,46 @@
+import type { AgentStatus } from '@muster/contracts';
+import { describeWithin, machineColumns, machineOf, type MachineRow } from '../orders/machine-of';
+import type { MachineParts } from '../lifecycle/wake-machine';
+import { noSuchAgent } from './agent-row';
+
+export interface LiveStatus {
+  status: AgentStatus;
+  lastSeen: Date | null;
+  lastActivityAt: Date | null;
+  publicTunnelUrl: string | null;
+  vmState: string | null;
+  vmIp: string | null;
+  stale: boolean;
+}
+
+/** Interface, section 8: what the provider knows of the machine is waited for this long. */
+const guardMs = 3000;
+
+/** The agent as it is, and its machine as its provider says; as it was known last where the provider is silent. */
+export async function readLiveStatus(
+  { database, machines, keyRing, clock }: MachineParts,
+  organizationId: string,
+  id: string,
+): Promise<LiveStatus> {
+  const [row] = await database.query<MachineRow & Omit<LiveStatus, 'stale'>>(
+    { organizationId },
+    `SELECT ${machineColumns}, a.last_seen AS "lastSeen", a.last_activity_at AS "lastActivityAt",
+            a.public_tunnel_url AS "publicTunnelUrl", a.vm_state AS "vmState", a.vm_ip AS "vmIp"
+     FROM agent a WHERE a.id = $1 AND a.organization_id = $2`,
+    [id, organizationId],
+    'live_status',
+  );
+  if (!row) throw noSuchAgent();
+  const found = await describeWithin(machines.of(row.provider), machineOf(row, keyRing, clock), guardMs);
+  const { status, lastSeen, lastActivityAt, publicTunnelUrl } = row;
+  const known = found !== null && found.state !== 'unknown';
+  return {
+    status,
+    lastSeen,
+    lastActivityAt,
+    publicTunnelUrl,
+    vmState: known ? found.state : row.vmState,
+    vmIp: known ? (found.ip ?? (found.state === 'running' ? row.vmIp : null)) : row.vmIp,
+    stale: found === null,
+  };
+}

@@ -1,0 +1,55 @@
+import { audit, spokenNameOf, type Principal, sourceOf } from '@muster/access';
+import { agentStatuses, AppError } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { requireFree } from '../actions/power';
+import { type EndedCommand, endedColumns } from '../commands/ended-command';
+import { recordEnded } from '../commands/record-actions';
+import { moveAgent } from '../lifecycle/move-agent';
+import { failRecordingsOfTerminated } from '../recordings/settle-recordings';
+import { loadAgent } from './agent-row';
+
+const living = agentStatuses.filter((status) => status !== 'terminated');
+
+/** Ends a machine for good: it is gone from the lists at once, and from its provider as soon as that is done. */
+export async function terminateAgent(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { force = false }: { force?: boolean } = {},
+): Promise<void> {
+  const { organizationId } = caller;
+  const agent = await loadAgent(tx, organizationId, id, 'lock');
+  if (agent.status === 'terminated') throw notReady('The agent is terminated already.', agent.status);
+  if (!force) requireFree(agent, 'terminated');
+  await moveAgent(tx, {
+    organizationId,
+    agentId: id,
+    from: living,
+    to: 'terminated',
+    source: sourceOf(caller),
+    reason: `terminated by ${spokenNameOf(caller)}`,
+  });
+  const ended = await tx.query<EndedCommand>(
+    `UPDATE agent_command
+     SET status = 'failed', error_code = 'agent_not_ready', error = 'The agent was terminated.', finished_at = now(),
+         next_push_at = NULL
+     WHERE agent_id = $1 AND organization_id = $2 AND status = 'pending' AND kind <> 'run'
+     RETURNING ${endedColumns}`,
+    [id, organizationId],
+  );
+  recordEnded(tx, ended, sourceOf(caller));
+  failRecordingsOfTerminated(tx, { organizationId, agentId: id });
+  await tx.enqueue(
+    { queue: 'dispatch', name: 'control-agent', payload: { agentId: id } },
+    { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } },
+  );
+  audit(tx, caller, {
+    action: 'agent.terminate',
+    target: { type: 'agent', id },
+    changes: { status: [agent.status, 'terminated'], ...(force ? { force } : {}) },
+  });
+}
+
+function notReady(detail: string, agentStatus: string): AppError {
+  return new AppError('agent_not_ready', { detail, extra: { agentStatus } });
+}

@@ -1,0 +1,24 @@
+import type { Transaction } from '@muster/database';
+
+/** The agent can be reached: what waits for it may go on now. */
+export async function resumeWork(tx: Transaction, of: { organizationId: string; agentId: string }): Promise<void> {
+  const commands = await tx.query<{ id: string }>(
+    `UPDATE agent_command SET next_push_at = now()
+     WHERE id IN (
+       SELECT id FROM agent_command
+       WHERE agent_id = $1 AND organization_id = $2 AND status = 'pending' AND taken_at IS NULL
+       ORDER BY id LIMIT 20)
+     RETURNING id`,
+    [of.agentId, of.organizationId],
+    'resume_commands',
+  );
+  await tx.enqueue(
+    { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: of.agentId } },
+    ...commands.map(({ id }) => ({
+      queue: 'dispatch' as const,
+      name: 'deliver-command' as const,
+      payload: { commandId: id },
+    })),
+  );
+  tx.notify('command', of.agentId);
+}

@@ -1,0 +1,89 @@
+import { type AgentStatus, agentStatuses, type HandshakeBody } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { type AgentRow, loadAgent } from '../registry/agent-row';
+import { moveAgent } from '../lifecycle/move-agent';
+import { withEndedBoot } from '../orders/ended-boots';
+import { completeWake } from '../lifecycle/wakes';
+import { failRecordingsOfOldBoot } from '../recordings/settle-recordings';
+import { appendTimeline } from '../timeline/append-timeline';
+import { refusedMachine } from './machine-caller';
+import { resumeWork } from './resume-work';
+import { tunnelUrlOf } from './tunnel-url';
+
+const refused: readonly AgentStatus[] = ['stopping', 'terminated'];
+const welcome = agentStatuses.filter((status) => !refused.includes(status));
+
+/** A machine has booted and reports for work. Answers its status. */
+export async function takeHandshake(
+  tx: Transaction,
+  organizationId: string,
+  body: HandshakeBody,
+  /** The address that it came from, and where it reached us. */
+  { from, serviceUrl }: { from?: string; serviceUrl?: string } = {},
+): Promise<{ status: AgentStatus }> {
+  const { agentId, bootId, workerVersion, hostname, platform, capabilities } = body;
+  const of = { organizationId, agentId };
+  const agent = await loadAgent(tx, organizationId, agentId, 'lock');
+  if (refused.includes(agent.status)) throw refusedMachine(`The agent is ${agent.status}.`, agent.status);
+  await requireLivingBoot(tx, agent, bootId);
+  const [before] = await tx.query<{ boot_id: string | null }>(
+    `UPDATE agent SET
+       boot_id = $3, worker_version = $4, last_seen = now(), last_activity_at = now(),
+       last_activity = 'its handshake', unhealthy_checks = 0,
+       clearing_command_id = CASE WHEN was.boot_id = $3 THEN agent.clearing_command_id END,
+       ended_boots = CASE WHEN was.boot_id = $3 THEN agent.ended_boots ELSE ${withEndedBoot('agent', 'was.boot_id')} END,
+       tunnel_url = CASE WHEN $7 THEN NULL ELSE COALESCE($5, agent.tunnel_url) END,
+       public_tunnel_url = CASE WHEN $7 THEN NULL ELSE COALESCE($5, agent.public_tunnel_url) END,
+       tunnel_hostname = CASE WHEN $7 THEN NULL ELSE COALESCE($6, agent.tunnel_hostname) END, vm_state = 'running',
+       seen_from = $8, service_url = $9, unreachable_tunnel = NULL
+     FROM agent AS was
+     WHERE was.id = agent.id AND agent.id = $1 AND agent.organization_id = $2
+     RETURNING was.boot_id`,
+    [
+      agentId,
+      organizationId,
+      bootId,
+      workerVersion,
+      tunnelUrlOf(body.tunnelHostname),
+      body.tunnelHostname ?? null,
+      // Said outright, in place of nothing said: it has none, and polls.
+      body.tunnelHostname === null,
+      from ?? null,
+      serviceUrl ?? null,
+    ],
+    'handshake',
+  );
+  const sameBoot = before!.boot_id === bootId;
+  // The machine that is to reboot is still there: the boot that ends the reboot is another one.
+  if (agent.status === 'rebooting' && sameBoot) return { status: agent.status };
+  const status: AgentStatus = agent.drain ? 'draining' : 'online';
+  appendTimeline(tx, of, [
+    {
+      kind: 'provisioning',
+      source: 'handshake',
+      message: `worker ${workerVersion} shook hands${hostname ? ` from ${hostname}` : ''}`,
+      data: { bootId, hostname, platform, capabilities, workerVersion },
+    },
+  ]);
+  if (agent.status !== status || !sameBoot) {
+    const reason = sameBoot ? 'the worker reported again' : 'the worker reported after its boot';
+    await moveAgent(tx, { ...of, from: welcome, to: status, source: 'handshake', reason });
+  }
+  await completeWake(tx, of);
+  await resumeWork(tx, of);
+  if (!sameBoot) failRecordingsOfOldBoot(tx, of);
+  return { status };
+}
+
+/** Words of a boot that is over may come late; whoever still is that boot has to become another one, or to end. */
+async function requireLivingBoot(tx: Transaction, { id, status }: AgentRow, bootId: string): Promise<void> {
+  const [over] = await tx.query<{ isLatest: boolean }>(
+    'SELECT boot_id = $2 AS "isLatest" FROM agent WHERE id = $1 AND $2 = ANY(ended_boots)',
+    [id, bootId],
+    'ended_boot',
+  );
+  if (!over) return;
+  throw over.isLatest
+    ? refusedMachine('This boot ended with its machine: report as another one.', status, 'ended')
+    : refusedMachine('Another boot has taken the place of this one.', status, 'superseded');
+}

@@ -1,0 +1,140 @@
+import type { AgentStatus, HeartbeatAnswer, HeartbeatBody } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+import { isUuid } from '@muster/platform';
+import { noSuchAgent } from '../registry/agent-row';
+import { checksUntilAttempt } from '../recovery/decide-recovery';
+import { settleRecovery } from '../recovery/recover-agent';
+import { moveAgent } from '../lifecycle/move-agent';
+import { completeWake } from '../lifecycle/wakes';
+import { appendTimeline } from '../timeline/append-timeline';
+import { decideHeartbeat, type HeartbeatMove } from './decide-heartbeat';
+import { refusedMachine } from './machine-caller';
+import { resumeWork } from './resume-work';
+import { tunnelUrlOf } from './tunnel-url';
+
+interface Beat {
+  status: AgentStatus;
+  bootId: string | null;
+  drain: string | null;
+  unhealthyBefore: number;
+  /** Null: the heartbeat was not of this boot, or of an agent that is no more. */
+  unhealthyNow: number | null;
+  recoveryChecks: number | null;
+  /** Before this heartbeat: something was tried to make it healthy. */
+  recovering: boolean;
+  pendingCommands: number;
+  abandon: string[];
+  tunnelFails: boolean;
+}
+
+/**
+ * What a machine says of itself every few seconds, in one statement: a thousand of them report at once. Only one that
+ * moves its agent takes a transaction.
+ */
+export async function takeHeartbeat(
+  database: Database,
+  organizationId: string,
+  body: HeartbeatBody,
+  now: Date,
+  /** The address that it came from. */
+  from?: string,
+): Promise<HeartbeatAnswer> {
+  const { agentId, bootId, vmState, vmIp, workerVersion, activity } = body;
+  const healthy = body.healthy ?? true;
+  const said = body.runningJobIds ?? [];
+  const running = said.filter(isUuid);
+  const [beat] = await database.query<Beat>(
+    { organizationId },
+    heartbeat,
+    [
+      agentId,
+      organizationId,
+      bootId,
+      tunnelUrlOf(body.tunnelHostname),
+      body.tunnelHostname ?? null,
+      vmState ?? null,
+      vmIp ?? null,
+      workerVersion ?? null,
+      healthy,
+      activity === true || running.length > 0,
+      running,
+      from ?? null,
+    ],
+    'heartbeat',
+  );
+  if (!beat) throw noSuchAgent();
+  const { status, unhealthyBefore, unhealthyNow, drain, pendingCommands } = beat;
+  if (status === 'terminated') throw refusedMachine('The agent is terminated.', status);
+  if (unhealthyNow === null) {
+    throw refusedMachine('This boot has not shaken hands, or is over: shake hands.', status);
+  }
+  const of = { organizationId, agentId };
+  if (healthy && beat.recovering) await database.transaction({ organizationId }, (tx) => settleRecovery(tx, of));
+  const move = decideHeartbeat({ status, healthy, unhealthyBefore, unhealthyNow, drain });
+  const moved = move ? await database.transaction({ organizationId }, (tx) => applyMove(tx, of, move)) : null;
+  // Every third is looked at anew: what was in the way may have passed.
+  const checks = beat.recoveryChecks ?? 0;
+  if (checks > 0 && checks % checksUntilAttempt === 0) {
+    await database.transaction({ organizationId }, (tx) =>
+      tx.enqueue({ queue: 'dispatch', name: 'recover-agent', payload: { agentId } }),
+    );
+  }
+  const abandon = [...beat.abandon, ...said.filter((id) => !isUuid(id))];
+  const answer = { status: moved ?? status, serverTime: now.toISOString(), pendingCommands, abandon };
+  return beat.tunnelFails ? { ...answer, tunnel: 'unreachable' } : answer;
+}
+
+// What it answers of the agent is from before the update, as every part of a statement sees the rows as they were.
+const heartbeat = `
+  WITH beat AS (
+    UPDATE agent SET
+      last_seen = now(),
+      last_activity_at = CASE WHEN $10 THEN now() ELSE last_activity_at END,
+      last_activity = CASE WHEN $10 THEN 'a heartbeat that reported work' ELSE last_activity END,
+      tunnel_url = COALESCE($4, tunnel_url),
+      public_tunnel_url = COALESCE($4, public_tunnel_url),
+      tunnel_hostname = COALESCE($5, tunnel_hostname),
+      seen_from = COALESCE($12, seen_from),
+      vm_state = COALESCE($6, vm_state),
+      vm_ip = COALESCE($7, vm_ip),
+      worker_version = COALESCE($8, worker_version),
+      unhealthy_checks = CASE WHEN $9 THEN 0 ELSE unhealthy_checks + 1 END,
+      recovery_checks = CASE WHEN $9 THEN 0 ELSE recovery_checks + 1 END
+    WHERE id = $1 AND organization_id = $2 AND boot_id = $3 AND status <> 'terminated'
+      AND NOT $3 = ANY(ended_boots)
+    RETURNING unhealthy_checks, recovery_checks)
+  SELECT a.status, a.boot_id AS "bootId", a.drain, a.unhealthy_checks AS "unhealthyBefore",
+         (SELECT unhealthy_checks FROM beat) AS "unhealthyNow",
+         (SELECT recovery_checks FROM beat) AS "recoveryChecks", a.recovery_step IS NOT NULL AS recovering,
+         (SELECT count(*)::int FROM agent_command c
+          WHERE c.agent_id = a.id AND c.status = 'pending' AND c.taken_at IS NULL AND c.deadline > now())
+           AS "pendingCommands",
+         ARRAY(
+           SELECT said.id::text FROM unnest($11::uuid[]) AS said (id)
+           WHERE NOT EXISTS (
+             SELECT FROM job j
+             WHERE j.id = said.id AND j.agent_id = a.id AND j.organization_id = a.organization_id
+               AND j.status IN ('queued', 'running'))) AS abandon,
+         COALESCE(a.unreachable_tunnel = COALESCE($4, a.public_tunnel_url, a.tunnel_url), false) AS "tunnelFails"
+  FROM agent a WHERE a.id = $1 AND a.organization_id = $2`;
+
+async function applyMove(
+  tx: Transaction,
+  of: { organizationId: string; agentId: string },
+  { from, to, reason, recovered }: HeartbeatMove,
+): Promise<AgentStatus | null> {
+  if (!(await moveAgent(tx, { ...of, from, to, source: 'heartbeat', reason }))) return null;
+  if (recovered) {
+    // Whoever waits for the machine has what was waited for.
+    await completeWake(tx, of);
+    const note = {
+      kind: 'provisioning' as const,
+      source: 'heartbeat',
+      message: `Auto-recovery: the agent ${reason}; commands and queued jobs go on`,
+      data: { autoRecovery: true, reason },
+    };
+    appendTimeline(tx, of, [note]);
+    await resumeWork(tx, of);
+  }
+  return to;
+}

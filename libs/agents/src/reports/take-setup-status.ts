@@ -1,0 +1,36 @@
+import type { SetupStatusBody } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { loadAgent } from '../registry/agent-row';
+import { appendTimeline } from '../timeline/append-timeline';
+import { refusedMachine } from './machine-caller';
+import { tunnelUrlOf } from './tunnel-url';
+
+/** How far a machine's installation is; kept as entries of its timeline. */
+export async function takeSetupStatus(
+  tx: Transaction,
+  organizationId: string,
+  body: SetupStatusBody,
+  from: string,
+): Promise<void> {
+  const { agentId, phase, status, message } = body;
+  const agent = await loadAgent(tx, organizationId, agentId);
+  if (agent.status === 'terminated') throw refusedMachine('The agent is terminated.', agent.status);
+  const tunnelUrl = tunnelUrlOf(body.tunnelUrl, 'tunnelUrl');
+  if (tunnelUrl) {
+    await tx.execute(
+      `UPDATE agent SET tunnel_url = $3, public_tunnel_url = $3, tunnel_hostname = $4, seen_from = $5
+       WHERE id = $1 AND organization_id = $2`,
+      [agentId, organizationId, tunnelUrl, body.tunnelUrl, from],
+    );
+    tx.notify('agent', agentId);
+  }
+  appendTimeline(tx, { organizationId, agentId }, [
+    {
+      kind: 'provisioning',
+      source: 'handshake',
+      level: /fail|error/i.test(status) ? 'error' : 'info',
+      message: message ? `${phase}: ${status}: ${message}` : `${phase}: ${status}`,
+      data: { phase, status, ...(tunnelUrl ? { tunnelUrl } : {}) },
+    },
+  ]);
+}

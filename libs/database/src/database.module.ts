@@ -1,0 +1,108 @@
+import {
+  Global,
+  Inject,
+  Logger,
+  Module,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import { InjectDataSource, TypeOrmModule } from '@nestjs/typeorm';
+import { BaseConfig, MessageLedger, LoopLedger, Readiness, registerErrorReader } from '@muster/platform';
+import type { PoolClient } from 'pg';
+import type { DataSource } from 'typeorm';
+import { serviceOptions } from './data-source';
+import { Database } from './database';
+import { readDatabaseError } from './database-errors';
+import { LoopRuns } from './loops/loop-runs';
+import { pendingMigrations } from './migrate';
+import { OutboxLedger } from './outbox/outbox-ledger';
+import { OutboxRelay } from './outbox/outbox-relay';
+import { PostgresListener } from './postgres-listener';
+import { poolOf } from './transactions/run-scoped';
+
+/** The ledger. The process starts without it and becomes ready when it answers with this code's schema. */
+@Global()
+@Module({
+  imports: [
+    TypeOrmModule.forRootAsync({
+      inject: [BaseConfig],
+      useFactory: (config: BaseConfig) => ({
+        ...serviceOptions({
+          url: config.databaseUrl,
+          poolSize: config.databasePoolSize,
+          statementTimeoutMs: config.databaseStatementTimeoutMs,
+          applicationName: 'muster',
+        }),
+        manualInitialization: true,
+      }),
+    }),
+  ],
+  providers: [
+    Database,
+    OutboxRelay,
+    { provide: MessageLedger, useClass: OutboxLedger },
+    { provide: LoopLedger, useClass: LoopRuns },
+    PostgresListener,
+  ],
+  exports: [Database, MessageLedger, LoopLedger, PostgresListener],
+})
+export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger('database');
+  private retry?: NodeJS.Timeout;
+  private ended = false;
+  private migrated = false;
+
+  constructor(
+    @InjectDataSource() private readonly dataSource: DataSource,
+    @Inject(Readiness) private readonly readiness: Readiness,
+    @Inject(Database) private readonly database: Database,
+  ) {
+    registerErrorReader(readDatabaseError);
+    readiness.register('database', () => this.check(), { required: true, deep: () => this.checkRoom() });
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.connect();
+  }
+
+  onApplicationShutdown(): void {
+    this.ended = true;
+    clearTimeout(this.retry);
+  }
+
+  /** Once in the foreground, so that a normal start is ready when it listens; then in the background. */
+  private async connect(complained = false): Promise<void> {
+    try {
+      await this.dataSource.initialize();
+      const pool = poolOf(this.dataSource);
+      // A connection that dies while it is lent out raises its error on the client; unheard, it ends the process.
+      // Heard from its first loan on, because the pool's first connection is older than this line.
+      const heard = new WeakSet<PoolClient>();
+      pool.on('acquire', (client: PoolClient) => {
+        if (!heard.has(client)) client.on('error', () => undefined);
+        heard.add(client);
+      });
+      if (complained) this.logger.log('connected');
+    } catch (error) {
+      if (!complained) this.logger.warn(`not connected yet: ${(error as Error).message}`);
+      if (!this.ended) this.retry = setTimeout(() => void this.connect(true), 500);
+    }
+  }
+
+  private async check(): Promise<void> {
+    if (this.migrated) {
+      await this.database.query('system', 'SELECT 1', [], 'check');
+      return;
+    }
+    const pending = await pendingMigrations((sql) => this.database.query('system', sql) as never);
+    if (pending.length) throw new Error(`${pending.length} migrations are pending`);
+    this.migrated = true;
+  }
+
+  /** A new file of one page, that goes with its transaction: what is full takes no more of either. */
+  private async checkRoom(): Promise<void> {
+    await this.database.transaction('system', (tx) =>
+      tx.execute("CREATE TEMP TABLE room_to_write ON COMMIT DROP AS SELECT repeat('x', 1000) AS page"),
+    );
+  }
+}

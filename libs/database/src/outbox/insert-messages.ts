@@ -1,0 +1,63 @@
+import type { QueueMessage, OutboxMessage } from '@muster/contracts';
+import { currentContext, newId } from '@muster/platform';
+import type { Statement } from '../transactions/statement-batch';
+
+/** How long the committing process has to publish by itself before the sweep takes over. */
+const graceMs = 2000;
+
+const columns = 7;
+/** One statement takes 65,535 parameters. */
+const rowsAtOnce = 5000;
+/** Most transactions enqueue one or a few: their statements are prepared. */
+const preparedUpTo = 8;
+
+/** The messages with their ids, and whose request they are part of. */
+export function messagesOf(messages: QueueMessage[], organizationId: string | null): OutboxMessage[] {
+  const { requestId = null, traceparent = null } = currentContext() ?? {};
+  return messages.map(({ queue, name, payload }) => ({
+    id: newId(),
+    queue,
+    name,
+    payload: { ...payload },
+    organizationId,
+    requestId,
+    traceparent,
+  }));
+}
+
+/** The statements that write the messages' rows, with as many rows each as it takes. */
+export function insertMessages(messages: OutboxMessage[]): Statement[] {
+  const statements: Statement[] = [];
+  for (let from = 0; from < messages.length; from += rowsAtOnce) {
+    statements.push(insert(messages.slice(from, from + rowsAtOnce)));
+  }
+  return statements;
+}
+
+function insert(messages: OutboxMessage[]): Statement {
+  const count = messages.length;
+  return {
+    name: count <= preparedUpTo ? `outbox_insert_${count}` : undefined,
+    text: texts[count] ?? insertText(count),
+    values: messages.flatMap(({ id, queue, name, payload, organizationId, requestId, traceparent }) => [
+      id,
+      queue,
+      name,
+      JSON.stringify(payload),
+      organizationId,
+      requestId,
+      traceparent,
+    ]),
+  };
+}
+
+const texts = Array.from({ length: preparedUpTo + 1 }, (_, count) => insertText(count));
+
+function insertText(count: number): string {
+  const rows = Array.from({ length: count }, (_, row) => {
+    const values = Array.from({ length: columns }, (__, column) => `$${row * columns + column + 1}`);
+    return `(${values.join(', ')}, now() + interval '${graceMs} milliseconds')`;
+  });
+  return `INSERT INTO outbox (id, queue, name, payload, organization_id, request_id, traceparent, next_publish_at)
+     VALUES ${rows.join(', ')}`;
+}

@@ -1,0 +1,93 @@
+import { BaseConfig } from '@muster/platform';
+import { type Harness, makeOrganization, makeUser, startHarness } from '@muster/testing';
+import { DatabaseModule } from '../database.module';
+import type { Scope } from './scope';
+
+describe('tenant isolation in the database', () => {
+  let harness: Harness;
+  let ours: string;
+  let theirs: string;
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+    ours = (await makeOrganization(harness.db)).id;
+    theirs = (await makeOrganization(harness.db)).id;
+    await makeUser(harness.db, { organizationId: ours, email: 'ours@example.com' });
+    await makeUser(harness.db, { organizationId: theirs, email: 'theirs@example.com' });
+  });
+  afterAll(() => harness.close());
+
+  it('shows only the own rows to a statement whose organization filter was dropped', async () => {
+    const scope = { organizationId: ours };
+    const forgotten = 'SELECT email FROM app_user';
+    expect(await harness.db.query(scope, forgotten)).toEqual([{ email: 'ours@example.com' }]);
+    expect(await harness.db.transaction(scope, (tx) => tx.query(forgotten))).toEqual([{ email: 'ours@example.com' }]);
+  });
+
+  it('reads nothing of another organization that is asked for by name', async () => {
+    const stolen = 'SELECT email FROM app_user WHERE organization_id = $1';
+    expect(await harness.db.query({ organizationId: ours }, stolen, [theirs])).toEqual([]);
+  });
+
+  it('changes and deletes nothing of another organization', async () => {
+    const touched = await harness.db.transaction({ organizationId: ours }, async (tx) => [
+      await tx.execute(`UPDATE app_user SET role = 'admin' WHERE organization_id = $1`, [theirs]),
+      await tx.execute('DELETE FROM app_user WHERE organization_id = $1', [theirs]),
+    ]);
+    expect(touched).toEqual([0, 0]);
+    const [row] = await harness.db.query('system', `SELECT role FROM app_user WHERE email = 'theirs@example.com'`);
+    expect(row).toEqual({ role: 'member' });
+  });
+
+  it('refuses to write a row into another organization', async () => {
+    const write = harness.db.query(
+      { organizationId: ours },
+      `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed) VALUES ($1, 'K', 'k', '', '')`,
+      [theirs],
+    );
+    await expect(write).rejects.toThrow(/row-level security/);
+  });
+
+  it('shows nothing at all where no organization is set', async () => {
+    expect(await harness.db.query({ organizationId: '' }, 'SELECT email FROM app_user')).toEqual([]);
+  });
+
+  it('keeps a scope from leaking to the next statement on the same connection', async () => {
+    const kinds: Scope[] = ['system', { organizationId: ours }, { organizationId: theirs }];
+    const scopes = Array.from({ length: 60 }, (_, i) => kinds[i % 3]!);
+    const seen = await Promise.all(
+      scopes.map((scope) =>
+        harness.db.query<{ email: string }>(scope, 'SELECT email FROM app_user ORDER BY email', [], 'leak'),
+      ),
+    );
+    for (const [i, rows] of seen.entries()) {
+      const expected = [['ours@example.com', 'theirs@example.com'], ['ours@example.com'], ['theirs@example.com']][
+        i % 3
+      ];
+      expect(rows.map(({ email }) => email)).toEqual(expected);
+    }
+  });
+
+  it('lets nobody change the audit trail', async () => {
+    for (const scope of ['system', { organizationId: ours }] as const) {
+      await expect(harness.db.query(scope, `UPDATE audit_entry SET action = 'x'`)).rejects.toThrow(/permission denied/);
+      await expect(harness.db.query(scope, 'DELETE FROM audit_entry')).rejects.toThrow(/permission denied/);
+    }
+  });
+
+  it('lets a tenant see no message and no canary', async () => {
+    for (const table of ['outbox', 'queue_probe']) {
+      await expect(harness.db.query({ organizationId: ours }, `SELECT * FROM ${table}`)).rejects.toThrow(
+        /permission denied/,
+      );
+    }
+  });
+
+  it('reports a statement’s own fault as itself, and goes on working', async () => {
+    const faulty = harness.db.query({ organizationId: ours }, 'SELECT nonsense FROM app_user', [], 'faulty');
+    await expect(faulty).rejects.toThrow(/nonsense/);
+    const again = harness.db.query({ organizationId: ours }, 'SELECT nonsense FROM app_user', [], 'faulty');
+    await expect(again).rejects.toThrow(/nonsense/);
+    expect(await harness.db.query({ organizationId: ours }, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+});

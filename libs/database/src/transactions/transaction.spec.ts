@@ -1,0 +1,105 @@
+import { BaseConfig } from '@muster/platform';
+import { type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { Client } from 'pg';
+import { DatabaseModule } from '../database.module';
+import { OrganizationEntity } from '../entities/organization';
+import type { Scope } from './scope';
+
+describe('a transaction', () => {
+  let harness: Harness;
+  let scope: Scope & object;
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+    scope = { organizationId: (await makeOrganization(harness.db)).id };
+    await makeOrganization(harness.db, { name: 'Somebody else' });
+  });
+  afterAll(() => harness.close());
+
+  const name = async () =>
+    (await harness.db.query<{ name: string }>(scope, 'SELECT name FROM organization', [], 'name'))[0]!.name;
+  const messages = () => harness.db.query('system', 'SELECT FROM outbox');
+  const rename = 'UPDATE organization SET name = $1';
+  const key = { queue: 'dispatch', name: 'probe', payload: { probeId: 'p' } } as const;
+
+  it('is one for our own statements and for TypeORM’s, whichever comes first', async () => {
+    await harness.db.transaction(scope, async (tx) => {
+      expect(await tx.manager.find(OrganizationEntity)).toHaveLength(1);
+      expect(await tx.execute(rename, ['Ours'])).toBe(1);
+    });
+    const undone = harness.db.transaction(scope, async (tx) => {
+      await tx.execute(rename, ['First']);
+      await tx.manager.update(OrganizationEntity, { id: scope.organizationId }, { name: 'Second' });
+      throw new Error('changed my mind');
+    });
+    await expect(undone).rejects.toThrow('changed my mind');
+    expect(await name()).toBe('Ours');
+  });
+
+  it('runs what was posted in its order: before the next statement, TypeORM’s too, or with the commit', async () => {
+    await harness.db.transaction(scope, async (tx) => {
+      tx.defer(rename, ['Posted']);
+      expect((await tx.query<{ name: string }>('SELECT name FROM organization'))[0]!.name).toBe('Posted');
+      tx.defer(rename, ['Again']);
+      expect((await tx.manager.find(OrganizationEntity))[0]!.name).toBe('Again');
+      tx.defer(rename, ['Last']);
+    });
+    expect(await name()).toBe('Last');
+    await harness.db.transaction(scope, async (tx) => tx.defer(rename, ['Alone']));
+    expect(await name()).toBe('Alone');
+  });
+
+  it('keeps nothing when what was posted fails, or when it is given up', async () => {
+    const failing = harness.db.transaction(scope, async (tx) => {
+      await tx.execute(rename, ['Lost']);
+      tx.defer('SELECT 1 / 0');
+    });
+    await expect(failing).rejects.toThrow(/division by zero/);
+    const givenUp = harness.db.transaction(scope, async (tx) => {
+      tx.defer(rename, ['Lost']);
+      throw new Error('changed my mind');
+    });
+    await expect(givenUp).rejects.toThrow('changed my mind');
+    expect(await name()).not.toBe('Lost');
+  });
+
+  it('says so when it could not be committed because a statement had failed', async () => {
+    const swallowing = harness.db.transaction(scope, async (tx) => {
+      await tx.execute(rename, ['Lost']);
+      await tx.query('SELECT nonsense').catch(() => undefined);
+    });
+    await expect(swallowing).rejects.toThrow('nothing was committed');
+    expect(await name()).not.toBe('Lost');
+  });
+
+  it('keeps nothing when its messages cannot be written', async () => {
+    const nowhere = { organizationId: '00000000-0000-7000-8000-000000000000' };
+    const orphan = harness.db.transaction(nowhere, (tx) => tx.enqueue(key));
+    await expect(orphan).rejects.toThrow(/outbox_organization_fk/);
+    expect(await messages()).toEqual([]);
+  });
+
+  it('leaves its connection usable, in no scope, whatever became of it', async () => {
+    for (let i = 0; i < 20; i += 1) {
+      const failing = harness.db.transaction(scope, (tx) => tx.query('SELECT 1 / 0'));
+      await expect(failing).rejects.toThrow(/division by zero/);
+    }
+    expect(await harness.db.query({ organizationId: '' }, 'SELECT FROM organization')).toEqual([]);
+  });
+
+  it('takes a prepared statement anew when its table has changed', async () => {
+    const read = () =>
+      harness.db.transaction('system', (tx) => tx.query('SELECT * FROM queue_probe', [], 'all_probes'));
+    expect(await read()).toEqual([]);
+    await alter(harness.databaseUrl, 'ALTER TABLE queue_probe ADD COLUMN extra text');
+    for (let i = 0; i < 10; i += 1) await read().catch(() => undefined);
+    expect(await read()).toEqual([]);
+  });
+});
+
+async function alter(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+}

@@ -1,0 +1,120 @@
+import type { QueueMessage, OutboxMessage } from '@muster/contracts';
+import type { Topic } from '@muster/platform';
+import { DatabaseError, type PoolClient, type QueryResultRow } from 'pg';
+import type { DataSource, EntityManager } from 'typeorm';
+import { insertMessages, messagesOf } from '../outbox/insert-messages';
+import { type Scope, setScope } from './scope';
+import { type Answer, sendTogether, type Statement } from './statement-batch';
+import { lendToTypeOrm } from './typeorm-loan';
+
+const begin: Statement = { name: 'muster_begin', text: 'BEGIN' };
+const commit: Statement = { name: 'muster_commit', text: 'COMMIT' };
+const rollback: Statement = { text: 'ROLLBACK' };
+
+/**
+ * A transaction in its scope. It begins with its first statement and its messages go out with its commit, so that it
+ * costs the round trips of what is done in it and one.
+ */
+export class Transaction {
+  private readonly messages: OutboxMessage[] = [];
+  private readonly enqueued = new Set<string>();
+  private readonly afterCommit: (() => void)[] = [];
+  private readonly promised = new Map<Topic, Set<string>>();
+  private readonly deferred: Statement[] = [];
+  private begun = false;
+  private unanswered?: Error;
+  private lent?: EntityManager;
+
+  constructor(
+    readonly scope: Scope,
+    private readonly client: PoolClient,
+    private readonly dataSource: DataSource,
+  ) {}
+
+  get manager(): EntityManager {
+    // TypeORM speaks to the connection by itself, so what is to be in front goes now. If that fails, so does the rest.
+    if (!this.begun || this.deferred.length > 0) void this.send([]).catch(() => undefined);
+    this.lent ??= lendToTypeOrm(this.dataSource, this.client);
+    return this.lent;
+  }
+
+  /** The rows that a statement answers. A name makes Postgres keep its plan: for statements of hot paths. */
+  async query<T extends object>(sql: string, parameters: unknown[] = [], name?: string): Promise<T[]> {
+    return (await this.run({ text: sql, values: parameters, name })).rows as T[];
+  }
+
+  /** How many rows a statement touched. Zero is an answer. */
+  async execute(sql: string, parameters: unknown[] = [], name?: string): Promise<number> {
+    return (await this.run({ text: sql, values: parameters, name })).affected;
+  }
+
+  /**
+   * A write whose answer nobody needs: it goes out in front of the next statement, or with the commit, and costs no
+   * round trip of its own. Should it fail, so does what it goes out with.
+   */
+  defer(sql: string, parameters: unknown[] = [], name?: string): void {
+    this.deferred.push({ text: sql, values: parameters, name });
+  }
+
+  /** Promises a message, with this transaction's fate: its row is written with the commit. The same one goes once. */
+  enqueue(...messages: QueueMessage[]): Promise<void> {
+    const fresh = messages.filter(({ queue, name, payload }) => {
+      const key = `${queue} ${name} ${JSON.stringify(payload)}`;
+      return !this.enqueued.has(key) && this.enqueued.add(key);
+    });
+    this.messages.push(...messagesOf(fresh, this.scope === 'system' ? null : this.scope.organizationId));
+    return Promise.resolve();
+  }
+
+  /** Runs once the transaction is durable; for what other processes must not see before. */
+  onCommit(work: () => void): void {
+    this.afterCommit.push(work);
+  }
+
+  /** Says to every process, once the transaction is durable, that there is more to read of the thing. */
+  notify(topic: Topic, id: string): void {
+    this.promised.set(topic, (this.promised.get(topic) ?? new Set()).add(id));
+  }
+
+  /** What is to be notified of once it is durable. */
+  get notifications(): ReadonlyMap<Topic, Set<string>> {
+    return this.promised;
+  }
+
+  /** Makes it durable and answers what is to be published for it. */
+  async commit(): Promise<OutboxMessage[]> {
+    if (this.begun || this.deferred.length > 0 || this.messages.length > 0) {
+      const answers = await this.send([...insertMessages(this.messages), commit]);
+      this.begun = false;
+      // Postgres answers the commit of a transaction that has failed with a rollback, and calls that a success.
+      if (answers.at(-1)!.command !== 'COMMIT') throw new Error('a statement had failed, so nothing was committed');
+    }
+    for (const work of this.afterCommit) work();
+    return this.messages;
+  }
+
+  /** Throws where the connection must not be used again, because it may still be at work on a statement. */
+  async rollback(): Promise<void> {
+    if (this.unanswered) throw this.unanswered;
+    this.deferred.length = 0;
+    if (this.begun) await this.send([rollback]);
+  }
+
+  private async run(statement: Statement): Promise<Answer<QueryResultRow>> {
+    return (await this.send([statement])).at(-1)!;
+  }
+
+  private async send(statements: Statement[]): Promise<Answer[]> {
+    const start = this.begun ? [] : [begin, setScope(this.scope)];
+    const all = [...start, ...this.deferred.splice(0), ...statements];
+    this.begun = true;
+    try {
+      return await sendTogether(this.client, all);
+    } catch (error) {
+      if (!(error instanceof DatabaseError)) this.unanswered = error as Error;
+      // Its stack leads to the socket, but who reads it wants to know whose statement it was.
+      if (error instanceof Error) Error.captureStackTrace(error);
+      throw error;
+    }
+  }
+}

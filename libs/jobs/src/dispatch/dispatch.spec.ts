@@ -1,0 +1,256 @@
+import { unequalCounters } from '@muster/pricing';
+import { makeAgent } from '@muster/testing';
+import { applyJobReport } from '../reports/apply-job-report';
+import { decideStart, type StartFacts } from './decide-start';
+import { findJob } from '../lists/job-row';
+import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { sweepDispatch } from './sweep-dispatch';
+
+jest.setTimeout(60_000);
+
+describe('may the agent’s first job start now?', () => {
+  const facts: StartFacts = {
+    agent: { status: 'online', provider: 'local', drain: null, currentJobId: null },
+    head: { id: 'j', vaultKeys: [] },
+    autoWake: true,
+    wakeRestsUntil: null,
+    gate: { canLaunchRuns: true, reason: null },
+    maxConcurrentRuns: null,
+    runningInOrganization: 0,
+    missingSecrets: [],
+  };
+  const agent = (change: Partial<StartFacts['agent']>) => ({ agent: { ...facts.agent, ...change } });
+
+  it.each<[string, Partial<StartFacts>, object]>([
+    ['it may', {}, { action: 'start' }],
+    ['nothing is queued', { head: null }, { action: 'none' }],
+    ['another has the machine', agent({ currentJobId: 'k' }), { action: 'wait', waiting: 'agent_busy' }],
+    ['the agent drains', agent({ drain: 'finish' }), { action: 'wait', waiting: 'draining' }],
+    ['a secret is missing', { missingSecrets: ['A'] }, { action: 'fail', code: 'secret_missing' }],
+    [
+      'there is nothing to run',
+      { head: { id: 'j', vaultKeys: [], nothingToRun: true } },
+      { action: 'fail', code: 'nothing_to_run' },
+    ],
+    [
+      'the gate is closed',
+      { gate: { canLaunchRuns: false, reason: 'r' } },
+      { action: 'wait', waiting: 'billing_gate' },
+    ],
+    [
+      'the organization runs as many as it may',
+      { maxConcurrentRuns: 2, runningInOrganization: 2 },
+      { action: 'wait', waiting: 'concurrency_limit' },
+    ],
+    ['the machine is stopped', agent({ status: 'stopped' }), { action: 'wake', waiting: 'agent_waking' }],
+    ['the machine is offline', agent({ status: 'offline' }), { action: 'wake', waiting: 'agent_waking' }],
+    [
+      'it did not wake a moment ago',
+      { ...agent({ status: 'stopped' }), wakeRestsUntil: new Date() },
+      { action: 'wait', waiting: 'agent_offline' },
+    ],
+    [
+      'it is stopped and auto-wake is off',
+      { ...agent({ status: 'stopped' }), autoWake: false },
+      { action: 'wait', waiting: 'agent_offline', blocked: true },
+    ],
+    [
+      'nobody can start it from here',
+      agent({ status: 'offline', provider: 'external' }),
+      { action: 'wait', waiting: 'agent_offline' },
+    ],
+    ['it is waking', agent({ status: 'starting' }), { action: 'wait', waiting: 'agent_waking' }],
+    ['it reboots', agent({ status: 'rebooting' }), { action: 'wait', waiting: 'agent_waking' }],
+    ['it is stopping', agent({ status: 'stopping' }), { action: 'wait', waiting: 'agent_offline' }],
+    ['it is gone', agent({ status: 'terminated' }), { action: 'fail', code: 'agent_not_ready' }],
+  ])('%s', (_, change, expected) => {
+    expect(decideStart({ ...facts, ...change })).toMatchObject({ ...expected, reason: expect.any(String) });
+  });
+});
+
+describe('dispatch', () => {
+  let lab: JobsLab;
+  let agentId: string;
+
+  beforeAll(async () => {
+    lab = await openJobsLab();
+  });
+  beforeEach(async () => {
+    await lab.query('UPDATE organization_settings SET max_concurrent_runs = NULL, vm_auto_wake_on_job = true');
+    agentId = await lab.makeOnlineAgent();
+  });
+  afterAll(() => lab.close());
+
+  const read = (id: string) => findJob(lab.harness.db, lab.organizationId, id);
+  const end = (jobId: string, status: 'completed' | 'failed' = 'completed') =>
+    applyJobReport(lab.harness.db, { organizationId: lab.organizationId, agentId: null }, { jobId, status });
+  const commands = (of: string) =>
+    lab.query(`SELECT job_id, status FROM agent_command WHERE agent_id = $1 AND kind = 'run' ORDER BY id`, [of]);
+
+  const keep = (key: string) =>
+    lab.query(
+      `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed) VALUES ($1, $2, 'test', '', '')`,
+      [lab.organizationId, key],
+    );
+  const drop = (key: string) => lab.query('DELETE FROM vault_secret WHERE key = $1', [key]);
+
+  it('never gives an agent a second job while it has one, however many launch and enqueue at once', async () => {
+    const launched = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const jobId = await lab.launch({ agentId });
+        await Promise.all([lab.dispatch.startNext(agentId), lab.dispatch.startNext(agentId)]);
+        return jobId;
+      }),
+    );
+    const seen: string[] = [];
+    while (seen.length < launched.length) {
+      const open = (await commands(agentId)).filter(({ status }) => status === 'pending');
+      expect(open).toHaveLength(1);
+      seen.push(open[0].job_id);
+      await end(open[0].job_id);
+      await Promise.all(Array.from({ length: 5 }, () => lab.dispatch.startNext(agentId)));
+    }
+    expect(new Set(seen)).toEqual(new Set(launched));
+    expect(await commands(agentId)).toHaveLength(20);
+    expect(await unequalCounters(lab.harness.db)).toEqual([]);
+  });
+
+  it('goes by priority, and by arrival among equals', async () => {
+    const jobs: Record<string, string> = {};
+    for (const [name, priority] of [
+      ['first', 5],
+      ['low', 0],
+      ['second', 5],
+      ['high', 10],
+    ] as const) {
+      jobs[name] = await lab.launch({ agentId, priority });
+    }
+    const order: string[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      const { jobId } = await lab.dispatch.startNext(agentId);
+      order.push(Object.keys(jobs).find((name) => jobs[name] === jobId)!);
+      await end(jobId!);
+    }
+    expect(order).toEqual(['high', 'first', 'second', 'low']);
+  });
+
+  it('says what the others wait for, and since when', async () => {
+    const running = await lab.launch({ agentId });
+    const waiting = await lab.launch({ agentId });
+    await lab.dispatch.startNext(agentId);
+    expect((await read(running)).waitingReason).toBeNull();
+    const { waitingReason, waitingSince } = await read(waiting);
+    expect(waitingReason).toBe('agent_busy');
+    await lab.dispatch.startNext(agentId);
+    expect((await read(waiting)).waitingSince).toEqual(waitingSince);
+  });
+
+  it('keeps the organization’s limit over all of its agents', async () => {
+    await lab.query('UPDATE organization_settings SET max_concurrent_runs = 2 WHERE organization_id = $1', [
+      lab.organizationId,
+    ]);
+    await lab.query(`UPDATE job SET status = 'cancelled' WHERE status IN ('queued', 'running')`);
+    await lab.query('UPDATE agent SET current_job_id = NULL');
+    const agents = await Promise.all(Array.from({ length: 6 }, () => lab.makeOnlineAgent()));
+    const jobs = await Promise.all(agents.map((id) => lab.launch({ agentId: id })));
+    await Promise.all(agents.map((id) => lab.dispatch.startNext(id)));
+    const started = [];
+    for (const id of jobs) if ((await read(id)).waitingReason === null) started.push(id);
+    expect(started).toHaveLength(2);
+    await end(started[0]!);
+    await lab.query(`UPDATE job SET waiting_since = now() - interval '2 minutes' WHERE status = 'queued'`);
+    await sweepDispatch(lab.harness.db, lab.dispatch);
+    const reasons = [];
+    for (const id of jobs) reasons.push((await read(id)).waitingReason);
+    expect(reasons.filter((reason) => reason === 'concurrency_limit')).toHaveLength(3);
+  });
+
+  it('wakes a machine that sleeps, once, and says that the job waits for it', async () => {
+    const asleep = (
+      await makeAgent(lab.harness.db, {
+        organizationId: lab.organizationId,
+        name: 'Asleep',
+        provider: 'local',
+        status: 'stopped',
+      })
+    ).id;
+    const jobId = await lab.launch({ agentId: asleep });
+    await Promise.all(Array.from({ length: 10 }, () => lab.dispatch.startNext(asleep)));
+    expect((await read(jobId)).waitingReason).toBe('agent_waking');
+    expect(await lab.query('SELECT state FROM agent_wake WHERE agent_id = $1', [asleep])).toEqual([{ state: 'open' }]);
+  });
+
+  it('leaves a sleeping machine alone where auto-wake is off, and says so', async () => {
+    await lab.query('UPDATE organization_settings SET vm_auto_wake_on_job = false');
+    const asleep = (
+      await makeAgent(lab.harness.db, {
+        organizationId: lab.organizationId,
+        name: 'Left asleep',
+        provider: 'local',
+        status: 'stopped',
+      })
+    ).id;
+    const jobId = await lab.launch({ agentId: asleep });
+    await lab.dispatch.startNext(asleep);
+    expect(await read(jobId)).toMatchObject({ status: 'queued', waitingReason: 'agent_offline' });
+    const events = await lab.query(
+      `SELECT data->>'eventType' AS type FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle'`,
+      [asleep],
+    );
+    expect(events).toEqual([{ type: 'wake_blocked' }]);
+  });
+
+  it('fails a job whose secret is not in the vault, and goes on with the next', async () => {
+    await keep('NOWHERE');
+    const jobId = await lab.launch({ agentId, vaultKeys: ['NOWHERE'], maxRetries: 2 });
+    const next = await lab.launch({ agentId });
+    await drop('NOWHERE');
+    expect((await lab.dispatch.startNext(agentId)).action).toBe('fail');
+    expect(await read(jobId)).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('NOWHERE'),
+      errorCode: 'secret_missing',
+    });
+    expect(await lab.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
+    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+  });
+
+  it('fails a job whose secret goes while its command is on the way, and goes on with the next', async () => {
+    await keep('FLEETING');
+    const jobId = await lab.launch({ agentId, vaultKeys: ['FLEETING'], maxRetries: 2 });
+    const next = await lab.launch({ agentId });
+    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId });
+    await drop('FLEETING');
+    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'fail', jobId });
+    expect(await read(jobId)).toMatchObject({ status: 'failed', errorCode: 'secret_missing' });
+    expect(await lab.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
+    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+  });
+
+  it('gives an undelivered command again instead of making a second one', async () => {
+    const jobId = await lab.launch({ agentId });
+    await lab.dispatch.startNext(agentId);
+    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'resume', jobId });
+    await lab.query(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
+    await lab.dispatch.startNext(agentId);
+    expect((await read(jobId)).waitingReason).toBe('agent_offline');
+    expect(await commands(agentId)).toHaveLength(1);
+  });
+
+  it('makes a new job of a failed one that has attempts left, after its delay', async () => {
+    const jobId = await lab.launch({ agentId, maxRetries: 1, retryDelayMs: 3_600_000 });
+    await lab.dispatch.startNext(agentId);
+    await end(jobId, 'failed');
+    const [{ id: retryId }] = await lab.query('SELECT id FROM job WHERE retry_of = $1', [jobId]);
+    expect(await read(retryId)).toMatchObject({ attempt: 2, status: 'queued', waitingReason: 'retry_delay' });
+    const other = await lab.launch({ agentId });
+    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: other });
+    await end(other);
+    expect((await lab.dispatch.startNext(agentId)).action).toBe('none');
+    await lab.query('UPDATE job SET not_before = now() WHERE id = $1', [retryId]);
+    await sweepDispatch(lab.harness.db, lab.dispatch);
+    await end(retryId, 'failed');
+    expect(await lab.query('SELECT id FROM job WHERE retry_of = $1', [retryId])).toEqual([]);
+    expect(await read(jobId)).toMatchObject({ status: 'failed', attempt: 1 });
+  });
+});

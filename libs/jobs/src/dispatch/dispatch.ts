@@ -1,0 +1,307 @@
+import {
+  CommandDelivery,
+  issueCommand,
+  recordWakeBlocked,
+  lastWakeFailures,
+  requestWake,
+  wakeBackoffMs,
+  appendTimeline,
+} from '@muster/agents';
+import type { AgentProvider, AgentStatus, LifecycleSource, WaitingReason } from '@muster/contracts';
+import { Database, lock, type Transaction } from '@muster/database';
+import { canLaunchRuns, gateColumns, type GateFacts, monthOf } from '@muster/pricing';
+import { Clock } from '@muster/platform';
+import { VmConfig } from '@muster/vm';
+import { scriptOf } from '@muster/workflows';
+import { Inject, Injectable } from '@nestjs/common';
+import { decideReadiness, decideStart, withoutSecrets, type StartDecision } from './decide-start';
+import { DispatchConfig } from './dispatch.config';
+import { finishJob } from '../ends/finish-job';
+import { jobEntry } from '../launch/insert-job';
+
+interface AgentFacts extends GateFacts {
+  organizationId: string;
+  agentId: string;
+  status: AgentStatus;
+  provider: AgentProvider;
+  drain: string | null;
+  currentJobId: string | null;
+  clearing: boolean;
+  dispatchedAt: Date | null;
+  autoWake: boolean;
+  maxConcurrentRuns: number | null;
+}
+
+interface HeadJob {
+  id: string;
+  workflowId: string;
+  workflowRevision: number;
+  workflowName: string;
+  script: string;
+  /** Only where there is no script. */
+  steps: Record<string, unknown>[] | null;
+  variables: Record<string, string>;
+  vaultKeys: string[];
+  maxRuntimeMs: number;
+  lineage: Record<string, string>;
+  scheduleId: string | null;
+  retryOf: string | null;
+  requestId: string | null;
+  traceparent: string | null;
+}
+
+export type StartOutcome = { action: StartDecision['action'] | 'resume'; reason: string; jobId?: string };
+
+/** A run's command outlives every outage: it is given again, with the same id, until its agent has it or its job is over. */
+const commandLifeMs = 30 * 24 * 3600 * 1000;
+
+/** The one place that decides whether a job may start now, and otherwise writes down why not. */
+@Injectable()
+export class Dispatch {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(CommandDelivery) private readonly delivery: CommandDelivery,
+    @Inject(DispatchConfig) private readonly config: DispatchConfig,
+    @Inject(VmConfig) private readonly vm: VmConfig,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** Looks at one agent: starts its next job, wakes it, or says what its jobs wait for. */
+  async startNext(agentId: string): Promise<StartOutcome> {
+    const decided = await this.database.transaction('system', (tx) => this.decide(tx, agentId));
+    // At once, for latency. Should this process die here, the sweep of undelivered commands does it.
+    if (decided.commandId) await this.delivery.deliver(decided.commandId);
+    return decided;
+  }
+
+  private async decide(tx: Transaction, agentId: string): Promise<StartOutcome & { commandId?: string }> {
+    const agent = await lockAgent(tx, agentId, this.clock.now());
+    if (!agent) return { action: 'none', reason: 'there is no such agent' };
+    if (agent.currentJobId) return this.resume(tx, agent, agent.currentJobId);
+    const head = await firstInQueue(tx, agentId);
+    if (!head) return { action: 'none', reason: 'nothing is queued that may start yet' };
+    const { organizationId, autoWake, maxConcurrentRuns } = agent;
+    if (maxConcurrentRuns !== null) await lock(tx, 'concurrency', organizationId);
+    const decision = decideStart({
+      agent,
+      head: { ...head, nothingToRun: runOf(head) === null },
+      autoWake,
+      wakeRestsUntil: await this.wakeRestsUntil(tx, agent),
+      maxConcurrentRuns,
+      // What is queued was let in already: only what has ended counts against the limits here.
+      gate: canLaunchRuns({ ...agent, openRuns: 0 }),
+      runningInOrganization: maxConcurrentRuns === null ? 0 : await countRunning(tx, organizationId),
+      missingSecrets: head.vaultKeys.length ? await missingSecrets(tx, organizationId, head.vaultKeys) : [],
+    });
+    const outcome = { action: decision.action, reason: decision.reason, jobId: head.id };
+    switch (decision.action) {
+      case 'start':
+        return { ...outcome, commandId: await this.start(tx, agent, head) };
+      case 'fail':
+        await finishJob(tx, {
+          organizationId,
+          jobId: head.id,
+          to: 'failed',
+          source: 'dispatcher',
+          error: decision.reason,
+          errorCode: decision.code,
+          retries: false,
+        });
+        return outcome;
+      default:
+        await this.waitOrWake(tx, agent, head, decision);
+        return outcome;
+    }
+  }
+
+  /** A machine that does not wake is tried again, but not at once and not for ever faster. */
+  private async wakeRestsUntil(tx: Transaction, { agentId, status }: AgentFacts): Promise<Date | null> {
+    if (status !== 'stopped' && status !== 'offline') return null;
+    const { consecutive, lastAt } = await lastWakeFailures(tx, agentId);
+    if (!lastAt || consecutive === 0) return null;
+    const until = new Date(lastAt.getTime() + wakeBackoffMs(consecutive));
+    return until > this.clock.now() ? until : null;
+  }
+
+  private async start(tx: Transaction, agent: AgentFacts, head: HeadJob): Promise<string> {
+    const { organizationId, agentId } = agent;
+    const { id: jobId, workflowId, workflowRevision, variables, maxRuntimeMs, vaultKeys, lineage } = head;
+    const script = runOf(head);
+    const commandId = await issueCommand(tx, {
+      organizationId,
+      agentId,
+      jobId,
+      kind: 'run',
+      payload: { script, variables, workflowId, workflowRevision, maxRuntimeMs },
+      env: { ...lineage, ...variables },
+      vaultKeys,
+      origin: { requestId: head.requestId, traceparent: head.traceparent },
+      deadline: new Date(this.clock.now().getTime() + commandLifeMs),
+      deliveredByCaller: true,
+    });
+    tx.defer(
+      `WITH slot AS (
+         UPDATE agent SET current_job_id = $2, dispatched_at = now(), last_activity_at = now(),
+           last_activity = 'a job was given to it' WHERE id = $1)
+       UPDATE job SET command_id = $3, dispatched_at = now(), waiting_reason = NULL, waiting_since = NULL
+       WHERE id = $2 AND status = 'queued'`,
+      [agentId, jobId, commandId],
+      'start_job',
+    );
+    setWaiting(tx, { agentId, except: jobId, reason: 'agent_busy' });
+    appendTimeline(tx, { organizationId, agentId }, [
+      jobEntry({
+        jobId,
+        status: 'queued',
+        previousStatus: 'queued',
+        message: 'given to the agent',
+        source: 'dispatcher',
+      }),
+    ]);
+    return commandId;
+  }
+
+  private async waitOrWake(
+    tx: Transaction,
+    agent: AgentFacts,
+    head: Pick<HeadJob, 'id' | 'scheduleId' | 'retryOf'>,
+    decision: Extract<StartDecision, { action: 'wait' | 'wake' | 'none' }>,
+  ): Promise<void> {
+    const { organizationId, agentId } = agent;
+    const wake = { organizationId, agentId, jobId: head.id, source: sourceOf(head), reason: decision.reason };
+    if (decision.action === 'none') return;
+    if (decision.action === 'wake') await requestWake(tx, { ...wake, timeoutMs: this.vm.wakeTimeoutMs });
+    else if (decision.blocked) await recordWakeBlocked(tx, wake);
+    setWaiting(tx, { agentId, reason: decision.waiting });
+  }
+
+  /**
+   * The machine is taken by a job whose command it may not have yet. The command is given again with its own id, which
+   * the worker knows if it ever had it; a second command for the same attempt is never made.
+   */
+  private async resume(
+    tx: Transaction,
+    agent: AgentFacts,
+    jobId: string,
+  ): Promise<StartOutcome & { commandId?: string }> {
+    const [job] = await tx.query<{
+      id: string;
+      commandId: string;
+      vaultKeys: string[];
+      scheduleId: string | null;
+      retryOf: string | null;
+    }>(
+      `SELECT j.id, c.id AS "commandId", j.vault_keys AS "vaultKeys", j.schedule_id AS "scheduleId", j.retry_of AS "retryOf"
+       FROM job j JOIN agent_command c ON c.id = j.command_id
+       WHERE j.id = $1 AND j.status = 'queued' AND c.status = 'pending' AND c.taken_at IS NULL`,
+      [jobId],
+      'undelivered_run',
+    );
+    const busy = { action: 'none' as const, reason: `job ${jobId} has the machine`, jobId };
+    if (!job) {
+      setWaiting(tx, { agentId: agent.agentId, except: jobId, reason: 'agent_busy' });
+      return busy;
+    }
+    const missing = job.vaultKeys.length ? await missingSecrets(tx, agent.organizationId, job.vaultKeys) : [];
+    const decision = missing.length
+      ? withoutSecrets(missing)
+      : decideReadiness(agent, { autoWake: agent.autoWake, wakeRestsUntil: await this.wakeRestsUntil(tx, agent) });
+    if (decision.action === 'start') {
+      const late = Number(agent.dispatchedAt) + this.config.dispatchDeadlineMs < this.clock.now().getTime();
+      // Online by its heartbeats, but it takes nothing: what is given is shown to be waiting for it.
+      if (late) setWaiting(tx, { agentId: agent.agentId, reason: 'agent_offline' });
+      return { action: 'resume', reason: 'the command is given again', jobId, commandId: job.commandId };
+    }
+    if (decision.action === 'fail') {
+      const { organizationId } = agent;
+      const { reason: error, code: errorCode } = decision;
+      await finishJob(tx, {
+        organizationId,
+        jobId,
+        to: 'failed',
+        source: 'dispatcher',
+        error,
+        errorCode,
+        retries: false,
+      });
+      return { action: 'fail', reason: error, jobId };
+    }
+    await this.waitOrWake(tx, agent, job, decision);
+    return { action: decision.action, reason: decision.reason, jobId };
+  }
+}
+
+function runOf({ workflowName: name, script, steps }: HeadJob): string | null {
+  return scriptOf({ name, script, steps: steps ?? [] });
+}
+
+/** The lock is a statement of its own, so that what is read with it is as its last holder left it. */
+async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<AgentFacts | undefined> {
+  tx.defer('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId], 'lock_agent');
+  const [agent] = await tx.query<AgentFacts>(
+    `SELECT a.organization_id AS "organizationId", a.id AS "agentId", a.status, a.provider, a.drain,
+            a.current_job_id AS "currentJobId", EXISTS (SELECT FROM agent_command c WHERE c.id = a.clearing_command_id) AS clearing, a.dispatched_at AS "dispatchedAt",
+            s.vm_auto_wake_on_job AS "autoWake", s.max_concurrent_runs AS "maxConcurrentRuns", ${gateColumns}
+     FROM agent a JOIN organization o ON o.id = a.organization_id
+     JOIN organization_settings s ON s.organization_id = o.id
+     LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
+     WHERE a.id = $1`,
+    [agentId, monthOf(now)],
+    'start_facts',
+  );
+  return agent;
+}
+
+/** By priority, and by arrival among equals. What waits for its retry lets the others pass. */
+async function firstInQueue(tx: Transaction, agentId: string): Promise<HeadJob | undefined> {
+  const [head] = await tx.query<HeadJob>(
+    `SELECT j.id, j.workflow_id AS "workflowId", j.workflow_revision AS "workflowRevision", r.script, j.variables,
+            CASE WHEN r.script !~ '\\S' THEN r.steps END AS steps,
+            (SELECT name FROM workflow w WHERE w.id = j.workflow_id) AS "workflowName",
+            j.vault_keys AS "vaultKeys", j.max_runtime_ms AS "maxRuntimeMs", j.lineage,
+            j.schedule_id AS "scheduleId", j.retry_of AS "retryOf", j.request_id AS "requestId", j.traceparent
+     FROM job j JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
+     WHERE j.agent_id = $1 AND j.status = 'queued' AND j.command_id IS NULL AND j.cancel_requested_at IS NULL
+       AND j.not_before <= now()
+       AND NOT EXISTS (SELECT FROM batch b WHERE b.id = j.batch_id AND b.cancel_requested_at IS NOT NULL)
+     ORDER BY j.priority DESC, j.queued_at, j.id LIMIT 1
+     FOR UPDATE OF j`,
+    [agentId],
+    'first_in_queue',
+  );
+  return head;
+}
+
+async function countRunning(tx: Transaction, organizationId: string): Promise<number> {
+  const [row] = await tx.query<{ running: number }>(
+    `SELECT count(*)::int AS running FROM agent WHERE organization_id = $1 AND current_job_id IS NOT NULL`,
+    [organizationId],
+  );
+  return row!.running;
+}
+
+async function missingSecrets(tx: Transaction, organizationId: string, keys: string[]): Promise<string[]> {
+  const rows = await tx.query<{ key: string }>(
+    'SELECT key FROM vault_secret WHERE organization_id = $1 AND key = ANY($2)',
+    [organizationId, keys],
+  );
+  return keys.filter((name) => !rows.some(({ key }) => key === name));
+}
+
+/** Why the agent's queued jobs wait. It is written where it changes, so that `since` is when it began. */
+function setWaiting(
+  tx: Transaction,
+  { agentId, except, reason }: { agentId: string; except?: string; reason: WaitingReason },
+): void {
+  tx.defer(
+    `UPDATE job SET waiting_reason = $2, waiting_since = now()
+     WHERE agent_id = $1 AND status = 'queued' AND not_before <= now() AND id IS DISTINCT FROM $3
+       AND waiting_reason IS DISTINCT FROM $2`,
+    [agentId, reason, except ?? null],
+    'set_waiting',
+  );
+}
+
+function sourceOf({ scheduleId, retryOf }: { scheduleId: string | null; retryOf: string | null }): LifecycleSource {
+  return retryOf ? 'retry' : scheduleId ? 'schedule' : 'dispatcher';
+}

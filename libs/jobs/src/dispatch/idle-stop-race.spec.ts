@@ -1,0 +1,142 @@
+import { failSilentAgents, MachineControl, MachinesModule, stopIfIdle, takeHandshake } from '@muster/agents';
+import { newId } from '@muster/platform';
+import { makeAgent } from '@muster/testing';
+import { type MachineProvider, Machines } from '@muster/vm';
+import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { seeded } from '../testing/seeded.harness';
+
+jest.setTimeout(300_000);
+
+/** How many times a job and a stop meet; more with IDLE_RACE_ROUNDS. */
+const machines = 25;
+const rounds = Number(process.env['IDLE_RACE_ROUNDS'] ?? 80);
+
+describe('a job that arrives at the moment of an idle stop', () => {
+  let lab: JobsLab;
+  let agentIds: string[];
+  let machine: MachineControl;
+
+  beforeAll(async () => {
+    lab = await openJobsLab({}, [MachinesModule]);
+    const provider: MachineProvider = {
+      describe: async () => ({ state: 'stopped', ip: null }),
+      start: async () => undefined,
+      stop: async () => undefined,
+      reboot: async () => undefined,
+      terminate: async () => undefined,
+    };
+    jest.spyOn(lab.harness.app.nest.get(Machines, { strict: false }), 'of').mockReturnValue(provider);
+    machine = lab.harness.app.nest.get(MachineControl, { strict: false });
+    const { organizationId } = lab;
+    agentIds = await Promise.all(
+      Array.from({ length: machines }, async (_, n) => {
+        const input = { organizationId, name: `Racer ${n}`, status: 'online', provider: 'ec2' };
+        return (await makeAgent(lab.harness.db, input)).id;
+      }),
+    );
+  });
+  afterAll(() => lab.close());
+
+  const random = seeded(20_261_121);
+
+  /** Idle past its limit, without a job. */
+  const reset = () =>
+    lab.query(
+      `WITH jobs AS (DELETE FROM job WHERE agent_id = ANY($1)),
+         wakes AS (DELETE FROM agent_wake WHERE agent_id = ANY($1)),
+         messages AS (DELETE FROM outbox)
+       UPDATE agent SET status = 'online', current_job_id = NULL, dispatched_at = NULL, boot_id = 'boot',
+         last_seen = now(), status_since = now() - interval '2 hours', last_activity_at = now() - interval '31 minutes',
+         idle_stop_failed_at = NULL
+       WHERE id = ANY($1)`,
+      [agentIds],
+    );
+  const enqueued = async (agentId: string) =>
+    (await lab.query<{ name: string }>(`SELECT name FROM outbox WHERE payload->>'agentId' = $1`, [agentId])).map(
+      ({ name }) => name,
+    );
+  const pause = async (upTo: number) => {
+    for (let turns = Math.floor(random() * upTo); turns > 0; turns -= 1) await new Promise(setImmediate);
+  };
+
+  /** The message's handler runs once the launch has committed, after the stop, before it, or in its middle. */
+  async function arrive(agentId: string): Promise<void> {
+    await pause(12);
+    await lab.launch({ agentId });
+    await pause(4);
+    await lab.dispatch.startNext(agentId);
+  }
+
+  async function sweep(agentId: string): Promise<boolean> {
+    await pause(24);
+    return (await stopIfIdle(lab.harness.db, agentId, new Date()))?.action === 'stop';
+  }
+
+  /** What the machine's provider and the handlers do next, told by rows and messages alone. */
+  async function settle(agentId: string): Promise<'prevented' | 'woken' | string> {
+    const read = async () =>
+      (
+        await lab.query(
+          `SELECT a.status, a.current_job_id AS "currentJobId", j.id AS "jobId", j.command_id AS "commandId",
+                  (SELECT count(*)::int FROM agent_wake w WHERE w.agent_id = a.id AND w.state = 'open') AS wakes
+           FROM agent a JOIN job j ON j.agent_id = a.id WHERE a.id = $1`,
+          [agentId],
+        )
+      )[0]!;
+    const before = await read();
+    if (before.status === 'online') {
+      return before.currentJobId === before.jobId && before.commandId ? 'prevented' : 'online, and the job forgotten';
+    }
+    if (before.status !== 'stopping') return `the agent is ${before.status}`;
+    if (before.commandId) return 'stopping under a job that was given';
+    if (!(await enqueued(agentId)).includes('control-agent')) return 'stopping, and nobody tells the provider';
+    await lab.query(`DELETE FROM outbox WHERE payload->>'agentId' = $1`, [agentId]);
+    await machine.control(agentId);
+    if (!(await enqueued(agentId)).includes('dispatch-agent')) return 'stopped, and nobody looks at its jobs';
+    await lab.dispatch.startNext(agentId);
+    const after = await read();
+    if (after.status !== 'starting' || after.wakes !== 1) return `stopped with a job, and not woken: ${after.status}`;
+    await lab.harness.db.transaction('system', (tx) =>
+      takeHandshake(tx, lab.organizationId, { agentId, bootId: newId(), workerVersion: '1' }),
+    );
+    await lab.dispatch.startNext(agentId);
+    return (await read()).commandId ? 'woken' : 'woken, and the job forgotten';
+  }
+
+  it('prevents it, or has the machine woken again; no job waits for a machine that nobody wakes', async () => {
+    const outcomes: Record<string, number> = {};
+    for (let round = 0; round < rounds; round += 1) {
+      await reset();
+      const stopped = await Promise.all(
+        agentIds.map(async (agentId) => {
+          const [stop] = await Promise.all([sweep(agentId), arrive(agentId)]);
+          return stop;
+        }),
+      );
+      const ends = await Promise.all(agentIds.map((agentId) => settle(agentId)));
+      for (const [n, end] of ends.entries()) {
+        const outcome = `${stopped[n] ? 'stop' : 'no stop'}: ${end}`;
+        outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+      }
+    }
+    process.stdout.write(
+      `idle stop against arriving jobs, ${machines * rounds} meetings: ${JSON.stringify(outcomes)}\n`,
+    );
+    expect(Object.keys(outcomes).sort()).toEqual(['no stop: prevented', 'stop: woken']);
+    // Both were met often enough to mean something.
+    for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan((machines * rounds) / 50);
+  });
+
+  it('is not disturbed by the watch for silent machines either', async () => {
+    await reset();
+    await lab.query(`UPDATE agent SET last_seen = now() - interval '1 hour' WHERE id = ANY($1)`, [agentIds]);
+    await Promise.all([
+      failSilentAgents(lab.harness.db, { offlineAfterMs: 60_000 }),
+      ...agentIds.map((agentId) => stopIfIdle(lab.harness.db, agentId, new Date())),
+    ]);
+    const left = await lab.query<{ status: string }>('SELECT DISTINCT status FROM agent WHERE id = ANY($1)', [
+      agentIds,
+    ]);
+    expect(left.map(({ status }) => status)).not.toContain('online');
+  });
+});

@@ -1,0 +1,97 @@
+import { Round } from '@muster/platform';
+import { makeAgent } from '@muster/testing';
+import { applyJobReport } from '../reports/apply-job-report';
+import { findJob } from '../lists/job-row';
+import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { sweepDispatch } from './sweep-dispatch';
+
+const waitingAgents = 600;
+
+describe('the sweep of what nobody rang for', () => {
+  let lab: JobsLab;
+
+  beforeAll(async () => {
+    lab = await openJobsLab();
+    // Off, with auto-wake off, and a job that has waited for minutes: each of them comes first by its id.
+    await lab.query('UPDATE organization_settings SET vm_auto_wake_on_job = false');
+    await lab.query(
+      `INSERT INTO agent (id, organization_id, name, status, provider)
+       SELECT ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, $1, 'Off ' || n, 'stopped', 'local'
+       FROM generate_series(1, $2) n`,
+      [lab.organizationId, waitingAgents],
+    );
+    await lab.query(
+      `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, waiting_reason, waiting_since)
+       SELECT gen_random_uuid(), organization_id, $1, 1, id, 'agent_offline', now() - interval '10 minutes'
+       FROM agent WHERE name LIKE 'Off %'`,
+      [lab.workflowId],
+    );
+  });
+  afterAll(() => lab.close());
+
+  const sweep = ({ atOnce = 100, budgetMs = 60_000 } = {}) =>
+    sweepDispatch(lab.harness.db, lab.dispatch, new Round('test', { budgetMs }), atOnce);
+  const status = async (id: string) => (await findJob(lab.harness.db, lab.organizationId, id)).waitingReason;
+  const dueRetry = async () => {
+    const agentId = await lab.makeOnlineAgent();
+    const jobId = await lab.launch({ agentId });
+    await lab.query(`UPDATE job SET waiting_reason = 'retry_delay', not_before = now() WHERE id = $1`, [jobId]);
+    return { agentId, jobId };
+  };
+
+  it('starts a due retry at once, however many agents with smaller ids wait', async () => {
+    const { agentId, jobId } = await dueRetry();
+    // A round that has time for one statement alone.
+    await sweep({ atOnce: 10, budgetMs: 0 });
+    expect(await status(jobId)).toBeNull();
+    await applyJobReport(
+      lab.harness.db,
+      { organizationId: lab.organizationId, agentId },
+      { jobId, status: 'completed' },
+    );
+  });
+
+  it('looks at every one that waits, and then leaves it for a minute', async () => {
+    expect((await sweep({ atOnce: 50, budgetMs: 60_000 })).looked).toBeGreaterThanOrEqual(waitingAgents);
+    expect(await sweep()).toEqual({ looked: 0, started: 0, woken: 0, failed: 0 });
+    await lab.query(`UPDATE agent SET dispatch_swept_at = now() - interval '61 seconds' WHERE name LIKE 'Off 1%'`);
+    const [{ count }] = await lab.query(`SELECT count(*)::int FROM agent WHERE name LIKE 'Off 1%'`);
+    expect((await sweep()).looked).toBe(count);
+  });
+
+  it('takes turns among those who are free and wait for a place, in rounds that are too short for all', async () => {
+    await lab.query('UPDATE organization_settings SET max_concurrent_runs = 1 WHERE organization_id = $1', [
+      lab.organizationId,
+    ]);
+    const { id: other } = await makeAgent(lab.harness.db, {
+      organizationId: lab.organizationId,
+      name: 'Busy',
+      status: 'online',
+    });
+    await lab.dispatched({ agentId: other });
+    const agents = await Promise.all(Array.from({ length: 30 }, () => lab.makeOnlineAgent()));
+    for (const agentId of agents) await lab.launch({ agentId });
+    const looked = new Set<string>();
+    const spy = { startNext: (id: string) => (looked.add(id), lab.dispatch.startNext(id)) };
+    for (let round = 0; round < 3; round += 1) {
+      await sweepDispatch(lab.harness.db, spy, new Round('test', { budgetMs: 0 }), 10);
+    }
+    expect([...looked].sort()).toEqual([...agents].sort());
+  });
+
+  it('goes on behind an agent that fails', async () => {
+    const { agentId, jobId } = await dueRetry();
+    await lab.query('UPDATE organization_settings SET max_concurrent_runs = NULL');
+    const seen: string[] = [];
+    const failing = {
+      startNext: (id: string) => {
+        seen.push(id);
+        return id === agentId ? lab.dispatch.startNext(id) : Promise.reject(new Error('no'));
+      },
+    };
+    const round = new Round('test');
+    await sweepDispatch(lab.harness.db, failing, round);
+    expect(round.failed).toBe(seen.length - 1);
+    expect(await status(jobId)).toBeNull();
+  });
+});

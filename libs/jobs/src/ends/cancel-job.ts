@@ -1,0 +1,108 @@
+import { appendTimeline, issueCommand } from '@muster/agents';
+import { audit, type Principal, sourceOf } from '@muster/access';
+import { AppError, isTerminal, type JobStatus } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { finishJob } from './finish-job';
+import { jobEntry } from '../launch/insert-job';
+import { noSuchJob } from '../lists/job-row';
+
+/** How long a run has between the polite signal and the one that it cannot refuse. */
+export const stopGraceMs = 10_000;
+/** A stop that is not answered by then is escalated. */
+export const stopDeadlineMs = 60_000;
+
+export type CancelOutcome = 'cancelled' | 'cancelling';
+
+interface Cancellable {
+  id: string;
+  status: JobStatus;
+  agentId: string;
+  dispatched: boolean;
+  cancelling: boolean;
+}
+
+/**
+ * Ends a job. One that was not given to its agent is over at once; of another, cancelled means that its agent has said
+ * that nothing of it runs any more, and until then it is told to stop.
+ */
+export async function cancelJob(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { reason, now }: { reason?: string; now: Date },
+): Promise<CancelOutcome> {
+  const { organizationId } = caller;
+  const job = await lockJob(tx, organizationId, id);
+  if (!job) throw noSuchJob();
+  if (isTerminal(job.status)) throw new AppError('conflict', { detail: `The job is over already: it ${job.status}.` });
+  audit(tx, caller, { action: 'job.cancel', target: { type: 'job', id }, changes: { reason: reason ?? null } });
+  return stopJob(tx, {
+    organizationId,
+    jobId: id,
+    job,
+    source: sourceOf(caller),
+    reason,
+    now,
+  });
+}
+
+async function lockJob(tx: Transaction, organizationId: string, id: string): Promise<Cancellable | undefined> {
+  const [job] = await lockJobs(tx, organizationId, [id]);
+  return job;
+}
+
+/** Those of them that there are, locked in one order for everybody. */
+export function lockJobs(tx: Transaction, organizationId: string, ids: string[]): Promise<Cancellable[]> {
+  return tx.query<Cancellable>(
+    `SELECT id, status, agent_id AS "agentId", command_id IS NOT NULL AS dispatched,
+            cancel_requested_at IS NOT NULL AS cancelling
+     FROM job WHERE id = ANY($1) AND organization_id = $2 ORDER BY id FOR UPDATE`,
+    [ids, organizationId],
+    'lock_jobs',
+  );
+}
+
+export async function stopJob(
+  tx: Transaction,
+  stop: {
+    organizationId: string;
+    jobId: string;
+    job: Omit<Cancellable, 'id'>;
+    source: 'api' | 'console' | 'watchdog';
+    reason?: string;
+    now: Date;
+  },
+): Promise<CancelOutcome> {
+  const { organizationId, jobId, job, source, reason, now } = stop;
+  const { agentId, status } = job;
+  if (!job.dispatched) {
+    await finishJob(tx, { organizationId, jobId, to: 'cancelled', source, error: reason ?? null });
+    return 'cancelled';
+  }
+  if (job.cancelling) return 'cancelling';
+  await tx.execute(`UPDATE job SET cancel_requested_at = now(), cancel_reason = $2, cancel_step = 1 WHERE id = $1`, [
+    jobId,
+    reason ?? null,
+  ]);
+  await issueStop(tx, { organizationId, agentId, jobId, reason, graceMs: stopGraceMs, now });
+  appendTimeline(tx, { organizationId, agentId }, [
+    jobEntry({ jobId, status, previousStatus: status, source, message: 'told to stop', data: { cancelling: true } }),
+  ]);
+  tx.notify('job', jobId);
+  return 'cancelling';
+}
+
+export function issueStop(
+  tx: Transaction,
+  stop: { organizationId: string; agentId: string; jobId: string; reason?: string; graceMs: number; now: Date },
+): Promise<string> {
+  const { organizationId, agentId, jobId, reason = null, graceMs, now } = stop;
+  return issueCommand(tx, {
+    organizationId,
+    agentId,
+    jobId,
+    kind: 'stop_job',
+    payload: { jobId, reason, graceMs },
+    deadline: new Date(now.getTime() + stopDeadlineMs + graceMs),
+  });
+}

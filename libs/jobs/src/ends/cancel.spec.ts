@@ -1,0 +1,225 @@
+import type { JobStatus } from '@muster/contracts';
+import { newId } from '@muster/platform';
+import { applyJobReport } from '../reports/apply-job-report';
+import { cancelBatch, requestBatchCancel } from '../batches/cancel-batch';
+import { unequalCounters } from '@muster/pricing';
+import { cancelJob } from './cancel-job';
+import { cancelJobs } from './cancel-jobs';
+import { confirmStop } from './confirm-stop';
+import { decideCancelStep, escalateCancels } from './escalate-cancels';
+import { findJob } from '../lists/job-row';
+import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+
+jest.setTimeout(60_000);
+
+describe('a cancel', () => {
+  let lab: JobsLab;
+  let agentId: string;
+
+  beforeAll(async () => {
+    lab = await openJobsLab();
+  });
+  beforeEach(async () => {
+    agentId = await lab.makeOnlineAgent();
+  });
+  afterAll(() => lab.close());
+
+  const read = (id: string) => findJob(lab.harness.db, lab.organizationId, id);
+  const cancel = (id: string, reason?: string) =>
+    lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
+      cancelJob(tx, lab.caller, id, { reason, now: new Date() }),
+    );
+  const report = (jobId: string, status: Exclude<JobStatus, 'queued'>) =>
+    applyJobReport(lab.harness.db, { organizationId: lab.organizationId, agentId }, { jobId, status });
+  const stops = (jobId: string) =>
+    lab.query(`SELECT id, payload FROM agent_command WHERE job_id = $1 AND kind = 'stop_job' ORDER BY id`, [jobId]);
+  const answer = async (commandId: string, status: string, output: object | null) => {
+    await lab.query('UPDATE agent_command SET status = $2, output = $3, finished_at = now() WHERE id = $1', [
+      commandId,
+      status,
+      output && JSON.stringify(output),
+    ]);
+    await confirmStop(lab.harness.db, commandId);
+  };
+
+  it('ends at once what was not given to its agent', async () => {
+    const jobId = await lab.launch({ agentId });
+    expect(await cancel(jobId, 'by mistake')).toBe('cancelled');
+    expect(await read(jobId)).toMatchObject({ status: 'cancelled', error: 'by mistake', startedAt: null });
+    await expect(cancel(jobId)).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it('is true only when the agent says that nothing of the job runs any more', async () => {
+    const jobId = await lab.dispatched({ agentId });
+    await report(jobId, 'running');
+    expect(await cancel(jobId, 'enough')).toBe('cancelling');
+    expect(await cancel(jobId)).toBe('cancelling');
+    const [stop, ...more] = await stops(jobId);
+    expect(more).toEqual([]);
+    expect(stop.payload).toEqual({ jobId, reason: 'enough', graceMs: 10_000 });
+    await answer(stop.id, 'success', { remaining: 2 });
+    expect((await read(jobId)).status).toBe('running');
+    await answer(stop.id, 'failed', { remaining: 0 });
+    expect((await read(jobId)).status).toBe('running');
+    await answer(stop.id, 'success', { remaining: 0 });
+    expect(await read(jobId)).toMatchObject({ status: 'cancelled', error: 'enough' });
+  });
+
+  it('is not answered with a retry by a run that fails as it is stopped', async () => {
+    const jobId = await lab.dispatched({ agentId, maxRetries: 3 });
+    await report(jobId, 'running');
+    await cancel(jobId);
+    await report(jobId, 'failed');
+    expect((await read(jobId)).status).toBe('failed');
+    expect(await lab.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
+  });
+
+  it('of a batch keeps what is queued of it from starting before it is carried out', async () => {
+    const jobId = await lab.launch({ agentId });
+    const batchId = newId();
+    await lab.query(
+      `WITH made AS (
+         INSERT INTO batch (id, organization_id, workflow_id, workflow_revision, total, rejected, created_by)
+         VALUES ($1, $2, $3, 1, 1, 0, 'test'))
+       UPDATE job SET batch_id = $1 WHERE id = $4`,
+      [batchId, lab.organizationId, lab.workflowId, jobId],
+    );
+    await lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
+      requestBatchCancel(tx, lab.caller, batchId, { reason: 'the wrong file' }),
+    );
+    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'none' });
+    expect(await cancelBatch(lab.harness.db, batchId, () => new Date())).toEqual({ ended: 1 });
+    expect(await read(jobId)).toMatchObject({ status: 'cancelled', error: 'the wrong file' });
+  });
+
+  it('keeps the machine until it is true', async () => {
+    const jobId = await lab.dispatched({ agentId });
+    const next = await lab.launch({ agentId });
+    await cancel(jobId);
+    expect(await lab.dispatch.startNext(agentId)).not.toMatchObject({ action: 'start' });
+    const [stop] = await stops(jobId);
+    await answer(stop.id, 'success', { remaining: 0 });
+    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+  });
+
+  it('leaves a job that ended before it was told as it ended', async () => {
+    const jobId = await lab.dispatched({ agentId });
+    await cancel(jobId);
+    await report(jobId, 'completed');
+    const [stop] = await stops(jobId);
+    await answer(stop.id, 'success', { remaining: 0 });
+    expect((await read(jobId)).status).toBe('completed');
+  });
+
+  it('is escalated however many others wait for machines that do not answer', async () => {
+    await lab.query(
+      `WITH silent AS (
+         INSERT INTO agent (id, organization_id, name, status, provider)
+         SELECT gen_random_uuid(), $1, 'Silent ' || n, 'offline', CASE WHEN n % 2 = 0 THEN 'external' ELSE 'local' END
+         FROM generate_series(1, 250) n RETURNING id)
+       INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, cancel_requested_at,
+                        cancel_step)
+       SELECT gen_random_uuid(), $1, $2, 1, id, 'running', now() - interval '1 day', 3 FROM silent`,
+      [lab.organizationId, lab.workflowId],
+    );
+    const jobId = await lab.dispatched({ agentId });
+    await report(jobId, 'running');
+    await cancel(jobId);
+    expect(await escalateCancels(lab.harness.db, new Date(Date.now() + 60_000))).toEqual({
+      looked: 1,
+      confirmed: 0,
+      killed: 1,
+      rebooted: 0,
+    });
+    await report(jobId, 'failed');
+    await lab.query("DELETE FROM job WHERE agent_id IN (SELECT id FROM agent WHERE name LIKE 'Silent %')");
+  });
+
+  it('is escalated when the agent does not confirm it: kill, reboot, each told in the timeline', async () => {
+    await lab.query(`UPDATE agent SET provider = 'local' WHERE id = $1`, [agentId]);
+    const jobId = await lab.dispatched({ agentId });
+    await report(jobId, 'running');
+    await cancel(jobId);
+    const after = (minutes: number) => escalateCancels(lab.harness.db, new Date(Date.now() + minutes * 60_000));
+    expect(await after(0)).toMatchObject({ killed: 0 });
+    expect(await after(1)).toMatchObject({ killed: 1 });
+    expect(await after(1)).toMatchObject({ killed: 0, rebooted: 0 });
+    const [, kill] = await stops(jobId);
+    expect(kill.payload).toMatchObject({ graceMs: 0 });
+    expect(await after(3)).toMatchObject({ rebooted: 1 });
+    const [agent] = await lab.query('SELECT status FROM agent WHERE id = $1', [agentId]);
+    expect(agent.status).toBe('rebooting');
+    await lab.query(
+      `UPDATE agent SET status = 'online', status_source = 'handshake', status_since = now() WHERE id = $1`,
+      [agentId],
+    );
+    expect(await after(5)).toMatchObject({ confirmed: 1 });
+    expect((await read(jobId)).status).toBe('cancelled');
+    const told = await lab.query(
+      `SELECT message FROM timeline_entry WHERE job_id = $1 AND source = 'watchdog' ORDER BY seq`,
+      [jobId],
+    );
+    expect(told.map(({ message }) => message)).toEqual([
+      'the agent did not confirm the stop: kill',
+      'the agent did not confirm the kill: reboot',
+      'cancelled',
+    ]);
+  });
+
+  it.each([
+    [{ step: 1, provider: 'local', agentStatus: 'online', rebooted: false }, 'kill'],
+    [{ step: 2, provider: 'local', agentStatus: 'offline', rebooted: false }, 'reboot'],
+    [{ step: 2, provider: 'external', agentStatus: 'offline', rebooted: false }, 'wait'],
+    [{ step: 3, provider: 'local', agentStatus: 'rebooting', rebooted: false }, 'wait'],
+    [{ step: 3, provider: 'local', agentStatus: 'online', rebooted: true }, 'confirm'],
+    [{ step: 1, provider: 'local', agentStatus: 'stopped', rebooted: false }, 'confirm'],
+  ] as const)('of %j goes on with %s', (facts, action) => {
+    expect(decideCancelStep(facts).action).toBe(action);
+  });
+
+  it('of many says what became of them', async () => {
+    const running = await lab.dispatched({ agentId });
+    const queued = [await lab.launch({ agentId }), await lab.launch({ agentId })];
+    const many = (body: object) =>
+      lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
+        cancelJobs(tx, lab.caller, body, new Date()),
+      );
+    await expect(many({})).rejects.toMatchObject({ code: 'invalid_payload' });
+    await expect(many({ filter: {} })).rejects.toMatchObject({ code: 'invalid_payload' });
+    expect(await many({ ids: [queued[0]!, 'nonsense'] })).toEqual({ cancelled: 1, cancelling: 0, skipped: 1 });
+    expect(await many({ filter: { agentId } })).toEqual({ cancelled: 1, cancelling: 1, skipped: 0 });
+    expect((await read(running)).cancelRequestedAt).not.toBeNull();
+  });
+
+  it('of many that wait takes as many statements as of a few, and owes nothing', async () => {
+    const own = await lab.makeOnlineAgent();
+    const cancelled = (count: number) =>
+      lab.harness.db.transaction({ organizationId: lab.organizationId }, async (tx) => {
+        const ids = (
+          await tx.query<{ id: string }>(
+            `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id)
+             SELECT gen_random_uuid(), $1, $2, 1, $3 FROM generate_series(1, $4) RETURNING id`,
+            [lab.organizationId, lab.workflowId, own, count],
+          )
+        ).map(({ id }) => id);
+        const spies = [jest.spyOn(tx, 'query'), jest.spyOn(tx, 'execute'), jest.spyOn(tx, 'defer')];
+        expect(await cancelJobs(tx, lab.caller, { ids, reason: 'enough' }, new Date())).toMatchObject({
+          cancelled: count,
+        });
+        return { ids, statements: spies.reduce((sum, { mock }) => sum + mock.calls.length, 0) };
+      });
+    const few = await cancelled(2);
+    const many = await cancelled(900);
+    expect(many.statements).toBe(few.statements);
+    const [of] = await lab.query(
+      `SELECT (SELECT count(*)::int FROM job WHERE id = ANY($1) AND status = 'cancelled' AND error = 'enough'
+                 AND finished_at IS NOT NULL AND billed_at IS NOT NULL) AS ended,
+              (SELECT count(*)::int FROM usage_event WHERE job_id = ANY($1)) AS events,
+              (SELECT count(*)::int FROM timeline_entry WHERE job_id = ANY($1) AND message = 'cancelled: enough') AS told,
+              (SELECT count(*)::int FROM outbox WHERE name = 'job-finished' AND payload->>'jobId' = ANY($2)) AS metered`,
+      [many.ids, many.ids],
+    );
+    expect(of).toEqual({ ended: 900, events: 900, told: 900, metered: 900 });
+    expect(await unequalCounters(lab.harness.db)).toEqual([]);
+  });
+});

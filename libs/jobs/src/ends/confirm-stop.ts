@@ -1,0 +1,73 @@
+import { moveAgent } from '@muster/agents';
+import type { AgentProvider } from '@muster/contracts';
+import { type Database, lock, type Transaction } from '@muster/database';
+import { finishJob } from './finish-job';
+
+interface Answered {
+  organizationId: string;
+  agentId: string;
+  provider: AgentProvider;
+  jobId: string;
+  status: string;
+  output: string | null;
+  cancelReason: string | null;
+  cancelling: boolean;
+  /** The agent is given nothing before this. */
+  clearing: boolean;
+}
+
+/**
+ * A stop was answered, or was not in time. Where nothing of the job runs any more, a job that was to end is cancelled
+ * now, and the machine of one that was given up is free again.
+ */
+export async function confirmStop(database: Database, commandId: string): Promise<void> {
+  await database.transaction('system', async (tx) => {
+    const [command] = await tx.query<Answered>(
+      `SELECT c.organization_id AS "organizationId", c.agent_id AS "agentId", a.provider, c.job_id AS "jobId", c.status,
+              c.output, j.cancel_reason AS "cancelReason",
+              j.cancel_requested_at IS NOT NULL AND j.status IN ('queued', 'running') AS cancelling,
+              COALESCE(a.clearing_command_id = c.id, false) AS clearing
+       FROM agent_command c JOIN job j ON j.id = c.job_id JOIN agent a ON a.id = c.agent_id
+       WHERE c.id = $1 AND c.kind = 'stop_job' AND c.status <> 'pending'`,
+      [commandId],
+    );
+    if (!command) return;
+    const { organizationId, jobId, cancelReason, cancelling, clearing } = command;
+    const isOver = nothingRemains(command);
+    if (clearing) await clear(tx, commandId, command, isOver);
+    if (!cancelling || !isOver) return;
+    await lock(tx, 'stop', jobId);
+    await finishJob(tx, { organizationId, jobId, to: 'cancelled', source: 'dispatcher', error: cancelReason });
+  });
+}
+
+/** A machine on which something may be left begins anew. What only its owner can restart has its worker's word alone. */
+async function clear(
+  tx: Transaction,
+  commandId: string,
+  { organizationId, agentId, provider }: Answered,
+  isOver: boolean,
+): Promise<void> {
+  if (!isOver && provider !== 'external') {
+    const reason = 'the agent did not confirm that nothing of its last job runs';
+    const move = { organizationId, agentId, to: 'rebooting', source: 'watchdog', reason } as const;
+    const moved = await moveAgent(tx, { ...move, from: ['online', 'draining', 'offline'] });
+    if (moved) await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
+    // Its new boot, or its end, clears it.
+    if (moved) return;
+  }
+  await tx.execute('UPDATE agent SET clearing_command_id = NULL WHERE id = $1 AND clearing_command_id = $2', [
+    agentId,
+    commandId,
+  ]);
+  await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
+}
+
+function nothingRemains({ status, output }: Pick<Answered, 'status' | 'output'>): boolean {
+  if (status !== 'success' || !output) return false;
+  try {
+    return (JSON.parse(output) as { remaining?: unknown } | null)?.remaining === 0;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,126 @@
+import { appendTimeline, moveAgent } from '@muster/agents';
+import type { AgentProvider, AgentStatus, JobStatus } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+import { Round, sweep, type SweepCounts } from '@muster/platform';
+import { issueStop, stopDeadlineMs, stopGraceMs } from './cancel-job';
+import { finishJob } from './finish-job';
+import { jobEntry } from '../launch/insert-job';
+
+export interface CancelFacts {
+  /** How far it has gone: 1 told to stop, 2 told to kill, 3 the machine is being rebooted. */
+  step: number;
+  provider: AgentProvider;
+  agentStatus: AgentStatus;
+  /** A boot that began after the cancel was asked for has nothing of the job. */
+  rebooted: boolean;
+}
+
+export type CancelStep = { action: 'confirm' | 'kill' | 'reboot' | 'wait'; reason: string };
+
+/** What becomes of a cancel that its agent does not confirm: TERM, KILL, reboot, each after its time. */
+export function decideCancelStep({ step, provider, agentStatus, rebooted }: CancelFacts): CancelStep {
+  if (['stopped', 'terminated'].includes(agentStatus)) {
+    return { action: 'confirm', reason: `the machine is ${agentStatus}: nothing runs on it` };
+  }
+  if (step >= 3 && rebooted) return { action: 'confirm', reason: 'the machine has booted anew' };
+  if (step === 1) return { action: 'kill', reason: 'the agent did not confirm the stop' };
+  if (step === 2 && provider !== 'external') return { action: 'reboot', reason: 'the agent did not confirm the kill' };
+  return { action: 'wait', reason: `the agent is ${agentStatus}` };
+}
+
+interface Due extends CancelFacts {
+  id: string;
+  organizationId: string;
+  agentId: string;
+  status: JobStatus;
+  reason: string | null;
+}
+
+/** Goes on with cancels whose time is up. */
+export function escalateCancels(
+  database: Database,
+  now: Date,
+  round = new Round('escalate cancels'),
+): Promise<SweepCounts<CancelOutcome>> {
+  return sweep<Candidate, CancelOutcome>(round, {
+    name: 'cancels',
+    outcomes: ['confirmed', 'killed', 'rebooted'],
+    candidates: (after, limit) => candidatesAfter(database, { after, limit, now }),
+    settle: ({ id }) => database.transaction('system', (tx) => escalate(tx, id, now)),
+    rowOf: ({ id }) => `job ${id}`,
+  });
+}
+
+const noId = '00000000-0000-0000-0000-000000000000';
+
+type CancelOutcome = 'confirmed' | 'killed' | 'rebooted';
+
+interface Candidate {
+  id: string;
+  /** To the microsecond, which a Date does not have: a batch is cancelled in one. */
+  at: string;
+}
+
+/** Those for which nothing is left but to wait are not among them, or a hundred of them would hide the others. */
+function candidatesAfter(
+  database: Database,
+  { after, limit, now }: { after: Candidate | null; limit: number; now: Date },
+): Promise<Candidate[]> {
+  return database.query<Candidate & object>(
+    'system',
+    `SELECT j.id, j.cancel_requested_at::text AS at FROM job j JOIN agent a ON a.id = j.agent_id
+     WHERE j.cancel_requested_at IS NOT NULL AND j.status IN ('queued', 'running')
+       AND (j.cancel_requested_at, j.id) > ($1::timestamptz, $2::uuid)
+       AND j.cancel_requested_at <= $3::timestamptz - ($4 + j.cancel_step * $5) * interval '1 millisecond'
+       AND (j.cancel_step < 2 OR (j.cancel_step = 2 AND a.provider <> 'external')
+            OR a.status IN ('stopped', 'terminated', 'online'))
+     ORDER BY j.cancel_requested_at, j.id LIMIT $6`,
+    [after?.at ?? '-infinity', after?.id ?? noId, now, stopGraceMs, stopDeadlineMs / 2, limit],
+  );
+}
+
+async function escalate(tx: Transaction, id: string, now: Date): Promise<CancelOutcome | null> {
+  const [job] = await tx.query<Due & { requestedAt: Date }>(
+    `SELECT j.id, j.organization_id AS "organizationId", j.agent_id AS "agentId", j.status,
+            j.cancel_step AS step, j.cancel_reason AS reason, j.cancel_requested_at AS "requestedAt", a.provider,
+            a.status AS "agentStatus", a.status = 'online' AND a.status_since > j.cancel_requested_at
+              AND a.status_source = 'handshake' AS rebooted
+     FROM job j JOIN agent a ON a.id = j.agent_id
+     WHERE j.id = $1 AND j.cancel_requested_at IS NOT NULL AND j.status IN ('queued', 'running')
+     FOR UPDATE OF j SKIP LOCKED`,
+    [id],
+  );
+  if (!job || now.getTime() - Number(job.requestedAt) < waitFor(job.step)) return null;
+  const { organizationId, agentId, status } = job;
+  const decision = decideCancelStep(job);
+  if (decision.action === 'wait') return null;
+  if (decision.action === 'confirm') {
+    await finishJob(tx, { organizationId, jobId: id, to: 'cancelled', source: 'watchdog', error: job.reason });
+    return 'confirmed';
+  }
+  await tx.execute('UPDATE job SET cancel_step = cancel_step + 1 WHERE id = $1', [id]);
+  appendTimeline(tx, { organizationId, agentId }, [
+    jobEntry({
+      jobId: id,
+      status,
+      previousStatus: status,
+      source: 'watchdog',
+      level: 'warn',
+      message: `${decision.reason}: ${decision.action}`,
+      data: { cancelling: true },
+    }),
+  ]);
+  if (decision.action === 'kill') {
+    await issueStop(tx, { organizationId, agentId, jobId: id, reason: job.reason ?? undefined, graceMs: 0, now });
+    return 'killed';
+  }
+  const from = ['online', 'offline', 'draining'] as const;
+  const reason = decision.reason;
+  await moveAgent(tx, { organizationId, agentId, from, to: 'rebooting', source: 'watchdog', reason });
+  await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
+  return 'rebooted';
+}
+
+function waitFor(step: number): number {
+  return stopGraceMs + step * (stopDeadlineMs / 2);
+}

@@ -1,0 +1,317 @@
+import { takeHandshake } from '@muster/agents';
+import { appendJobLogs } from '../reports/append-job-logs';
+import { applyJobReport } from '../reports/apply-job-report';
+import { applyStepStatus } from '../reports/apply-step-status';
+import { cancelJob } from './cancel-job';
+import { confirmStop } from './confirm-stop';
+import { decideStale } from './decide-stale';
+import { failStaleJobs } from './fail-stale-jobs';
+import { findJob } from '../lists/job-row';
+import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+
+jest.setTimeout(120_000);
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+describe('the watchdog of jobs', () => {
+  let lab: JobsLab;
+  let agentId: string;
+
+  beforeAll(async () => {
+    lab = await openJobsLab();
+  });
+  beforeEach(async () => {
+    await lab.query(`UPDATE job SET status = 'cancelled', billed_at = now() WHERE status IN ('queued', 'running')`);
+    agentId = await lab.makeOnlineAgent();
+  });
+  afterAll(() => lab.close());
+
+  const read = (id: string) => findJob(lab.harness.db, lab.organizationId, id);
+  const sweep = (laterMs = 0, more: object = {}) =>
+    failStaleJobs(lab.harness.db, {
+      now: new Date(Date.now() + laterMs),
+      lostAfterMs: 1000 * hour,
+      stalledAfterMs: 0,
+      ...more,
+    });
+  const report = (jobId: string, more: object = {}) =>
+    applyJobReport(lab.harness.db, { organizationId: lab.organizationId, agentId: null }, { jobId, ...more });
+  async function running(input: object = {}): Promise<string> {
+    const jobId = await lab.dispatched({ agentId, ...input });
+    await report(jobId, { status: 'running' });
+    return jobId;
+  }
+  const stops = (jobId: string) =>
+    lab.query(`SELECT payload, status FROM agent_command WHERE job_id = $1 AND kind = 'stop_job'`, [jobId]);
+  const agent = async (id = agentId) => (await lab.query('SELECT * FROM agent WHERE id = $1', [id]))[0];
+  const entriesOf = (jobId: string) =>
+    lab.query(`SELECT message, source, level FROM timeline_entry WHERE job_id = $1 AND kind = 'job' ORDER BY seq`, [
+      jobId,
+    ]);
+
+  it('fails a run past its limit, once, has it killed, resets the agent, and lets the retry follow', async () => {
+    const jobId = await running({ maxRuntimeMs: 10 * minute, maxRetries: 1 });
+    expect(await sweep(10 * minute - 1000)).toMatchObject({ scanned: 0, failed: [] });
+    expect(await sweep(10 * minute)).toEqual({
+      scanned: 1,
+      failed: [jobId],
+      killed: 1,
+      retried: 1,
+      stalled: 0,
+      errors: 0,
+    });
+    expect(await read(jobId)).toMatchObject({ status: 'failed', error: 'The run went past its limit of 10 min.' });
+    expect(await stops(jobId)).toEqual([
+      { payload: expect.objectContaining({ jobId, graceMs: 0 }), status: 'pending' },
+    ]);
+    expect((await agent()).current_job_id).toBeNull();
+    const retries = await lab.query('SELECT attempt, status FROM job WHERE retry_of = $1', [jobId]);
+    expect(retries).toEqual([{ attempt: 2, status: 'queued' }]);
+    expect((await entriesOf(jobId)).at(-1)).toEqual({
+      message: 'failed: The run went past its limit of 10 min.',
+      source: 'watchdog',
+      level: 'error',
+    });
+    expect(await sweep(20 * minute)).toMatchObject({ failed: [], killed: 0, retried: 0 });
+    expect(await report(jobId, { status: 'completed' })).toMatchObject({ accepted: false, reason: 'job_over' });
+    expect((await read(jobId)).status).toBe('failed');
+  });
+
+  it('knows 12 hours where no limit is said', async () => {
+    const jobId = await running();
+    expect((await sweep(12 * hour - 2 * minute)).failed).toEqual([]);
+    expect((await sweep(12 * hour + minute)).failed).toEqual([jobId]);
+    expect((await read(jobId)).error).toBe('The run went past its limit of 12 h.');
+  });
+
+  it('fails a run that nobody hears of once its agent went offline, and tells nobody who is not there', async () => {
+    const jobId = await running();
+    await lab.query(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
+    expect((await sweep(14 * minute, { lostAfterMs: 15 * minute })).failed).toEqual([]);
+    expect(await sweep(16 * minute, { lostAfterMs: 15 * minute })).toMatchObject({ failed: [jobId], killed: 0 });
+    expect((await read(jobId)).error).toBe('The agent went offline (16 min).');
+    expect((await agent()).current_job_id).toBeNull();
+  });
+
+  describe('the machine of a run that was given up', () => {
+    const confirm = async (jobId: string, status: string, output: object | null) => {
+      const [stop] = await lab.query<{ id: string }>(
+        `UPDATE agent_command SET status = $2, output = $3, finished_at = now()
+         WHERE job_id = $1 AND kind = 'stop_job' RETURNING id`,
+        [jobId, status, output && JSON.stringify(output)],
+      );
+      await confirmStop(lab.harness.db, stop!.id);
+    };
+    async function givenUp(): Promise<{ jobId: string; next: string }> {
+      const jobId = await running({ maxRuntimeMs: minute });
+      const next = await lab.launch({ agentId });
+      expect((await sweep(minute)).failed).toEqual([jobId]);
+      expect(await lab.dispatch.startNext(agentId)).toMatchObject({
+        action: 'wait',
+        reason: 'what is left of its last job is being killed',
+      });
+      return { jobId, next };
+    }
+
+    it('is given the next one once nothing of it is left', async () => {
+      const { jobId, next } = await givenUp();
+      await confirm(jobId, 'success', { remaining: 0 });
+      expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+      expect((await read(jobId)).status).toBe('failed');
+    });
+
+    it('is rebooted where that is not confirmed, and given the next one by its new boot', async () => {
+      await lab.query(`UPDATE agent SET provider = 'ec2', boot_id = 'old' WHERE id = $1`, [agentId]);
+      const { jobId, next } = await givenUp();
+      await confirm(jobId, 'failed', null);
+      expect(await agent()).toMatchObject({ status: 'rebooting', status_source: 'watchdog' });
+      for (const [bootId, action] of [
+        ['old', 'wait'],
+        ['new', 'start'],
+      ] as const) {
+        await lab.harness.db.transaction('system', (tx) =>
+          takeHandshake(tx, lab.organizationId, { agentId, bootId, workerVersion: '1' }),
+        );
+        expect((await lab.dispatch.startNext(agentId)).action).toBe(action);
+      }
+      expect((await agent()).current_job_id).toBe(next);
+    });
+
+    it('is given the next one all the same where nobody but its owner can restart it', async () => {
+      const { jobId, next } = await givenUp();
+      await confirm(jobId, 'success', { remaining: 3 });
+      expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+    });
+
+    it('does not wait for a job that was deleted', async () => {
+      const { jobId, next } = await givenUp();
+      await lab.query('DELETE FROM job WHERE id = $1', [jobId]);
+      expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+    });
+  });
+
+  it('fails a run whose machine came back without it', async () => {
+    const jobId = await running();
+    expect(await sweep(16 * minute, { lostAfterMs: 15 * minute })).toMatchObject({ failed: [jobId], killed: 1 });
+    expect((await read(jobId)).error).toMatch(/says nothing of the run/);
+  });
+
+  it('believes each of its signs of life', async () => {
+    const lost = { lostAfterMs: 15 * minute };
+    const old = (jobId: string) =>
+      lab.query(
+        `UPDATE job SET started_at = now() - interval '1 hour', last_heartbeat_at = NULL,
+           last_progress_at = NULL WHERE id = $1`,
+        [jobId],
+      );
+    const jobId = await running();
+    await lab.query(`UPDATE agent_command SET taken_at = now() - interval '1 hour' WHERE job_id = $1`, [jobId]);
+    await old(jobId);
+    await report(jobId);
+    expect((await sweep(0, lost)).failed).toEqual([]);
+    await old(jobId);
+    await applyStepStatus(
+      lab.harness.db,
+      { organizationId: lab.organizationId, agentId },
+      { jobId, stepOrder: 1, status: 'running' },
+    );
+    expect((await sweep(0, lost)).failed).toEqual([]);
+    await old(jobId);
+    await appendJobLogs(lab.harness.db, { organizationId: lab.organizationId, agentId }, [
+      { jobId, level: 'info', message: 'still here', timestamp: 1 },
+    ]);
+    expect((await sweep(0, lost)).failed).toEqual([]);
+    expect((await sweep(20 * minute, lost)).failed).toEqual([jobId]);
+  });
+
+  it('fails what an agent took and never began, and leaves what it has not taken', async () => {
+    const [taken, given] = [await lab.makeOnlineAgent(), await lab.makeOnlineAgent()];
+    const jobs = [await lab.dispatched({ agentId: taken }), await lab.dispatched({ agentId: given })];
+    await lab.query(`UPDATE agent_command SET taken_at = now() WHERE job_id = $1`, [jobs[0]]);
+    await lab.query(`UPDATE agent SET status = 'offline' WHERE id = ANY($1)`, [[taken, given]]);
+    expect((await sweep(16 * minute, { lostAfterMs: 15 * minute })).failed).toEqual([jobs[0]]);
+    expect((await read(jobs[1]!)).status).toBe('queued');
+    expect((await agent(taken)).current_job_id).toBeNull();
+    expect((await agent(given)).current_job_id).toBe(jobs[1]);
+  });
+
+  it('does not repeat a run that was to be cancelled', async () => {
+    const jobId = await running({ maxRetries: 3 });
+    await lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
+      cancelJob(tx, lab.caller, jobId, { now: new Date() }),
+    );
+    expect(await sweep(13 * hour)).toMatchObject({ failed: [jobId], retried: 0 });
+  });
+
+  it('tells once of a run that makes no progress, and takes it back when it does', async () => {
+    const stalls = { stalledAfterMs: hour };
+    const jobId = await running();
+    await report(jobId);
+    expect(await sweep(59 * minute, stalls)).toMatchObject({ stalled: 0 });
+    expect(await sweep(61 * minute, stalls)).toMatchObject({ failed: [], stalled: 1 });
+    expect(await sweep(62 * minute, stalls)).toMatchObject({ failed: [], stalled: 0 });
+    expect(await read(jobId)).toMatchObject({ status: 'running', stalled: true });
+    expect((await entriesOf(jobId)).filter(({ message }) => message.startsWith('stalled'))).toEqual([
+      { message: 'stalled: The run made no progress for 61 min.', source: 'watchdog', level: 'warn' },
+    ]);
+    await lab.query(`UPDATE job SET stalled_at = now() - interval '1 minute' WHERE id = $1`, [jobId]);
+    await applyStepStatus(
+      lab.harness.db,
+      { organizationId: lab.organizationId, agentId },
+      { jobId, stepOrder: 1, status: 'running' },
+    );
+    expect((await read(jobId)).stalled).toBe(false);
+    expect(await sweep(62 * minute, stalls)).toMatchObject({ stalled: 1 });
+    expect(await sweep(62 * minute, { stalledAfterMs: 0 })).toMatchObject({ scanned: 0 });
+  });
+
+  it('takes a log line for progress', async () => {
+    const jobId = await running();
+    await lab.query(`UPDATE job SET started_at = now() - interval '2 hours' WHERE id = $1`, [jobId]);
+    await appendJobLogs(lab.harness.db, { organizationId: lab.organizationId, agentId }, [
+      { jobId, level: 'info', message: 'page 7', timestamp: 1 },
+    ]);
+    expect(await sweep(0, { stalledAfterMs: hour })).toMatchObject({ scanned: 1, stalled: 0 });
+    expect(await sweep(0, { stalledAfterMs: hour })).toMatchObject({ scanned: 0, stalled: 0 });
+    expect(await sweep(61 * minute, { stalledAfterMs: hour })).toMatchObject({ stalled: 1 });
+  });
+
+  it('fails a stalled run where the organization says so', async () => {
+    const set = (value: boolean) => lab.query('UPDATE organization_settings SET fail_stalled_runs = $1', [value]);
+    const jobId = await running();
+    await set(true);
+    try {
+      expect(await sweep(61 * minute, { stalledAfterMs: hour })).toMatchObject({ failed: [jobId], killed: 1 });
+      expect((await read(jobId)).error).toBe('The run made no progress for 61 min.');
+    } finally {
+      await set(false);
+    }
+  });
+
+  it('works through many in small batches, and from many replicas fails each once', async () => {
+    const { organizationId, workflowId } = lab;
+    const count = 300;
+    await lab.query(
+      `WITH machines AS (
+         INSERT INTO agent (id, organization_id, name, status)
+         SELECT gen_random_uuid(), $1, 'Many ' || n, 'online' FROM generate_series(1, $3::int) n RETURNING id)
+       INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, started_at, max_retries)
+       SELECT gen_random_uuid(), $1, $2, 1, id, 'running', now() - interval '13 hours', 1 FROM machines`,
+      [organizationId, workflowId, count],
+    );
+    const rounds = await Promise.all(Array.from({ length: 3 }, () => sweep(0, { limit: 40 })));
+    const failed = rounds.flatMap((round) => round.failed);
+    expect([failed.length, new Set(failed).size]).toEqual([count, count]);
+    expect(rounds.reduce((sum, { errors }) => sum + errors, 0)).toBe(0);
+    const [told] = await lab.query(
+      `SELECT count(*)::int AS entries, count(DISTINCT job_id)::int AS jobs FROM timeline_entry
+       WHERE job_id = ANY($1) AND message LIKE 'failed%'`,
+      [failed],
+    );
+    expect(told).toEqual({ entries: count, jobs: count });
+    const [retries] = await lab.query('SELECT count(*)::int AS n FROM job WHERE retry_of = ANY($1)', [failed]);
+    expect(retries.n).toBe(count);
+  });
+});
+
+describe('a stale job', () => {
+  const now = new Date('2026-03-02T09:00:00.000Z');
+  const ago = (ms: number) => new Date(now.getTime() - ms);
+  const limits = { lostAfterMs: 15 * minute, stalledAfterMs: hour };
+  const facts = {
+    status: 'running' as const,
+    agentStatus: 'online' as const,
+    startedAt: ago(2 * hour),
+    maxRuntimeMs: 12 * hour,
+    heardAt: ago(1000),
+    progressAt: ago(1000),
+    stalledAt: null as Date | null,
+    failStalled: false,
+  };
+
+  it('is none that goes on', () => {
+    expect(decideStale(facts, limits, now)).toEqual({ action: 'none' });
+  });
+
+  it('is first of all one past its limit', () => {
+    const both = { ...facts, startedAt: ago(12 * hour), heardAt: ago(hour) };
+    expect(decideStale(both, limits, now)).toMatchObject({ action: 'fail', code: 'execution_timeout' });
+  });
+
+  it.each([
+    ['stopped', 'The agent was stopped (15 min).'],
+    ['rebooting', 'The agent went offline (15 min).'],
+    ['online', 'The agent says nothing of the run any more (15 min).'],
+  ] as const)('names what became of an agent that is %s', (agentStatus, reason) => {
+    const lost = { ...facts, agentStatus, heardAt: ago(15 * minute) };
+    expect(decideStale(lost, limits, now)).toEqual({ action: 'fail', code: 'agent_not_ready', reason });
+  });
+
+  it('is told of again only after it had gone on', () => {
+    const stalled = { ...facts, progressAt: ago(hour), stalledAt: ago(2 * hour) };
+    expect(decideStale(stalled, limits, now).action).toBe('report');
+    expect(decideStale({ ...stalled, stalledAt: ago(minute) }, limits, now).action).toBe('none');
+    expect(decideStale({ ...stalled, stalledAt: ago(minute), failStalled: true }, limits, now).action).toBe('fail');
+  });
+});

@@ -1,0 +1,196 @@
+import { appendTimeline } from '@muster/agents';
+import { type Database, databaseTime, type Transaction } from '@muster/database';
+import { Round, sweep } from '@muster/platform';
+import { issueStop } from './cancel-job';
+import { decideStale, type StaleFacts, type StaleLimits } from './decide-stale';
+import { finishJob } from './finish-job';
+import { jobEntry } from '../launch/insert-job';
+
+export interface StaleOptions extends StaleLimits {
+  /** The database's own unless said. */
+  now?: Date;
+  limit?: number;
+}
+
+export interface StaleReport {
+  scanned: number;
+  failed: string[];
+  /** Runs whose agents were told to kill what is left of them. */
+  killed: number;
+  retried: number;
+  stalled: number;
+  errors: number;
+}
+
+/**
+ * Gives up runs past their limit and jobs that nobody hears of any more, and tells of those that make no progress. On
+ * any number of replicas each fails once.
+ */
+export async function failStaleJobs(
+  database: Database,
+  given: StaleOptions,
+  round = new Round('fail stale jobs'),
+): Promise<StaleReport> {
+  const { limit = 500, now = await databaseTime(database) } = given;
+  const options = { ...given, now };
+  const report: StaleReport = { scanned: 0, failed: [], killed: 0, retried: 0, stalled: 0, errors: 0 };
+  const before = round.failed;
+  for (const [name, candidates] of Object.entries({ runs: staleRuns, untouched: untouchedJobs })) {
+    const { looked } = await sweep<Candidate, never>(round, {
+      name,
+      outcomes: [],
+      limit,
+      atOnce: 8,
+      candidates: (after, count) => candidates(database, { ...options, limit: count, after: after ?? first }),
+      settle: async ({ id }) => {
+        const done = await database.transaction('system', (tx) => settleJob(tx, id, options));
+        if (done.failed) report.failed.push(id);
+        if (done.killed) report.killed += 1;
+        if (done.retried) report.retried += 1;
+        if (done.stalled) report.stalled += 1;
+        return null;
+      },
+      rowOf: ({ id }) => `job ${id}`,
+    });
+    report.scanned += looked;
+  }
+  report.errors = round.failed - before;
+  return report;
+}
+
+type Decided = StaleOptions & { now: Date };
+
+interface Candidate {
+  id: string;
+  /** To the microsecond, which a Date does not have. */
+  at: string;
+}
+
+interface Search extends Decided {
+  limit: number;
+  after: Candidate;
+}
+
+const first: Candidate = { id: '00000000-0000-0000-0000-000000000000', at: '-infinity' };
+
+/** There are no more runs than machines, so it looks at those only: by when they began. */
+export const staleRunsSql = `
+  SELECT id, started_at::text AS at FROM job
+  WHERE status = 'running' AND (started_at, id) > ($1::timestamptz, $2::uuid)
+    AND started_at <= $3::timestamptz - interval '1 second'
+    AND (started_at <= $3::timestamptz - max_runtime_ms * interval '1 millisecond'
+         OR COALESCE(last_heartbeat_at, started_at) <= $3::timestamptz - $4 * interval '1 millisecond'
+         OR ($5 > 0 AND COALESCE(last_progress_at, started_at) <= $3::timestamptz - $5 * interval '1 millisecond'))
+  ORDER BY started_at, id LIMIT $6`;
+
+function staleRuns(database: Database, search: Search): Promise<Candidate[]> {
+  const { after, now, lostAfterMs, stalledAfterMs, limit } = search;
+  return database.query<Candidate & object>(
+    'system',
+    staleRunsSql,
+    [after.at, after.id, now, lostAfterMs, stalledAfterMs, limit],
+    'stale_runs',
+  );
+}
+
+/** Jobs that their agent took and did not begin. Those that it has not taken wait, and are given again. */
+export const untouchedJobsSql = `
+  SELECT j.id, a.dispatched_at::text AS at FROM agent a JOIN job j ON j.id = a.current_job_id
+  WHERE a.current_job_id IS NOT NULL AND (a.dispatched_at, j.id) > ($1::timestamptz, $2::uuid)
+    AND a.dispatched_at <= $3::timestamptz - $4 * interval '1 millisecond' AND j.status = 'queued'
+    AND EXISTS (SELECT FROM agent_command c
+                WHERE c.id = j.command_id AND c.taken_at <= $3::timestamptz - $4 * interval '1 millisecond')
+  ORDER BY a.dispatched_at, j.id LIMIT $5`;
+
+function untouchedJobs(database: Database, { after, now, lostAfterMs, limit }: Search): Promise<Candidate[]> {
+  return database.query<Candidate & object>(
+    'system',
+    untouchedJobsSql,
+    [after.at, after.id, now, lostAfterMs, limit],
+    'untouched_jobs',
+  );
+}
+
+interface Locked extends StaleFacts {
+  organizationId: string;
+  agentId: string;
+  cancelling: boolean;
+  lastProgressAt: Date | null;
+  lastLogAt: Date | null;
+}
+
+type Settled = { failed?: boolean; killed?: boolean; retried?: boolean; stalled?: boolean };
+
+/** Read again under its lock: it may have reported since, and another replica may be at it. */
+async function settleJob(tx: Transaction, id: string, options: Decided): Promise<Settled> {
+  const { now } = options;
+  const job = await lockJob(tx, id);
+  if (!job) return {};
+  const { organizationId, agentId, status } = job;
+  const decision = decideStale(job, options, now);
+  if (decision.action === 'report') {
+    await tx.execute('UPDATE job SET stalled_at = $2 WHERE id = $1', [id, now]);
+    appendTimeline(tx, { organizationId, agentId }, [
+      jobEntry({
+        jobId: id,
+        status,
+        previousStatus: status,
+        source: 'watchdog',
+        level: 'warn',
+        message: `stalled: ${decision.reason}`,
+        data: { stalled: true },
+      }),
+    ]);
+    tx.notify('job', id);
+    return { stalled: true };
+  }
+  if (decision.action === 'none') {
+    // Its log shows that it goes on, so it need not be looked at again before the whole time is over.
+    if (job.lastLogAt && (!job.lastProgressAt || job.lastLogAt > job.lastProgressAt)) {
+      await tx.execute('UPDATE job SET last_progress_at = $2 WHERE id = $1', [id, job.lastLogAt]);
+    }
+    return {};
+  }
+  const { reason, code } = decision;
+  const ended = await finishJob(tx, {
+    organizationId,
+    jobId: id,
+    to: 'failed',
+    source: 'watchdog',
+    error: reason,
+    errorCode: code,
+    // Whoever wanted it to end does not want it again.
+    retries: !job.cancelling,
+  });
+  if (!ended?.applied) return {};
+  // Its machine is given the next one once nothing of it is left. An agent that is not there learns it with its next heartbeat.
+  const killed = job.agentStatus === 'online' || job.agentStatus === 'draining';
+  if (killed) {
+    const commandId = await issueStop(tx, { organizationId, agentId, jobId: id, reason, graceMs: 0, now });
+    tx.defer('UPDATE agent SET clearing_command_id = $2 WHERE id = $1', [agentId, commandId], 'clear_agent');
+  }
+  return { failed: true, killed, retried: ended.retried };
+}
+
+async function lockJob(tx: Transaction, id: string): Promise<Locked | undefined> {
+  const [job] = await tx.query<Locked>(
+    `SELECT j.organization_id AS "organizationId", j.agent_id AS "agentId", j.status, j.started_at AS "startedAt",
+            j.max_runtime_ms AS "maxRuntimeMs", j.stalled_at AS "stalledAt",
+            j.cancel_requested_at IS NOT NULL AS cancelling, j.last_progress_at AS "lastProgressAt",
+            l.at AS "lastLogAt", a.status AS "agentStatus", s.fail_stalled_runs AS "failStalled",
+            GREATEST(j.started_at, j.last_heartbeat_at, j.last_progress_at, c.taken_at, l.at) AS "heardAt",
+            GREATEST(j.started_at, j.last_progress_at, l.at) AS "progressAt"
+     FROM job j
+     JOIN agent a ON a.id = j.agent_id
+     JOIN organization_settings s ON s.organization_id = j.organization_id
+     LEFT JOIN agent_command c ON c.id = j.command_id
+     LEFT JOIN LATERAL (
+       SELECT t.recorded_at AS at FROM timeline_entry t
+       WHERE t.job_id = j.id AND t.kind = 'execution' ORDER BY t.seq DESC LIMIT 1) l ON true
+     WHERE j.id = $1 AND (j.status = 'running' OR (j.status = 'queued' AND c.taken_at IS NOT NULL))
+     FOR UPDATE OF j SKIP LOCKED`,
+    [id],
+    'stale_job',
+  );
+  return job;
+}

@@ -1,0 +1,179 @@
+import { appendTimeline } from '@muster/agents';
+import { type JobStatus, type LifecycleSource, openJobStatuses, type TerminalJobStatus } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { recordRuns } from '@muster/pricing';
+import { insertJob, jobEntry } from '../launch/insert-job';
+import { countedSteps, type ProgressFacts, progressOf } from '../lists/job-progress';
+import { lockJobFirst } from '../lists/job-row';
+import { retryDelay } from './retry-delay';
+
+export interface JobEnd {
+  organizationId: string;
+  jobId: string;
+  to: TerminalJobStatus;
+  source: LifecycleSource | 'worker';
+  /** Whose word it is, where only the job's own agent may say it. */
+  agentId?: string | null;
+  /** The states that it may leave; any open one unless said. */
+  from?: readonly JobStatus[];
+  error?: string | null;
+  errorCode?: string | null;
+  result?: unknown;
+  totalCostUsd?: number | null;
+  screenshotKey?: string | null;
+  percent?: number | null;
+  /** False where another attempt could not end otherwise. */
+  retries?: boolean;
+}
+
+export type EndOutcome = { applied: boolean; previous: JobStatus; retried: boolean } | null;
+
+interface Ended extends Omit<ProgressFacts, 'status' | 'currentStep'> {
+  previous: JobStatus;
+  applied: boolean;
+  agentId: string;
+  finishedAt: Date;
+  runSeconds: number;
+  attempt: number;
+  maxRetries: number;
+  retryDelayMs: number;
+  retryBackoff: 'fixed' | 'exponential';
+  workflowId: string;
+  workflowRevision: number;
+  variables: Record<string, string>;
+  vaultKeys: string[];
+  priority: number;
+  maxRuntimeMs: number;
+  scheduleId: string | null;
+  batchId: string | null;
+  batchRow: number | null;
+  lineage: Record<string, string>;
+  cancelRequested: boolean;
+}
+
+/**
+ * The one way to a terminal state. The first to come wins and brings with it, in this transaction, all that an end
+ * owes: the billing guard, the usage event and its counters, the machine's release, the retry, the timeline, and the
+ * messages. Null: there is no such job.
+ */
+export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcome> {
+  const ended = await move(tx, end);
+  if (!ended) return null;
+  const { previous, applied, agentId } = ended;
+  if (!applied) return { applied, previous, retried: false };
+  const { organizationId, jobId, to, source, error } = end;
+  release(tx, { jobId, agentId, to, error });
+  const { runSeconds, finishedAt } = ended;
+  recordRuns(tx, organizationId, [{ jobId, outcome: to, runSeconds, finishedAt }]);
+  appendTimeline(tx, { organizationId, agentId }, [
+    jobEntry({
+      jobId,
+      status: to,
+      previousStatus: previous,
+      message: error ? `${to}: ${error.slice(0, 500)}` : to,
+      level: to === 'failed' ? 'error' : 'info',
+      source,
+      progress: progressOf({ ...ended, status: to, currentStep: null }),
+    }),
+  ]);
+  const attemptsLeft = ended.attempt <= ended.maxRetries;
+  // Who asked for its end does not want another one.
+  const retried = to === 'failed' && (end.retries ?? true) && attemptsLeft && !ended.cancelRequested;
+  if (retried) await retry(tx, end, ended);
+  tx.notify('job', jobId);
+  await tx.enqueue(
+    { queue: 'metering', name: 'job-finished', payload: { jobId } },
+    { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } },
+  );
+  return { applied, previous, retried };
+}
+
+async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
+  const { organizationId, jobId, to, agentId, from = openJobStatuses } = end;
+  lockJobFirst(tx, organizationId, jobId);
+  const [row] = await tx.query<Ended>(
+    `WITH was AS (
+       SELECT id, status FROM job
+       WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) FOR UPDATE),
+     moved AS (
+       UPDATE job SET status = $4, finished_at = now(), billed_at = now(),
+         started_at = CASE WHEN $5 THEN COALESCE(job.started_at, job.dispatched_at, now()) ELSE job.started_at END,
+         error = $6, error_code = $7, result = $8, total_cost_usd = COALESCE($9, job.total_cost_usd),
+         screenshot_key = COALESCE($10, job.screenshot_key), percent = COALESCE($11, job.percent),
+         waiting_reason = NULL, waiting_since = NULL
+       FROM was WHERE job.id = was.id AND was.status = ANY($12) AND job.billed_at IS NULL
+         -- What was never given to an agent cannot have run there.
+         AND (NOT $5 OR job.command_id IS NOT NULL)
+       RETURNING job.*)
+     SELECT was.status AS previous, m.id IS NOT NULL AS applied, m.agent_id AS "agentId",
+            m.finished_at AS "finishedAt",
+            COALESCE(EXTRACT(epoch FROM m.finished_at - m.started_at), 0)::float8 AS "runSeconds", m.attempt,
+            m.max_retries AS "maxRetries", m.retry_delay_ms AS "retryDelayMs", m.retry_backoff AS "retryBackoff",
+            m.workflow_id AS "workflowId", m.workflow_revision AS "workflowRevision", m.variables,
+            m.vault_keys AS "vaultKeys", m.priority, m.max_runtime_ms AS "maxRuntimeMs",
+            m.schedule_id AS "scheduleId", m.batch_id AS "batchId", m.batch_row AS "batchRow", m.lineage,
+            m.cancel_requested_at IS NOT NULL AS "cancelRequested", m.percent, steps.*
+     FROM was LEFT JOIN moved m ON m.id = was.id CROSS JOIN ${countedSteps()} steps`,
+    [
+      jobId,
+      organizationId,
+      agentId ?? null,
+      to,
+      end.source === 'worker',
+      end.error ?? null,
+      end.errorCode ?? null,
+      end.result === undefined || end.result === null ? null : JSON.stringify(end.result),
+      end.totalCostUsd ?? null,
+      end.screenshotKey ?? null,
+      end.percent ?? null,
+      from,
+    ],
+    'finish_job',
+  );
+  return row;
+}
+
+/** The machine is free again, and what was to start or to be started of the job is over. */
+function release(
+  tx: Transaction,
+  { jobId, agentId, to, error }: { jobId: string; agentId: string; to: TerminalJobStatus; error?: string | null },
+): void {
+  tx.defer(
+    `WITH command AS (
+       UPDATE agent_command
+       SET status = CASE WHEN $3 = 'completed' THEN 'success' ELSE 'failed' END, error = $4, finished_at = now(),
+           next_push_at = NULL, payload = payload - 'script'
+       WHERE job_id = $1 AND kind = 'run' AND status = 'pending')
+     UPDATE agent SET current_job_id = NULL, dispatched_at = NULL, last_activity_at = now(),
+       last_activity = 'a job of it ended'
+     WHERE id = $2 AND current_job_id = $1`,
+    [jobId, agentId, to, error ?? null],
+    'release_agent',
+  );
+}
+
+/** A retry is a job of its own: the ended one never changes again. */
+async function retry(tx: Transaction, { organizationId, jobId }: JobEnd, ended: Ended): Promise<void> {
+  const { attempt, retryBackoff, retryDelayMs } = ended;
+  await insertJob(tx, {
+    organizationId,
+    agentId: ended.agentId,
+    workflowId: ended.workflowId,
+    workflowRevision: ended.workflowRevision,
+    variables: ended.variables,
+    vaultKeys: ended.vaultKeys,
+    priority: ended.priority,
+    maxRetries: ended.maxRetries,
+    retryDelayMs,
+    retryBackoff,
+    maxRuntimeMs: ended.maxRuntimeMs,
+    scheduleId: ended.scheduleId,
+    batchId: ended.batchId,
+    batchRow: ended.batchRow,
+    lineage: ended.lineage,
+    retryOf: jobId,
+    attempt: attempt + 1,
+    delayMs: retryDelay({ attempt, retryBackoff, retryDelayMs }, Math.random()),
+    source: 'retry',
+  });
+}

@@ -1,0 +1,111 @@
+import { appendTimeline, type TimelineEntry } from '@muster/agents';
+import type { JobStatus, LifecycleSource } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { currentContext, newId } from '@muster/platform';
+
+export interface NewJob {
+  organizationId: string;
+  workflowId: string;
+  workflowRevision: number;
+  agentId: string;
+  variables: Record<string, string>;
+  vaultKeys?: string[];
+  priority?: number;
+  maxRetries?: number;
+  retryDelayMs?: number;
+  retryBackoff?: 'fixed' | 'exponential';
+  maxRuntimeMs?: number;
+  scheduleId?: string | null;
+  batchId?: string | null;
+  batchRow?: number | null;
+  retryOf?: string | null;
+  attempt?: number;
+  lineage?: Record<string, string>;
+  /** How long it must wait before it may start. */
+  delayMs?: number;
+  source: LifecycleSource;
+}
+
+export const defaultPriority = 5;
+export const defaultMaxRuntimeMs = 12 * 3600 * 1000;
+
+/** Writes a queued job down, records it on its agent's timeline, and enqueues its agent. */
+export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
+  const id = newId();
+  const { organizationId, agentId, delayMs = 0, source } = job;
+  const context = currentContext();
+  tx.defer(
+    `WITH job AS (INSERT INTO job
+       (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
+        retry_delay_ms, retry_backoff, max_runtime_ms, schedule_id, batch_id, batch_row, retry_of, attempt, lineage,
+        not_before, request_id, traceparent, waiting_reason, waiting_since)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+             now() + $19 * interval '1 millisecond', $20, $21,
+             CASE WHEN $19 > 0 THEN 'retry_delay' END, CASE WHEN $19 > 0 THEN now() END)
+     RETURNING id, organization_id)
+     INSERT INTO job_log_seen (job_id, organization_id) SELECT id, organization_id FROM job`,
+    [
+      id,
+      organizationId,
+      job.workflowId,
+      job.workflowRevision,
+      agentId,
+      JSON.stringify(job.variables),
+      job.vaultKeys ?? [],
+      job.priority ?? defaultPriority,
+      job.maxRetries ?? 0,
+      job.retryDelayMs ?? 0,
+      job.retryBackoff ?? 'fixed',
+      job.maxRuntimeMs ?? defaultMaxRuntimeMs,
+      job.scheduleId ?? null,
+      job.batchId ?? null,
+      job.batchRow ?? null,
+      job.retryOf ?? null,
+      job.attempt ?? 1,
+      JSON.stringify(job.lineage ?? {}),
+      Math.round(delayMs),
+      context?.requestId ?? null,
+      context?.traceparent ?? null,
+    ],
+    'insert_job',
+  );
+  const message = job.retryOf ? `queued: attempt ${job.attempt}` : 'queued';
+  appendTimeline(tx, { organizationId, agentId }, [
+    jobEntry({ jobId: id, status: 'queued', previousStatus: null, message, source }),
+  ]);
+  tx.notify('job', id);
+  if (delayMs <= 0) await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
+  return id;
+}
+
+export interface JobChange {
+  jobId: string;
+  status: JobStatus;
+  previousStatus: JobStatus | null;
+  message: string;
+  source: LifecycleSource | 'worker';
+  level?: TimelineEntry['level'];
+  progress?: Record<string, unknown>;
+  data?: Record<string, unknown>;
+}
+
+/** A job's entry in its agent's timeline: what the stream's job events are made of. */
+export function jobEntry({
+  jobId,
+  status,
+  previousStatus,
+  message,
+  source,
+  level,
+  progress,
+  data,
+}: JobChange): TimelineEntry {
+  return {
+    kind: 'job',
+    jobId,
+    source,
+    level,
+    message,
+    data: { status, previousStatus, progress: progress ?? null, ...data },
+  };
+}

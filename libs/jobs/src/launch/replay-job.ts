@@ -1,0 +1,57 @@
+import { audit, type Principal, requireSecrets, sourceOf } from '@muster/access';
+import { AppError, isTerminal, type JobStatus } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { readGateFacts, requireOpenGate } from '@muster/pricing';
+import { requireSomethingToRun, runsAnything } from '@muster/workflows';
+import { insertJob } from './insert-job';
+import { noSuchJob } from '../lists/job-row';
+
+interface Replayed {
+  status: JobStatus;
+  workflowId: string;
+  workflowRevision: number;
+  agentId: string;
+  agentStatus: string;
+  variables: Record<string, string>;
+  vaultKeys: string[];
+  priority: number;
+  maxRetries: number;
+  retryDelayMs: number;
+  retryBackoff: 'fixed' | 'exponential';
+  maxRuntimeMs: number;
+  lineage: Record<string, string>;
+  runs: boolean;
+}
+
+/** Runs an ended job again exactly as it was: the same revision, variables and options, as a job of its own. */
+export async function replayJob(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  now: Date,
+): Promise<{ jobId: string; status: 'queued' }> {
+  const { organizationId } = caller;
+  const [old] = await tx.query<Replayed>(
+    `SELECT j.status, j.workflow_id AS "workflowId", j.workflow_revision AS "workflowRevision",
+            j.agent_id AS "agentId", a.status AS "agentStatus", j.variables, j.vault_keys AS "vaultKeys", j.priority,
+            j.max_retries AS "maxRetries", j.retry_delay_ms AS "retryDelayMs", j.retry_backoff AS "retryBackoff",
+            j.max_runtime_ms AS "maxRuntimeMs", j.lineage, ${runsAnything} AS runs
+     FROM job j JOIN agent a ON a.id = j.agent_id
+     JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
+     WHERE j.id = $1 AND j.organization_id = $2`,
+    [id, organizationId],
+  );
+  if (!old) throw noSuchJob();
+  const { status, agentStatus, runs, ...job } = old;
+  if (!isTerminal(status))
+    throw new AppError('conflict', { detail: `The job is ${status}; only an ended one is replayed.` });
+  if (agentStatus === 'terminated') {
+    throw new AppError('agent_not_ready', { detail: 'The job’s agent is terminated; launch it on another one.' });
+  }
+  requireSomethingToRun(runs);
+  await requireSecrets(tx, organizationId, job.vaultKeys);
+  requireOpenGate(await readGateFacts(tx, organizationId, now));
+  const jobId = await insertJob(tx, { ...job, organizationId, source: sourceOf(caller) });
+  audit(tx, caller, { action: 'job.replay', target: { type: 'job', id: jobId }, changes: { replayOf: id } });
+  return { jobId, status: 'queued' };
+}

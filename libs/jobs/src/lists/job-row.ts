@@ -1,0 +1,97 @@
+import { AppError, type JobStatus, type WaitingReason } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+
+/** A job as it is shown, with its steps counted. */
+export interface JobRow {
+  id: string;
+  organizationId: string;
+  status: JobStatus;
+  workflowId: string;
+  workflowRevision: number;
+  agentId: string;
+  scheduleId: string | null;
+  batchId: string | null;
+  retryOf: string | null;
+  attempt: number;
+  priority: number;
+  variables: Record<string, string>;
+  maxRetries: number;
+  retryDelayMs: number;
+  maxRuntimeMs: number;
+  queuedAt: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  waitingReason: WaitingReason | null;
+  waitingSince: Date | null;
+  cancelRequestedAt: Date | null;
+  percent: number | null;
+  currentStep: string | null;
+  claimsAttempted: number;
+  claimsEobUploaded: number;
+  claimsNoEobFound: number;
+  claimsFailed: number;
+  totalCostUsd: number | null;
+  error: string | null;
+  errorCode: string | null;
+  result: unknown;
+  screenshotKey: string | null;
+  stalled: boolean;
+  stepsTotal: number;
+  stepsPassed: number;
+  stepsFailed: number;
+  stepRunning: string | null;
+}
+
+/** For `FROM job j`, with the steps counted beside it. */
+export const jobColumns = `j.id, j.organization_id AS "organizationId", j.status, j.workflow_id AS "workflowId",
+  j.workflow_revision AS "workflowRevision", j.agent_id AS "agentId", j.schedule_id AS "scheduleId",
+  j.batch_id AS "batchId", j.retry_of AS "retryOf", j.attempt, j.priority, j.variables,
+  j.max_retries AS "maxRetries", j.retry_delay_ms AS "retryDelayMs", j.max_runtime_ms AS "maxRuntimeMs",
+  j.queued_at AS "queuedAt", j.started_at AS "startedAt", j.finished_at AS "finishedAt",
+  j.waiting_reason AS "waitingReason", j.waiting_since AS "waitingSince",
+  j.cancel_requested_at AS "cancelRequestedAt", j.percent, j.current_step AS "currentStep",
+  j.claims_attempted AS "claimsAttempted", j.claims_eob_uploaded AS "claimsEobUploaded",
+  j.claims_no_eob_found AS "claimsNoEobFound", j.claims_failed AS "claimsFailed",
+  j.total_cost_usd AS "totalCostUsd", j.error, j.error_code AS "errorCode", j.result, j.screenshot_key AS "screenshotKey",
+  COALESCE(j.status = 'running' AND j.stalled_at > COALESCE(j.last_progress_at, j.started_at), false) AS stalled,
+  s.total AS "stepsTotal", s.passed AS "stepsPassed", s.failed AS "stepsFailed", s.running AS "stepRunning"`;
+
+export const jobSource = `job j CROSS JOIN LATERAL (
+  SELECT count(*)::int AS total, (count(*) FILTER (WHERE status = 'passed'))::int AS passed,
+         (count(*) FILTER (WHERE status = 'failed'))::int AS failed,
+         (array_agg(name ORDER BY step_order DESC) FILTER (WHERE status = 'running'))[1] AS running
+  FROM job_step WHERE job_id = j.id) s`;
+
+export async function findJob(database: Database, organizationId: string, id: string): Promise<JobRow> {
+  const [row] = await database.query<JobRow>(
+    { organizationId },
+    `SELECT ${jobColumns} FROM ${jobSource} WHERE j.id = $1 AND j.organization_id = $2`,
+    [id, organizationId],
+    'find_job',
+  );
+  if (!row) throw noSuchJob();
+  return row;
+}
+
+/**
+ * Locks it in front of the next statement and in the same round trip. A statement that waits for a lock goes on with
+ * what it had seen of other rows before the wait, so whatever decides or counts by those has its lock in front of it.
+ */
+export function lockJobFirst(tx: Transaction, organizationId: string, id: string): void {
+  tx.defer('SELECT FROM job WHERE id = $1 AND organization_id = $2 FOR UPDATE', [id, organizationId], 'lock_job');
+}
+
+/** Whose job it is, for a caller who is known by a signature alone; null where there is none. */
+export async function organizationOfJob(database: Database, id: string): Promise<string | null> {
+  const [job] = await database.query<{ organizationId: string }>(
+    'system',
+    'SELECT organization_id AS "organizationId" FROM job WHERE id = $1',
+    [id],
+    'organization_of_job',
+  );
+  return job?.organizationId ?? null;
+}
+
+export function noSuchJob(): AppError {
+  return new AppError('not_found', { detail: 'There is no such job.' });
+}

@@ -1,0 +1,91 @@
+import { markWorking } from '@muster/agents';
+import type { JobLogEntry } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import type { Reporter } from './apply-job-report';
+import { noSuchJob } from '../lists/job-row';
+
+/**
+ * Keeps a batch of log entries, each with a seq once for its job, in one statement. A batch that touches a job that is
+ * not the caller's is refused whole.
+ */
+export async function appendJobLogs(
+  database: Database,
+  { organizationId, agentId }: Reporter,
+  logs: JobLogEntry[],
+): Promise<{ accepted: number }> {
+  const byJob = new Map<string, JobLogEntry[]>();
+  for (const entry of logs) {
+    const entries = byJob.get(entry.jobId);
+    if (entries) entries.push(entry);
+    else byJob.set(entry.jobId, [entry]);
+  }
+  const batches = [...byJob].map(([jobId, entries]) => valuesOf({ organizationId, agentId }, jobId, entries));
+  const [first, ...others] = batches;
+  // One job's lines, as workers send them: one statement, one round trip.
+  if (others.length === 0) {
+    const [kept] = await database.query<Kept>({ organizationId }, keepLogs, first, 'keep_logs');
+    if (!kept) throw noSuchJob();
+    if (kept.count > 0) database.notify('timeline', kept.agentId);
+    return { accepted: kept.count };
+  }
+  return database.transaction({ organizationId }, async (tx) => {
+    let accepted = 0;
+    // In one order for everybody; agents that two batches lock in another order are left to the deadlock's retry.
+    for (const values of batches.sort(([one], [other]) => ((one as string) < (other as string) ? -1 : 1))) {
+      const [kept] = await tx.query<Kept>(keepLogs, values, 'keep_logs');
+      if (!kept) throw noSuchJob();
+      accepted += kept.count;
+      tx.notify('timeline', kept.agentId);
+    }
+    return { accepted };
+  });
+}
+
+interface Kept {
+  agentId: string;
+  count: number;
+}
+
+function valuesOf({ organizationId, agentId }: Reporter, jobId: string, entries: JobLogEntry[]): unknown[] {
+  return [
+    jobId,
+    organizationId,
+    agentId,
+    entries.map(({ seq }) => seq ?? null),
+    entries.map(({ level }) => level),
+    entries.map(({ message }) => message),
+    entries.map(({ timestamp }) => timestamp),
+  ];
+}
+
+const keepLogs = `
+  WITH owner AS (
+    SELECT id, agent_id FROM job WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)),
+  seen AS (
+    SELECT s.seqs, owner.agent_id FROM job_log_seen s JOIN owner ON owner.id = s.job_id FOR UPDATE OF s),
+  given AS (
+    SELECT DISTINCT ON (COALESCE(e.seq, -e.n)) e.seq, e.level, e.message, e.at, e.n
+    FROM unnest($4::bigint[], $5::text[], $6::text[], $7::float8[]) WITH ORDINALITY AS e (seq, level, message, at, n)
+    ORDER BY COALESCE(e.seq, -e.n), e.n),
+  fresh AS MATERIALIZED (
+    SELECT given.*, seen.agent_id, row_number() OVER (ORDER BY given.n) AS place FROM given, seen
+    WHERE given.seq IS NULL OR NOT seen.seqs @> given.seq),
+  counted AS (
+    SELECT count(*) AS count FROM fresh),
+  noted AS (
+    UPDATE job_log_seen s
+    SET seqs = s.seqs + (SELECT range_agg(int8range(seq, seq, '[]')) FROM fresh WHERE seq IS NOT NULL)
+    WHERE s.job_id = $1 AND EXISTS (SELECT FROM fresh WHERE seq IS NOT NULL)),
+  head AS (
+    INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)
+    SELECT seen.agent_id, $2, counted.count FROM seen, counted WHERE counted.count > 0
+    ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + excluded.last_seq
+    RETURNING last_seq),
+  kept AS (
+    INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, level, message, source, job_id, log_seq, at)
+    SELECT fresh.agent_id, head.last_seq - counted.count + fresh.place, $2, 'execution', fresh.level,
+           fresh.message, 'worker', $1, fresh.seq, to_timestamp(fresh.at)
+    FROM fresh, head, counted),
+  alive AS (
+    ${markWorking('SELECT agent_id FROM owner', 'a job’s log')})
+  SELECT seen.agent_id AS "agentId", counted.count::int AS count FROM seen, counted`;

@@ -1,0 +1,173 @@
+import { appendTimeline, markWorking } from '@muster/agents';
+import { AppError, type CallbackReason, isTerminal, type JobStatus, type JobWebhookBody } from '@muster/contracts';
+import { type Database, type Transaction, violatedConstraint } from '@muster/database';
+import { finishJob } from '../ends/finish-job';
+import { jobEntry } from '../launch/insert-job';
+import { countedSteps, progressOf } from '../lists/job-progress';
+import { lockJobFirst, noSuchJob } from '../lists/job-row';
+
+export interface ReportAnswer {
+  accepted: boolean;
+  reason?: CallbackReason;
+  status: JobStatus;
+}
+
+/** Whose reports are believed: an agent's own, or, with a key that is bound to none, any agent's of the organization. */
+export interface Reporter {
+  organizationId: string;
+  agentId: string | null;
+}
+
+/** A worker's word on a job: a sign of life, its beginning, or its end. Late and repeated ones change nothing. */
+export async function applyJobReport(
+  database: Database,
+  reporter: Reporter,
+  report: JobWebhookBody,
+): Promise<ReportAnswer> {
+  const { status } = report;
+  if (status !== undefined && isTerminal(status)) return applyEnd(database, reporter, { ...report, status });
+  return applySignOfLife(database, reporter, report);
+}
+
+async function applyEnd(
+  database: Database,
+  { organizationId, agentId }: Reporter,
+  report: JobWebhookBody & { status: 'completed' | 'failed' | 'cancelled' },
+): Promise<ReportAnswer> {
+  const { jobId, status, error, errorCode, result, totalCostUsd, screenshotKey } = report;
+  requireOwnKey(organizationId, screenshotKey);
+  const { percent } = saidOf(report);
+  const outcome = await database.transaction({ organizationId }, (tx) =>
+    finishJob(tx, {
+      organizationId,
+      agentId,
+      jobId,
+      to: status,
+      source: 'worker',
+      error: error ?? (status === 'failed' ? 'the worker gave no reason' : null),
+      errorCode: status === 'failed' && /^[a-z][a-z0-9_]*$/.test(errorCode ?? '') ? errorCode : null,
+      result,
+      totalCostUsd,
+      screenshotKey,
+      percent,
+    }),
+  );
+  if (!outcome) throw noSuchJob();
+  if (outcome.applied) return { accepted: true, status };
+  const { previous } = outcome;
+  return { accepted: false, reason: isTerminal(previous) ? 'job_over' : 'not_dispatched', status: previous };
+}
+
+interface Sign {
+  status: JobStatus;
+  accepted: boolean;
+  began: boolean;
+  dispatched: boolean;
+  agentId: string;
+  /** It is further than it was. */
+  moved: boolean;
+  percent: number | null;
+  currentStep: string | null;
+  stepsTotal: number;
+  stepsPassed: number;
+  stepsFailed: number;
+}
+
+async function applySignOfLife(
+  database: Database,
+  { organizationId, agentId }: Reporter,
+  report: JobWebhookBody,
+): Promise<ReportAnswer> {
+  const { jobId, seq = -1, screenshotKey } = report;
+  requireOwnKey(organizationId, screenshotKey);
+  const { percent, currentStep } = saidOf(report);
+  const values = [jobId, organizationId, agentId, seq, percent, currentStep, screenshotKey ?? null];
+  // Most are heartbeats of a job that runs and say no more: one statement, one round trip.
+  if (percent === null) {
+    const [beat] = await database.query<Sign>({ organizationId }, signOfLife, [...values, ['running']], 'sign_of_life');
+    if (!beat) throw noSuchJob();
+    if (beat.status !== 'queued') return answerOf(beat);
+  }
+  const begin = database.transaction({ organizationId }, async (tx): Promise<ReportAnswer> => {
+    lockJobFirst(tx, organizationId, jobId);
+    const [sign] = await tx.query<Sign>(signOfLife, [...values, ['queued', 'running']], 'sign_of_life');
+    if (!sign) throw noSuchJob();
+    if (sign.began || sign.moved) notifySign(tx, { organizationId, jobId }, sign);
+    if (!sign.began) return answerOf(sign);
+    await tx.execute(
+      `UPDATE agent_command SET taken_at = COALESCE(taken_at, now()), next_push_at = NULL
+       WHERE job_id = $1 AND kind = 'run' AND status = 'pending'`,
+      [jobId],
+      'run_taken',
+    );
+    return answerOf(sign);
+  });
+  return begin.catch((error: unknown) => {
+    if (violatedConstraint(error) !== 'job_running_key') throw error;
+    return { accepted: false, reason: 'agent_busy', status: 'queued' };
+  });
+}
+
+/** Applies it, or says why not; a job that was never given to its agent cannot run. */
+const signOfLife = `
+  WITH was AS (
+    SELECT id, status, agent_id, percent, command_id IS NOT NULL AS dispatched FROM job
+    WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) FOR UPDATE),
+  moved AS (
+    UPDATE job SET status = 'running', started_at = COALESCE(job.started_at, now()), last_heartbeat_at = now(),
+      waiting_reason = NULL, waiting_since = NULL,
+      percent = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($5, job.percent) ELSE job.percent END,
+      current_step = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($6, job.current_step) ELSE job.current_step END,
+      last_progress_at = CASE WHEN $5 IS DISTINCT FROM job.percent AND $5 IS NOT NULL THEN now()
+        ELSE job.last_progress_at END,
+      screenshot_key = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($7, job.screenshot_key) ELSE job.screenshot_key END,
+      webhook_seq = GREATEST(job.webhook_seq, $4)
+    FROM was WHERE job.id = was.id AND was.dispatched AND was.status = ANY($8)
+    RETURNING job.id, job.percent, job.current_step, job.agent_id),
+  alive AS (
+    ${markWorking('SELECT agent_id FROM moved', 'a job’s sign of life')})
+  SELECT was.status, was.dispatched, was.agent_id AS "agentId", moved.id IS NOT NULL AS accepted,
+         moved.id IS NOT NULL AND was.status = 'queued' AS began,
+         moved.id IS NOT NULL AND moved.percent IS DISTINCT FROM was.percent AS moved, moved.percent,
+         moved.current_step AS "currentStep", steps.*
+  FROM was LEFT JOIN moved ON moved.id = was.id CROSS JOIN ${countedSteps('$5 IS NOT NULL')} steps`;
+
+function notifySign(tx: Transaction, of: { organizationId: string; jobId: string }, sign: Sign): void {
+  const { organizationId, jobId } = of;
+  const { agentId, began, status: previousStatus } = sign;
+  const progress = progressOf({ ...sign, status: 'running' });
+  const message = began ? 'running' : `${progress.percent} % done`;
+  appendTimeline(tx, { organizationId, agentId }, [
+    jobEntry({ jobId, status: 'running', previousStatus, message, source: 'worker', progress }),
+  ]);
+  tx.notify('job', jobId);
+}
+
+function answerOf({ status, accepted, dispatched }: Sign): ReportAnswer {
+  if (accepted) return { accepted, status: 'running' };
+  return { accepted, reason: status === 'queued' && !dispatched ? 'not_dispatched' : 'job_over', status };
+}
+
+function saidOf({ progress }: JobWebhookBody): { percent: number | null; currentStep: string | null } {
+  if (progress === undefined || progress === null) return { percent: null, currentStep: null };
+  const given = typeof progress === 'number' ? { percent: progress } : (progress as Record<string, unknown>);
+  const { percent = null, currentStep = null } = given as { percent?: unknown; currentStep?: unknown };
+  if (percent !== null && (typeof percent !== 'number' || percent < 0 || percent > 100)) {
+    throw new AppError('invalid_payload', {
+      detail: 'progress is a percentage from 0 to 100, or {percent, currentStep}.',
+      errors: [{ field: 'progress', message: 'progress must be a number from 0 to 100, or {percent, currentStep}' }],
+    });
+  }
+  return { percent, currentStep: typeof currentStep === 'string' ? currentStep.slice(0, 500) : null };
+}
+
+/** A worker shows its own organization's pictures, and no one else's. */
+function requireOwnKey(organizationId: string, key: string | null | undefined): void {
+  const own = `artifacts/${organizationId}/`;
+  if (!key || (key.startsWith(own) && !key.split('/').some((part) => part === '' || part === '.' || part === '..')))
+    return;
+  throw new AppError('invalid_payload', {
+    detail: 'screenshotKey must be the key of one of your uploads.',
+    errors: [{ field: 'screenshotKey', message: 'screenshotKey must be the key of an upload' }],
+  });
+}

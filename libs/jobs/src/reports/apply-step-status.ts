@@ -1,0 +1,146 @@
+import { appendTimeline, markWorking } from '@muster/agents';
+import {
+  type CallbackReason,
+  type JobStatus,
+  isTerminal,
+  type StepStatus,
+  type StepStatusBody,
+} from '@muster/contracts';
+import type { Database } from '@muster/database';
+import type { Reporter } from './apply-job-report';
+import { jobEntry } from '../launch/insert-job';
+import { progressOf } from '../lists/job-progress';
+import { lockJobFirst, noSuchJob } from '../lists/job-row';
+
+const ranks: Record<StepStatus, number> = { pending: 0, running: 1, skipped: 2, passed: 3, failed: 4 };
+
+/**
+ * Which of two reports of a step is the later one: an end is later than what is not, then the greater seq, then the
+ * rank. A total order, so whatever order they arrive in, and however often, the step ends in the same state.
+ */
+function stateKey({ status, seq = 0 }: { status: StepStatus; seq?: number }): number {
+  const over = ranks[status] > 1 ? 1 : 0;
+  return over * 2 ** 51 + Math.min(seq, 2 ** 40) * 8 + ranks[status];
+}
+
+interface Applied {
+  jobStatus: JobStatus;
+  previousStatus: StepStatus | null;
+  changed: boolean;
+  percent: number | null;
+  stepsTotal: number;
+  stepsPassed: number;
+  stepsFailed: number;
+}
+
+/** One step's report. What arrives after the job's end is still kept, and the worker is told that the job is over. */
+export async function applyStepStatus(
+  database: Database,
+  { organizationId, agentId }: Reporter & { agentId: string },
+  report: StepStatusBody,
+): Promise<{ accepted: boolean; reason?: CallbackReason }> {
+  const { jobId, stepOrder, status, seq, usage, metadata, name } = report;
+  const key = stateKey(report);
+  const applied = await database.transaction({ organizationId }, async (tx) => {
+    lockJobFirst(tx, organizationId, jobId);
+    const [row] = await tx.query<Applied>(
+      applyStep,
+      [
+        jobId,
+        organizationId,
+        agentId,
+        stepOrder,
+        report.stepId ?? null,
+        name ?? null,
+        status,
+        key,
+        report.startedAt ?? null,
+        report.finishedAt ?? null,
+        report.error ?? null,
+        metadata ? JSON.stringify(metadata) : null,
+        seq ?? 0,
+        usage?.provider ?? null,
+        usage?.model ?? null,
+        usage?.inputTokens ?? 0,
+        usage?.outputTokens ?? 0,
+        usage?.costUsd ?? 0,
+      ],
+      'apply_step',
+    );
+    if (!row) return null;
+    // What a late report adds to the cost of a job that was settled already is settled again.
+    if (usage && isTerminal(row.jobStatus)) {
+      await tx.enqueue({ queue: 'metering', name: 'job-finished', payload: { jobId } });
+    }
+    if (row.changed && row.previousStatus !== status) {
+      const label = name ?? report.stepId ?? `step ${stepOrder}`;
+      appendTimeline(tx, { organizationId, agentId }, [
+        jobEntry({
+          jobId,
+          status: row.jobStatus,
+          previousStatus: row.jobStatus,
+          source: 'worker',
+          level: status === 'failed' ? 'warn' : 'info',
+          message: `${label}: ${status}`,
+          progress: progressOf({ ...row, status: row.jobStatus, currentStep: status === 'running' ? label : null }),
+          data: { step: { stepOrder, stepId: report.stepId ?? null, name: name ?? null, status } },
+        }),
+      ]);
+      tx.notify('job', jobId);
+    }
+    return row;
+  });
+  if (!applied) throw noSuchJob();
+  if (isTerminal(applied.jobStatus)) return { accepted: false, reason: 'job_over' };
+  return applied.changed ? { accepted: true } : { accepted: false, reason: 'not_newer' };
+}
+
+const applyStep = `
+  WITH j AS (
+    SELECT id, status, percent FROM job WHERE id = $1 AND organization_id = $2 AND agent_id = $3),
+  old AS (
+    SELECT s.* FROM job_step s JOIN j ON j.id = s.job_id WHERE s.step_order = $4),
+  step AS (
+    INSERT INTO job_step AS s
+      (job_id, step_order, organization_id, step_id, name, status, state_key, started_at, finished_at, error,
+       metadata, metadata_key)
+    SELECT j.id, $4, $2, $5::text, $6::text, $7::text, $8::bigint, $9, $10, $11, $12::jsonb, CASE WHEN $12::jsonb IS NULL THEN -1 ELSE $8::bigint END FROM j
+    ON CONFLICT (job_id, step_order) DO UPDATE SET
+      status = CASE WHEN $8::bigint > s.state_key THEN excluded.status ELSE s.status END,
+      error = CASE WHEN ($8::bigint, COALESCE(excluded.error, '')) > (s.state_key, COALESCE(s.error, ''))
+        THEN excluded.error ELSE s.error END,
+      state_key = GREATEST(s.state_key, $8::bigint),
+      -- These are the step's own and the same in each of its reports; should they differ, no order may matter.
+      step_id = GREATEST(s.step_id, excluded.step_id),
+      name = GREATEST(s.name, excluded.name),
+      started_at = LEAST(s.started_at, excluded.started_at),
+      finished_at = GREATEST(s.finished_at, excluded.finished_at),
+      metadata = CASE WHEN (excluded.metadata_key, excluded.metadata::text) > (s.metadata_key, COALESCE(s.metadata::text, ''))
+        THEN excluded.metadata ELSE s.metadata END,
+      metadata_key = GREATEST(s.metadata_key, excluded.metadata_key)
+    RETURNING s.*),
+  spent AS (
+    INSERT INTO ai_usage AS u
+      (job_id, step_order, seq, organization_id, provider, model, input_tokens, output_tokens, cost_usd)
+    SELECT j.id, $4, $13, $2, $14::text, $15, $16, $17, $18 FROM j WHERE $14::text IS NOT NULL
+    ON CONFLICT (job_id, step_order, seq) DO UPDATE SET
+      provider = excluded.provider, model = excluded.model, input_tokens = excluded.input_tokens,
+      output_tokens = excluded.output_tokens, cost_usd = excluded.cost_usd
+    WHERE excluded.cost_usd > u.cost_usd
+    RETURNING u.job_id),
+  touched AS (
+    UPDATE job SET last_heartbeat_at = now(), last_progress_at = now(),
+      current_step = CASE WHEN $7::text = 'running' THEN COALESCE($6::text, $5::text, job.current_step) ELSE job.current_step END
+    FROM j, step WHERE job.id = j.id AND j.status = 'running'
+    RETURNING job.agent_id),
+  alive AS (
+    ${markWorking('SELECT agent_id FROM touched', 'a job’s step')}),
+  others AS (
+    SELECT s.status FROM job_step s WHERE s.job_id = $1 AND s.step_order <> $4),
+  counted AS (
+    SELECT count(*)::int AS "stepsTotal", (count(*) FILTER (WHERE status = 'passed'))::int AS "stepsPassed",
+           (count(*) FILTER (WHERE status = 'failed'))::int AS "stepsFailed"
+    FROM (SELECT status FROM others UNION ALL SELECT status FROM step) every)
+  SELECT j.status AS "jobStatus", j.percent, old.status AS "previousStatus", counted.*,
+         old.job_id IS NULL OR $8::bigint > old.state_key OR EXISTS (SELECT FROM spent) AS changed
+  FROM j CROSS JOIN counted LEFT JOIN old ON true`;

@@ -1,0 +1,97 @@
+import { issueCommand } from '@muster/agents';
+import { behindLock } from '@muster/testing';
+import { applyClaimResults } from './apply-claim-results';
+import { applyJobReport } from './apply-job-report';
+import { applyStepStatus } from './apply-step-status';
+import { findJob } from '../lists/job-row';
+import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+
+describe('who waited for a lock', () => {
+  let lab: JobsLab;
+  let agentId: string;
+  let jobId: string;
+
+  beforeAll(async () => {
+    lab = await openJobsLab();
+  });
+  afterAll(() => lab.close());
+  beforeEach(async () => {
+    agentId = await lab.makeOnlineAgent();
+    jobId = await lab.dispatched({ agentId });
+  });
+
+  const reporter = () => ({ organizationId: lab.organizationId, agentId });
+  const holdJob = () => (tx: { query(sql: string, values: unknown[]): Promise<unknown> }) =>
+    tx.query('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId]);
+
+  it('counts a claim that another report of it counted meanwhile once, and as what holds now', async () => {
+    const claim = (outcome: 'eob_uploaded' | 'failed' | 'no_eob_found', second: number) =>
+      applyClaimResults(lab.harness.db, reporter(), {
+        jobId,
+        claims: Array.from({ length: 20 }, (_, at) => ({ claimId: `C${at}`, outcome })),
+        signedAt: new Date(second * 1000),
+      });
+    await behindLock(lab.harness.db, holdJob(), () => [
+      claim('eob_uploaded', 1),
+      claim('failed', 3),
+      claim('no_eob_found', 2),
+    ]);
+    expect(await findJob(lab.harness.db, lab.organizationId, jobId)).toMatchObject({
+      claimsAttempted: 20,
+      claimsEobUploaded: 0,
+      claimsNoEobFound: 0,
+      claimsFailed: 20,
+    });
+  });
+
+  it('takes a step’s report for the repetition that it is, and tells it once', async () => {
+    const step = () =>
+      applyStepStatus(lab.harness.db, reporter(), { jobId, stepOrder: 1, name: 'Open', status: 'passed', seq: 1 });
+    const answers = await behindLock(lab.harness.db, holdJob(), () => [step(), step(), step()]);
+    expect(answers.filter(({ accepted }) => accepted)).toHaveLength(1);
+    const told = await lab.query(`SELECT FROM timeline_entry WHERE job_id = $1 AND message = 'Open: passed'`, [jobId]);
+    expect(told).toHaveLength(1);
+  });
+
+  it('ends a job with the steps that were reported before its end', async () => {
+    await applyJobReport(lab.harness.db, reporter(), { jobId, status: 'running' });
+    await behindLock(
+      lab.harness.db,
+      holdJob(),
+      () => [applyJobReport(lab.harness.db, reporter(), { jobId, status: 'completed' })],
+      (tx) =>
+        tx.query(
+          `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key) VALUES ($1, 1, $2, 'passed', 1)`,
+          [jobId, lab.organizationId],
+        ),
+    );
+    const [entry] = await lab.query(
+      `SELECT data->'progress'->'stepsPassed' AS passed FROM timeline_entry
+       WHERE job_id = $1 AND kind = 'job' ORDER BY seq DESC LIMIT 1`,
+      [jobId],
+    );
+    expect(entry).toEqual({ passed: 1 });
+  });
+
+  it('does not start a job on a machine that is being cleared since', async () => {
+    await applyJobReport(lab.harness.db, reporter(), { jobId, status: 'completed' });
+    const next = await lab.launch({ agentId });
+    const [outcome] = await behindLock(
+      lab.harness.db,
+      (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]),
+      () => [lab.dispatch.startNext(agentId)],
+      async (tx) => {
+        const commandId = await issueCommand(tx, {
+          organizationId: lab.organizationId,
+          agentId,
+          jobId,
+          kind: 'stop_job',
+          payload: { jobId },
+          deadline: new Date(Date.now() + 60_000),
+        });
+        await tx.execute('UPDATE agent SET clearing_command_id = $2 WHERE id = $1', [agentId, commandId]);
+      },
+    );
+    expect(outcome).toMatchObject({ action: 'wait', jobId: next });
+  });
+});

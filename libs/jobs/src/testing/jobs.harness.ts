@@ -1,0 +1,79 @@
+import { AccessModule, type Principal } from '@muster/access';
+import type { LaunchJobBody } from '@muster/contracts';
+import { DatabaseModule } from '@muster/database';
+import { type Harness, makeAgent, makeOrganization, makeWorkflow, startHarness } from '@muster/testing';
+import { VaultModule } from '@muster/vault';
+import { VmConfig } from '@muster/vm';
+import { Dispatch } from '../dispatch/dispatch';
+import { DispatchConfig } from '../dispatch/dispatch.config';
+import { JobsModule } from '../jobs.module';
+import { launchJob } from '../launch/launch-job';
+
+/** The use cases on a database of their own, with a workflow and an agent that is online. */
+export interface JobsLab {
+  harness: Harness;
+  dispatch: Dispatch;
+  caller: Principal;
+  organizationId: string;
+  workflowId: string;
+  agentId: string;
+  launch(input?: Partial<LaunchJobBody>): Promise<string>;
+  /** Launches a job and gives it to its agent. */
+  dispatched(input?: Partial<LaunchJobBody>): Promise<string>;
+  makeOnlineAgent(): Promise<string>;
+  query<T extends object = any>(sql: string, values?: unknown[]): Promise<T[]>;
+  close(): Promise<void>;
+}
+
+export async function openJobsLab(
+  env: Record<string, string> = {},
+  modules: (new () => object)[] = [],
+): Promise<JobsLab> {
+  const harness = await startHarness({
+    name: 'gateway',
+    configs: [DispatchConfig, VmConfig],
+    modules: [DatabaseModule, AccessModule, VaultModule, JobsModule, ...modules],
+    env,
+  });
+  const { db, app } = harness;
+  const dispatch = app.nest.get(Dispatch, { strict: false });
+  const { id: organizationId } = await makeOrganization(db);
+  const { id: workflowId } = await makeWorkflow(db, { organizationId });
+  let made = 0;
+  const makeOnlineAgent = async () => {
+    made += 1;
+    return (await makeAgent(db, { organizationId, name: `Agent ${made}`, status: 'online' })).id;
+  };
+  const agentId = await makeOnlineAgent();
+  const caller: Principal = {
+    kind: 'api_key',
+    id: 'testkey01',
+    scope: 'api',
+    agentId: null,
+    role: 'member',
+    organizationId,
+    organizationName: 'Organization',
+    organizationSuspended: false,
+  };
+  const launch = async (input: Partial<LaunchJobBody> = {}) => {
+    const body = { workflowId, agentId, ...input };
+    return (await db.transaction({ organizationId }, (tx) => launchJob(tx, caller, body, new Date()))).jobId;
+  };
+  return {
+    harness,
+    dispatch,
+    caller,
+    organizationId,
+    workflowId,
+    agentId,
+    launch,
+    makeOnlineAgent,
+    dispatched: async (input = {}) => {
+      const jobId = await launch(input);
+      await dispatch.startNext(input.agentId ?? agentId);
+      return jobId;
+    },
+    query: (sql, values = []) => db.query('system', sql, values) as Promise<never[]>,
+    close: () => harness.close(),
+  };
+}

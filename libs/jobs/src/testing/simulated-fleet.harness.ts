@@ -1,0 +1,344 @@
+import { decideIdleStop, decideSilence, decideWakeStep, wakeBackoffMs } from '@muster/agents';
+import { decideStale } from '../ends/decide-stale';
+import { decideStart } from '../dispatch/decide-start';
+import { retryDelay } from '../ends/retry-delay';
+import { seeded } from './seeded.harness';
+import {
+  dateOf,
+  day,
+  hour,
+  launches,
+  minute,
+  moments,
+  move,
+  newAgent,
+  noFigures,
+  type FleetFigures,
+  second,
+  type SimulatedAgent as Agent,
+  type SimulatedJob as Job,
+} from './simulated-machines.harness';
+
+// Machines, their jobs and the service over days, in memory and in seconds. What is decided is decided by the real
+// decisions; what happens to machines, to the service and to its clock is drawn from a seed.
+
+export interface FleetOptions {
+  agents: number;
+  days: number;
+  seed: number;
+  idleStopMinutes: number;
+}
+
+export const stepMs = 10 * second;
+export const idleTickMs = 30 * second;
+const staleTickMs = minute;
+const sweepRestMs = minute;
+const wakeTimeoutMs = 2 * minute;
+const offlineAfterMs = 90 * second;
+const limits = { lostAfterMs: 15 * minute, stalledAfterMs: 0 };
+const maxRuntimeMs = 3 * hour;
+
+export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: FleetOptions): FleetFigures {
+  const random = seeded(seed);
+  const between = (low: number, high: number) => low + random() * (high - low);
+  const figures = noFigures();
+  const fleet = Array.from({ length: count }, newAgent);
+  const end = days * day;
+  const arrivals = launches(fleet.length, end, random);
+  const outages = moments(end, days * 3, random).map((at) => ({ at, until: at + between(5 * second, 3 * minute) }));
+  const jumps = moments(end, days * 2, random).map((at) => ({ at, by: between(-20 * minute, 20 * minute) }));
+  figures.restarts = outages.length;
+  let [offset, nextArrival, nextJump, nextOutage] = [0, 0, 0, 0];
+
+  for (let now = 0; now < end + day; now += stepMs) {
+    while (nextOutage < outages.length && outages[nextOutage]!.until <= now) nextOutage += 1;
+    const up = !(nextOutage < outages.length && outages[nextOutage]!.at <= now);
+    if (nextJump < jumps.length && jumps[nextJump]!.at <= now) {
+      const { by } = jumps[nextJump]!;
+      // Wrong clocks are put right by the next jump.
+      const to = nextJump % 2 === 0 ? by : 0;
+      const back = Math.max(0, offset - to);
+      for (const agent of fleet) agent.allowanceMs += back;
+      offset = to;
+      nextJump += 1;
+      figures.clockJumps += 1;
+    }
+    const clock = now + offset;
+    // Who calls a service that is down calls again.
+    while (up && nextArrival < arrivals.length && arrivals[nextArrival]!.at <= now) {
+      const { at, agent } = arrivals[nextArrival]!;
+      launch(fleet[agent % count]!, clock, at);
+      nextArrival += 1;
+    }
+    for (const agent of fleet) {
+      if (agent.status === 'stopped' && agent.power === 'off' && agent.queue.length === 0 && !agent.enqueued) continue;
+      live(agent, now, clock, up);
+      if (up) serve(agent, now, clock);
+      measure(agent, now, clock, up);
+    }
+  }
+  for (const agent of fleet) {
+    figures.left += agent.queue.length + (agent.current ? 1 : 0);
+    if (agent.power !== 'off') figures.machinesLeftOn += 1;
+  }
+  return figures;
+
+  function launch(agent: Agent, clock: number, at: number): void {
+    figures.jobs += 1;
+    const chance = random();
+    const fate =
+      chance < 0.015 ? 'hangs' : chance < 0.03 ? 'kills the worker' : chance < 0.04 ? 'kills the machine' : 'ends';
+    // Most take minutes, some hours.
+    const workMs = at % 7 < 6 ? between(2 * minute, 20 * minute) : between(30 * minute, 150 * minute);
+    const job: Job = {
+      attempt: 1,
+      notBefore: clock,
+      workMs,
+      fate,
+      given: false,
+      startedAt: null,
+      heardAt: clock,
+      endsAt: 0,
+    };
+    agent.queue.push(job);
+    agent.enqueued = true;
+  }
+
+  /** What machines and their workers do by themselves. */
+  function live(agent: Agent, now: number, clock: number, up: boolean): void {
+    if (agent.offAt !== null && agent.offAt <= now) {
+      Object.assign(agent, { power: 'off', offAt: null, reports: false, shaken: false });
+    }
+    if (agent.power === 'booting' && agent.readyAt <= now) agent.power = 'on';
+    if (agent.power !== 'off') figures.spentHours += stepMs / hour;
+    if (agent.power !== 'on' || !agent.reports) return;
+    const job = agent.current;
+    if (job && job.startedAt !== null && job.endsAt <= now && job.fate !== 'hangs' && job.fate !== 'ends') {
+      agent.reports = false;
+      if (job.fate === 'kills the machine') agent.power = 'off';
+      // Its next attempt does better.
+      job.fate = 'ends';
+      return;
+    }
+    if (job && job.startedAt !== null) figures.neededHours += stepMs / hour;
+    if (!up) return;
+    if (!agent.shaken && agent.status !== 'stopping') shakeHands(agent, clock);
+    if (!agent.shaken) return;
+    agent.lastSeen = clock;
+    agent.firstWakeSinceSeen = null;
+    if (agent.status === 'offline') {
+      move(agent, 'online', clock);
+      agent.enqueued = true;
+    }
+    if (!job) return;
+    if (job.startedAt === null) Object.assign(job, { startedAt: clock, endsAt: now + job.workMs });
+    job.heardAt = clock;
+    agent.lastActivityAt = clock;
+    if (job.endsAt <= now && job.fate === 'ends') over(agent, clock, 'completed');
+  }
+
+  function shakeHands(agent: Agent, clock: number): void {
+    agent.shaken = true;
+    agent.lastActivityAt = clock;
+    Object.assign(agent, { failedWakes: 0, silentWake: false });
+    agent.wake = null;
+    move(agent, 'online', clock);
+    agent.enqueued = true;
+  }
+
+  /** What the service's loops and messages do about one agent. */
+  function serve(agent: Agent, now: number, clock: number): void {
+    watch(agent, clock);
+    wakeOn(agent, now, clock);
+    stopOn(agent, now, clock);
+    const waits = agent.queue.some(({ notBefore }) => notBefore <= clock) && !agent.current;
+    const canTake = agent.status === 'online' || clock - agent.lookedAt >= sweepRestMs || clock < agent.lookedAt;
+    if (agent.enqueued || (waits && canTake)) startNext(agent, now, clock);
+    if (now % staleTickMs === 0 && agent.current) failStale(agent, clock);
+    if (now % idleTickMs === 0) stopIdle(agent, now, clock);
+  }
+
+  function watch(agent: Agent, clock: number): void {
+    const { status } = agent;
+    const facts = { status, lastSeen: dateOf(agent.lastSeen), statusSince: new Date(agent.statusSince) };
+    if (decideSilence(facts, new Date(clock), offlineAfterMs)) move(agent, 'offline', clock);
+  }
+
+  function startNext(agent: Agent, now: number, clock: number): void {
+    agent.enqueued = false;
+    agent.lookedAt = clock;
+    const head = agent.queue.find(({ notBefore }) => notBefore <= clock) ?? null;
+    const restsUntil = agent.failedWakes > 0 ? agent.lastFailureAt + wakeBackoffMs(agent.failedWakes) : 0;
+    const decision = decideStart({
+      agent: { status: agent.status, provider: 'ec2', drain: null, currentJobId: agent.current ? 'a job' : null },
+      head: head && { id: 'head', vaultKeys: [] },
+      autoWake: true,
+      wakeRestsUntil: restsUntil > clock ? new Date(restsUntil) : null,
+      gate: { canLaunchRuns: true, reason: null },
+      maxConcurrentRuns: null,
+      runningInOrganization: 0,
+      missingSecrets: [],
+    });
+    if (decision.action === 'start') {
+      agent.queue.splice(agent.queue.indexOf(head!), 1);
+      Object.assign(head!, { given: true, heardAt: clock });
+      Object.assign(agent, { current: head, lastActivityAt: clock });
+    }
+    if (decision.action === 'wake' && !agent.wake) {
+      figures.wakes += 1;
+      agent.wake = {
+        requestedAt: clock,
+        deadline: clock + wakeTimeoutMs,
+        nextTryAt: clock,
+        attempt: 0,
+        failed: false,
+      };
+      agent.firstWakeSinceSeen ??= clock;
+      move(agent, 'starting', clock);
+      wakeOn(agent, now, clock);
+    }
+  }
+
+  function wakeOn(agent: Agent, now: number, clock: number): void {
+    const { wake } = agent;
+    if (!wake) return;
+    const facts = { open: true, due: wake.nextTryAt <= clock, over: wake.deadline <= clock, agentStatus: agent.status };
+    const step = decideWakeStep(facts);
+    if (step === 'ready') agent.wake = null;
+    if (step === 'expire') {
+      figures.wakesInVain += 1;
+      agent.wake = null;
+      agent.failedWakes += 1;
+      agent.silentWake = !wake.failed;
+      agent.lastFailureAt = clock;
+      if (agent.status === 'starting') move(agent, agent.power === 'off' ? 'stopped' : 'offline', clock);
+      agent.enqueued = true;
+    }
+    if (step !== 'try') return;
+    wake.attempt += 1;
+    wake.failed = random() < 0.03;
+    wake.nextTryAt = wake.failed ? clock + 2 ** wake.attempt * second : wake.deadline;
+    const reboots = agent.silentWake && wake.attempt === 1 && agent.power === 'on' && !agent.current;
+    if (wake.failed || (agent.power !== 'off' && !reboots)) return;
+    if (reboots) figures.reboots += 1;
+    const chance = random();
+    agent.power = 'booting';
+    agent.readyAt = now + (chance < 0.02 ? between(130 * second, 200 * second) : between(20 * second, 90 * second));
+    // Some come up and say nothing.
+    agent.reports = random() > 0.015;
+    agent.shaken = false;
+  }
+
+  function stopIdle(agent: Agent, now: number, clock: number): void {
+    const { status, current } = agent;
+    if (status !== 'online' && status !== 'offline') return;
+    // A clock that was set back.
+    if (agent.lastActivityAt !== null && agent.lastActivityAt > clock + minute) agent.lastActivityAt = clock;
+    const silentSince = Math.max(agent.onSince ?? 0, agent.firstWakeSinceSeen ?? agent.statusSince);
+    const decision = decideIdleStop(
+      {
+        status,
+        statusSince: new Date(agent.statusSince),
+        provider: 'ec2',
+        lastActivityAt: dateOf(agent.lastActivityAt),
+        silentSince: status === 'offline' ? new Date(silentSince) : null,
+        idleAutoStopExempt: false,
+        drain: null,
+        idleStopFailedAt: dateOf(agent.idleStopFailedAt),
+        running: current !== null,
+        queued: agent.queue.length > 0,
+        commands: false,
+        waking: agent.wake !== null,
+        autoStopEnabled: true,
+        idleStopMinutes,
+      },
+      new Date(clock),
+    );
+    if (decision.action !== 'stop') return;
+    figures.idleStops += 1;
+    closeIdle(agent, now);
+    move(agent, 'stopping', clock);
+    agent.stopFails = random() < 0.02;
+    if (!agent.stopFails && agent.power !== 'off') agent.offAt = now + between(5 * second, 40 * second);
+  }
+
+  function stopOn(agent: Agent, now: number, clock: number): void {
+    if (agent.status !== 'stopping') return;
+    if (agent.stopFails) {
+      figures.idleStopsFailed += 1;
+      agent.idleStopFailedAt = clock;
+      move(agent, agent.reports && agent.shaken ? 'online' : 'offline', clock);
+      agent.idleSince = null;
+    } else if (agent.power === 'off') {
+      agent.idleStopFailedAt = null;
+      move(agent, 'stopped', clock);
+    } else return;
+    agent.stopFails = false;
+    agent.enqueued = true;
+    wakeOn(agent, now, clock);
+  }
+
+  function failStale(agent: Agent, clock: number): void {
+    const job = agent.current!;
+    const decision = decideStale(
+      {
+        status: job.startedAt === null ? 'queued' : 'running',
+        agentStatus: agent.status,
+        startedAt: dateOf(job.startedAt),
+        maxRuntimeMs,
+        heardAt: new Date(job.heardAt),
+        progressAt: new Date(job.heardAt),
+        stalledAt: null,
+        failStalled: false,
+      },
+      limits,
+      new Date(clock),
+    );
+    if (decision.action === 'fail') over(agent, clock, 'failed');
+  }
+
+  function over(agent: Agent, clock: number, how: 'completed' | 'failed'): void {
+    const job = agent.current!;
+    agent.current = null;
+    agent.lastActivityAt = clock;
+    agent.enqueued = true;
+    figures[how] += 1;
+    if (how === 'completed' || job.attempt > 2) return;
+    const delayMs = retryDelay({ attempt: job.attempt, retryBackoff: 'exponential', retryDelayMs: minute }, random());
+    agent.queue.push({
+      ...job,
+      attempt: job.attempt + 1,
+      fate: 'ends',
+      notBefore: clock + delayMs,
+      given: false,
+      startedAt: null,
+      heardAt: clock,
+    });
+    figures.jobs += 1;
+  }
+
+  function measure(agent: Agent, now: number, clock: number, up: boolean): void {
+    const { status } = agent;
+    const works = agent.current !== null || agent.queue.length > 0;
+    if (agent.power === 'off' || works || status === 'stopping' || status === 'starting') {
+      if (agent.idleSince !== null) closeIdle(agent, now);
+    } else if (agent.idleSince === null) {
+      agent.idleSince = now;
+      agent.allowanceMs = 0;
+    } else if (!up) agent.allowanceMs += stepMs;
+    const asleep = status === 'stopped' || status === 'offline';
+    const rests = agent.failedWakes > 0 && agent.lastFailureAt + wakeBackoffMs(agent.failedWakes) > clock;
+    const due = agent.queue.some(({ notBefore }) => notBefore <= clock);
+    const forgotten = asleep && due && !agent.wake && !rests && !agent.current;
+    agent.unattendedMs = forgotten && up ? agent.unattendedMs + stepMs : 0;
+    figures.longestUnattendedMs = Math.max(figures.longestUnattendedMs, agent.unattendedMs);
+  }
+
+  function closeIdle(agent: Agent, now: number): void {
+    if (agent.idleSince === null) return;
+    const idleMs = now - agent.idleSince;
+    figures.longestIdleMs = Math.max(figures.longestIdleMs, idleMs);
+    figures.longestIdleNetMs = Math.max(figures.longestIdleNetMs, idleMs - agent.allowanceMs);
+    agent.idleSince = null;
+  }
+}

@@ -1,0 +1,57 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { BaseConfig } from './config/base.config';
+import { Clock, SystemClock } from './context/clock';
+import { Attempts } from './http/attempts';
+import { Outbound } from './http/addresses/outbound';
+import { RateLimiter } from './http/rate-limiter';
+import { OpenStreams } from './http/streams';
+import { Metrics } from './operations/metrics';
+import { Readiness } from './operations/readiness';
+
+export interface HostParts {
+  /** One for each app of the process; the first one's values are the process's own. */
+  configs: [BaseConfig, ...BaseConfig[]];
+  metrics: Metrics;
+  readiness: Readiness;
+  streams: OpenStreams;
+  clock?: Clock;
+}
+
+/** What every module of a process finds: its configuration, the time, and the process's own instruments. */
+@Global()
+@Module({})
+export class HostModule {
+  static with({ configs, metrics, readiness, streams, clock }: HostParts): DynamicModule {
+    // A configuration is found under its own class and that class's parents.
+    const byType = new Map<new () => unknown, BaseConfig>();
+    for (const config of configs) {
+      for (const type of lineageOf(config)) if (!byType.has(type)) byType.set(type, config);
+    }
+    return {
+      module: HostModule,
+      providers: [
+        ...[...byType].map(([type, config]) => ({ provide: type, useValue: config })),
+        { provide: Metrics, useValue: metrics },
+        { provide: Readiness, useValue: readiness },
+        { provide: OpenStreams, useValue: streams },
+        { provide: Clock, useValue: clock ?? new SystemClock() },
+        { provide: Outbound, useFactory: () => new Outbound(configs[0].outboundAllow) },
+        Attempts,
+        RateLimiter,
+      ],
+      exports: [...byType.keys(), Clock, Metrics, Readiness, OpenStreams, Outbound, Attempts, RateLimiter],
+    };
+  }
+}
+
+function lineageOf(config: BaseConfig): (new () => unknown)[] {
+  const types: (new () => unknown)[] = [];
+  for (
+    let type: object = config.constructor;
+    type !== Function.prototype;
+    type = Object.getPrototypeOf(type) as object
+  ) {
+    types.push(type as new () => unknown);
+  }
+  return types;
+}

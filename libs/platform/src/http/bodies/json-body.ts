@@ -1,0 +1,67 @@
+import { isUtf8 } from 'node:buffer';
+import { parse } from 'secure-json-parse';
+import { forbidden, halfPair, invalid, notJson, parseInSlices, tooDeep } from './parse-in-slices';
+import { hasNul } from './text-faults';
+
+const maxDepth = 64;
+/** A hundred columns in each row of the longest batch. */
+const maxValues = 1_000_000;
+/** What takes a few milliseconds at most, whatever it holds. */
+const atOnceBytes = 256 * 1024;
+
+export interface JsonOptions {
+  /** What a half of a surrogate pair is: a fault, or something that the sender should have replaced itself. */
+  halfPairs?: 'refuse' | 'replace';
+}
+
+/** Strict JSON: no `__proto__`, no U+0000, no nesting that exists only to hurt; each with the reason. */
+export function parseJsonBody(raw: Buffer, { halfPairs = 'refuse' }: JsonOptions = {}): unknown {
+  if (!isUtf8(raw)) throw invalid('The body is not valid UTF-8.');
+  const text = raw.toString('utf8').replace(/^\ufeff/, '');
+  return raw.length > atOnceBytes
+    ? parseInSlices(text, { maxDepth, maxValues, halfPairs })
+    : parseAtOnce(text, halfPairs);
+}
+
+function parseAtOnce(given: string, halfPairs: 'refuse' | 'replace'): unknown {
+  const text = withoutHalfPairs(given, halfPairs);
+  if (depthExceeds(text, maxDepth)) throw tooDeep(maxDepth);
+  let value: unknown;
+  try {
+    value = parse(text, undefined, { protoAction: 'error', constructorAction: 'error' });
+  } catch (error) {
+    throw /forbidden prototype/i.test((error as Error).message) ? forbidden() : notJson();
+  }
+  if (text.includes('\\u0000') && hasNul(value)) throw invalid('The body has a string with U+0000.');
+  return value;
+}
+
+/** In valid UTF-8 only an escape can be half of a pair. */
+const escapes = /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|[^])/g;
+
+function withoutHalfPairs(text: string, halfPairs: 'refuse' | 'replace'): string {
+  if (!/\\u[dD][89a-fA-F]/.test(text)) return text;
+  return text.replace(escapes, (escape: string, half: string | undefined) => {
+    if (half === undefined) return escape;
+    if (halfPairs === 'refuse') throw halfPair();
+    return '\\ufffd';
+  });
+}
+
+/** Counts brackets outside strings, before anything recursive sees the text. */
+function depthExceeds(text: string, limit: number): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i += 1) {
+    const char = text.charCodeAt(i);
+    if (inString) {
+      if (char === 0x5c) i += 1;
+      else if (char === 0x22) inString = false;
+    } else if (char === 0x22) inString = true;
+    else if (char === 0x7b || char === 0x5b) {
+      depth += 1;
+      if (depth > limit) return true;
+    } else if (char === 0x7d || char === 0x5d) depth -= 1;
+  }
+  return false;
+}

@@ -1,0 +1,69 @@
+import { connect, type Socket } from 'node:net';
+import { testConfig, waitFor } from '@muster/testing';
+import { type App, createApp } from '../../create-app';
+
+/** Sends as a proxy does: all that it was told to, whatever the answer, and fails where the connection does. */
+async function sendAll(url: string, head: string, bytes: number): Promise<{ answers: string[]; failed: boolean }> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname).setMaxListeners(0);
+  let received = '';
+  let failed = false;
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+  socket.on('error', () => (failed = true));
+  socket.write(`${head}\r\nhost: muster.test\r\ncontent-length: ${bytes}\r\n\r\n`);
+  const piece = Buffer.alloc(64 * 1024, 'x');
+  for (let left = bytes; left > 0 && !failed; left -= piece.length) {
+    if (!socket.write(piece.subarray(0, Math.min(left, piece.length))) && !failed) {
+      await next(socket, 'drain', 'close');
+    }
+  }
+  await waitFor('an answer', () => failed || received.includes('\r\n\r\n'));
+  // The connection is as good as before.
+  socket.write('GET /api/nowhere HTTP/1.1\r\nhost: muster.test\r\nconnection: close\r\n\r\n');
+  await waitFor('the end', () => failed || socket.readableEnded);
+  socket.destroy();
+  return { answers: [...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status!), failed };
+}
+
+/** The first of the events; an error is none. */
+function next(socket: Socket, ...events: string[]): Promise<void> {
+  return new Promise((resolve) => {
+    for (const event of events) socket.once(event, () => resolve());
+  });
+}
+
+describe('an answer before the body was read', () => {
+  let app: App;
+  let url: string;
+
+  beforeAll(async () => {
+    const config = testConfig('postgres://127.0.0.1:1/none', { LOG_LEVEL: 'silent' });
+    app = await createApp({ name: 'gateway', configs: [config], modules: [] });
+    await app.nest.listen(0, '127.0.0.1');
+    url = await app.nest.getUrl();
+  });
+  afterAll(() => app.close());
+
+  it('reaches a sender that goes on sending, and the connection goes on', async () => {
+    for (let at = 0; at < 5; at += 1) {
+      const head = 'POST /api/elsewhere HTTP/1.1\r\ncontent-type: application/json';
+      expect(await sendAll(url, head, 8 * 1024 * 1024)).toEqual({ answers: ['404', '404'], failed: false });
+    }
+  });
+
+  it.each([
+    ['that says so', `content-length: ${10 ** 12}`],
+    ['that does not say how much', 'transfer-encoding: chunked'],
+  ])('ends the connection of a sender of more than anybody may send %s', async (_, length) => {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname).setMaxListeners(0);
+    let over = false;
+    socket.on('close', () => (over = true));
+    socket.on('error', () => undefined);
+    socket.resume();
+    socket.write(`POST /api/x HTTP/1.1\r\nhost: muster.test\r\n${length}\r\n\r\n`);
+    const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, 'x'), Buffer.from('\r\n')]);
+    while (!over) if (!socket.write(chunk)) await next(socket, 'drain', 'close');
+    socket.destroy();
+  });
+});

@@ -1,0 +1,51 @@
+import { type ArgumentMetadata, Injectable } from '@nestjs/common';
+import { AppError, Faults, ignoresUnknownFields, readFields } from '@muster/contracts';
+import { isUuid } from '../../context/ids';
+
+/** Bodies refuse fields they do not know; queries ignore them; path ids must be UUIDs unless they say otherwise. */
+@Injectable()
+export class InputPipe {
+  transform(given: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
+    if (type === 'custom') return given;
+    if (type === 'param' && data) return checkParam(given, data);
+    if (!metatype || !isObjectType(metatype)) return given;
+    if (type !== 'body') return read(metatype, given ?? {}, 'ignore');
+    // Who sends no body says nothing, which is enough where nothing has to be said.
+    return read(metatype, given === undefined ? {} : given, ignoresUnknownFields(metatype) ? 'ignore' : 'refuse');
+  }
+}
+
+/** What a body of this class must be, for one that did not come as JSON, or not all at once. */
+export function checkBody<T extends object>(type: new () => T, value: unknown): T {
+  return read(type, value, 'refuse');
+}
+
+type Class<T extends object = object> = new () => T;
+
+function isObjectType(type: unknown): type is Class {
+  return ![String, Number, Boolean, Array, Object].includes(type as never);
+}
+
+function read<T extends object>(type: Class<T>, value: unknown, unknown: 'refuse' | 'ignore'): T {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new AppError('invalid_payload', { detail: 'The body must be a JSON object.' });
+  }
+  const faults = new Faults();
+  const instance = readFields(type, value, { faults, path: '', unknown });
+  if (faults.none) return instance;
+  const { errors } = faults;
+  throw new AppError('invalid_payload', { detail: errors[0]!.message, errors });
+}
+
+function checkParam(value: unknown, name: string): unknown {
+  const idLike = name === 'id' || name.endsWith('Id');
+  if (!idLike) return value;
+  if (!isUuid(value)) {
+    throw new AppError('invalid_payload', {
+      detail: `The path's ${name} must be a UUID.`,
+      errors: [{ field: name, message: `${name} must be a UUID` }],
+    });
+  }
+  // In capitals it is the same id; from here on it has one spelling.
+  return value.toLowerCase();
+}

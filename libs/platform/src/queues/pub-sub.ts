@@ -1,0 +1,75 @@
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { newId } from '../context/ids';
+import { RedisConnections } from './redis-connections';
+
+/** What can be new: an agent's timeline, a command for an agent, an agent's own state, a job. Each with the thing's id. */
+export type Topic = 'timeline' | 'command' | 'agent' | 'job';
+type Listener = (id: string) => void;
+
+/**
+ * Says to every process that there is more to read, never what. A notification can be lost (Redis is away, a process was slow),
+ * so whoever listens also looks by itself from time to time.
+ */
+@Injectable()
+export class PubSub implements OnApplicationShutdown {
+  private readonly logger = new Logger(PubSub.name);
+  private readonly self = newId();
+  private readonly listeners = new Map<Topic, Set<Listener>>();
+  private readonly waiting = new Map<Topic, Set<string>>();
+  private subscriber?: Redis;
+  private timer?: NodeJS.Immediate;
+
+  constructor(@Inject(RedisConnections) private readonly connections: RedisConnections) {}
+
+  /** Never waits and never throws. Listeners of this process hear it at once. */
+  publish(topic: Topic, ids: Iterable<string>): void {
+    const waiting = this.waiting.get(topic) ?? new Set();
+    this.waiting.set(topic, waiting);
+    for (const id of ids) {
+      waiting.add(id);
+      this.hear(topic, id);
+    }
+    this.timer ??= setImmediate(() => this.send());
+  }
+
+  /** Answers the function that ends it. */
+  subscribe(topic: Topic, listener: Listener): () => void {
+    const listeners = this.listeners.get(topic) ?? new Set();
+    this.listeners.set(topic, listeners.add(listener));
+    this.connect();
+    return () => listeners.delete(listener);
+  }
+
+  onApplicationShutdown(): void {
+    if (this.timer) clearImmediate(this.timer);
+  }
+
+  private send(): void {
+    delete this.timer;
+    const { client, prefix } = this.connections.impatient();
+    for (const [topic, ids] of this.waiting) {
+      if (ids.size === 0) continue;
+      const message = JSON.stringify({ from: this.self, topic, ids: [...ids] });
+      ids.clear();
+      client
+        .publish(`${prefix}:pub-sub`, message)
+        .catch((error: Error) => this.logger.debug?.(`not published: ${error.message}`));
+    }
+  }
+
+  private connect(): void {
+    if (this.subscriber) return;
+    const { prefix } = this.connections.impatient();
+    this.subscriber = this.connections.subscriber();
+    this.subscriber.on('message', (_channel, message: string) => {
+      const { from, topic, ids } = JSON.parse(message) as { from: string; topic: Topic; ids: string[] };
+      if (from !== this.self) for (const id of ids) this.hear(topic, id);
+    });
+    this.subscriber.subscribe(`${prefix}:pub-sub`).catch((error: Error) => this.logger.debug?.(`not subscribed: ${error.message}`));
+  }
+
+  private hear(topic: Topic, id: string): void {
+    for (const listener of this.listeners.get(topic) ?? []) listener(id);
+  }
+}

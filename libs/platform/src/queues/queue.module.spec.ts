@@ -1,0 +1,41 @@
+import { queueDefinition, queueNames } from '@muster/contracts';
+import { Module } from '@nestjs/common';
+import { BaseConfig } from '../config/base.config';
+import { createApp } from '../create-app';
+import { testConfig } from '@muster/testing';
+import { catalogueFaults } from './queue.module';
+import { RedisConnections } from './redis-connections';
+
+describe('the queue catalogue', () => {
+  const whole = queueNames.map((queue) => ({ queue, jobs: Object.keys(queueDefinition(queue).jobs) }));
+
+  it('is content with one handler for every job', () => {
+    expect(catalogueFaults('standalone', whole)).toEqual([]);
+  });
+
+  it('names a job without a handler, one with two, and one that it does not know', () => {
+    const [first, ...rest] = whole;
+    const faultsOf = (says: string) => first!.jobs.map((job) => `${first!.queue}.${job} has ${says}`);
+    expect(catalogueFaults('standalone', rest)).toEqual(faultsOf('no handler'));
+    expect(catalogueFaults('standalone', [...whole, first!])).toEqual(faultsOf('2 handlers'));
+    const surprising = [{ ...first!, jobs: [...first!.jobs, 'surprise'] }, ...rest];
+    expect(catalogueFaults('standalone', surprising)).toEqual([`${first!.queue}.surprise is not in the catalogue`]);
+  });
+
+  it('keeps an app from answering another app’s queue', () => {
+    expect(catalogueFaults('gateway', [])).toEqual([]);
+    expect(catalogueFaults('gateway', [{ queue: 'dispatch', jobs: ['probe'] }])).toEqual([
+      'dispatch belongs to dispatcher, but is handled here',
+    ]);
+  });
+
+  it('keeps an app without its handlers from starting', async () => {
+    @Module({})
+    class Empty {}
+    const config: BaseConfig = testConfig('postgres://nobody@127.0.0.1:1/none', { LOG_LEVEL: 'silent' });
+    const app = await createApp({ name: 'dispatcher', configs: [config], modules: [Empty] });
+    await expect(app.nest.init()).rejects.toThrow('dispatch.probe has no handler');
+    // An app that never came up is not closed by Nest.
+    app.nest.get(RedisConnections).onApplicationShutdown();
+  });
+});

@@ -1,0 +1,91 @@
+import { BullModule } from '@nestjs/bullmq';
+import { type DynamicModule, Global, Inject, Module, type OnModuleInit } from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { type AppName, queueDefinition, queueNames, serviceApps } from '@muster/contracts';
+import { CounterStore, RedisCounterStore } from '../http/counter-store';
+import { Readiness } from '../operations/readiness';
+import { BullPublisher } from './bull-publisher';
+import { MessagePublisher } from './message-ledger';
+import { handlersIn, QUEUE_OF_PROCESSOR, workerConfig } from './queue-processor';
+import { PubSub } from './pub-sub';
+import { RedisConnections } from './redis-connections';
+
+const APP_NAME = Symbol('app name');
+
+@Global()
+@Module({
+  providers: [RedisConnections, PubSub, { provide: CounterStore, useClass: RedisCounterStore }],
+  exports: [RedisConnections, PubSub, CounterStore],
+})
+class RedisModule {}
+
+/** Queues for every app, and the check that an app answers exactly the jobs that the catalogue gives it. */
+@Global()
+@Module({})
+export class QueueModule implements OnModuleInit {
+  constructor(
+    private readonly discovery: DiscoveryService,
+    @Inject(APP_NAME) private readonly app: AppName,
+    @Inject(RedisConnections) private readonly connections: RedisConnections,
+    @Inject(Readiness) private readonly readiness: Readiness,
+  ) {}
+
+  static forApp(app: AppName): DynamicModule {
+    return {
+      module: QueueModule,
+      imports: [
+        RedisModule,
+        DiscoveryModule,
+        BullModule.forRootAsync(workerConfig, {
+          inject: [RedisConnections],
+          useFactory: (connections: RedisConnections) => ({
+            connection: connections.blocking(),
+            prefix: connections.queuePrefix,
+          }),
+        }),
+        // No queue is registered here: a processor would take its connection, which does not wait as a worker must.
+        BullModule.registerQueue(),
+      ],
+      providers: [
+        { provide: APP_NAME, useValue: app },
+        { provide: MessagePublisher, useClass: BullPublisher },
+      ],
+      exports: [MessagePublisher],
+    };
+  }
+
+  onModuleInit(): void {
+    const processors = this.discovery
+      .getProviders()
+      .filter(({ metatype }) => metatype && Reflect.hasMetadata(QUEUE_OF_PROCESSOR, metatype))
+      .map(({ metatype }) => ({
+        queue: Reflect.getMetadata(QUEUE_OF_PROCESSOR, metatype as object) as string,
+        jobs: handlersIn(metatype as object).map(({ job }) => job),
+      }));
+    const faults = catalogueFaults(this.app, processors);
+    if (faults.length) throw new Error(`queues of ${this.app}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    // Connected now, so that the first one who asks in passing need not wait for it.
+    const { client } = this.connections.impatient();
+    this.readiness.register('queue', async () => void (await client.ping()), { required: false });
+  }
+}
+
+/** What is wrong between the catalogue and an app's processors: nothing answers, or two answer. */
+export function catalogueFaults(app: AppName, processors: { queue: string; jobs: string[] }[]): string[] {
+  const apps: readonly string[] = app === 'standalone' ? serviceApps : [app];
+  const faults: string[] = [];
+  for (const queue of queueNames) {
+    const { app: owner, jobs } = queueDefinition(queue);
+    const handled = processors.filter((processor) => processor.queue === queue).flatMap((processor) => processor.jobs);
+    if (!apps.includes(owner)) {
+      if (handled.length) faults.push(`${queue} belongs to ${owner}, but is handled here`);
+      continue;
+    }
+    for (const job of Object.keys(jobs)) {
+      const count = handled.filter((name) => name === job).length;
+      if (count !== 1) faults.push(`${queue}.${job} has ${count === 0 ? 'no handler' : `${count} handlers`}`);
+    }
+    for (const job of handled.filter((name) => !(name in jobs))) faults.push(`${queue}.${job} is not in the catalogue`);
+  }
+  return faults;
+}

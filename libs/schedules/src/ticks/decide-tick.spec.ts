@@ -1,0 +1,271 @@
+import type { MisfirePolicy } from '@muster/contracts';
+import { WallClock } from '../cron/cron-oracle.harness';
+import { parseCron } from '../cron/cron-rule';
+import { decideRun, decideTick, type GuardFacts } from './decide-tick';
+import { nextRun } from '../cron/next-run';
+
+jest.setTimeout(240_000);
+
+const at = (time: string) => new Date(`2026-03-02T${time}Z`);
+
+describe('what becomes of a schedule’s times', () => {
+  const facts = { enabled: true, timezone: 'UTC', misfirePolicy: 'once' as MisfirePolicy };
+  const hourly = { ...facts, rule: parseCron('0 * * * *'), nextRunAt: at('09:00:00') };
+  const everyMinute = { ...facts, rule: parseCron('* * * * *'), nextRunAt: at('09:00:00') };
+
+  it('nothing before it is due, or while it is disabled', () => {
+    expect(decideTick(hourly, at('08:59:59.999'))).toEqual({ due: false, reason: 'not_due' });
+    expect(decideTick({ ...hourly, enabled: false }, at('09:00:00'))).toEqual({ due: false, reason: 'disabled' });
+    expect(decideTick({ ...hourly, nextRunAt: null }, at('09:00:00'))).toEqual({ due: false, reason: 'not_due' });
+  });
+
+  it.each(['once', 'skip', 'all'] as const)('up to 60 seconds later it is late and runs, with %s', (misfirePolicy) => {
+    for (const now of ['09:00:00', '09:00:15', '09:01:00']) {
+      expect(decideTick({ ...hourly, misfirePolicy }, at(now))).toEqual({
+        due: true,
+        dropped: [],
+        run: at('09:00:00'),
+        next: at('10:00:00'),
+      });
+    }
+  });
+
+  it.each([
+    ['once', { dropped: ['09:00:00', '10:00:00'], run: '11:00:00', next: '12:00:00' }],
+    ['skip', { dropped: ['09:00:00', '10:00:00', '11:00:00'], run: null, next: '12:00:00' }],
+    ['all', { dropped: [], run: '09:00:00', next: '10:00:00' }],
+  ] as const)('after an outage without a late one: %s', (misfirePolicy, { dropped, run, next }) => {
+    expect(decideTick({ ...hourly, misfirePolicy }, at('11:30:00'))).toEqual({
+      due: true,
+      dropped: dropped.map(at),
+      run: run && at(run),
+      next: at(next),
+    });
+  });
+
+  it.each([
+    ['once', { dropped: ['09:00:00', '10:00:00'], run: '11:00:00', next: '12:00:00' }],
+    ['skip', { dropped: ['09:00:00', '10:00:00', '11:00:00'], run: '12:00:00', next: '13:00:00' }],
+  ] as const)('after an outage, with a late one that runs in any case: %s', (misfirePolicy, expected) => {
+    const { dropped, run, next } = expected;
+    expect(decideTick({ ...hourly, misfirePolicy }, at('12:00:30'))).toEqual({
+      due: true,
+      dropped: dropped.map(at),
+      run: at(run),
+      next: at(next),
+    });
+  });
+
+  it('all makes up for the newest hundred, and drops the others', () => {
+    const { dropped, runs } = settle({ ...everyMinute, misfirePolicy: 'all' }, at('12:00:30'));
+    expect([dropped.length, runs.length]).toEqual([81, 100]);
+    expect(runs.at(-1)).toEqual(at('12:00:00').getTime());
+  });
+
+  it('a year of minutes is settled in pieces, each time once', () => {
+    const now = new Date('2027-03-02T09:00:30Z');
+    const { dropped, runs, decisions } = settle(everyMinute, now);
+    expect(runs).toEqual([now.getTime() - 90_000, now.getTime() - 30_000]);
+    expect(dropped.length + runs.length).toBe(365 * 1440 + 1);
+    expect(new Set([...dropped, ...runs]).size).toBe(365 * 1440 + 1);
+    expect(decisions).toBeLessThan(600);
+  });
+});
+
+function settle(facts: Parameters<typeof decideTick>[0], now: Date) {
+  const [dropped, runs]: [number[], number[]] = [[], []];
+  let { nextRunAt } = facts;
+  let decisions = 0;
+  for (;;) {
+    const decision = decideTick({ ...facts, nextRunAt }, now);
+    if (!decision.due) return { dropped, runs, decisions, nextRunAt };
+    decisions += 1;
+    dropped.push(...decision.dropped.map(Number));
+    if (decision.run) runs.push(decision.run.getTime());
+    nextRunAt = decision.next;
+  }
+}
+
+describe('a year of 1,000 schedules in twelve zones, with outages', () => {
+  const zones = [
+    'Africa/Cairo',
+    'Africa/Casablanca',
+    'America/Havana',
+    'America/New_York',
+    'America/Santiago',
+    'America/St_Johns',
+    'Asia/Beirut',
+    'Asia/Kathmandu',
+    'Australia/Lord_Howe',
+    'Europe/London',
+    'Pacific/Chatham',
+    'UTC',
+  ];
+  const year = { from: Date.UTC(2026, 0, 1), until: Date.UTC(2027, 0, 1) };
+  const hour = 3_600_000;
+  const outages = [
+    ['2026-01-20T03:00:07Z', 0.02],
+    ['2026-03-08T05:30:00Z', 4],
+    ['2026-03-29T00:30:00Z', 30],
+    ['2026-04-23T21:30:00Z', 3],
+    ['2026-07-01T00:00:00Z', 96],
+    ['2026-09-06T02:00:00Z', 5],
+    ['2026-10-03T14:00:00Z', 2.5],
+    ['2026-11-01T04:00:00Z', 3],
+    ['2026-12-24T12:00:00Z', 170],
+  ].map(
+    ([from, hours]) => [Date.parse(from as string), Date.parse(from as string) + (hours as number) * hour] as const,
+  );
+  const tickMs = 15_000;
+
+  /** When the first tick comes at which this time is over. */
+  const tickFor = (time: number): number => {
+    let tick = Math.ceil((time - 4000) / tickMs) * tickMs + 4000;
+    for (const [from, until] of outages) {
+      if (tick >= from && tick < until) tick = Math.ceil((until - 4000) / tickMs) * tickMs + 4000;
+    }
+    return tick;
+  };
+
+  it('launches and drops what the policy says of what an oracle finds', () => {
+    const random = randomOf(20260101);
+    const clocks = new Map(
+      zones.map((zone) => [zone, new WallClock(zone, new Date(year.from - 24 * hour), new Date(year.until))]),
+    );
+    let launched = 0;
+    let dropped = 0;
+    for (let made = 0; made < 1000; made += 1) {
+      const zone = zones[made % zones.length]!;
+      const expression = anyExpression(random);
+      const misfirePolicy = (['once', 'skip', 'all'] as const)[Math.floor(random() * 3)]!;
+      const nominal = clocks
+        .get(zone)!
+        .runs(expression)
+        .filter((time) => time >= year.from);
+      const wanted = expected(nominal, misfirePolicy);
+      const rule = parseCron(expression);
+      const found: typeof wanted = { runs: [], dropped: [] };
+      let nextRunAt = nextRun(rule, zone, new Date(year.from - 1))?.at ?? null;
+      while (nextRunAt && tickFor(nextRunAt.getTime()) < year.until) {
+        const now = new Date(tickFor(nextRunAt.getTime()));
+        const step = settle({ enabled: true, rule, timezone: zone, misfirePolicy, nextRunAt }, now);
+        found.runs.push(...step.runs);
+        found.dropped.push(...step.dropped);
+        nextRunAt = step.nextRunAt;
+      }
+      const [a, b] = [JSON.stringify(found), JSON.stringify(wanted)];
+      if (a !== b)
+        expect({ zone, expression, misfirePolicy, ...found }).toEqual({ zone, expression, misfirePolicy, ...wanted });
+      launched += found.runs.length;
+      dropped += found.dropped.length;
+    }
+    expect(launched).toBeGreaterThan(100_000);
+    expect(dropped).toBeGreaterThan(1000);
+  });
+
+  /** The policy told by itself: which of the times that one tick finds run. */
+  function expected(nominal: number[], policy: MisfirePolicy): { runs: number[]; dropped: number[] } {
+    const byTick = new Map<number, number[]>();
+    for (const time of nominal) {
+      const tick = tickFor(time);
+      if (tick < year.until) byTick.set(tick, [...(byTick.get(tick) ?? []), time]);
+    }
+    const runs: number[] = [];
+    const out: number[] = [];
+    for (const [tick, times] of byTick) {
+      const missed = times.filter((time) => tick - time > 60_000);
+      const late = times.filter((time) => tick - time <= 60_000);
+      const newest = policy === 'all' && missed.length ? 100 - late.length : policy === 'once' ? 1 : 0;
+      const madeUp = missed.slice(Math.max(0, missed.length - newest), missed.length);
+      out.push(...missed.slice(0, missed.length - madeUp.length));
+      runs.push(...(newest === 0 ? [] : madeUp), ...late);
+    }
+    return { runs, dropped: out };
+  }
+});
+
+/** Mostly times of the day, as people write them, and some that go on all day. */
+function anyExpression(random: () => number): string {
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
+  const upTo = (max: number) => Math.floor(random() * (max + 1));
+  const minute = pick([
+    `${upTo(59)}`,
+    '0',
+    '30',
+    `${upTo(29)},${30 + upTo(29)}`,
+    '*/20',
+    `${upTo(20)}-${40 + upTo(19)}/15`,
+  ]);
+  const hours = pick([`${upTo(23)}`, '0', '1', '2', '3', '0-3', `${upTo(11)},${12 + upTo(11)}`, '*/6', '*']);
+  const days = pick(['*', '*', '*', `${1 + upTo(27)}`, '1-7', '*/2', '29,31']);
+  const months = pick(['*', '*', '*', '3,4,9-11', 'JAN-JUN']);
+  return `${minute} ${hours} ${days} ${months} ${pick(['*', '*', 'MON-FRI', '0', 'SAT,SUN'])}`;
+}
+
+/** The same numbers every time (mulberry32). */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+describe('the guards', () => {
+  const now = at('09:00:00');
+  const open: GuardFacts = {
+    concurrencyLimit: null,
+    openRuns: 0,
+    idempotencyWindowMinutes: null,
+    lastLaunchedAt: null,
+    gate: { canLaunchRuns: true, reason: null },
+    agent: { status: 'online', provider: 'local', drain: null },
+    autoWake: true,
+    missingSecrets: [],
+    force: false,
+  };
+  const agent = (change: Partial<NonNullable<GuardFacts['agent']>>) => ({ agent: { ...open.agent!, ...change } });
+  const closed: [Partial<GuardFacts>, string][] = [
+    [{ concurrencyLimit: 2, openRuns: 2 }, 'concurrency_limit'],
+    [{ idempotencyWindowMinutes: 10, lastLaunchedAt: at('08:50:00.001') }, 'idempotency_window'],
+    [{ gate: { canLaunchRuns: false, reason: 'suspended' } }, 'billing_gate'],
+    [agent({ status: 'offline', provider: 'external' }), 'agent_not_ready'],
+    [{ missingSecrets: ['A'] }, 'secret_missing'],
+  ];
+
+  it('let a run pass when all are open', () => {
+    expect(decideRun(open, now)).toEqual({ launch: true, wake: false });
+    expect(decideRun({ ...open, concurrencyLimit: 2, openRuns: 1 }, now)).toMatchObject({ launch: true });
+    expect(decideRun({ ...open, idempotencyWindowMinutes: 10, lastLaunchedAt: at('08:50:00') }, now)).toMatchObject({
+      launch: true,
+    });
+  });
+
+  it.each(closed)('%j is %s', (change, reason) => {
+    expect(decideRun({ ...open, ...change }, now)).toMatchObject({ launch: false, reason, detail: expect.any(String) });
+    expect(decideRun({ ...open, ...change, force: true }, now)).toMatchObject({ launch: false, reason });
+  });
+
+  it('speak in their order: the first closed one is the reason', () => {
+    for (let first = 0; first < closed.length; first += 1) {
+      const rest = Object.assign({}, ...closed.slice(first).map(([change]) => change));
+      expect(decideRun({ ...open, ...rest }, now)).toMatchObject({ reason: closed[first]![1] });
+    }
+  });
+
+  it.each([
+    ['starting', {}, { launch: true, wake: false }],
+    ['rebooting', {}, { launch: true, wake: false }],
+    ['stopped', {}, { launch: true, wake: false }],
+    ['offline', {}, { launch: true, wake: false }],
+    ['stopping', {}, { launch: true, wake: false }],
+    ['stopped', { autoWake: false }, { launch: false, reason: 'agent_not_ready', wakeBlocked: true }],
+    ['stopped', { autoWake: false, force: true }, { launch: true, wake: true }],
+    ['draining', { force: true }, { launch: false, reason: 'agent_not_ready' }],
+    ['terminated', { force: true }, { launch: false, reason: 'agent_not_ready' }],
+  ] as const)('an agent that is %s, with %j', (status, change, expected) => {
+    expect(decideRun({ ...open, ...agent({ status }), ...change }, now)).toMatchObject(expected);
+  });
+});

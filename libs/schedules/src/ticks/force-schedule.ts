@@ -1,0 +1,67 @@
+import { audit, type Principal } from '@muster/access';
+import { type Database, type Transaction } from '@muster/database';
+import { decideRun } from './decide-tick';
+import { readGuardFacts } from './guard-facts';
+import { launchRun } from './launch-run';
+import { findSchedule, lockedElsewhere, tryLockSchedule } from '../schedule-row';
+import { recordOutcome } from './tick-ledger';
+import { emptyReport, addOutcome, type Outcome, type TickReport } from './tick-report';
+
+/**
+ * Runs a schedule once now, due or not, enabled or not, waking its agent. The other guards hold. Its timetable stays
+ * as it is.
+ */
+export async function forceSchedule(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { now, wakeTimeoutMs }: { now: Date; wakeTimeoutMs: number },
+): Promise<TickReport> {
+  const { organizationId } = caller;
+  const report: TickReport = { ...emptyReport(false), scanned: 1 };
+  const schedule = await tryLockSchedule(tx, organizationId, id);
+  if (!schedule) {
+    await lockedElsewhere(tx, organizationId, id);
+    addOutcome(report, id, { outcome: 'skipped', reason: 'locked', detail: null, nominalAt: null });
+  } else {
+    const nominalAt = await freeTime(tx, id, now);
+    const outcome = await launchRun(tx, schedule, { now, nominalAt, actor: caller, force: { wakeTimeoutMs } });
+    recordOutcome(tx, schedule, { ...outcome, nominalAt }, { kind: 'forced', now });
+    addOutcome(report, id, outcome);
+  }
+  audit(tx, caller, {
+    action: 'schedule.execute',
+    target: { type: 'schedule', id },
+    changes: { force: true, launched: report.launched.length },
+  });
+  return report;
+}
+
+/** What forcing it would do. */
+export async function foreseeForced(
+  database: Database,
+  { organizationId }: Principal,
+  id: string,
+  now: Date,
+): Promise<TickReport> {
+  const report: TickReport = { ...emptyReport(true), scanned: 1 };
+  const schedule = await findSchedule(database, organizationId, id);
+  const facts = await database.transaction({ organizationId }, (tx) =>
+    readGuardFacts(tx, schedule, { now, force: true }),
+  );
+  const decision = decideRun(facts, now);
+  const outcome: Outcome = decision.launch
+    ? { outcome: 'launched', jobId: null, nominalAt: now }
+    : { outcome: 'skipped', reason: decision.reason, detail: decision.detail, nominalAt: now };
+  addOutcome(report, id, outcome);
+  return report;
+}
+
+/** A forced run is named by its moment; two of one moment are a millisecond apart. */
+async function freeTime(tx: Transaction, id: string, now: Date): Promise<Date> {
+  const [row] = await tx.query<{ last: Date | null }>(
+    `SELECT max(nominal_at) AS last FROM schedule_run WHERE schedule_id = $1 AND kind = 'forced' AND nominal_at >= $2`,
+    [id, now],
+  );
+  return row?.last ? new Date(row.last.getTime() + 1) : now;
+}

@@ -1,0 +1,65 @@
+import type { Actor } from '@muster/access';
+import { recordWakeBlocked, requestWake } from '@muster/agents';
+import { AppError } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { launchJob } from '@muster/jobs';
+import { decideRun } from './decide-tick';
+import { readGuardFacts } from './guard-facts';
+import type { ScheduleRow } from '../schedule-row';
+import type { Outcome } from './tick-report';
+
+export interface RunRequest {
+  now: Date;
+  nominalAt: Date;
+  /** Whose launch it is in the audit trail. */
+  actor: Actor;
+  /** Somebody asks for this very run; how long its agent may take to wake. */
+  force?: { wakeTimeoutMs: number };
+}
+
+/** One run of a schedule: the guards, and the job if they let it. Writes nothing of the schedule itself. */
+export async function launchRun(
+  tx: Transaction,
+  schedule: ScheduleRow,
+  { now, nominalAt, actor, force }: RunRequest,
+): Promise<Outcome> {
+  const { organizationId, agentId } = schedule;
+  const decision = decideRun(await readGuardFacts(tx, schedule, { now, force: force !== undefined }), now);
+  const wake = { organizationId, agentId, source: 'schedule' as const };
+  if (!decision.launch) {
+    const { reason, detail } = decision;
+    if (decision.wakeBlocked) await recordWakeBlocked(tx, { ...wake, reason: detail });
+    return { outcome: 'skipped', reason, detail, nominalAt };
+  }
+  try {
+    // Before the job: whoever locks an agent and its timeline locks the agent first.
+    if (decision.wake && force) {
+      const reason = `a run of ${schedule.name} was asked for`;
+      await requestWake(tx, { ...wake, reason, timeoutMs: force.wakeTimeoutMs });
+    }
+    const { jobId } = await launchJob(
+      tx,
+      actor,
+      {
+        workflowId: schedule.scriptId,
+        agentId,
+        variables: schedule.variables,
+        vaultKeys: schedule.vaultKeys,
+        maxRuntimeMs: schedule.maxRuntimeMinutes * 60_000,
+        maxRetries: schedule.maxRetries,
+        retryDelayMs: schedule.retryDelaySeconds * 1000,
+        scheduleId: schedule.id,
+        source: 'schedule',
+      },
+      now,
+    );
+    return { outcome: 'launched', jobId, nominalAt };
+  } catch (error) {
+    // What the launch itself refuses it refuses before it writes.
+    if (!(error instanceof AppError)) throw error;
+    if (error.code === 'billing_gate_closed') {
+      return { outcome: 'skipped', reason: 'billing_gate', detail: error.message, nominalAt };
+    }
+    return { outcome: 'failed', reason: error.code, detail: error.message, nominalAt };
+  }
+}

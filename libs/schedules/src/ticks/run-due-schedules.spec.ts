@@ -1,0 +1,253 @@
+import { AccessModule } from '@muster/access';
+import type { MisfirePolicy } from '@muster/contracts';
+import { DatabaseModule, ScheduleEntity } from '@muster/database';
+import { BaseConfig, newId } from '@muster/platform';
+import { FakeClock, type Harness, makeAgent, makeOrganization, makeWorkflow, startHarness } from '@muster/testing';
+import { WallClock } from '../cron/cron-oracle.harness';
+import { parseCron } from '../cron/cron-rule';
+import { nextRun } from '../cron/next-run';
+import { purgeScheduleHistory } from './purge-history';
+import { runDueSchedules } from './run-due-schedules';
+import { scanDueSql, scanDueValues } from './scan-due';
+import { Client } from 'pg';
+
+jest.setTimeout(120_000);
+
+describe('running due schedules', () => {
+  const clock = new FakeClock('2026-03-07T12:00:04.000Z');
+  let harness: Harness;
+  let ground: { organizationId: string; workflowId: string; agentId: string };
+
+  const newGround = async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
+    const { id: agentId } = await makeAgent(harness.db, { organizationId, name: newId(), status: 'online' });
+    return { organizationId, workflowId, agentId };
+  };
+
+  beforeAll(async () => {
+    harness = await startHarness({
+      name: 'gateway',
+      configs: [BaseConfig],
+      modules: [DatabaseModule, AccessModule],
+      clock,
+    });
+  });
+  beforeEach(async () => {
+    clock.set('2026-03-07T12:00:04.000Z');
+    ground = await newGround();
+  });
+  afterEach(() => query('DELETE FROM schedule'));
+  afterAll(() => harness.close());
+
+  const query = (sql: string, values: unknown[] = []) => harness.db.query<any>('system', sql, values);
+  const make = async (cronExpression: string, more: Partial<ScheduleEntity> = {}): Promise<string> => {
+    const id = newId();
+    const timezone = more.timezone ?? 'UTC';
+    const nextRunAt = nextRun(parseCron(cronExpression), timezone, clock.now())!.at;
+    const row = { id, ...ground, name: cronExpression, cronExpression, timezone, nextRunAt, ...more };
+    await harness.db.transaction('system', (tx) => tx.manager.insert(ScheduleEntity, row as never));
+    return id;
+  };
+  const tick = (whenScanned: 'wait' | 'leave' = 'wait') =>
+    runDueSchedules(harness.db, { now: clock.now(), limit: 10_000, whenScanned });
+  const ledger = (id: string) =>
+    query(
+      `SELECT nominal_at AS at, outcome, reason, job_id IS NOT NULL AS job FROM schedule_run WHERE schedule_id = $1
+       ORDER BY nominal_at`,
+      [id],
+    );
+
+  it('launches as the service itself, in the name of the schedule', async () => {
+    const id = await make('1 * * * *');
+    clock.set('2026-03-07T12:01:04.000Z');
+    const { launched } = await tick();
+    expect(launched).toMatchObject([{ scheduleId: id }]);
+    expect(await query('SELECT schedule_id, status FROM job WHERE id = $1', [launched[0]!.jobId])).toEqual([
+      { schedule_id: id, status: 'queued' },
+    ]);
+    expect(
+      await query(`SELECT actor_kind, actor_id FROM audit_entry WHERE target_id = $1`, [launched[0]!.jobId]),
+    ).toEqual([{ actor_kind: 'system', actor_id: 'schedules' }]);
+    expect(
+      await query(`SELECT source FROM timeline_entry WHERE job_id = $1 AND kind = 'job'`, [launched[0]!.jobId]),
+    ).toEqual([{ source: 'schedule' }]);
+    expect((await tick()).scanned).toBe(0);
+  });
+
+  it.each([
+    ['once', 1, 5],
+    ['skip', 0, 6],
+    ['all', 6, 0],
+  ] as [MisfirePolicy, number, number][])(
+    'makes up for an outage as %s says, each time with a row',
+    async (misfirePolicy, launched, dropped) => {
+      const id = await make('0 * * * *', { misfirePolicy });
+      clock.set('2026-03-07T18:30:00.000Z');
+      await tick();
+      const rows = await ledger(id);
+      expect(rows).toHaveLength(6);
+      expect(rows.filter((row) => row.outcome === 'launched' && row.job)).toHaveLength(launched);
+      expect(rows.filter((row) => row.outcome === 'skipped' && row.reason === 'misfire')).toHaveLength(dropped);
+      expect(await query('SELECT next_run_at AS next, last_result FROM schedule WHERE id = $1', [id])).toEqual([
+        { next: new Date('2026-03-07T19:00:00.000Z'), last_result: launched ? 'launched' : 'skipped' },
+      ]);
+      expect(await query('SELECT FROM job WHERE schedule_id = $1', [id])).toHaveLength(launched);
+    },
+  );
+
+  it('asks the guards for each run that it makes up for', async () => {
+    const id = await make('0 * * * *', { misfirePolicy: 'all', concurrencyLimit: 2 });
+    clock.set('2026-03-07T18:00:30.000Z');
+    await tick();
+    expect((await ledger(id)).map(({ outcome, reason }) => reason ?? outcome)).toEqual([
+      'launched',
+      'launched',
+      'concurrency_limit',
+      'concurrency_limit',
+      'concurrency_limit',
+      'concurrency_limit',
+    ]);
+  });
+
+  it('does not let a broken schedule, or one that another has locked, stop the rest', async () => {
+    const unreadable = await make('1 * * * *', { name: 'unreadable' });
+    await query(`UPDATE schedule SET cron_expression = 'not cron' WHERE id = $1`, [unreadable]);
+    const homeless = await make('1 * * * *', { timezone: 'UTC' });
+    await query(`UPDATE schedule SET timezone = 'Mars/Olympus' WHERE id = $1`, [homeless]);
+    const archived = await make('1 * * * *');
+    await query(`UPDATE schedule SET workflow_id = $2 WHERE id = $1`, [
+      archived,
+      (await makeWorkflow(harness.db, ground)).id,
+    ]);
+    await query('UPDATE workflow SET archived_at = now() WHERE id = (SELECT workflow_id FROM schedule WHERE id = $1)', [
+      archived,
+    ]);
+    const locked = await make('1 * * * *');
+    const fine = await make('1 * * * *');
+    clock.set('2026-03-07T12:01:04.000Z');
+    const { launched, skipped, failed, scanned } = await harness.db.transaction('system', async (tx) => {
+      await tx.query('SELECT FROM schedule WHERE id = $1 FOR UPDATE', [locked]);
+      return tick();
+    });
+    expect(scanned).toBe(5);
+    expect(launched).toMatchObject([{ scheduleId: fine }]);
+    expect(skipped).toEqual([{ scheduleId: locked, reason: 'locked', nominalAt: null }]);
+    expect(Object.fromEntries(failed.map(({ scheduleId, reason }) => [scheduleId, reason]))).toEqual({
+      [unreadable]: 'internal_error',
+      [homeless]: 'internal_error',
+      [archived]: 'not_found',
+    });
+    for (const id of [unreadable, homeless, archived]) {
+      expect(await ledger(id)).toMatchObject([{ outcome: 'failed', at: new Date('2026-03-07T12:01:00.000Z') }]);
+    }
+    expect((await tick()).launched).toMatchObject([{ scheduleId: locked }]);
+    expect((await tick()).scanned).toBe(0);
+  });
+
+  it('leaves the scan to another who is at it, or waits, as it is told', async () => {
+    await make('1 * * * *');
+    clock.set('2026-03-07T12:01:04.000Z');
+    let waiting: ReturnType<typeof tick> | undefined;
+    await harness.db.transaction('system', async (tx) => {
+      await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, [['schedules', 'scan'].join('\u001f')]);
+      expect((await tick('leave')).scanned).toBe(0);
+      waiting = tick('wait');
+    });
+    expect((await waiting!).launched).toHaveLength(1);
+  });
+
+  it('finds what is due by its index, however many are not', async () => {
+    await make('1 * * * *');
+    await query(
+      `INSERT INTO schedule (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, next_run_at)
+       SELECT gen_random_uuid(), $1, n, $2, $3, '0 0 1 1 *', 'UTC', now() + n * interval '1 minute'
+       FROM generate_series(1, 5000) AS n`,
+      [ground.organizationId, ground.workflowId, ground.agentId],
+    );
+    const owner = new Client({ connectionString: harness.databaseUrl });
+    await owner.connect();
+    await owner.query('ANALYZE schedule');
+    await owner.end();
+    const plan = JSON.stringify(
+      await query(`EXPLAIN (FORMAT JSON) ${scanDueSql(false)}`, scanDueValues(clock.now(), 100)),
+    );
+    expect(plan).toContain('schedule_due_idx');
+    expect(plan).not.toContain('Sort');
+  });
+
+  it('each of twenty ticks at once launches nothing that another did', async () => {
+    const ids = await Promise.all(Array.from({ length: 40 }, () => make('1 * * * *')));
+    clock.set('2026-03-07T12:01:04.000Z');
+    await Promise.all(Array.from({ length: 20 }, (_, n) => tick(n % 2 ? 'wait' : 'leave')));
+    const rows = await query('SELECT schedule_id, count(*)::int AS n FROM job WHERE schedule_id = ANY($1) GROUP BY 1', [
+      ids,
+    ]);
+    expect(rows.map(({ n }) => n)).toEqual(ids.map(() => 1));
+  });
+
+  it('never runs a nominal time again, whatever is done to next_run_at', async () => {
+    const id = await make('1 * * * *');
+    clock.set('2026-03-07T12:01:04.000Z');
+    await tick();
+    await query(`UPDATE schedule SET next_run_at = '2026-03-07T12:01:00Z' WHERE id = $1`, [id]);
+    expect((await tick()).launched).toEqual([]);
+    expect(await ledger(id)).toHaveLength(1);
+  });
+
+  it('over two nights, a change of clocks and an outage of hours, fires what the oracle says', async () => {
+    const zones = ['America/New_York', 'America/Havana', 'Asia/Kathmandu'];
+    const expressions = [
+      '30 2 * * *',
+      '0 0 * * *',
+      '*/30 1-3 * * *',
+      '15 */2 * * *',
+      '0 9 * * MON-FRI',
+      '45 1,2,3 8 3 *',
+    ];
+    const policies = ['once', 'skip', 'all'] as const;
+    clock.set('2026-03-07T20:00:04.000Z');
+    const made: { id: string; zone: string; expression: string; policy: MisfirePolicy }[] = [];
+    for (const zone of zones) {
+      for (const [n, expression] of expressions.entries()) {
+        const policy = policies[n % 3]!;
+        made.push({ zone, expression, policy, id: await make(expression, { timezone: zone, misfirePolicy: policy }) });
+      }
+    }
+    const [from, until] = [Date.parse('2026-03-07T20:00:00Z'), Date.parse('2026-03-09T14:00:00Z')];
+    const outage = [Date.parse('2026-03-08T05:10:00Z'), Date.parse('2026-03-08T10:10:00Z')] as const;
+    const ticks: number[] = [];
+    for (let time = from + 64_000; time < until; time += 60_000) {
+      if (time < outage[0] || time >= outage[1]) ticks.push(time);
+    }
+    for (const time of ticks) {
+      clock.set(new Date(time));
+      await tick();
+    }
+    for (const { id, zone, expression, policy } of made) {
+      const clockOfZone = new WallClock(zone, new Date(from - 86_400_000), new Date(until));
+      const nominal = clockOfZone.runs(expression).filter((time) => time > from + 4000 && time <= ticks.at(-1)!);
+      const missed = nominal.filter((time) => ticks.find((each) => each >= time)! - time > 60_000);
+      const dropped = policy === 'all' ? [] : policy === 'skip' ? missed : missed.slice(0, -1);
+      const wanted = nominal.map((time) => [
+        new Date(time).toISOString(),
+        dropped.includes(time) ? 'misfire' : 'launched',
+      ]);
+      const found = (await ledger(id)).map(({ at, outcome, reason }) => [at.toISOString(), reason ?? outcome]);
+      expect({ zone, expression, policy, runs: found }).toEqual({ zone, expression, policy, runs: wanted });
+    }
+  });
+
+  it('forgets history that is long past', async () => {
+    const id = await make('1 * * * *');
+    clock.set('2026-03-07T12:01:04.000Z');
+    await tick();
+    clock.set('2026-03-09T12:01:04.000Z');
+    await tick();
+    const purge = (keepDays: number) => purgeScheduleHistory(harness.db, { now: clock.now(), keepDays });
+    expect(await purge(0)).toEqual({ purged: 0 });
+    expect(await purge(2)).toEqual({ purged: 0 });
+    expect(await purge(1)).toEqual({ purged: 1 });
+    expect((await ledger(id)).length).toBeGreaterThan(40);
+  });
+});

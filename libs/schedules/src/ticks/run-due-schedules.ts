@@ -1,0 +1,200 @@
+import type { Actor } from '@muster/access';
+import { AppError } from '@muster/contracts';
+import { type Database, isDatabaseUnavailable, type Transaction } from '@muster/database';
+import { parseCron } from '../cron/cron-rule';
+import { decideRun, decideTick } from './decide-tick';
+import { readGuardFacts } from './guard-facts';
+import { launchRun } from './launch-run';
+import { type Due, scanDue } from './scan-due';
+import { findSchedule, type ScheduleRow, tryLockSchedule } from '../schedule-row';
+import { isSettled, moveOn, recordMisfires, recordOutcome } from './tick-ledger';
+import { emptyReport, addOutcome, type Outcome, type TickReport } from './tick-report';
+
+export interface TickRequest {
+  now: Date;
+  /** One organization's schedules; all when absent. */
+  organizationId?: string;
+  /** This one, due or not, which then is said. Needs organizationId. */
+  scheduleId?: string;
+  /** How many due schedules at most. */
+  limit: number;
+  /** Nothing new is begun after this. */
+  budgetMs?: number;
+  /** Says what would happen, and changes nothing. */
+  dryRun?: boolean;
+  /** Whose launches these are; the service's own unless said. */
+  actor?: Actor;
+  /** While another scans: wait for it, or leave it to that one. */
+  whenScanned: 'wait' | 'leave';
+}
+
+/** Few enough that a tick leaves connections to everybody else. */
+const atOnce = 3;
+const batchSize = 100;
+
+/**
+ * The one way in which schedules run: the service's own tick, /api/cron/scheduled-runs and POST /api/schedules/execute
+ * all come here. Only scans exclude each other; what is due is then settled schedule by schedule, run by run, each in
+ * a transaction that locks the schedule and reads it again. So a nominal time is settled once whoever ticks, and what
+ * a crash leaves undone is still due.
+ */
+export async function runDueSchedules(database: Database, request: TickRequest): Promise<TickReport> {
+  const report = emptyReport(request.dryRun ?? false);
+  const settle = async (due: Pick<Due, 'id' | 'organizationId'>) => {
+    report.scanned += 1;
+    await settleSchedule(database, due, request, (outcome) => addOutcome(report, due.id, outcome));
+  };
+  if (request.scheduleId) {
+    const { id, organizationId } = await findSchedule(database, request.organizationId!, request.scheduleId);
+    await settle({ id, organizationId });
+    return report;
+  }
+  const end = request.budgetMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + request.budgetMs;
+  let after: Due | undefined;
+  while (report.scanned < request.limit && Date.now() < end) {
+    const limit = Math.min(batchSize, request.limit - report.scanned);
+    const batch = await scanDue(database, request, { after, limit });
+    const waiting = [...batch];
+    const work = async () => {
+      for (let due = waiting.shift(); due && Date.now() < end; due = waiting.shift()) await settle(due);
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+    if (batch.length < limit) break;
+    // Onward from the last: one that could not be settled is not met again, and keeps nobody waiting.
+    after = batch.at(-1);
+  }
+  return report;
+}
+
+/** Settles a schedule's nominal times up to now. Whatever goes wrong with it is its own affair. */
+async function settleSchedule(
+  database: Database,
+  due: Pick<Due, 'id' | 'organizationId'>,
+  request: TickRequest,
+  report: (outcome: Outcome) => void,
+): Promise<void> {
+  const scope = { organizationId: due.organizationId };
+  if (request.dryRun) {
+    const schedule = await findSchedule(database, due.organizationId, due.id);
+    return database.transaction(scope, (tx) => foresee(tx, schedule, request.now, report));
+  }
+  try {
+    for (let more = true, first = true; more; first = false) {
+      const step = await database.transaction(scope, (tx) => settleNext(tx, due, request));
+      for (const outcome of step.outcomes) if (first || outcome.nominalAt) report(outcome);
+      more = step.more;
+    }
+  } catch (error) {
+    report(await recordFailure(database, due, request.now, error as Error));
+  }
+}
+
+interface Step {
+  outcomes: Outcome[];
+  /** There may be more nominal times to settle. */
+  more: boolean;
+}
+
+/** The next run of a schedule, and what was missed before it. */
+async function settleNext(
+  tx: Transaction,
+  { id, organizationId }: Pick<Due, 'id' | 'organizationId'>,
+  { now, actor = { kind: 'system', id: 'schedules', organizationId } }: TickRequest,
+): Promise<Step> {
+  const schedule = await tryLockSchedule(tx, organizationId, id);
+  if (!schedule) return over('locked');
+  const decision = decideTick({ ...schedule, rule: parseCron(schedule.cronExpression) }, now);
+  if (!decision.due) return over(decision.reason);
+  const { dropped, run, next } = decision;
+  const outcomes: Outcome[] = [];
+  recordMisfires(tx, schedule, dropped, now);
+  if (dropped.length) outcomes.push(misfired(dropped));
+  if (run && !(await isSettled(tx, id, run))) {
+    const outcome = await launchRun(tx, schedule, { now, nominalAt: run, actor });
+    recordOutcome(tx, schedule, { ...outcome, nominalAt: run }, { kind: 'tick', now });
+    outcomes.push(outcome);
+  }
+  moveOn(tx, id, next);
+  return { outcomes, more: next !== null && next <= now };
+}
+
+function over(reason: 'locked' | 'not_due' | 'disabled'): Step {
+  return { outcomes: [{ outcome: 'skipped', reason, detail: null, nominalAt: null }], more: false };
+}
+
+function misfired(dropped: Date[]): Outcome {
+  return { outcome: 'skipped', reason: 'misfire', detail: null, nominalAt: dropped.at(-1)! };
+}
+
+/** What a tick would do, run by run, as if each launched run stayed open. */
+async function foresee(
+  tx: Transaction,
+  schedule: ScheduleRow,
+  now: Date,
+  report: (outcome: Outcome) => void,
+): Promise<void> {
+  const facts = await readGuardFacts(tx, schedule, { now, force: false });
+  let nextRunAt = schedule.nextRunAt;
+  do {
+    const decision = decideTick({ ...schedule, nextRunAt, rule: parseCron(schedule.cronExpression) }, now);
+    if (!decision.due) return report({ outcome: 'skipped', reason: decision.reason, detail: null, nominalAt: null });
+    const { dropped, run, next } = decision;
+    if (dropped.length) report(misfired(dropped));
+    if (run) {
+      const guard = decideRun(facts, now);
+      if (guard.launch) {
+        report({ outcome: 'launched', jobId: null, nominalAt: run });
+        facts.openRuns += 1;
+        facts.lastLaunchedAt = now;
+      } else report({ outcome: 'skipped', reason: guard.reason, detail: guard.detail, nominalAt: run });
+    }
+    nextRunAt = next;
+  } while (nextRunAt && nextRunAt <= now);
+}
+
+/**
+ * A run that broke is written down as failed, so that the schedule goes on with its next time. Where the database was
+ * at fault nothing is settled: it is still due.
+ */
+async function recordFailure(
+  database: Database,
+  { id, organizationId }: Pick<Due, 'id' | 'organizationId'>,
+  now: Date,
+  error: Error,
+): Promise<Outcome> {
+  const reason = error instanceof AppError ? error.code : isPassing(error) ? 'service_unavailable' : 'internal_error';
+  const failed = { outcome: 'failed' as const, reason, detail: error.message };
+  if (isPassing(error)) return { ...failed, nominalAt: null };
+  try {
+    return await database.transaction({ organizationId }, async (tx) => {
+      const schedule = await tryLockSchedule(tx, organizationId, id);
+      if (!schedule?.nextRunAt || schedule.nextRunAt > now) return { ...failed, nominalAt: null };
+      const { run, next } = placeOfFailure(schedule, now);
+      const outcome = { ...failed, nominalAt: run };
+      if (!(await isSettled(tx, id, run))) recordOutcome(tx, schedule, outcome, { kind: 'tick', now });
+      moveOn(tx, id, next);
+      return outcome;
+    });
+  } catch (failure) {
+    return {
+      ...failed,
+      detail: `${error.message}; and it could not be written down: ${(failure as Error).message}`,
+      nominalAt: null,
+    };
+  }
+}
+
+/** Which time failed, and where to go on; nowhere when the schedule itself cannot be read. */
+function placeOfFailure(schedule: ScheduleRow, now: Date): { run: Date; next: Date | null } {
+  try {
+    const decision = decideTick({ ...schedule, rule: parseCron(schedule.cronExpression) }, now);
+    if (decision.due) return { run: decision.run ?? schedule.nextRunAt!, next: decision.next };
+  } catch {
+    // Its expression or timezone, though checked when it was saved, is not known here.
+  }
+  return { run: schedule.nextRunAt!, next: null };
+}
+
+function isPassing(error: Error): boolean {
+  return isDatabaseUnavailable(error) || /^(40|55)/.test((error as { code?: string }).code ?? '');
+}

@@ -1,0 +1,60 @@
+import type { Transaction } from '@muster/database';
+import type { ScheduleRow } from '../schedule-row';
+import type { Outcome } from './tick-report';
+
+/** Writes down what became of a nominal time, and what the schedule shows of it. */
+export function recordOutcome(
+  tx: Transaction,
+  { id, organizationId }: ScheduleRow,
+  settled: Outcome & { nominalAt: Date },
+  { kind, now }: { kind: 'tick' | 'forced'; now: Date },
+): void {
+  const { outcome, nominalAt } = settled;
+  const { reason, detail } = outcome === 'launched' ? { reason: null, detail: null } : settled;
+  const jobId = outcome === 'launched' ? settled.jobId : null;
+  tx.defer(
+    `WITH ledger AS (
+       INSERT INTO schedule_run
+         (schedule_id, organization_id, nominal_at, kind, fired_at, outcome, reason, detail, job_id)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))
+     UPDATE schedule
+     SET last_result = $6,
+         last_run_at = CASE WHEN $6 = 'launched' THEN $5 ELSE last_run_at END,
+         last_run_job_id = CASE WHEN $6 = 'launched' THEN $9 ELSE last_run_job_id END
+     WHERE id = $1`,
+    [id, organizationId, nominalAt, kind, now, outcome, reason, detail?.slice(0, 2000) ?? null, jobId],
+    'record_schedule_run',
+  );
+}
+
+/** Nominal times that the misfire policy drops. */
+export function recordMisfires(
+  tx: Transaction,
+  { id, organizationId, misfirePolicy }: ScheduleRow,
+  times: Date[],
+  now: Date,
+): void {
+  if (times.length === 0) return;
+  tx.defer(
+    `WITH ledger AS (
+       INSERT INTO schedule_run (schedule_id, organization_id, nominal_at, kind, fired_at, outcome, reason, detail)
+       SELECT $1, $2, time, 'tick', $4, 'skipped', 'misfire', $5 FROM unnest($3::timestamptz[]) AS time
+       ON CONFLICT DO NOTHING)
+     UPDATE schedule SET last_result = 'skipped' WHERE id = $1`,
+    [id, organizationId, times, now, `missed, and dropped by the misfire policy ${misfirePolicy}`],
+    'record_misfires',
+  );
+}
+
+export async function isSettled(tx: Transaction, scheduleId: string, nominalAt: Date): Promise<boolean> {
+  const rows = await tx.query(
+    `SELECT FROM schedule_run WHERE schedule_id = $1 AND nominal_at = $2 AND kind = 'tick'`,
+    [scheduleId, nominalAt],
+    'schedule_run_settled',
+  );
+  return rows.length > 0;
+}
+
+export function moveOn(tx: Transaction, scheduleId: string, next: Date | null): void {
+  tx.defer('UPDATE schedule SET next_run_at = $2 WHERE id = $1', [scheduleId, next], 'move_schedule');
+}

@@ -1,0 +1,46 @@
+import type { ScheduleTicks, SkipReason } from '@muster/contracts';
+
+/** What ticks did, whoever asked for them. */
+export interface TickReport {
+  dryRun: boolean;
+  /** Schedules that were looked at. */
+  scanned: number;
+  launched: { scheduleId: string; jobId: string | null; nominalAt: Date }[];
+  skipped: { scheduleId: string; reason: SkipReason; nominalAt: Date | null }[];
+  failed: { scheduleId: string; reason: string; detail: string; nominalAt: Date | null }[];
+}
+
+export function emptyReport(dryRun: boolean): TickReport {
+  return { dryRun, scanned: 0, launched: [], skipped: [], failed: [] };
+}
+
+/** What one transaction did with a schedule. */
+export type Outcome =
+  | { outcome: 'launched'; jobId: string | null; nominalAt: Date }
+  | { outcome: 'skipped'; reason: SkipReason; detail: string | null; nominalAt: Date | null }
+  | { outcome: 'failed'; reason: string; detail: string; nominalAt: Date | null };
+
+export function addOutcome(report: TickReport, scheduleId: string, outcome: Outcome): void {
+  const { nominalAt } = outcome;
+  switch (outcome.outcome) {
+    case 'launched':
+      report.launched.push({ scheduleId, jobId: outcome.jobId, nominalAt: outcome.nominalAt });
+      break;
+    case 'skipped':
+      report.skipped.push({ scheduleId, reason: outcome.reason, nominalAt });
+      break;
+    case 'failed':
+      report.failed.push({ scheduleId, reason: outcome.reason, detail: outcome.detail, nominalAt });
+  }
+}
+
+/** As the gateway and the scheduler both answer it. */
+export function presentTicks({ dryRun, scanned, launched, skipped, failed }: TickReport): ScheduleTicks {
+  return {
+    dryRun,
+    scanned,
+    launched: launched.map((tick) => ({ ...tick, nominalAt: tick.nominalAt.toISOString() })),
+    skipped: skipped.map((tick) => ({ ...tick, nominalAt: tick.nominalAt?.toISOString() ?? null })),
+    failed: failed.map((tick) => ({ ...tick, nominalAt: tick.nominalAt?.toISOString() ?? null })),
+  };
+}

@@ -1,0 +1,68 @@
+import { newId } from '@muster/platform';
+import type { Harness, Tenant } from '../app-harness';
+import { FakeWorker } from './fake-worker';
+import type { HttpClient } from '../http-client';
+
+export interface FakeMachine {
+  id: string;
+  /** Speaks with the agent's own key. */
+  client: HttpClient;
+  worker: FakeWorker;
+  workerKey: string;
+  bootId: string;
+}
+
+/** One organization's machines, which shake hands as real ones do and take what is pushed to them. */
+export class FakeMachines {
+  private readonly workers: FakeWorker[] = [];
+
+  private constructor(
+    readonly app: Harness,
+    readonly tenant: Tenant,
+    readonly signingSecret: string,
+  ) {}
+
+  static async of(app: Harness): Promise<FakeMachines> {
+    const tenant = await app.makeTenant();
+    const { signingSecret } = (await tenant.as.admin.get('/api/organization/signing-secret')).body;
+    return new FakeMachines(app, tenant, signingSecret as string);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.workers.map((worker) => worker.stop()));
+  }
+
+  sql(text: string, values: unknown[] = []): Promise<any[]> {
+    return this.app.db.query('system', text, values);
+  }
+
+  /** An agent that has shaken hands, with a tunnel to a worker of ours or without. */
+  async online({ tunnel = true }: { tunnel?: boolean } = {}): Promise<FakeMachine> {
+    const body = { name: newId(), provider: 'external' };
+    const { agent, workerKey } = (await this.tenant.as.admin.post('/api/agents', body)).body;
+    const client = this.app.http.withKey(workerKey as string);
+    const worker = await FakeWorker.start(this.signingSecret);
+    this.workers.push(worker);
+    const bootId = newId();
+    const answer = await client.post('/api/agents/handshake', {
+      agentId: agent.id,
+      bootId,
+      workerVersion: '1',
+      ...(tunnel ? { tunnelHostname: worker.url } : {}),
+    });
+    if (answer.status !== 200) throw new Error(`the handshake answered ${answer.status}: ${answer.text}`);
+    return { id: agent.id, client, worker, workerKey, bootId };
+  }
+
+  snippet(id: string, code = 'print(1)', more: object = {}, client: HttpClient = this.tenant.api) {
+    return client.post(`/api/agents/${id}/run-snippet`, { code, ...more });
+  }
+
+  async statusOf(id: string, commandId: string): Promise<any> {
+    return (await this.tenant.api.get(`/api/agents/${id}/run-snippet/status?commandId=${commandId}`)).body;
+  }
+
+  async rowOf(commandId: string): Promise<any> {
+    return (await this.sql('SELECT * FROM agent_command WHERE id = $1', [commandId]))[0];
+  }
+}

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { assertMayWrite, type WriteCondition } from '../conditions';
+import { S3Error } from '../errors';
+import { KeyIndex, type IndexEntry } from './key-index';
+import type { ObjectMetadata } from './object-metadata';
+import { openStoredFile, readStoredMetadata, syncDirectory, type StagedFile, type StoredFile } from './stored-file';
+
+/** One bucket on disk. A file's name is the hash of its key, so no key can name anything outside the bucket. */
+export class Bucket {
+  readonly index: KeyIndex;
+
+  constructor(
+    readonly name: string,
+    private readonly directory: string,
+    onLog: (line: string) => void,
+  ) {
+    this.index = new KeyIndex(readEntries(directory, onLog));
+  }
+
+  /**
+   * Synchronous on purpose: between the check of the condition, the rename and the index no other request can run, so
+   * of many racing writers exactly one finds the key absent. `flush` makes it durable; answer only after that.
+   */
+  put({ path, metadata, size }: StagedFile<ObjectMetadata>, condition: WriteCondition): void {
+    try {
+      assertMayWrite(condition, this.index.get(metadata.key));
+      renameSync(path, this.pathOf(metadata.key));
+    } catch (error) {
+      rmSync(path, { force: true });
+      throw error;
+    }
+    this.index.set(indexEntry(metadata, size));
+  }
+
+  /** Synchronous for the same reason. A key that is not there is no error: deleting is idempotent. */
+  remove(key: string, condition: WriteCondition): void {
+    const existing = this.index.get(key);
+    if (!existing) return;
+    assertMayWrite(condition, existing);
+    rmSync(this.pathOf(key), { force: true });
+    this.index.delete(key);
+  }
+
+  flush(): Promise<void> {
+    return syncDirectory(this.directory);
+  }
+
+  /** One whole version, whatever is written meanwhile. The caller closes the handle. */
+  async open(key: string): Promise<StoredFile<ObjectMetadata>> {
+    const file = await openStoredFile<ObjectMetadata>(this.pathOf(key));
+    if (!file) throw new S3Error('NoSuchKey', { Key: key });
+    return file;
+  }
+
+  private pathOf(key: string): string {
+    return join(this.directory, fileName(key));
+  }
+}
+
+function readEntries(directory: string, onLog: (line: string) => void): IndexEntry[] {
+  return readdirSync(directory).flatMap((name) => {
+    try {
+      const { metadata, size } = readStoredMetadata<ObjectMetadata>(join(directory, name));
+      if (fileName(metadata.key) !== name) throw new Error(`${name} holds another key`);
+      return [indexEntry(metadata, size)];
+    } catch (error) {
+      // One damaged file must not keep every other object away.
+      onLog(`object left out of the index: ${String(error)}`);
+      return [];
+    }
+  });
+}
+
+function indexEntry({ key, etag, lastModified }: ObjectMetadata, size: number): IndexEntry {
+  return { key, etag, lastModified, size };
+}
+
+function fileName(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}

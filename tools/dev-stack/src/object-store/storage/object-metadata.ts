@@ -1,0 +1,52 @@
+import type { Checksum } from '../wire/checksums';
+import { S3Error } from '../errors';
+
+export interface ObjectMetadata {
+  key: string;
+  /** Without its quotes. */
+  etag: string;
+  lastModified: string;
+  /** Response headers kept with the object, as sent: one character per byte. */
+  headers: [name: string, value: string][];
+  checksum?: Checksum;
+}
+
+/** S3 dates have seconds only; cutting them here keeps Last-Modified, listings and conditions of one mind. */
+export function objectTime(now: Date): string {
+  return new Date(Math.floor(now.getTime() / 1000) * 1000).toISOString();
+}
+
+export function storedHeaders(headers: ReadonlyMap<string, string>): [string, string][] {
+  const stored = [...headers]
+    .filter(([name]) => STANDARD_HEADERS.includes(name) || name.startsWith('x-amz-meta-'))
+    .map(([name, value]): [string, string] => [name, name === 'content-encoding' ? withoutAwsChunked(value) : value])
+    .filter(([, value]) => value !== '');
+  const userBytes = stored
+    .filter(([name]) => name.startsWith('x-amz-meta-'))
+    .reduce((bytes, [name, value]) => bytes + name.length - 'x-amz-meta-'.length + value.length, 0);
+  if (userBytes > MAX_USER_METADATA_BYTES) {
+    throw new S3Error('MetadataTooLarge', { Size: `${userBytes}`, MaxSizeAllowed: `${MAX_USER_METADATA_BYTES}` });
+  }
+  return stored.some(([name]) => name === 'content-type')
+    ? stored
+    : [['content-type', 'binary/octet-stream'], ...stored];
+}
+
+const MAX_USER_METADATA_BYTES = 2048;
+const STANDARD_HEADERS = [
+  'cache-control',
+  'content-disposition',
+  'content-encoding',
+  'content-language',
+  'content-type',
+  'expires',
+];
+
+/** aws-chunked is how the body travelled, not what it is. */
+function withoutAwsChunked(contentEncoding: string): string {
+  return contentEncoding
+    .split(',')
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== 'aws-chunked' && coding !== '')
+    .join(',');
+}

@@ -1,0 +1,60 @@
+import { chmodSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Bucket } from './bucket';
+import { assertBucketName } from './bucket-name';
+import { S3Error } from '../errors';
+import { syncDirectory } from './stored-file';
+import { Uploads } from './uploads';
+
+/** The data folder: `buckets/<name>/<hash of the key>`, `uploads/<id>/`, and `temp/` for what is not yet either. */
+export class Store {
+  readonly uploads: Uploads;
+  readonly tempDirectory: string;
+  private readonly bucketsDirectory: string;
+  private readonly buckets = new Map<string, { bucket: Bucket; createdAt: Date }>();
+
+  constructor(
+    dataDir: string,
+    private readonly onLog: (line: string) => void,
+  ) {
+    // What is around it may be open for others to pass through.
+    mkdirSync(dataDir, { recursive: true });
+    chmodSync(dataDir, 0o700);
+    this.tempDirectory = join(dataDir, 'temp');
+    // Whatever is here was never acknowledged: its writer died in the middle.
+    rmSync(this.tempDirectory, { recursive: true, force: true });
+    mkdirSync(this.tempDirectory, { recursive: true });
+    this.bucketsDirectory = join(dataDir, 'buckets');
+    mkdirSync(this.bucketsDirectory, { recursive: true });
+    for (const name of readdirSync(this.bucketsDirectory)) this.load(name);
+    this.uploads = new Uploads(join(dataDir, 'uploads'), this.tempDirectory);
+  }
+
+  /** False when it was there before. */
+  async createBucket(name: string): Promise<boolean> {
+    assertBucketName(name);
+    if (this.buckets.has(name)) return false;
+    mkdirSync(join(this.bucketsDirectory, name));
+    this.load(name);
+    await syncDirectory(this.bucketsDirectory);
+    return true;
+  }
+
+  bucket(name: string): Bucket {
+    const found = this.buckets.get(name);
+    if (!found) throw new S3Error('NoSuchBucket', { BucketName: name });
+    return found.bucket;
+  }
+
+  listBuckets(): { name: string; createdAt: Date }[] {
+    return [...this.buckets]
+      .map(([name, { createdAt }]) => ({ name, createdAt }))
+      .sort((left, right) => (left.name < right.name ? -1 : 1));
+  }
+
+  private load(name: string): void {
+    const directory = join(this.bucketsDirectory, name);
+    const createdAt = statSync(directory).birthtime;
+    this.buckets.set(name, { bucket: new Bucket(name, directory, this.onLog), createdAt });
+  }
+}

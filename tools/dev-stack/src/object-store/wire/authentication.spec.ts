@@ -1,0 +1,155 @@
+import { GetObjectCommand, PutObjectCommand, type S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { BUCKET, CREDENTIALS, filesBelow, refusal, sendRaw, signRaw, startFixture } from '../object-store.harness';
+import type { Fixture, RawRequest, Signing } from '../object-store.harness';
+
+let fixture: Fixture;
+let s3: S3Client;
+let before: string[];
+const path = `/${BUCKET}/secret`;
+
+beforeAll(async () => {
+  fixture = await startFixture();
+  s3 = fixture.client();
+  await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'secret', Body: 'for signers only' }));
+  before = await filesBelow(fixture.dataDir);
+});
+
+afterAll(() => fixture.close());
+
+/** Whatever was refused, nothing may have been written, changed or left behind. */
+afterEach(async () => {
+  const { Body } = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'secret' }));
+  await expect(Body?.transformToString()).resolves.toBe('for signers only');
+  await expect(filesBelow(fixture.dataDir)).resolves.toEqual(before);
+});
+
+it.each<[string, S3ClientConfig, string, number]>([
+  ['a wrong secret', { credentials: { ...CREDENTIALS, secretAccessKey: 'guessed' } }, 'SignatureDoesNotMatch', 403],
+  ['an unknown access key', { credentials: { ...CREDENTIALS, accessKeyId: 'WHO' } }, 'InvalidAccessKeyId', 403],
+  ['a session token', { credentials: { ...CREDENTIALS, sessionToken: 'token' } }, 'InvalidToken', 400],
+  ['another region', { region: 'eu-west-1' }, 'AuthorizationHeaderMalformed', 400],
+  ['a clock that is an hour late', { systemClockOffset: -3_600_000 }, 'RequestTimeTooSkewed', 403],
+  ['a clock that is an hour early', { systemClockOffset: 3_600_000 }, 'RequestTimeTooSkewed', 403],
+])('refuses the SDK with %s, to read and to write', async (_, config, name, status) => {
+  // One client a request: the SDK corrects its clock from the first refusal.
+  const get = fixture.client(config).send(new GetObjectCommand({ Bucket: BUCKET, Key: 'secret' }));
+  await expect(refusal(get)).resolves.toEqual({ name, status });
+  const put = fixture.client(config).send(new PutObjectCommand({ Bucket: BUCKET, Key: 'secret', Body: 'x' }));
+  await expect(refusal(put)).resolves.toEqual({ name, status });
+});
+
+it.each(['GET', 'PUT', 'HEAD', 'DELETE', 'POST'])('refuses an anonymous %s', async (method) => {
+  for (const each of [path, `/${BUCKET}`, '/', '/no-such-bucket/key', `${path}?response-content-type=text/html`]) {
+    const answer = await sendRaw({ endpoint: fixture.store.endpoint, method, path: each });
+    expect(answer.status).toBe(403);
+    expect(answer.code).toBe(method === 'HEAD' ? undefined : 'AccessDenied');
+  }
+});
+
+it.each<[string, Partial<RawRequest>, Signing, string]>([
+  ['a clock 14 minutes late', {}, { signedAt: minutesFromNow(-14) }, ''],
+  ['a clock 14 minutes early', {}, { signedAt: minutesFromNow(14) }, ''],
+  ['a clock 16 minutes late', {}, { signedAt: minutesFromNow(-16) }, 'RequestTimeTooSkewed'],
+  ['a clock 16 minutes early', {}, { signedAt: minutesFromNow(16) }, 'RequestTimeTooSkewed'],
+  ['another service', {}, { service: 'sts' }, 'AuthorizationHeaderMalformed'],
+  ['a scope of another day', {}, { scopeDate: '20200101' }, 'AuthorizationHeaderMalformed'],
+  ['no signature of the host', {}, { unsigned: ['host'] }, 'AccessDenied'],
+  ['no signature of its date', {}, { unsigned: ['x-amz-date'] }, 'AccessDenied'],
+  [
+    'no signature of its metadata',
+    { headers: { 'x-amz-meta-a': '1' } },
+    { unsigned: ['x-amz-meta-a'] },
+    'AccessDenied',
+  ],
+  ['another secret', {}, { credentials: { ...CREDENTIALS, secretAccessKey: 'guessed' } }, 'SignatureDoesNotMatch'],
+  ['a payload hash that is none', {}, { payloadHash: 'abc' }, 'InvalidArgument'],
+  [
+    'an asymmetric streaming signature',
+    {},
+    { payloadHash: 'STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD' },
+    'NotImplemented',
+  ],
+])('judges a request with %s', async (_, request, signing, code) => {
+  const method = code === '' ? 'GET' : 'PUT';
+  const body = method === 'GET' ? undefined : 'x';
+  const answer = await sendRaw(signRaw({ endpoint: fixture.store.endpoint, method, path, body, ...request }, signing));
+  expect({ status: answer.status, code: answer.code ?? '' }).toMatchObject(code === '' ? { status: 200 } : { code });
+});
+
+it.each<[string, (request: RawRequest) => RawRequest]>([
+  ['method', (request) => ({ ...request, method: 'DELETE', body: undefined })],
+  ['path', (request) => ({ ...request, path: `/${BUCKET}/other` })],
+  ['query', (request) => ({ ...request, path: `${request.path}?x-id=PutObject` })],
+  ['signed header', (request) => withHeader(request, 'x-amz-meta-a', '2')],
+  ['host', (request) => withHeader(request, 'host', 'elsewhere')],
+  ['escapes in the path', (request) => ({ ...request, path: `/${BUCKET}/%73ecret` })],
+  ['dropped signed header', (request) => withHeader(request, 'x-amz-meta-a', undefined)],
+])('refuses a request whose %s was changed after signing', async (_, tamper) => {
+  const headers = { 'x-amz-meta-a': '1' };
+  const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'PUT', path, headers, body: 'x' });
+  const answer = await sendRaw(tamper({ ...signed }));
+  expect(answer).toMatchObject({ status: 403, code: 'SignatureDoesNotMatch' });
+});
+
+it.each<[string, (authorization: string) => string, string]>([
+  ['nothing', () => '', 'InvalidRequest'],
+  ['Basic', () => 'Basic dXNlcjpwYXNz', 'InvalidRequest'],
+  ['version 2', () => `AWS ${CREDENTIALS.accessKeyId}:c2lnbmF0dXJl`, 'InvalidRequest'],
+  ['no signature', (text) => text.replace(/, Signature=.*/, ''), 'AuthorizationHeaderMalformed'],
+  ['an empty signature', (text) => text.replace(/Signature=.*/, 'Signature='), 'AuthorizationHeaderMalformed'],
+  ['a short signature', (text) => text.slice(0, -1), 'AuthorizationHeaderMalformed'],
+  ['two signatures', (text) => `${text}, Signature=${'0'.repeat(64)}`, 'AuthorizationHeaderMalformed'],
+  ['a short scope', (text) => text.replace('/s3/aws4_request', ''), 'AuthorizationHeaderMalformed'],
+  [
+    'unsorted headers',
+    (text) => text.replace('host;', '').replace('x-amz-date', 'x-amz-date;host'),
+    'AuthorizationHeaderMalformed',
+  ],
+  ['a changed signature', (text) => text.replace(/[0-9a-f]{64}$/, '0'.repeat(64)), 'SignatureDoesNotMatch'],
+])('refuses an authorization of %s', async (_, change, code) => {
+  const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'GET', path });
+  const authorization = change(signed.headers?.['authorization'] ?? '');
+  await expect(sendRaw(withHeader(signed, 'authorization', authorization))).resolves.toMatchObject({ code });
+});
+
+it.each([['20260230T000000Z'], ['2026-01-01T00:00:00Z'], ['yesterday']])('refuses the date %s', async (date) => {
+  const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'GET', path });
+  await expect(sendRaw(withHeader(signed, 'x-amz-date', date))).resolves.toMatchObject({
+    code: 'AuthorizationHeaderMalformed',
+  });
+});
+
+it('refuses a request without a date, and one without a payload hash', async () => {
+  const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'GET', path });
+  for (const [name, code] of [
+    ['x-amz-date', 'AccessDenied'],
+    ['x-amz-content-sha256', 'InvalidRequest'],
+  ] as const) {
+    await expect(sendRaw(withHeader(signed, name, undefined))).resolves.toMatchObject({ code });
+  }
+});
+
+it('answers a refused upload without waiting for its body', async () => {
+  const headers = { 'content-length': '1000000', expect: '100-continue' };
+  const unsigned = { endpoint: fixture.store.endpoint, method: 'PUT', path, headers };
+  const answer = await sendRaw(unsigned);
+  expect(answer).toMatchObject({ status: 403, code: 'AccessDenied' });
+  expect(answer.headers.connection).toBe('close');
+});
+
+it('writes no signature to its log', async () => {
+  await sendRaw({ endpoint: fixture.store.endpoint, method: 'GET', path: `${path}?X-Amz-Signature=0123abcd` });
+  expect(fixture.log.at(-1)).toMatch(`GET ${path} 400 AuthorizationQueryParametersError`);
+  expect(fixture.log.join()).not.toContain('0123abcd');
+});
+
+function withHeader(request: RawRequest, name: string, value: string | undefined): RawRequest {
+  const headers = { ...request.headers };
+  if (value === undefined) delete headers[name];
+  else headers[name] = value;
+  return { ...request, headers };
+}
+
+function minutesFromNow(minutes: number): Date {
+  return new Date(Date.now() + minutes * 60_000);
+}
