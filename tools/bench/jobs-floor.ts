@@ -12,7 +12,7 @@ const pool = new Pool({
 const app = fastify();
 
 const facts = `
-  SELECT o.suspended, s.monthly_run_limit, s.monthly_spend_limit_usd, c.runs, c.spend_usd, w.revision, r.variables, a.status
+  SELECT o.suspended, s.monthly_run_limit, s.monthly_spend_limit_micros, c.runs, c.spend_micros, w.revision, r.variables, a.status
   FROM organization o
   JOIN organization_settings s ON s.organization_id = o.id
   LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = date_trunc('month', now())::date

@@ -12,9 +12,9 @@ const app = fastify();
 const text = `
   SELECT vm_auto_wake_on_job AS "vmAutoWakeOnJob", auto_stop_enabled AS "autoStopEnabled",
     idle_stop_minutes AS "idleStopMinutes", max_concurrent_runs AS "maxConcurrentRuns",
-    monthly_run_limit AS "monthlyRunLimit", monthly_spend_limit_usd AS "monthlySpendLimitUsd",
-    labor_rate_usd_per_hour AS "laborRateUsdPerHour", minutes_saved_per_claim AS "minutesSavedPerClaim",
-    hourly_compute_usd AS "hourlyComputeUsd", timezone
+    monthly_run_limit AS "monthlyRunLimit", monthly_spend_limit_micros AS "monthlySpendLimitUsd",
+    labor_micros_per_hour AS "laborRateUsdPerHour", minutes_saved_per_claim AS "minutesSavedPerClaim",
+    compute_micros_per_hour AS "hourlyComputeUsd", timezone
   FROM organization_settings WHERE organization_id = $1`;
 
 void (async () => {

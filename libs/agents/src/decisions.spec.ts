@@ -31,7 +31,7 @@ describe('why a machine is on, and until when', () => {
     waking: false,
     autoStopEnabled: true,
     idleStopMinutes: 30,
-    hourlyComputeUsd: 0.12,
+    computeMicrosPerHour: 120_000,
   };
 
   it('counts from the last activity, and without one from its being on', () => {

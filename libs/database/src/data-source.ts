@@ -4,8 +4,12 @@ import { entities } from './entities';
 import { migrations } from './migrations';
 import { appRole } from './transactions/tenant-isolation';
 
-// Counts, sequence numbers and milliseconds: all far below 2^53.
-types.setTypeParser(types.builtins.INT8, Number);
+// Counts, sequence numbers, milliseconds and nearly all money are numbers. What a number would not hold is a bigint: no
+// figure is ever another one.
+types.setTypeParser(types.builtins.INT8, (text) => {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : BigInt(text);
+});
 
 /** Columns are snake_case in the database and camelCase here. */
 class SnakeCase extends DefaultNamingStrategy {
@@ -56,7 +60,6 @@ function common(url: string) {
     namingStrategy: new SnakeCase(),
     synchronize: false,
     installExtensions: false,
-    parseInt8: true,
     logging: false,
   };
 }

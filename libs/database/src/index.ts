@@ -15,6 +15,7 @@ export {
 export { AgentEntity } from './entities/agent';
 export { JobEntity } from './entities/job';
 export { ScheduleEntity } from './entities/schedule';
+export { RunCostComponentEntity, RunCostEntity } from './entities/usage';
 export { WorkflowEntity, WorkflowRevisionEntity } from './entities/workflow';
 export { entities } from './entities';
 export { OrganizationEntity, OrganizationSettingsEntity } from './entities/organization';

@@ -36,6 +36,25 @@ describe('migrations', () => {
     }
   });
 
+  it('keep no money as floating point, and say of every amount what it counts', async () => {
+    const source = await ownerDataSource(database.url).initialize();
+    try {
+      await migrate(database.url);
+      const columns: { name: string; type: string }[] = await source.query(
+        `SELECT table_name || '.' || column_name AS name, data_type AS type FROM information_schema.columns
+         WHERE table_schema = 'public' AND column_name ~ '(usd|micros|money|cost|price|spend|amount|charge|rate|fee)(_|$)'
+           AND data_type NOT IN ('uuid', 'text', 'jsonb', 'boolean', 'timestamp with time zone', 'ARRAY')`,
+      );
+      expect(columns.map(({ name }) => name)).toContain('job.total_cost_micros');
+      const odd = columns.filter(
+        ({ name, type }) => !(/_micros(_|$)/.test(name) && type === 'bigint') && !isExactPrice(name, type),
+      );
+      expect(odd).toEqual([]);
+    } finally {
+      await source.destroy();
+    }
+  });
+
   it('wait for each other when several processes migrate at once', async () => {
     const fresh = await emptyDatabase();
     try {
@@ -60,6 +79,11 @@ describe('migrations', () => {
     }
   });
 });
+
+/** A unit's price is finer than a micro-dollar: an exact decimal of USD. */
+function isExactPrice(name: string, type: string): boolean {
+  return name.endsWith('_usd') && type === 'numeric';
+}
 
 type Source = ReturnType<typeof ownerDataSource>;
 

@@ -6,8 +6,8 @@ export {
   monthOf,
   readGateFacts,
   requireOpenGate,
-} from './billing-gate';
-export { readUsage, type UsageOfMonth } from './read-usage';
-export { type CounterFault, unequalCounters } from './reconcile-usage';
-export { type EndedRun, recordRuns } from './record-usage';
-export { costOf, type RunCost, settleRunCost } from './run-cost';
+} from './usage/billing-gate';
+export { readUsage, type UsageOfMonth } from './usage/read-usage';
+export { type CounterFault, unequalCounters } from './usage/reconcile-usage';
+export { type EndedRun, recordRuns } from './usage/record-usage';
+export { settleRunCost } from './costs/settle-run-cost';

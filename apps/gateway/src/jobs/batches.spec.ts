@@ -188,8 +188,11 @@ describe('batches', () => {
     it('show how far they are, a row counting once by its latest attempt', async () => {
       const { batchId, jobIds } = (await post({ rows: rowsOf(4) })).body;
       const set = (id: string, sql: string) => harness.db.query('system', `UPDATE job SET ${sql} WHERE id = $1`, [id]);
-      await set(jobIds[0], `status = 'completed', claims_attempted = 3, claims_eob_uploaded = 2, total_cost_usd = 0.5`);
-      await set(jobIds[1], `status = 'failed', claims_attempted = 1, claims_failed = 1, total_cost_usd = 0.25`);
+      await set(
+        jobIds[0],
+        `status = 'completed', claims_attempted = 3, claims_eob_uploaded = 2, total_cost_micros = 500000`,
+      );
+      await set(jobIds[1], `status = 'failed', claims_attempted = 1, claims_failed = 1, total_cost_micros = 250000`);
       await set(jobIds[2], `status = 'cancelled'`);
       const retry = newId();
       await harness.db.query(

@@ -1,4 +1,4 @@
-import type { Batch } from '@muster/contracts';
+import { type Batch, usdOf } from '@muster/contracts';
 import type { BatchRow } from '@muster/jobs';
 
 export function presentBatch(row: BatchRow): Batch {
@@ -27,6 +27,6 @@ export function presentBatch(row: BatchRow): Batch {
       noEobFound: row.claimsNoEobFound,
       failed: row.claimsFailed,
     },
-    costUsd: row.costUsd,
+    costUsd: usdOf(row.costMicros),
   };
 }

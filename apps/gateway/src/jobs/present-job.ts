@@ -1,5 +1,5 @@
 import type { Job, JobStatusAnswer, JobStep, RunListItem } from '@muster/contracts';
-import { isTerminal, type JobStatus } from '@muster/contracts';
+import { isTerminal, type JobStatus, type MicroUsd, usdOf } from '@muster/contracts';
 import { type JobRow, progressOf, type RunRow, type StepRow } from '@muster/jobs';
 import type { ObjectStorage } from '@muster/storage';
 
@@ -36,7 +36,7 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
       noEobFound: row.claimsNoEobFound,
       failed: row.claimsFailed,
     },
-    totalCostUsd: row.totalCostUsd,
+    totalCostUsd: usdOrNull(row.totalCostMicros),
     error: row.error,
     errorCode: row.errorCode,
     result: row.result ?? null,
@@ -45,21 +45,26 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
 }
 
 export async function presentJobStatus(row: JobRow, storage: ObjectStorage): Promise<JobStatusAnswer> {
-  const { id, status, result, error, totalCostUsd, finishedAt } = row;
+  const { id, status, result, error, totalCostMicros, finishedAt } = row;
   const screenshotUrl = await screenshotUrlOf(row, storage);
   return {
     jobId: id,
     status,
     result: result ?? null,
     error,
-    totalCostUsd,
+    totalCostUsd: usdOrNull(totalCostMicros),
     screenshotUrl,
     finishedAt: timeOf(finishedAt),
   };
 }
 
-export function presentStep(row: StepRow): JobStep {
-  return { ...row, startedAt: timeOf(row.startedAt), finishedAt: timeOf(row.finishedAt) };
+export function presentStep({ costMicros, ...row }: StepRow): JobStep {
+  return {
+    ...row,
+    startedAt: timeOf(row.startedAt),
+    finishedAt: timeOf(row.finishedAt),
+    costUsd: usdOf(costMicros),
+  };
 }
 
 export function presentRun(row: RunRow): RunListItem {
@@ -68,7 +73,7 @@ export function presentRun(row: RunRow): RunListItem {
     status: row.status as JobStatus,
     startedAt: timeOf(row.startedAt),
     duration: row.durationSeconds,
-    totalCost: row.aiCostUsd,
+    totalCost: usdOf(row.aiCostMicros),
     totalSteps: row.stepsTotal,
     passedSteps: row.stepsPassed,
     failedSteps: row.stepsFailed,
@@ -80,6 +85,10 @@ export function presentRun(row: RunRow): RunListItem {
 async function screenshotUrlOf({ screenshotKey }: JobRow, storage: ObjectStorage): Promise<string | null> {
   if (!screenshotKey) return null;
   return storage.presignGet(screenshotKey, { expiresInSeconds: screenshotSeconds }).catch(() => null);
+}
+
+function usdOrNull(amount: MicroUsd | null): number | null {
+  return amount === null ? null : usdOf(amount);
 }
 
 function timeOf(date: Date | null): string | null {

@@ -11,7 +11,7 @@ import {
   signingSecretsOf,
   updateSettings,
 } from '@muster/access';
-import { OrganizationSettings, SigningSecret, UpdateOrganizationSettingsBody } from '@muster/contracts';
+import { OrganizationSettings, SigningSecret, UpdateOrganizationSettingsBody, usdOf } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { enqueueWaitingAgents } from '@muster/jobs';
 import { etagOf } from '@muster/platform';
@@ -83,10 +83,10 @@ function presentSettings(row: SettingsRow): OrganizationSettings {
     idleStopMinutes: row.idleStopMinutes,
     maxConcurrentRuns: row.maxConcurrentRuns,
     monthlyRunLimit: row.monthlyRunLimit,
-    monthlySpendLimitUsd: row.monthlySpendLimitUsd,
-    laborRateUsdPerHour: row.laborRateUsdPerHour,
+    monthlySpendLimitUsd: row.monthlySpendLimitMicros === null ? null : usdOf(row.monthlySpendLimitMicros),
+    laborRateUsdPerHour: usdOf(row.laborMicrosPerHour),
     minutesSavedPerClaim: row.minutesSavedPerClaim,
-    hourlyComputeUsd: row.hourlyComputeUsd,
+    hourlyComputeUsd: usdOf(row.computeMicrosPerHour),
     timezone: row.timezone,
     failStalledRuns: row.failStalledRuns,
   };

@@ -84,15 +84,20 @@ def log(level, message):
     _report("log", level=str(level), message=str(message))
 
 
-def ai_usage(provider, model, input_tokens=0, output_tokens=0, cost_usd=0):
-    """What a language model used. It belongs to the step that is open, or else to one of its own."""
+def ai_usage(provider, model, input_tokens=0, output_tokens=0, cost_usd=None):
+    """What a language model used. It belongs to the step that is open, or else to one of its own.
+
+    cost_usd matters where the service knows no price of the model."""
     usage = {
         "provider": str(provider),
         "model": str(model),
         "inputTokens": int(input_tokens),
         "outputTokens": int(output_tokens),
-        "costUsd": float(cost_usd),
     }
+    if cost_usd is not None:
+        usage["costUsd"] = float(cost_usd)
+        if not 0 <= usage["costUsd"] <= 1000000:
+            raise ValueError("muster.ai_usage: cost_usd is from 0 to 1000000")
     _report("ai_usage", key=_current.get(), usage=usage)
 
 

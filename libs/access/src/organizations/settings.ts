@@ -1,4 +1,4 @@
-import { AppError, type UpdateOrganizationSettingsBody } from '@muster/contracts';
+import { AppError, type MicroUsd, microsOf, type UpdateOrganizationSettingsBody } from '@muster/contracts';
 import { type Database, OrganizationSettingsEntity, type Transaction } from '@muster/database';
 import { etagOf, requireMatch } from '@muster/platform';
 import { audit, changesBetween } from '../audit/audit';
@@ -11,10 +11,10 @@ export interface SettingsRow {
   idleStopMinutes: number;
   maxConcurrentRuns: number | null;
   monthlyRunLimit: number | null;
-  monthlySpendLimitUsd: number | null;
-  laborRateUsdPerHour: number;
+  monthlySpendLimitMicros: MicroUsd | null;
+  laborMicrosPerHour: MicroUsd;
   minutesSavedPerClaim: number;
-  hourlyComputeUsd: number;
+  computeMicrosPerHour: MicroUsd;
   timezone: string;
   failStalledRuns: boolean;
 }
@@ -25,9 +25,9 @@ export async function readSettings(database: Database, organizationId: string): 
     { organizationId },
     `SELECT revision, vm_auto_wake_on_job AS "vmAutoWakeOnJob", auto_stop_enabled AS "autoStopEnabled",
             idle_stop_minutes AS "idleStopMinutes", max_concurrent_runs AS "maxConcurrentRuns",
-            monthly_run_limit AS "monthlyRunLimit", monthly_spend_limit_usd AS "monthlySpendLimitUsd",
-            labor_rate_usd_per_hour AS "laborRateUsdPerHour", minutes_saved_per_claim AS "minutesSavedPerClaim",
-            hourly_compute_usd AS "hourlyComputeUsd", timezone,
+            monthly_run_limit AS "monthlyRunLimit", monthly_spend_limit_micros AS "monthlySpendLimitMicros",
+            labor_micros_per_hour AS "laborMicrosPerHour", minutes_saved_per_claim AS "minutesSavedPerClaim",
+            compute_micros_per_hour AS "computeMicrosPerHour", timezone,
             fail_stalled_runs AS "failStalledRuns"
      FROM organization_settings WHERE organization_id = $1`,
     [organizationId],
@@ -50,8 +50,9 @@ export async function updateSettings(
     lock: { mode: 'pessimistic_write' },
   });
   requireMatch(ifMatch, etagOf(before.revision));
-  const changes = changesBetween<SettingsRow>(before, change);
-  const after = { ...before, ...definedOf(change), revision: before.revision + 1, updatedAt: new Date() };
+  const set = settingsOf(change);
+  const changes = changesBetween<SettingsRow>(before, set);
+  const after = { ...before, ...set, revision: before.revision + 1, updatedAt: new Date() };
   await tx.manager.update(OrganizationSettingsEntity, { organizationId }, after);
   audit(tx, caller, {
     action: 'organization.update_settings',
@@ -61,8 +62,16 @@ export async function updateSettings(
   return after;
 }
 
-function definedOf<T extends object>(value: T): Partial<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Partial<T>;
+/** What is to be set of the row; what is absent stays. */
+function settingsOf(change: UpdateOrganizationSettingsBody): Partial<SettingsRow> {
+  const { monthlySpendLimitUsd: limit, laborRateUsdPerHour: labor, hourlyComputeUsd: compute, ...others } = change;
+  const set = {
+    ...others,
+    monthlySpendLimitMicros: typeof limit === 'number' ? Number(microsOf(limit)) : limit,
+    laborMicrosPerHour: labor === undefined ? undefined : Number(microsOf(labor)),
+    computeMicrosPerHour: compute === undefined ? undefined : Number(microsOf(compute)),
+  };
+  return Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined));
 }
 
 function requireTimezone(timezone: string): void {

@@ -1,4 +1,4 @@
-import { type AgentProvider, type AgentStatus, AppError } from '@muster/contracts';
+import { type AgentProvider, type AgentStatus, AppError, type MicroUsd } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
 import { silentSince, workColumns } from '../lifecycle/stop-idle-agents';
 
@@ -34,7 +34,8 @@ export interface AgentRow {
   waking: boolean;
   autoStopEnabled: boolean;
   idleStopMinutes: number;
-  hourlyComputeUsd: number;
+  /** What its machine costs: as its configuration says, else as the organization's settings do. */
+  computeMicrosPerHour: MicroUsd;
 }
 
 /** Rows of this shape, whatever follows: a WHERE over `a`, an order, a limit. */
@@ -49,7 +50,7 @@ export const selectAgents = `
          a.on_since AS "onSince", a.last_activity AS "lastActivity", a.idle_stop_failed_at AS "idleStopFailedAt",
          ${silentSince} AS "silentSince", ${workColumns},
          s.auto_stop_enabled AS "autoStopEnabled", s.idle_stop_minutes AS "idleStopMinutes",
-         s.hourly_compute_usd AS "hourlyComputeUsd"
+         COALESCE(a.compute_micros_per_hour, s.compute_micros_per_hour) AS "computeMicrosPerHour"
   FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id`;
 
 const one = `${selectAgents} WHERE a.id = $1 AND a.organization_id = $2`;

@@ -20,16 +20,26 @@ export async function createAgent(
 ): Promise<{ agent: AgentRow; workerKey: string }> {
   const { organizationId } = caller;
   if (provider === 'local' && !localAgents) refuseLocal();
-  const { config, ref } = readProviderConfig(provider, providerConfig);
+  const { config, ref, computeMicrosPerHour } = readProviderConfig(provider, providerConfig);
   const id = newId();
   // Their control plane knows better, and says so when it is asked; nobody speaks for an external one until it does.
   const status = provider === 'external' ? 'offline' : 'stopped';
   await refuseTakenName(() =>
     tx.execute(
       `INSERT INTO agent (id, organization_id, name, status, status_source, status_reason, provider, provider_config,
-         provider_ref, labels)
-       VALUES ($1, $2, $3, $4, 'api', 'made, and not heard of yet', $5, $6, $7, $8)`,
-      [id, organizationId, name, status, provider, JSON.stringify(config), provider === 'local' ? id : ref, labels],
+         provider_ref, labels, compute_micros_per_hour)
+       VALUES ($1, $2, $3, $4, 'api', 'made, and not heard of yet', $5, $6, $7, $8, $9)`,
+      [
+        id,
+        organizationId,
+        name,
+        status,
+        provider,
+        JSON.stringify(config),
+        provider === 'local' ? id : ref,
+        labels,
+        computeMicrosPerHour,
+      ],
     ),
   );
   const workerKey = await issueAgentKey(tx, keyRing, caller, { organizationId, agentId: id, name });

@@ -1,4 +1,4 @@
-import type { AgentStatus } from '@muster/contracts';
+import { type AgentStatus, roundedQuotient } from '@muster/contracts';
 import { decideIdleStop, type IdleFacts } from '../lifecycle/decide-idle-stop';
 import type { AgentRow } from './agent-row';
 
@@ -6,7 +6,7 @@ type Explained = IdleFacts & Pick<AgentRow, 'statusSource' | 'statusReason' | 'o
 
 /** Why the machine is on or off and since when, what keeps it on, when idle stop will end it, and what it costs. */
 export function explainAgent(
-  agent: Explained & Pick<AgentRow, 'hourlyComputeUsd'>,
+  agent: Explained & Pick<AgentRow, 'computeMicrosPerHour'>,
   now: Date,
 ): { why: string; stopAt: Date | null } {
   const { status, statusSince, statusSource, statusReason } = agent;
@@ -30,12 +30,13 @@ function extendedBy({ lastActivity, lastActivityAt }: Explained): string {
 
 /** Estimated by the hour, as the organization says; a machine that is off costs nothing that we know of. */
 function costSentence(
-  { status, onSince, hourlyComputeUsd }: Pick<AgentRow, 'status' | 'onSince' | 'hourlyComputeUsd'>,
+  { status, onSince, computeMicrosPerHour }: Pick<AgentRow, 'status' | 'onSince' | 'computeMicrosPerHour'>,
   now: Date,
 ): string {
   if (!onSince || status === 'stopped' || status === 'terminated') return '';
-  const hours = Math.max(0, now.getTime() - onSince.getTime()) / 3_600_000;
-  const usd = (hours * hourlyComputeUsd).toFixed(2);
+  const onMs = Math.max(0, now.getTime() - onSince.getTime());
+  const cents = roundedQuotient(BigInt(onMs) * BigInt(computeMicrosPerHour), 3_600_000n * 10_000n);
+  const usd = (Number(cents) / 100).toFixed(2);
   return ` On since ${onSince.toISOString()}, about ${usd} USD so far.`;
 }
 

@@ -1,4 +1,4 @@
-import { type AgentProvider, AppError, type FieldError } from '@muster/contracts';
+import { type AgentProvider, AppError, type FieldError, microsOf, usdOf } from '@muster/contracts';
 
 /** What a provider has to know of a machine: which fields, which of them is the machine's name there. */
 const shapes: Record<AgentProvider, { fields: Record<string, Check>; ref?: string }> = {
@@ -21,15 +21,25 @@ type Check = (value: unknown) => string | null;
 export function readProviderConfig(
   provider: AgentProvider,
   given: Record<string, unknown> = {},
-): { config: Record<string, unknown>; ref: string | null } {
-  const { fields, ref } = shapes[provider];
+): { config: Record<string, unknown>; ref: string | null; computeMicrosPerHour: bigint | null } {
+  const { fields: own, ref } = shapes[provider];
+  const fields = { ...own, hourlyUsd: hourlyPrice };
   const names = new Set([...Object.keys(fields), ...Object.keys(given)]);
   const errors = [...names].flatMap((name): FieldError[] => {
-    const fault = fields[name] ? fields[name](given[name]) : `is not a field of ${provider}`;
+    const check = (fields as Record<string, Check | undefined>)[name];
+    const fault = check ? check(given[name]) : `is not a field of ${provider}`;
     return fault ? [{ field: `providerConfig.${name}`, message: `providerConfig.${name} ${fault}` }] : [];
   });
   if (errors.length) throw new AppError('invalid_payload', { detail: errors[0]!.message, errors });
-  return { config: given, ref: ref ? String(given[ref]) : null };
+  const { hourlyUsd } = given as { hourlyUsd?: number };
+  const computeMicrosPerHour = hourlyUsd === undefined ? null : microsOf(hourlyUsd);
+  return { config: given, ref: ref ? String(given[ref]) : null, computeMicrosPerHour };
+}
+
+function hourlyPrice(value: unknown): string | null {
+  if (value === undefined) return null;
+  if (typeof value !== 'number' || !(value >= 0 && value <= 10_000)) return 'must be a number from 0 to 10000';
+  return usdOf(microsOf(value)) === value ? null : 'must have at most six decimals';
 }
 
 function needed(check: (text: string) => string | null): Check {

@@ -14,6 +14,7 @@ import {
   max as isAtMost,
   min as isAtLeast,
 } from 'class-validator';
+import { microsOf, usdOf } from '../money/money';
 import { type FieldCheck, joined, type Place, readFields, wrong } from './field-rules';
 import { readTime } from './read-time';
 
@@ -85,6 +86,16 @@ export function number(min: number, max: number): FieldCheck {
       return wrong(place, `${name} must be a number conforming to the specified constraints`);
     }
     return between(value, { min, max, name, place });
+  };
+}
+
+/** USD that somebody sets: no finer than it is kept. */
+export function exactUsd(max: number): FieldCheck {
+  const inRange = number(0, max);
+  return (value, name, place) => {
+    const usd = inRange(value, name, place) as number | undefined;
+    if (usd === undefined || usdOf(microsOf(usd)) === usd) return usd;
+    return wrong(place, `${name} must have at most six decimals`);
   };
 }
 

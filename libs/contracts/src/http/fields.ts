@@ -5,6 +5,7 @@ import {
   boolean,
   dateTime,
   email,
+  exactUsd,
   idTexts,
   integer,
   integerText,
@@ -81,6 +82,17 @@ export function QueryIntField(options: Common & { min?: number; max?: number } =
 export function NumberField(options: Common & { min?: number; max?: number } = {}) {
   const { min = 0, max = 1_000_000_000 } = options;
   return field(options, { type: Number, minimum: min, maximum: max }, number(min, max));
+}
+
+/** An amount of USD that somebody sets, such as a limit or a price: at most six decimals. */
+export function UsdField(options: Common & { max?: number } = {}) {
+  const { max = 1_000_000_000 } = options;
+  return field(options, { type: Number, minimum: 0, maximum: max }, exactUsd(max));
+}
+
+/** An amount of USD that a program has worked out; it is rounded to six decimals. */
+export function ReportedUsdField(options: Common = {}) {
+  return NumberField({ max: 1_000_000, ...options });
 }
 
 export function BooleanField(options: Common = {}) {

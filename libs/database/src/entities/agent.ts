@@ -1,3 +1,4 @@
+import type { MicroUsd } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
@@ -24,6 +25,9 @@ export class AgentEntity {
   @Column('timestamptz', { default: () => 'now()' }) createdAt!: Date;
   @Column('jsonb', { default: {} })
   providerConfig!: Record<string, unknown>;
+  /** What its machine costs for an hour; where null, what the organization's settings say. */
+  @Column('bigint', { nullable: true })
+  computeMicrosPerHour!: MicroUsd | null;
   @Column('text', { nullable: true })
   providerRef!: string | null;
   @Column('text', { array: true, default: [] })

@@ -26,7 +26,7 @@ import {
 import { RecordingEntity } from './recording';
 import { ScheduleEntity, ScheduleRunEntity } from './schedule';
 import { TimelineEntryEntity, TimelineHeadEntity } from './timeline';
-import { RunCostEntity, UsageCounterEntity, UsageEventEntity } from './usage';
+import { RunCostComponentEntity, RunCostEntity, UsageCounterEntity, UsageEventEntity } from './usage';
 import { WorkflowEntity, WorkflowRevisionEntity } from './workflow';
 
 export const entities = [
@@ -56,6 +56,7 @@ export const entities = [
   QueueProbeEntity,
   AgentRecoveryEntity,
   RecordingEntity,
+  RunCostComponentEntity,
   RunCostEntity,
   ScheduleEntity,
   ScheduleRunEntity,

@@ -1,3 +1,4 @@
+import type { MicroUsd } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
 import { OrganizationEntity } from './organization';
@@ -106,8 +107,12 @@ export class JobEntity {
   claimsNoEobFound!: number;
   @Column('integer', { default: 0 })
   claimsFailed!: number;
-  @Column('double precision', { nullable: true })
-  totalCostUsd!: number | null;
+  /** What it is known to have cost; from its end on, the total of its run_cost. */
+  @Column('bigint', { nullable: true })
+  totalCostMicros!: MicroUsd | null;
+  /** What its worker says that it cost. */
+  @Column('bigint', { nullable: true })
+  reportedCostMicros!: MicroUsd | null;
   @Column('text', { nullable: true })
   error!: string | null;
   @Column('text', { nullable: true })
@@ -177,8 +182,10 @@ export class AiUsageEntity {
   inputTokens!: number;
   @Column('bigint', { default: 0 })
   outputTokens!: number;
-  @Column('double precision', { default: 0 })
-  costUsd!: number;
+  @Column('bigint', { nullable: true })
+  costMicros!: MicroUsd | null;
+  @Column('timestamptz', { default: () => 'now()' })
+  reportedAt!: Date;
 }
 
 @Entity('claim_outcome')

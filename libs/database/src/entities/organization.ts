@@ -1,3 +1,4 @@
+import type { MicroUsd } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
 
 /** The tenant. Every other row belongs to one. */
@@ -22,10 +23,10 @@ export class OrganizationSettingsEntity {
   @Column('double precision', { default: 30 }) idleStopMinutes!: number;
   @Column('integer', { nullable: true }) maxConcurrentRuns!: number | null;
   @Column('integer', { nullable: true }) monthlyRunLimit!: number | null;
-  @Column('double precision', { nullable: true }) monthlySpendLimitUsd!: number | null;
-  @Column('double precision', { default: 28 }) laborRateUsdPerHour!: number;
+  @Column('bigint', { nullable: true }) monthlySpendLimitMicros!: MicroUsd | null;
+  @Column('bigint', { default: 28_000_000 }) laborMicrosPerHour!: MicroUsd;
   @Column('double precision', { default: 12 }) minutesSavedPerClaim!: number;
-  @Column('double precision', { default: () => '0.12' }) hourlyComputeUsd!: number;
+  @Column('bigint', { default: 120_000 }) computeMicrosPerHour!: MicroUsd;
   @Column('text', { default: 'UTC' }) timezone!: string;
   @Column('boolean', { default: false }) failStalledRuns!: boolean;
   @Column('timestamptz', { default: () => 'now()' }) updatedAt!: Date;

@@ -1,8 +1,10 @@
+import type { MicroUsd } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { JobEntity } from './job';
 import { OrganizationEntity } from './organization';
 
 @Entity('run_cost')
+@Check('run_cost_total_check', 'total_micros = compute_micros + ai_micros + reported_micros')
 export class RunCostEntity {
   @PrimaryColumn('uuid')
   @ForeignKey(() => JobEntity, { name: 'run_cost_job_fk', onDelete: 'CASCADE' })
@@ -10,20 +12,63 @@ export class RunCostEntity {
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'run_cost_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  @Column('double precision')
-  runSeconds!: number;
-  @Column('double precision')
-  hourlyComputeUsd!: number;
-  @Column('double precision')
-  computeUsd!: number;
-  @Column('double precision')
-  aiUsd!: number;
-  @Column('double precision', { nullable: true })
-  reportedUsd!: number | null;
-  @Column('double precision')
-  totalUsd!: number;
+  /** What the machine cost for an hour when the run's cost was first computed. */
+  @Column('bigint')
+  computeMicrosPerHour!: MicroUsd;
+  @Column('bigint')
+  computeMicros!: MicroUsd;
+  @Column('bigint')
+  aiMicros!: MicroUsd;
+  /** What its worker said beyond the others. */
+  @Column('bigint')
+  reportedMicros!: MicroUsd;
+  @Column('bigint')
+  totalMicros!: MicroUsd;
+  /** The prices that its usages were first found to have, by model and day: later ones don't change it by themselves. */
+  @Column('jsonb', { default: [] })
+  prices!: object[];
   @Column('timestamptz', { default: () => 'now()' })
   computedAt!: Date;
+}
+
+/** What a run's cost is made of. It outlives the job, with what costs are grouped by. */
+@Entity('run_cost_component')
+@Check('run_cost_component_kind_check', "kind IN ('ai', 'compute', 'reported')")
+@Index('run_cost_component_time_idx', ['organizationId', 'finishedAt'])
+export class RunCostComponentEntity {
+  @PrimaryColumn('uuid')
+  jobId!: string;
+  @PrimaryColumn('integer')
+  position!: number;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'run_cost_component_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('uuid')
+  workflowId!: string;
+  @Column('uuid')
+  agentId!: string;
+  @Column('uuid', { nullable: true })
+  scheduleId!: string | null;
+  /** Null for a run that never started: it belongs to no day. */
+  @Column('timestamptz', { nullable: true })
+  finishedAt!: Date | null;
+  @Column('text')
+  kind!: 'ai' | 'compute' | 'reported';
+  @Column('text', { nullable: true })
+  provider!: string | null;
+  @Column('text', { nullable: true })
+  model!: string | null;
+  @Column('numeric')
+  quantity!: string;
+  @Column('text')
+  unit!: string;
+  /** Exact, and finer than money: a token costs less than a micro-dollar. */
+  @Column('numeric')
+  unitPriceUsd!: string;
+  @Column('bigint')
+  amountMicros!: MicroUsd;
+  @Column('boolean', { default: false })
+  unpriced!: boolean;
 }
 
 @Entity('usage_event')
@@ -43,10 +88,10 @@ export class UsageEventEntity {
   month!: string;
   @Column('text', { nullable: true })
   outcome!: string | null;
-  @Column('double precision', { default: 0 })
-  runSeconds!: number;
-  @Column('double precision', { default: 0 })
-  spendUsd!: number;
+  @Column('bigint', { default: 0 })
+  runMs!: number;
+  @Column('bigint', { default: 0 })
+  spendMicros!: MicroUsd;
   @Column('timestamptz', { default: () => 'now()' })
   at!: Date;
 }
@@ -66,8 +111,8 @@ export class UsageCounterEntity {
   failed!: number;
   @Column('bigint', { default: 0 })
   cancelled!: number;
-  @Column('double precision', { default: 0 })
-  runSeconds!: number;
-  @Column('double precision', { default: 0 })
-  spendUsd!: number;
+  @Column('bigint', { default: 0 })
+  runMs!: number;
+  @Column('bigint', { default: 0 })
+  spendMicros!: MicroUsd;
 }

@@ -19,6 +19,7 @@ import { DispatchTurns1763786000001 } from './1763786000001-dispatch-turns';
 import { RunsByStart1763786000002 } from './1763786000002-runs-by-start';
 import { LoopRuns1763786000003 } from './1763786000003-loop-runs';
 import { OutboxWords1763790000000 } from './1763790000000-outbox-words';
+import { Money1763791000000 } from './1763791000000-money';
 import { PilotRecords1763792000000 } from './1763792000000-pilot-records';
 
 /** One linear history, oldest first. */
@@ -44,5 +45,6 @@ export const migrations = [
   RunsByStart1763786000002,
   LoopRuns1763786000003,
   OutboxWords1763790000000,
+  Money1763791000000,
   PilotRecords1763792000000,
 ];

@@ -1,4 +1,4 @@
-import { AppError } from '@muster/contracts';
+import { AppError, type MicroUsd } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { Page } from '@muster/platform';
 
@@ -20,7 +20,7 @@ export interface BatchRow {
   claimsEobUploaded: number;
   claimsNoEobFound: number;
   claimsFailed: number;
-  costUsd: number;
+  costMicros: MicroUsd;
 }
 
 // A row of the batch counts once, by its latest attempt; what earlier attempts cost was spent all the same.
@@ -28,7 +28,7 @@ const select = `SELECT b.id, b.workflow_id AS "workflowId", b.workflow_revision 
     b.created_at AS "createdAt", b.created_by AS "createdBy", b.cancel_requested_at AS "cancelRequestedAt",
     b.total, b.rejected, c.queued, c.running, c.completed, c.failed, c.cancelled,
     c.attempted AS "claimsAttempted", c.eob_uploaded AS "claimsEobUploaded",
-    c.no_eob_found AS "claimsNoEobFound", c.claims_failed AS "claimsFailed", c.cost AS "costUsd"
+    c.no_eob_found AS "claimsNoEobFound", c.claims_failed AS "claimsFailed", c.cost AS "costMicros"
   FROM page b CROSS JOIN LATERAL (
     SELECT (count(*) FILTER (WHERE latest AND status = 'queued'))::int AS queued,
            (count(*) FILTER (WHERE latest AND status = 'running'))::int AS running,
@@ -39,7 +39,7 @@ const select = `SELECT b.id, b.workflow_id AS "workflowId", b.workflow_revision 
            COALESCE(sum(claims_eob_uploaded) FILTER (WHERE latest), 0)::int AS eob_uploaded,
            COALESCE(sum(claims_no_eob_found) FILTER (WHERE latest), 0)::int AS no_eob_found,
            COALESCE(sum(claims_failed) FILTER (WHERE latest), 0)::int AS claims_failed,
-           COALESCE(sum(total_cost_usd), 0)::float8 AS cost
+           COALESCE(sum(total_cost_micros), 0)::bigint AS cost
     FROM (SELECT j.*, NOT EXISTS (SELECT FROM job r WHERE r.retry_of = j.id AND r.batch_id = b.id) AS latest
           FROM job j WHERE j.batch_id = b.id) j) c`;
 

@@ -30,7 +30,7 @@ export async function cancelWaitingJobs(
   recordRuns(
     tx,
     organizationId,
-    ended.map(({ jobId, finishedAt }) => ({ jobId, outcome: 'cancelled', runSeconds: 0, finishedAt })),
+    ended.map(({ jobId, finishedAt }) => ({ jobId, outcome: 'cancelled', startedAt: null, finishedAt })),
   );
   const none = { percent: null, currentStep: null, stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 };
   const progress = progressOf({ ...none, status: 'cancelled' });

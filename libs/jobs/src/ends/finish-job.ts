@@ -1,5 +1,11 @@
 import { appendTimeline } from '@muster/agents';
-import { type JobStatus, type LifecycleSource, openJobStatuses, type TerminalJobStatus } from '@muster/contracts';
+import {
+  type JobStatus,
+  type LifecycleSource,
+  microsOf,
+  openJobStatuses,
+  type TerminalJobStatus,
+} from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { recordRuns } from '@muster/pricing';
 import { insertJob, jobEntry } from '../launch/insert-job';
@@ -33,7 +39,7 @@ interface Ended extends Omit<ProgressFacts, 'status' | 'currentStep'> {
   applied: boolean;
   agentId: string;
   finishedAt: Date;
-  runSeconds: number;
+  startedAt: Date | null;
   attempt: number;
   maxRetries: number;
   retryDelayMs: number;
@@ -63,8 +69,8 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   if (!applied) return { applied, previous, retried: false };
   const { organizationId, jobId, to, source, error } = end;
   release(tx, { jobId, agentId, to, error });
-  const { runSeconds, finishedAt } = ended;
-  recordRuns(tx, organizationId, [{ jobId, outcome: to, runSeconds, finishedAt }]);
+  const { startedAt, finishedAt } = ended;
+  recordRuns(tx, organizationId, [{ jobId, outcome: to, startedAt, finishedAt }]);
   appendTimeline(tx, { organizationId, agentId }, [
     jobEntry({
       jobId,
@@ -98,7 +104,8 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
      moved AS (
        UPDATE job SET status = $4, finished_at = now(), billed_at = now(),
          started_at = CASE WHEN $5 THEN COALESCE(job.started_at, job.dispatched_at, now()) ELSE job.started_at END,
-         error = $6, error_code = $7, result = $8, total_cost_usd = COALESCE($9, job.total_cost_usd),
+         error = $6, error_code = $7, result = $8, total_cost_micros = COALESCE($9, job.total_cost_micros),
+         reported_cost_micros = COALESCE($9, job.reported_cost_micros),
          screenshot_key = COALESCE($10, job.screenshot_key), percent = COALESCE($11, job.percent),
          waiting_reason = NULL, waiting_since = NULL
        FROM was WHERE job.id = was.id AND was.status = ANY($12) AND job.billed_at IS NULL
@@ -107,7 +114,7 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
        RETURNING job.*)
      SELECT was.status AS previous, m.id IS NOT NULL AS applied, m.agent_id AS "agentId",
             m.finished_at AS "finishedAt",
-            COALESCE(EXTRACT(epoch FROM m.finished_at - m.started_at), 0)::float8 AS "runSeconds", m.attempt,
+            m.started_at AS "startedAt", m.attempt,
             m.max_retries AS "maxRetries", m.retry_delay_ms AS "retryDelayMs", m.retry_backoff AS "retryBackoff",
             m.workflow_id AS "workflowId", m.workflow_revision AS "workflowRevision", m.variables,
             m.vault_keys AS "vaultKeys", m.priority, m.max_runtime_ms AS "maxRuntimeMs",
@@ -123,7 +130,7 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
       end.error ?? null,
       end.errorCode ?? null,
       end.result === undefined || end.result === null ? null : JSON.stringify(end.result),
-      end.totalCostUsd ?? null,
+      typeof end.totalCostUsd === 'number' ? microsOf(end.totalCostUsd) : null,
       end.screenshotKey ?? null,
       end.percent ?? null,
       from,

@@ -1,4 +1,4 @@
-import { AppError, type JobStatus, type WaitingReason } from '@muster/contracts';
+import { AppError, type JobStatus, type MicroUsd, type WaitingReason } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
 
 /** A job as it is shown, with its steps counted. */
@@ -30,7 +30,7 @@ export interface JobRow {
   claimsEobUploaded: number;
   claimsNoEobFound: number;
   claimsFailed: number;
-  totalCostUsd: number | null;
+  totalCostMicros: MicroUsd | null;
   error: string | null;
   errorCode: string | null;
   result: unknown;
@@ -52,7 +52,7 @@ export const jobColumns = `j.id, j.organization_id AS "organizationId", j.status
   j.cancel_requested_at AS "cancelRequestedAt", j.percent, j.current_step AS "currentStep",
   j.claims_attempted AS "claimsAttempted", j.claims_eob_uploaded AS "claimsEobUploaded",
   j.claims_no_eob_found AS "claimsNoEobFound", j.claims_failed AS "claimsFailed",
-  j.total_cost_usd AS "totalCostUsd", j.error, j.error_code AS "errorCode", j.result, j.screenshot_key AS "screenshotKey",
+  j.total_cost_micros AS "totalCostMicros", j.error, j.error_code AS "errorCode", j.result, j.screenshot_key AS "screenshotKey",
   COALESCE(j.status = 'running' AND j.stalled_at > COALESCE(j.last_progress_at, j.started_at), false) AS stalled,
   s.total AS "stepsTotal", s.passed AS "stepsPassed", s.failed AS "stepsFailed", s.running AS "stepRunning"`;
 

@@ -1,5 +1,5 @@
 import { findAgent } from '@muster/agents';
-import type { JobFilter } from '@muster/contracts';
+import type { JobFilter, MicroUsd } from '@muster/contracts';
 import { type Database, pageWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { jobColumns, type JobRow, jobSource } from './job-row';
@@ -41,7 +41,7 @@ export interface RunRow {
   status: string;
   startedAt: Date | null;
   durationSeconds: number | null;
-  aiCostUsd: number;
+  aiCostMicros: MicroUsd;
   stepsTotal: number;
   stepsPassed: number;
   stepsFailed: number;
@@ -54,7 +54,8 @@ export async function listAgentRuns(database: Database, organizationId: string, 
     { organizationId },
     `SELECT j.id, j.status, j.started_at AS "startedAt",
             EXTRACT(epoch FROM j.finished_at - j.started_at)::float8 AS "durationSeconds",
-            (SELECT COALESCE(sum(u.cost_usd), 0) FROM ai_usage u WHERE u.job_id = j.id) AS "aiCostUsd",
+            COALESCE((SELECT ai_micros FROM run_cost r WHERE r.job_id = j.id),
+              (SELECT sum(u.cost_micros)::bigint FROM ai_usage u WHERE u.job_id = j.id), 0) AS "aiCostMicros",
             s.total AS "stepsTotal", s.passed AS "stepsPassed", s.failed AS "stepsFailed", j.error
      FROM ${jobSource} WHERE j.agent_id = $1 AND j.organization_id = $2 AND j.started_at IS NOT NULL
      ORDER BY j.started_at DESC, j.id DESC LIMIT 20`,

@@ -1,4 +1,4 @@
-import type { StepStatus } from '@muster/contracts';
+import type { MicroUsd, StepStatus } from '@muster/contracts';
 import { type Database, pageWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { noSuchJob } from './job-row';
@@ -12,7 +12,7 @@ export interface StepRow {
   finishedAt: Date | null;
   error: string | null;
   metadata: Record<string, unknown> | null;
-  costUsd: number;
+  costMicros: MicroUsd;
 }
 
 export async function listSteps(
@@ -26,8 +26,8 @@ export async function listSteps(
     pageWithin(
       `SELECT s.step_order AS "stepOrder", s.step_id AS "stepId", s.name, s.status,
             s.started_at AS "startedAt", s.finished_at AS "finishedAt", s.error, s.metadata,
-            (SELECT COALESCE(sum(u.cost_usd), 0) FROM ai_usage u
-             WHERE u.job_id = s.job_id AND u.step_order = s.step_order) AS "costUsd"
+            (SELECT COALESCE(sum(u.cost_micros), 0)::bigint FROM ai_usage u
+             WHERE u.job_id = s.job_id AND u.step_order = s.step_order) AS "costMicros"
      FROM job j LEFT JOIN job_step s ON s.job_id = j.id AND s.step_order > COALESCE($3, -1)
      WHERE j.id = $1 AND j.organization_id = $2
      ORDER BY s.step_order LIMIT $4`,

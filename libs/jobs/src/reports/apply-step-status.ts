@@ -3,6 +3,7 @@ import {
   type CallbackReason,
   type JobStatus,
   isTerminal,
+  microsOf,
   type StepStatus,
   type StepStatusBody,
 } from '@muster/contracts';
@@ -63,7 +64,7 @@ export async function applyStepStatus(
         usage?.model ?? null,
         usage?.inputTokens ?? 0,
         usage?.outputTokens ?? 0,
-        usage?.costUsd ?? 0,
+        typeof usage?.costUsd === 'number' ? microsOf(usage.costUsd) : null,
       ],
       'apply_step',
     );
@@ -121,12 +122,14 @@ const applyStep = `
     RETURNING s.*),
   spent AS (
     INSERT INTO ai_usage AS u
-      (job_id, step_order, seq, organization_id, provider, model, input_tokens, output_tokens, cost_usd)
+      (job_id, step_order, seq, organization_id, provider, model, input_tokens, output_tokens, cost_micros)
     SELECT j.id, $4, $13, $2, $14::text, $15, $16, $17, $18 FROM j WHERE $14::text IS NOT NULL
     ON CONFLICT (job_id, step_order, seq) DO UPDATE SET
       provider = excluded.provider, model = excluded.model, input_tokens = excluded.input_tokens,
-      output_tokens = excluded.output_tokens, cost_usd = excluded.cost_usd
-    WHERE excluded.cost_usd > u.cost_usd
+      output_tokens = excluded.output_tokens, cost_micros = excluded.cost_micros
+    -- Two reports of one usage that differ: the greater one holds, whatever order they arrive in.
+    WHERE (COALESCE(excluded.cost_micros, -1), excluded.input_tokens, excluded.output_tokens, excluded.provider, excluded.model)
+      > (COALESCE(u.cost_micros, -1), u.input_tokens, u.output_tokens, u.provider, u.model)
     RETURNING u.job_id),
   touched AS (
     UPDATE job SET last_heartbeat_at = now(), last_progress_at = now(),

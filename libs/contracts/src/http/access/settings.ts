@@ -1,4 +1,4 @@
-import { BooleanField, IntField, NumberField, TextField } from '../fields';
+import { BooleanField, IntField, NumberField, TextField, UsdField } from '../fields';
 
 export class OrganizationSettings {
   @BooleanField({ example: true, description: 'Wake a stopped agent when a job needs it.' })
@@ -8,10 +8,10 @@ export class OrganizationSettings {
   @NumberField({ example: 30, min: 0.05, max: 10_080 }) idleStopMinutes!: number;
   @IntField({ nullable: true, min: 1, max: 100_000, description: 'null: no limit' }) maxConcurrentRuns!: number | null;
   @IntField({ nullable: true, description: 'null: no limit' }) monthlyRunLimit!: number | null;
-  @NumberField({ nullable: true, description: 'null: no limit' }) monthlySpendLimitUsd!: number | null;
-  @NumberField({ example: 28, max: 10_000 }) laborRateUsdPerHour!: number;
+  @UsdField({ nullable: true, description: 'null: no limit' }) monthlySpendLimitUsd!: number | null;
+  @UsdField({ example: 28, max: 10_000 }) laborRateUsdPerHour!: number;
   @NumberField({ example: 12, max: 1_440 }) minutesSavedPerClaim!: number;
-  @NumberField({ example: 0.12, max: 10_000 }) hourlyComputeUsd!: number;
+  @UsdField({ example: 0.12, max: 10_000 }) hourlyComputeUsd!: number;
   @TextField({ example: 'America/Chicago', max: 64 }) timezone!: string;
   @BooleanField({ example: false, description: 'Fail a run that reports no progress any more, instead of saying so.' })
   failStalledRuns!: boolean;
@@ -23,10 +23,10 @@ export class UpdateOrganizationSettingsBody {
   @NumberField({ optional: true, example: 45, min: 0.05, max: 10_080 }) idleStopMinutes?: number;
   @IntField({ optional: true, nullable: true, min: 1, max: 100_000 }) maxConcurrentRuns?: number | null;
   @IntField({ optional: true, nullable: true }) monthlyRunLimit?: number | null;
-  @NumberField({ optional: true, nullable: true }) monthlySpendLimitUsd?: number | null;
-  @NumberField({ optional: true, max: 10_000 }) laborRateUsdPerHour?: number;
+  @UsdField({ optional: true, nullable: true }) monthlySpendLimitUsd?: number | null;
+  @UsdField({ optional: true, max: 10_000 }) laborRateUsdPerHour?: number;
   @NumberField({ optional: true, max: 1_440 }) minutesSavedPerClaim?: number;
-  @NumberField({ optional: true, max: 10_000 }) hourlyComputeUsd?: number;
+  @UsdField({ optional: true, max: 10_000 }) hourlyComputeUsd?: number;
   @TextField({ optional: true, example: 'America/Chicago', max: 64 }) timezone?: string;
   @BooleanField({ optional: true }) failStalledRuns?: boolean;
 }

@@ -63,7 +63,8 @@ export class CreateAgentBody {
   @EnumField(agentProviders, { example: 'external' }) provider!: AgentProvider;
   @JsonField({
     optional: true,
-    description: 'http: {baseUrl, ref}; ec2: {instanceId, region}; docker: {container, host?}; nothing for the others.',
+    description:
+      'http: {baseUrl, ref}; ec2: {instanceId, region}; docker: {container, host?}. For any of them: {hourlyUsd?}, what the machine costs for an hour.',
     example: {},
   })
   providerConfig?: Record<string, unknown>;

@@ -6,8 +6,8 @@ import {
   IntField,
   JsonField,
   ListField,
-  NumberField,
   ObjectField,
+  ReportedUsdField,
   TextField,
   UuidField,
 } from '../fields';
@@ -59,7 +59,7 @@ export class JobWebhookBody {
     description: 'A word for machines that says why it failed, beside the error; other than a word it is ignored.',
   })
   errorCode?: string | null;
-  @NumberField({ optional: true, nullable: true, example: 0.0123 }) totalCostUsd?: number | null;
+  @ReportedUsdField({ optional: true, nullable: true, example: 0.0123 }) totalCostUsd?: number | null;
   @TextField({ optional: true, nullable: true, max: 1024, example: null }) screenshotKey?: string | null;
   @IntField(seq) seq?: number;
 }
@@ -74,9 +74,15 @@ export class JobWebhookAnswer {
 export class StepUsage {
   @TextField({ max: 100, example: 'openai' }) provider!: string;
   @TextField({ max: 200, example: 'gpt-4.1-mini' }) model!: string;
-  @IntField({ max: Number.MAX_SAFE_INTEGER, example: 812 }) inputTokens!: number;
-  @IntField({ max: Number.MAX_SAFE_INTEGER, example: 64 }) outputTokens!: number;
-  @NumberField({ example: 0.0031 }) costUsd!: number;
+  @IntField({ example: 812 }) inputTokens!: number;
+  @IntField({ example: 64 }) outputTokens!: number;
+  @ReportedUsdField({
+    optional: true,
+    nullable: true,
+    example: 0.0031,
+    description: 'What it cost, where no price of the model is known.',
+  })
+  costUsd?: number | null;
 }
 
 @IgnoreUnknownFields()

@@ -1,4 +1,4 @@
-import { AppError } from '@muster/contracts';
+import { AppError, usdOf } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { canLaunchRuns, gateColumns, type GateDecision, type GateFacts, monthOf } from './billing-gate';
 
@@ -17,7 +17,7 @@ type Row = GateFacts & {
   completed: number;
   failed: number;
   cancelled: number;
-  runSeconds: number;
+  runMs: number;
   maxConcurrentRuns: number | null;
 };
 
@@ -34,7 +34,7 @@ export async function readUsage(
       { organizationId },
       `SELECT ${gateColumns}, s.max_concurrent_runs AS "maxConcurrentRuns", COALESCE(c.completed, 0) AS completed,
               COALESCE(c.failed, 0) AS failed, COALESCE(c.cancelled, 0) AS cancelled,
-              COALESCE(c.run_seconds, 0) AS "runSeconds"
+              COALESCE(c.run_ms, 0) AS "runMs"
        FROM organization o
        JOIN organization_settings s ON s.organization_id = o.id
        LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
@@ -44,18 +44,19 @@ export async function readUsage(
     );
   const [[row], [gate]] = await Promise.all([read(asked), read(current)]);
   if (!row || !gate) throw new AppError('not_found', { detail: 'The organization is gone.' });
-  const { runs, completed, failed, cancelled, runSeconds, spendUsd, ...limits } = row;
+  const { runs, completed, failed, cancelled, runMs, spendMicros, ...limits } = row;
   return {
     month: asked.slice(0, 7),
     runs,
     completed,
     failed,
     cancelled,
-    runMinutes: runSeconds / 60,
-    spendUsd,
+    runMinutes: runMs / 60_000,
+    spendUsd: usdOf(spendMicros),
     limits: {
       monthlyRunLimit: limits.monthlyRunLimit,
-      monthlySpendLimitUsd: limits.monthlySpendLimitUsd,
+      monthlySpendLimitUsd:
+        limits.monthlySpendLimitMicros === null ? null : usdOf(limits.monthlySpendLimitMicros),
       maxConcurrentRuns: limits.maxConcurrentRuns,
     },
     ...canLaunchRuns(gate),

@@ -1,15 +1,15 @@
-import { AppError } from '@muster/contracts';
+import { AppError, type MicroUsd, usdOf } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 
 /** What the gate looks at: an organization's limits, and what it has used of them this month. */
 export interface GateFacts {
   suspended: boolean;
   monthlyRunLimit: number | null;
-  monthlySpendLimitUsd: number | null;
+  monthlySpendLimitMicros: MicroUsd | null;
   /** Runs that are over, and those that are asked for or under way: a run must not pass because another has not ended. */
   runs: number;
   openRuns: number;
-  spendUsd: number;
+  spendMicros: MicroUsd;
 }
 
 export interface GateDecision {
@@ -19,13 +19,13 @@ export interface GateDecision {
 
 /** May the organization launch another run? */
 export function canLaunchRuns(facts: GateFacts): GateDecision {
-  const { suspended, monthlyRunLimit, monthlySpendLimitUsd, runs, openRuns, spendUsd } = facts;
+  const { suspended, monthlyRunLimit, monthlySpendLimitMicros, runs, openRuns, spendMicros } = facts;
   if (suspended) return closed('the organization is suspended');
   if (monthlyRunLimit !== null && runs + openRuns >= monthlyRunLimit) {
     return closed(`the month's limit of ${monthlyRunLimit} runs is used up`);
   }
-  if (monthlySpendLimitUsd !== null && spendUsd >= monthlySpendLimitUsd) {
-    return closed(`the month's limit of ${monthlySpendLimitUsd} USD is used up`);
+  if (monthlySpendLimitMicros !== null && spendMicros >= monthlySpendLimitMicros) {
+    return closed(`the month's limit of ${usdOf(monthlySpendLimitMicros)} USD is used up`);
   }
   return { canLaunchRuns: true, reason: null };
 }
@@ -56,8 +56,8 @@ export async function readGateFacts(tx: Transaction, organizationId: string, now
 
 /** The gate's columns, for statements that join organization o, organization_settings s and usage_counter c. */
 export const gateColumns = `o.suspended, s.monthly_run_limit AS "monthlyRunLimit",
-  s.monthly_spend_limit_usd AS "monthlySpendLimitUsd", COALESCE(c.runs, 0) AS runs,
-  COALESCE(c.spend_usd, 0) AS "spendUsd",
+  s.monthly_spend_limit_micros AS "monthlySpendLimitMicros", COALESCE(c.runs, 0) AS runs,
+  COALESCE(c.spend_micros, 0) AS "spendMicros",
   CASE WHEN s.monthly_run_limit IS NULL THEN 0 ELSE
     (SELECT count(*) FROM job j WHERE j.organization_id = o.id AND j.status IN ('queued', 'running')) END AS "openRuns"`;
 

@@ -16,13 +16,13 @@ export function unequalCounters(database: Database): Promise<CounterFault[]> {
               count(*) FILTER (WHERE outcome = 'completed') AS completed,
               count(*) FILTER (WHERE outcome = 'failed') AS failed,
               count(*) FILTER (WHERE outcome = 'cancelled') AS cancelled,
-              sum(run_seconds) AS run_seconds, sum(spend_usd) AS spend_usd
+              sum(run_ms) AS run_ms, sum(spend_micros) AS spend_micros
        FROM usage_event GROUP BY organization_id, month)
      SELECT COALESCE(c.organization_id, s.organization_id) AS "organizationId",
             to_char(COALESCE(c.month, s.month), 'YYYY-MM') AS month,
             COALESCE(c.runs, 0) AS counted, COALESCE(s.runs, 0) AS events
      FROM usage_counter c FULL JOIN sums s ON s.organization_id = c.organization_id AND s.month = c.month
-     WHERE (c.runs, c.completed, c.failed, c.cancelled) IS DISTINCT FROM (s.runs, s.completed, s.failed, s.cancelled)
-        OR abs(c.run_seconds - s.run_seconds) > 0.001 OR abs(c.spend_usd - s.spend_usd) > 0.000001`,
+     WHERE (c.runs, c.completed, c.failed, c.cancelled, c.run_ms, c.spend_micros)
+       IS DISTINCT FROM (s.runs, s.completed, s.failed, s.cancelled, s.run_ms, s.spend_micros)`,
   );
 }

@@ -1,0 +1,110 @@
+import { BaseConfig } from '@muster/platform';
+import { DatabaseModule } from '@muster/database';
+import { type Harness, makeJob, makeOrganization, startHarness } from '@muster/testing';
+import { unequalCounters } from '../usage/reconcile-usage';
+import { recordRuns } from '../usage/record-usage';
+import { settleRunCost } from './settle-run-cost';
+
+describe('a run’s cost', () => {
+  let harness: Harness;
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+  });
+  afterAll(() => harness.close());
+
+  const query = <T extends object>(sql: string, values: unknown[]) =>
+    harness.db.query<T & object>('system', sql, values);
+
+  async function endedRun(reportedCostMicros: number | null = null) {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const finishedAt = new Date('2026-03-31T23:59:59.000Z');
+    const startedAt = new Date(finishedAt.getTime() - 1_800_000);
+    const { id } = await makeJob(harness.db, {
+      organizationId,
+      status: 'completed',
+      startedAt,
+      finishedAt,
+      reportedCostMicros,
+      totalCostMicros: reportedCostMicros,
+    });
+    await harness.db.transaction('system', async (tx) =>
+      recordRuns(tx, organizationId, [{ jobId: id, outcome: 'completed', startedAt, finishedAt }]),
+    );
+    return { jobId: id, organizationId };
+  }
+  const spend = (jobId: string, seq: number, micros: number) =>
+    query(
+      `INSERT INTO ai_usage (job_id, step_order, seq, organization_id, provider, model, cost_micros)
+       SELECT id, 1, $2, organization_id, 'openai', 'm', $3 FROM job WHERE id = $1`,
+      [jobId, seq, micros],
+    );
+  const settle = (jobId: string) => harness.db.transaction('system', (tx) => settleRunCost(tx, jobId));
+  const totalOf = async (jobId: string) =>
+    (await query<{ total: number }>('SELECT total_cost_micros AS total FROM job WHERE id = $1', [jobId]))[0]!.total;
+
+  it('is booked once, in the month in which the run ended, however often it is settled', async () => {
+    const { jobId, organizationId } = await endedRun();
+    await spend(jobId, 1, 500_000);
+    await Promise.all([settle(jobId), settle(jobId), settle(jobId)]);
+    expect(await totalOf(jobId)).toBe(560_000);
+    const counters = await query(
+      "SELECT to_char(month, 'YYYY-MM') AS month, runs, run_ms, spend_micros FROM usage_counter WHERE organization_id = $1",
+      [organizationId],
+    );
+    expect(counters).toEqual([{ month: '2026-03', runs: 1, run_ms: 1_800_000, spend_micros: 560_000 }]);
+    expect(await unequalCounters(harness.db)).toEqual([]);
+  });
+
+  it('is corrected by a row of its own when a late report adds to it', async () => {
+    const { jobId } = await endedRun(10_000);
+    await settle(jobId);
+    await spend(jobId, 1, 250_000);
+    await settle(jobId);
+    expect(await totalOf(jobId)).toBe(310_000);
+    const events = await query<{ spend: number }>(
+      `SELECT spend_micros AS spend FROM usage_event WHERE job_id = $1 AND kind = 'spend' ORDER BY revision`,
+      [jobId],
+    );
+    expect(events.map((event) => event.spend)).toEqual([60_000, 250_000]);
+    expect(await unequalCounters(harness.db)).toEqual([]);
+  });
+
+  it('keeps what its worker said of it apart from what it is made of, however often it is settled', async () => {
+    const { jobId } = await endedRun(2_000_000);
+    await settle(jobId);
+    await spend(jobId, 1, 250_000);
+    await settle(jobId);
+    expect(await totalOf(jobId)).toBe(2_000_000);
+    const parts = await query<{ kind: string; amount: number }>(
+      'SELECT kind, sum(amount_micros)::bigint AS amount FROM run_cost_component WHERE job_id = $1 GROUP BY 1 ORDER BY 1',
+      [jobId],
+    );
+    expect(parts).toEqual([
+      { kind: 'ai', amount: 250_000 },
+      { kind: 'compute', amount: 60_000 },
+      { kind: 'reported', amount: 1_690_000 },
+    ]);
+  });
+
+  it('that a number would not hold is kept and read to the last micro-dollar', async () => {
+    const { jobId } = await endedRun();
+    const most = Number.MAX_SAFE_INTEGER;
+    await spend(jobId, 1, most);
+    await spend(jobId, 2, most);
+    await settle(jobId);
+    expect(await totalOf(jobId)).toBe(2n * BigInt(most) + 60_000n);
+  });
+
+  it('of a run that has not ended is nothing yet', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const { id } = await makeJob(harness.db, { organizationId, status: 'running' });
+    expect(await settle(id)).toBe(false);
+  });
+
+  it('is seen when a counter is not the sum of its events', async () => {
+    const { organizationId } = await endedRun();
+    await query('UPDATE usage_counter SET runs = runs + 1 WHERE organization_id = $1', [organizationId]);
+    expect(await unequalCounters(harness.db)).toEqual([{ organizationId, month: '2026-03', counted: 2, events: 1 }]);
+  });
+});
