@@ -1,6 +1,7 @@
 import js from '@eslint/js';
 import nx from '@nx/eslint-plugin';
 import tseslint from 'typescript-eslint';
+import { foreignWrites } from './tools/lint/foreign-writes.mjs';
 import { appIndexes, boundaries } from './tools/lint/layout.mjs';
 import { prepareProjectGraph } from './tools/lint/project-graph.mjs';
 import { shunned } from './tools/lint/shunned.mjs';
@@ -53,6 +54,12 @@ export default [
   },
   { files: ['{apps,libs}/**'], rules: { 'no-console': 'error' } },
   { files: ['apps/*/src/**'], rules: { 'no-restricted-syntax': shunned('environment', 'exports', 'sql') } },
+  {
+    files: ['{apps,libs}/*/src/**/*.ts'],
+    ignores: [specs, 'apps/{e2e,worker}/**', 'libs/testing/**', 'libs/database/src/migrations/**'],
+    plugins: { muster: { rules: { 'foreign-writes': foreignWrites } } },
+    rules: { 'muster/foreign-writes': 'error' },
+  },
   {
     files: ['apps/standalone/**'],
     rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ allow: appIndexes })] },

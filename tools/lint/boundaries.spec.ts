@@ -9,6 +9,9 @@ const boundaries = '@nx/enforce-module-boundaries';
 const onlyTags = (tag: string) => `A project tagged with "${tag}" can only depend on libs tagged with "`;
 const environment = 'Read it in a configuration class';
 
+const foreignWrites = 'muster/foreign-writes';
+const foreign = (table: string): [string, string] => [foreignWrites, `The table ${table} is written by `];
+
 /** What is said of each fixture: the rule, and how its message begins. */
 const findings: Record<string, [rule: string, message: string][]> = {
   'good-import': [],
@@ -36,6 +39,7 @@ const findings: Record<string, [rule: string, message: string][]> = {
   ],
   'sql-in-app': [
     ['no-restricted-syntax', 'Apps hold no SQL'],
+    [foreignWrites, 'The table users has no owner'],
     ['no-restricted-syntax', 'Apps hold no SQL'],
   ],
   'star-and-default-exports': [
@@ -44,6 +48,14 @@ const findings: Record<string, [rule: string, message: string][]> = {
   ],
   'console-in-lib': [['no-console', 'Unexpected console statement']],
   'floating-promise': [['@typescript-eslint/no-floating-promises', 'Promises must be awaited']],
+  'writes-anothers-table': [
+    ...['job', 'agent_command', 'timeline_entry', 'agent', 'schedule'].map(foreign),
+    [foreignWrites, 'The table nobodys_table has no owner'],
+    [foreignWrites, 'Name the table that is written'],
+    [foreignWrites, 'Name the table that is written'],
+    ...['api_key', 'agent', 'job', 'job'].map(foreign),
+    [foreignWrites, 'Name the table that is written'],
+  ],
   'unlisted-package': [[boundaries, 'Only packages defined in the "package.json" can be imported.']],
 };
 

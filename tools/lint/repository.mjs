@@ -1,11 +1,13 @@
 #!/usr/bin/env node
-// What no linter of code sees: the lockfile, the machine's traces, the size of files, READMEs, project tags.
+// What no linter of code sees: the lockfile, the machine's traces, the size of files, READMEs, project tags,
+// owners of tables.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { layout } from './layout.mjs';
 import { unverifiedIn } from './lockfile.mjs';
+import { faultsOfOwners } from './table-owners.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const maxLines = 350;
@@ -25,6 +27,7 @@ const faults = [
   ...files.flatMap(faultsOfFile),
   ...crowdedFolders(files),
   ...projectsOf(files).flatMap(faultsOfProject),
+  ...faultsOfOwners(files),
 ];
 
 for (const fault of faults) console.error(`repository: ${fault}`);

@@ -1,8 +1,8 @@
 import { Inject } from '@nestjs/common';
 import type { JobPayloadIds, ProbePayload } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
+import { settleJobCost } from '@muster/jobs';
 import { HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
-import { settleRunCost } from '@muster/pricing';
 
 @ProcessesQueue('metering')
 export class MeteringProcessor extends QueueProcessor {
@@ -17,6 +17,6 @@ export class MeteringProcessor extends QueueProcessor {
 
   @HandlesJob('metering', 'job-finished')
   async jobFinished({ jobId }: JobPayloadIds): Promise<void> {
-    await this.database.transaction('system', (tx) => settleRunCost(tx, jobId));
+    await this.database.transaction('system', (tx) => settleJobCost(tx, jobId));
   }
 }

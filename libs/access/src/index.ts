@@ -1,10 +1,16 @@
 export { AccessModule } from './access.module';
-export { createApiKey, insertApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-keys/api-keys';
+export {
+  createApiKey,
+  insertApiKey,
+  listApiKeys,
+  type NewApiKey,
+  revokeAgentKeys,
+  revokeApiKey,
+} from './api-keys/api-keys';
 export { isWorkerKeyOf } from './api-keys/worker-key';
 export { type Actor, audit, type AuditRecord, changesBetween } from './audit/audit';
 export { nameOf, sourceOf, spokenNameOf } from './audit/actor-words';
 export { listAudit } from './audit/list-audit';
-export { announceAccessChange } from './authentication/access-changes';
 export { newApiKey } from './authentication/credentials';
 export { logIn, type LoginParts } from './authentication/log-in';
 export { logOut } from './authentication/log-out';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Actor, announceAccessChange, audit, insertApiKey, newApiKey, type Principal } from '@muster/access';
+import { type Actor, insertApiKey, newApiKey, type Principal } from '@muster/access';
 import type { Database, Transaction } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
 
@@ -46,23 +46,6 @@ export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: Ag
     if (key) return key;
   }
   return null;
-}
-
-/** Once the machine is gone, nothing speaks for it any more. */
-export async function revokeAgentKeys(tx: Transaction, actor: Actor | Principal, agent: AgentOf): Promise<number> {
-  const revoked = await tx.execute('DELETE FROM api_key WHERE agent_id = $1 AND organization_id = $2', [
-    agent.agentId,
-    agent.organizationId,
-  ]);
-  if (revoked === 0) return 0;
-  await announceAccessChange(tx);
-  audit(tx, actor, {
-    action: 'agent.revoke_keys',
-    target: { type: 'agent', id: agent.agentId },
-    changes: { revoked },
-    organizationId: agent.organizationId,
-  });
-  return revoked;
 }
 
 /** The key as each master key makes it, the active one's first. */

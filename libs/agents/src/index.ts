@@ -3,7 +3,7 @@ export { drainAgent, type TouchedJobs, undrainAgent } from './actions/drain';
 export { rebootAgent, requireSwitch, startAgent, stopAgent } from './actions/power';
 export { requireOwnMachine } from './actions/require-own-machine';
 export { waitForWake, type WakeEnd } from './actions/wait-for-wake';
-export { agentKeyOf, issueAgentKey, revokeAgentKeys } from './agent-keys';
+export { agentKeyOf, issueAgentKey } from './agent-keys';
 export { AgentsConfig } from './agents.config';
 export { type AgentRow, findAgent, loadAgent } from './registry/agent-row';
 export { createAgent } from './registry/create-agent';
@@ -53,7 +53,9 @@ export { takeHandshake } from './reports/take-handshake';
 export { takeHeartbeat } from './reports/take-heartbeat';
 export { takeSetupStatus } from './reports/take-setup-status';
 export {
+  appendLines,
   appendTimeline,
+  dropTimelineOfJob,
   type EntryKind,
   type EntryLevel,
   type TimelineEntry,
@@ -73,4 +75,12 @@ export { findTimeline } from './timeline/read-onward';
 export { resyncFrame, type TimelineRow } from './timeline/timeline-event';
 export { TimelineHub } from './timeline/timeline-hub';
 export { TimelineStream } from './timeline/timeline-stream';
+export {
+  beginClearing,
+  endClearing,
+  markRunTaken,
+  markSwept,
+  releaseMachine,
+  takeMachine,
+} from './work/machine-of-job';
 export { whereToBegin } from './timeline/where-to-begin';

@@ -96,6 +96,22 @@ export async function revokeApiKey(tx: Transaction, caller: Principal, id: strin
   audit(tx, caller, { action: 'api_key.delete', target: { type: 'api_key', id } });
 }
 
+/** Once the machine is gone, nothing speaks for it any more. */
+export async function revokeAgentKeys(
+  tx: Transaction,
+  actor: Actor | Principal,
+  { organizationId, agentId }: { organizationId: string; agentId: string },
+): Promise<void> {
+  const revoked = await tx.execute('DELETE FROM api_key WHERE agent_id = $1 AND organization_id = $2', [
+    agentId,
+    organizationId,
+  ]);
+  if (revoked === 0) return;
+  await announceAccessChange(tx);
+  const target = { type: 'agent', id: agentId };
+  audit(tx, actor, { action: 'agent.revoke_keys', target, changes: { revoked }, organizationId });
+}
+
 function invalid(field: string, message: string): AppError {
   return new AppError('invalid_payload', { detail: message, errors: [{ field, message }] });
 }

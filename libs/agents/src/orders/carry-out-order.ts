@@ -1,6 +1,6 @@
+import { revokeAgentKeys } from '@muster/access';
 import type { Transaction } from '@muster/database';
 import { Logger } from '@nestjs/common';
-import { revokeAgentKeys } from '../agent-keys';
 import { appendTimeline } from '../timeline/append-timeline';
 import { leaseMs } from './hold-lease';
 import { describeWithin, machineColumns, machineOf } from './machine-of';

@@ -1,3 +1,4 @@
+import type { Principal } from '@muster/access';
 import type { Transaction } from '@muster/database';
 
 export type EntryKind = 'lifecycle' | 'provisioning' | 'execution' | 'status' | 'job';
@@ -50,4 +51,31 @@ export function appendTimeline(tx: Transaction, of: TimelineOf, entries: Timelin
     'append_timeline',
   );
   tx.notify('timeline', of.agentId);
+}
+
+/**
+ * For the statement that takes a job's log: the parts `head` and `kept`, which append the rows of `lines` (place from 1
+ * on, level, message, seq, at) to the timeline of the one agent that `agent` has, behind one another. `count` has how
+ * many they are.
+ */
+export function appendLines(names: Record<'lines' | 'agent' | 'count' | 'jobId' | 'organizationId', string>): string {
+  const { lines, agent, count, jobId, organizationId } = names;
+  return `head AS (
+    INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)
+    SELECT ${agent}.agent_id, ${organizationId}, ${count}.count FROM ${agent}, ${count} WHERE ${count}.count > 0
+    ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + excluded.last_seq
+    RETURNING last_seq),
+  kept AS (
+    INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, level, message, source, job_id, log_seq, at)
+    SELECT ${lines}.agent_id, head.last_seq - ${count}.count + ${lines}.place, ${organizationId}, 'execution',
+           ${lines}.level, ${lines}.message, 'worker', ${jobId}, ${lines}.seq, to_timestamp(${lines}.at)
+    FROM ${lines}, head, ${count})`;
+}
+
+/** The job is being deleted, and what it said with it. */
+export async function dropTimelineOfJob(tx: Transaction, caller: Principal, jobId: string): Promise<void> {
+  await tx.execute('DELETE FROM timeline_entry WHERE job_id = $1 AND organization_id = $2', [
+    jobId,
+    caller.organizationId,
+  ]);
 }

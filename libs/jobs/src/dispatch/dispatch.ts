@@ -6,6 +6,7 @@ import {
   requestWake,
   wakeBackoffMs,
   appendTimeline,
+  takeMachine,
 } from '@muster/agents';
 import type { AgentProvider, AgentStatus, LifecycleSource, WaitingReason } from '@muster/contracts';
 import { Database, lock, type Transaction } from '@muster/database';
@@ -141,8 +142,7 @@ export class Dispatch {
     });
     tx.defer(
       `WITH slot AS (
-         UPDATE agent SET current_job_id = $2, dispatched_at = now(), last_activity_at = now(),
-           last_activity = 'a job was given to it' WHERE id = $1)
+         ${takeMachine('$1', '$2')})
        UPDATE job SET command_id = $3, dispatched_at = now(), waiting_reason = NULL, waiting_since = NULL
        WHERE id = $2 AND status = 'queued'`,
       [agentId, jobId, commandId],

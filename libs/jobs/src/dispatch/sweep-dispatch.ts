@@ -1,3 +1,4 @@
+import { markSwept } from '@muster/agents';
 import type { Database } from '@muster/database';
 import { Round } from '@muster/platform';
 import type { Dispatch } from './dispatch';
@@ -42,8 +43,8 @@ const mayStart = `(a.status = 'online' OR j.waiting_reason IS NULL OR j.waiting_
 const waitsLong = `a.dispatch_swept_at IS NULL OR a.dispatch_swept_at < now() - interval '1 minute'`;
 
 /** Of two replicas that sweep at once each takes its own. */
-const take = (candidates: string) => `
-  UPDATE agent SET dispatch_swept_at = now() WHERE id IN (
+const take = (candidates: string) =>
+  markSwept(`
     SELECT a.id FROM agent a
     WHERE EXISTS (
         SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'queued' AND j.not_before <= now()
@@ -51,5 +52,4 @@ const take = (candidates: string) => `
           AND (${candidates}))
       AND (a.dispatch_swept_at IS NULL OR a.dispatch_swept_at < $1)
     ORDER BY a.dispatch_swept_at NULLS FIRST, a.id LIMIT $2
-    FOR UPDATE SKIP LOCKED)
-  RETURNING id`;
+    FOR UPDATE SKIP LOCKED`);

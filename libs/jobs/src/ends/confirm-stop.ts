@@ -1,4 +1,4 @@
-import { moveAgent } from '@muster/agents';
+import { endClearing, moveAgent } from '@muster/agents';
 import type { AgentProvider } from '@muster/contracts';
 import { type Database, lock, type Transaction } from '@muster/database';
 import { finishJob } from './finish-job';
@@ -56,10 +56,7 @@ async function clear(
     // Its new boot, or its end, clears it.
     if (moved) return;
   }
-  await tx.execute('UPDATE agent SET clearing_command_id = NULL WHERE id = $1 AND clearing_command_id = $2', [
-    agentId,
-    commandId,
-  ]);
+  await endClearing(tx, agentId, commandId);
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
 }
 

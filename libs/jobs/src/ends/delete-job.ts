@@ -1,4 +1,5 @@
 import { audit, type Principal } from '@muster/access';
+import { dropTimelineOfJob } from '@muster/agents';
 import { AppError, isTerminal, type JobStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { noSuchJob } from '../lists/job-row';
@@ -15,7 +16,7 @@ export async function deleteJob(tx: Transaction, caller: Principal, id: string):
     throw new AppError('conflict', { detail: `The job is ${job.status}; cancel it first.` });
   }
   const files = await tx.query<{ key: string }>('SELECT storage_key AS key FROM artifact WHERE job_id = $1', [id]);
-  await tx.execute('DELETE FROM timeline_entry WHERE job_id = $1 AND organization_id = $2', [id, organizationId]);
+  await dropTimelineOfJob(tx, caller, id);
   // Steps, AI usage, claims, costs, commands and artifacts go with the row.
   await tx.execute('DELETE FROM job WHERE id = $1', [id]);
   audit(tx, caller, { action: 'job.delete', target: { type: 'job', id }, changes: { status: job.status } });

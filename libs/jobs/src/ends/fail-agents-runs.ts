@@ -1,4 +1,5 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
+import { beginClearing } from '@muster/agents';
 import type { Transaction } from '@muster/database';
 import { issueStop } from './cancel-job';
 import { finishJob } from './finish-job';
@@ -47,7 +48,7 @@ export async function failAgentsRuns(
     if (!stopNow) continue;
     const stop = { organizationId, agentId, jobId, reason: error, graceMs: 0, now: stopNow };
     const commandId = await issueStop(tx, stop);
-    tx.defer('UPDATE agent SET clearing_command_id = $2 WHERE id = $1', [agentId, commandId], 'clear_agent');
+    beginClearing(tx, agentId, commandId);
   }
   return failed;
 }

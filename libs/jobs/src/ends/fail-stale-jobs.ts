@@ -1,4 +1,4 @@
-import { appendTimeline } from '@muster/agents';
+import { appendTimeline, beginClearing } from '@muster/agents';
 import { type Database, databaseTime, type Transaction } from '@muster/database';
 import { Round, sweep } from '@muster/platform';
 import { issueStop } from './cancel-job';
@@ -167,7 +167,7 @@ async function settleJob(tx: Transaction, id: string, options: Decided): Promise
   const killed = job.agentStatus === 'online' || job.agentStatus === 'draining';
   if (killed) {
     const commandId = await issueStop(tx, { organizationId, agentId, jobId: id, reason, graceMs: 0, now });
-    tx.defer('UPDATE agent SET clearing_command_id = $2 WHERE id = $1', [agentId, commandId], 'clear_agent');
+    beginClearing(tx, agentId, commandId);
   }
   return { failed: true, killed, retried: ended.retried };
 }

@@ -1,4 +1,4 @@
-import { appendTimeline } from '@muster/agents';
+import { appendTimeline, releaseMachine } from '@muster/agents';
 import {
   type JobStatus,
   type LifecycleSource,
@@ -68,7 +68,7 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   const { previous, applied, agentId } = ended;
   if (!applied) return { applied, previous, retried: false };
   const { organizationId, jobId, to, source, error } = end;
-  release(tx, { jobId, agentId, to, error });
+  releaseMachine(tx, agentId, { jobId, to, error });
   const { startedAt, finishedAt } = ended;
   recordRuns(tx, organizationId, [{ jobId, outcome: to, startedAt, finishedAt }]);
   appendTimeline(tx, { organizationId, agentId }, [
@@ -138,25 +138,6 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
     'finish_job',
   );
   return row;
-}
-
-/** The machine is free again, and what was to start or to be started of the job is over. */
-function release(
-  tx: Transaction,
-  { jobId, agentId, to, error }: { jobId: string; agentId: string; to: TerminalJobStatus; error?: string | null },
-): void {
-  tx.defer(
-    `WITH command AS (
-       UPDATE agent_command
-       SET status = CASE WHEN $3 = 'completed' THEN 'success' ELSE 'failed' END, error = $4, finished_at = now(),
-           next_push_at = NULL, payload = payload - 'script'
-       WHERE job_id = $1 AND kind = 'run' AND status = 'pending')
-     UPDATE agent SET current_job_id = NULL, dispatched_at = NULL, last_activity_at = now(),
-       last_activity = 'a job of it ended'
-     WHERE id = $2 AND current_job_id = $1`,
-    [jobId, agentId, to, error ?? null],
-    'release_agent',
-  );
 }
 
 /** A retry is a job of its own: the ended one never changes again. */

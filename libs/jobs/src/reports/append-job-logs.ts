@@ -1,4 +1,4 @@
-import { markWorking } from '@muster/agents';
+import { appendLines, markWorking } from '@muster/agents';
 import type { JobLogEntry } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { Reporter } from './apply-job-report';
@@ -76,16 +76,7 @@ const keepLogs = `
     UPDATE job_log_seen s
     SET seqs = s.seqs + (SELECT range_agg(int8range(seq, seq, '[]')) FROM fresh WHERE seq IS NOT NULL)
     WHERE s.job_id = $1 AND EXISTS (SELECT FROM fresh WHERE seq IS NOT NULL)),
-  head AS (
-    INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)
-    SELECT seen.agent_id, $2, counted.count FROM seen, counted WHERE counted.count > 0
-    ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + excluded.last_seq
-    RETURNING last_seq),
-  kept AS (
-    INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, level, message, source, job_id, log_seq, at)
-    SELECT fresh.agent_id, head.last_seq - counted.count + fresh.place, $2, 'execution', fresh.level,
-           fresh.message, 'worker', $1, fresh.seq, to_timestamp(fresh.at)
-    FROM fresh, head, counted),
+  ${appendLines({ lines: 'fresh', agent: 'seen', count: 'counted', jobId: '$1', organizationId: '$2' })},
   alive AS (
     ${markWorking('SELECT agent_id FROM owner', 'a job’s log')})
   SELECT seen.agent_id AS "agentId", counted.count::int AS count FROM seen, counted`;

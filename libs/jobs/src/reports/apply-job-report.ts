@@ -1,4 +1,4 @@
-import { appendTimeline, markWorking } from '@muster/agents';
+import { appendTimeline, markRunTaken, markWorking } from '@muster/agents';
 import { AppError, type CallbackReason, isTerminal, type JobStatus, type JobWebhookBody } from '@muster/contracts';
 import { type Database, type Transaction, violatedConstraint } from '@muster/database';
 import { finishJob } from '../ends/finish-job';
@@ -94,12 +94,7 @@ async function applySignOfLife(
     if (!sign) throw noSuchJob();
     if (sign.began || sign.moved) notifySign(tx, { organizationId, jobId }, sign);
     if (!sign.began) return answerOf(sign);
-    await tx.execute(
-      `UPDATE agent_command SET taken_at = COALESCE(taken_at, now()), next_push_at = NULL
-       WHERE job_id = $1 AND kind = 'run' AND status = 'pending'`,
-      [jobId],
-      'run_taken',
-    );
+    await markRunTaken(tx, jobId);
     return answerOf(sign);
   });
   return begin.catch((error: unknown) => {

@@ -10,14 +10,14 @@ type CostedJob = Pick<
   Pick<RunCostEntity, 'computeMicrosPerHour'> & { finishedAt: Date };
 
 /**
- * Computes an ended run's cost, writes it beside the job and onto it, and books the difference. Run again, after a
- * late report, it corrects; run twice, it changes nothing. False: there is no such ended run.
+ * Computes an ended run's cost, writes it beside the job and books the difference. Run again, after a late report, it
+ * corrects; run twice, it changes nothing. Answers the whole; null: there is no such ended run.
  */
-export async function settleRunCost(tx: Transaction, jobId: string): Promise<boolean> {
+export async function settleRunCost(tx: Transaction, jobId: string): Promise<MicroUsd | null> {
   // By itself: whoever waits for it must see the cost that its holder wrote, and the usages that came meanwhile.
   tx.defer('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId], 'lock_cost');
   const job = await findCostedJob(tx, jobId);
-  if (!job) return false;
+  if (!job) return null;
   const { organizationId, startedAt, finishedAt, computeMicrosPerHour, reportedCostMicros } = job;
   const cost = computeRunCost({
     usages: await usagesOf(tx, jobId),
@@ -28,7 +28,7 @@ export async function settleRunCost(tx: Transaction, jobId: string): Promise<boo
   await writeCost(tx, { jobId, computeMicrosPerHour, organizationId }, cost);
   await writeComponents(tx, { ...job, jobId }, cost);
   await recordSpend(tx, { jobId, organizationId, totalMicros: cost.totalMicros, finishedAt });
-  return true;
+  return cost.totalMicros;
 }
 
 async function findCostedJob(tx: Transaction, jobId: string): Promise<CostedJob | undefined> {
@@ -81,14 +81,12 @@ async function writeCost(
   { aiMicros, computeMicros, reportedMicros, totalMicros }: RunCost,
 ): Promise<void> {
   await tx.execute(
-    `WITH cost AS (
-       INSERT INTO run_cost
-         (job_id, organization_id, compute_micros_per_hour, compute_micros, ai_micros, reported_micros, total_micros)
-       VALUES ($1, $2, $3, $4, $5, $6, $7)
-       ON CONFLICT (job_id) DO UPDATE
-       SET compute_micros = excluded.compute_micros, ai_micros = excluded.ai_micros,
-           reported_micros = excluded.reported_micros, total_micros = excluded.total_micros, computed_at = now())
-     UPDATE job SET total_cost_micros = $7 WHERE id = $1`,
+    `INSERT INTO run_cost
+       (job_id, organization_id, compute_micros_per_hour, compute_micros, ai_micros, reported_micros, total_micros)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)
+     ON CONFLICT (job_id) DO UPDATE
+     SET compute_micros = excluded.compute_micros, ai_micros = excluded.ai_micros,
+         reported_micros = excluded.reported_micros, total_micros = excluded.total_micros, computed_at = now()`,
     [of.jobId, of.organizationId, of.computeMicrosPerHour, computeMicros, aiMicros, reportedMicros, totalMicros],
     'write_run_cost',
   );

@@ -1,0 +1,55 @@
+import type { TerminalJobStatus } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+
+/** For the statement that starts a job: from now on the job has the machine. Both are parameters of it, as `$1`. */
+export function takeMachine(agentId: string, jobId: string): string {
+  return `UPDATE agent SET current_job_id = ${jobId}, dispatched_at = now(), last_activity_at = now(),
+           last_activity = 'a job was given to it' WHERE id = ${agentId}`;
+}
+
+/** The worker says that it has begun the job, so it has the command. */
+export async function markRunTaken(tx: Transaction, jobId: string): Promise<void> {
+  await tx.execute(
+    `UPDATE agent_command SET taken_at = COALESCE(taken_at, now()), next_push_at = NULL
+     WHERE job_id = $1 AND kind = 'run' AND status = 'pending'`,
+    [jobId],
+    'run_taken',
+  );
+}
+
+/** The machine is free again, and what was to start or to be started of the job is over. */
+export function releaseMachine(
+  tx: Transaction,
+  agentId: string,
+  { jobId, to, error }: { jobId: string; to: TerminalJobStatus; error?: string | null },
+): void {
+  tx.defer(
+    `WITH command AS (
+       UPDATE agent_command
+       SET status = CASE WHEN $3 = 'completed' THEN 'success' ELSE 'failed' END, error = $4, finished_at = now(),
+           next_push_at = NULL, payload = payload - 'script'
+       WHERE job_id = $1 AND kind = 'run' AND status = 'pending')
+     UPDATE agent SET current_job_id = NULL, dispatched_at = NULL, last_activity_at = now(),
+       last_activity = 'a job of it ended'
+     WHERE id = $2 AND current_job_id = $1`,
+    [jobId, agentId, to, error ?? null],
+    'release_agent',
+  );
+}
+
+/** What is left of a job is being killed on it: it is given nothing before that command is over, or its next boot. */
+export function beginClearing(tx: Transaction, agentId: string, commandId: string): void {
+  tx.defer('UPDATE agent SET clearing_command_id = $2 WHERE id = $1', [agentId, commandId], 'clear_agent');
+}
+
+export async function endClearing(tx: Transaction, agentId: string, commandId: string): Promise<void> {
+  await tx.execute('UPDATE agent SET clearing_command_id = NULL WHERE id = $1 AND clearing_command_id = $2', [
+    agentId,
+    commandId,
+  ]);
+}
+
+/** For a sweep's statement: of the agents that `ids` (a query that locks them) answers each is looked at now. */
+export function markSwept(ids: string): string {
+  return `UPDATE agent SET dispatch_swept_at = now() WHERE id IN (${ids}) RETURNING id`;
+}

@@ -1,0 +1,60 @@
+import { Client } from 'pg';
+import { appendJobLogs } from '../reports/append-job-logs';
+import { applyJobReport } from '../reports/apply-job-report';
+import { applyStepStatus } from '../reports/apply-step-status';
+import { type JobsLab, openJobsLab } from './jobs.harness';
+
+jest.setTimeout(60_000);
+
+describe('what a run costs the database', () => {
+  let lab: JobsLab;
+
+  beforeAll(async () => {
+    lab = await openJobsLab();
+  });
+  afterAll(() => lab.close());
+
+  /** A batch of ours is one round trip of many statements; what TypeORM sends is one of one. */
+  async function costOf(work: () => Promise<unknown>): Promise<string> {
+    const sent: number[] = [];
+    const { query } = Client.prototype;
+    const spy = jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...given: any[]) {
+      const statements: { text: string }[] = given[0].statements ?? [{ text: '' }];
+      // What was enqueued before is published meanwhile.
+      if (!/^\s*(UPDATE|DELETE FROM) outbox/.test(statements.at(-1)!.text)) sent.push(statements.length);
+      return (query as any).apply(this, given);
+    } as never);
+    await work().finally(() => spy.mockRestore());
+    return `${sent.reduce((sum, count) => sum + count, 0)} statements, ${sent.length} round trips`;
+  }
+
+  it('is so many statements, and so many waits for an answer', async () => {
+    const { harness, organizationId, agentId, dispatch } = lab;
+    const reporter = { organizationId, agentId };
+    let jobId = '';
+    const report = (status: 'running' | 'completed') => applyJobReport(harness.db, reporter, { jobId, status });
+    const step = () => applyStepStatus(harness.db, reporter, { jobId, stepOrder: 1, status: 'running' });
+    const line = () => ({ jobId, seq: 1, level: 'info' as const, message: 'm', timestamp: 1 });
+    const run = async () => ({
+      launch: await costOf(async () => {
+        jobId = await lab.launch();
+      }),
+      dispatch: await costOf(() => dispatch.startNext(agentId)),
+      begin: await costOf(() => report('running')),
+      heartbeat: await costOf(() => report('running')),
+      step: await costOf(step),
+      log: await costOf(() => appendJobLogs(harness.db, reporter, [line()])),
+      end: await costOf(() => report('completed')),
+    });
+    await run();
+    expect(await run()).toEqual({
+      launch: '8 statements, 2 round trips',
+      dispatch: '15 statements, 5 round trips',
+      begin: '9 statements, 4 round trips',
+      heartbeat: '2 statements, 1 round trips',
+      step: '6 statements, 2 round trips',
+      log: '2 statements, 1 round trips',
+      end: '9 statements, 2 round trips',
+    });
+  });
+});

@@ -1,0 +1,87 @@
+// A table is written by its own lib alone, in SQL and through TypeORM: everybody else calls a function of that lib's
+// with their transaction. What is read and locked is nobody's alone.
+import { ownerOf, tablesOfEntities } from './table-owners.mjs';
+
+const table = String.raw`(?:(?:only|table)\s+)*(?:"?\w+"?\.)?("?\w+"?|\$\{\})`;
+const writes = [
+  String.raw`\binsert\s+into\s+${table}`,
+  String.raw`\bmerge\s+into\s+${table}`,
+  String.raw`\bdelete\s+from\s+${table}`,
+  String.raw`\btruncate\s+${table}`,
+  String.raw`\bcopy\s+${table}\s*(?:\([^)]*\)\s*)?from\b`,
+  String.raw`\bupdate\s+${table}(?:\s+(?:as\s+)?\w+)?\s+set\b`,
+].map((pattern) => new RegExp(pattern, 'gi'));
+/** A statement that goes on in another string, so that nobody sees what it writes. */
+const cutOff = /\b(INSERT\s+INTO|DELETE\s+FROM|(?<!(FOR|KEY|DO)\s+)UPDATE|TRUNCATE)\s+$/;
+const managerWrites =
+  /^(insert|update|upsert|delete|remove|softDelete|softRemove|restore|recover|save|increment|decrement|clear|into)$/;
+
+export const foreignWrites = {
+  meta: {
+    type: 'problem',
+    schema: [],
+    messages: {
+      foreign: 'The table {{table}} is written by {{owner}} alone: call a function of it with your transaction.',
+      unowned: 'The table {{table}} has no owner: name it in tools/lint/table-owners.mjs.',
+      unseen: 'Name the table that is written where it is written: it has an owner.',
+    },
+  },
+  create(context) {
+    const lib = /.*\/((?:apps|libs)\/[\w-]+)\/src\//.exec(context.filename)?.[1]?.replace('libs/', '');
+    const entities = tablesOfEntities();
+
+    function check(node, name, isSure) {
+      const owner = ownerOf[name];
+      if (owner && owner !== lib) context.report({ node, messageId: 'foreign', data: { table: name, owner } });
+      if (!owner && isSure) context.report({ node, messageId: 'unowned', data: { table: name } });
+    }
+
+    function checkText(node, text) {
+      for (const pattern of writes) {
+        for (const [words, found] of text.matchAll(pattern)) {
+          const name = found.replaceAll('"', '');
+          // Statements have their words in capitals; prose may insert into anything.
+          const isSql = /^[A-Z]+ /.test(words.replace(/\s+/g, ' '));
+          if (name !== '${}') check(node, name.toLowerCase(), isSql);
+          else if (isSql) context.report({ node, messageId: 'unseen' });
+        }
+      }
+      if (cutOff.test(text)) context.report({ node, messageId: 'unseen' });
+    }
+
+    function checkCall(node) {
+      const { callee, arguments: given } = node;
+      const method = callee.type === 'MemberExpression' ? callee.property.name : callee.name;
+      const of = entities[given[0]?.name];
+      if (/^(getRepository|InjectRepository)$/.test(method) && of) return check(node, of, true);
+      if (callee.type !== 'MemberExpression' || !managerWrites.test(method)) return;
+      if (of) return check(node, of, true);
+      const before = context.sourceCode.getText(callee.object);
+      const built = /createQueryBuilder\(\s*(\w+)/.exec(before)?.[1];
+      if (built && entities[built]) check(node, entities[built], true);
+      // What an object that is saved is of cannot be seen.
+      else if (/\bmanager$/.test(before)) context.report({ node, messageId: 'unseen' });
+    }
+
+    function checkDeletion(node) {
+      const { callee, arguments: given } = node;
+      const isDeletion = /\.(delete|softDelete)\(\s*\)$/.test(context.sourceCode.getText(callee.object ?? callee));
+      if (callee.property?.name === 'from' && isDeletion && entities[given[0]?.name]) {
+        check(node, entities[given[0].name], true);
+      }
+    }
+
+    return {
+      Literal(node) {
+        if (typeof node.value === 'string') checkText(node, node.value);
+      },
+      TemplateLiteral(node) {
+        checkText(node, node.quasis.map(({ value }) => value.cooked).join('${}'));
+      },
+      CallExpression(node) {
+        checkCall(node);
+        checkDeletion(node);
+      },
+    };
+  },
+};

@@ -1,0 +1,65 @@
+// Whose each table is, as data: its lib alone writes it. ESLint's rule of foreign writes is made from it, and the
+// repository check holds the entities and each owner's README to it.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const entities = 'libs/database/src/entities';
+
+/** The tables of each lib, as its README names them. */
+const tablesOf = {
+  database: ['outbox', 'queue_probe', 'loop_run'],
+  access: [
+    ...['organization', 'organization_settings', 'app_user', 'user_session', 'sign_in_address', 'api_key'],
+    ...['vault_secret', 'audit_entry', 'idempotency_key'],
+  ],
+  agents: [
+    ...['agent', 'agent_command', 'agent_control', 'agent_wake', 'agent_recovery', 'agent_function', 'artifact'],
+    ...['recording', 'machine_finding', 'timeline_head', 'timeline_entry'],
+  ],
+  workflows: ['workflow', 'workflow_revision'],
+  jobs: ['job', 'job_step', 'ai_usage', 'claim_outcome', 'job_log_seen', 'batch'],
+  schedules: ['schedule', 'schedule_run'],
+  pricing: ['run_cost', 'run_cost_component', 'usage_event', 'usage_counter'],
+  pilot: [
+    ...['pilot_batch', 'pilot_claim_result', 'pilot_stop_event'],
+    ...['process_library_session_summary', 'process_library_session_timeline'],
+  ],
+};
+
+/** The lib that writes each table. */
+export const ownerOf = Object.fromEntries(
+  Object.entries(tablesOf).flatMap(([lib, tables]) => tables.map((table) => [table, lib])),
+);
+
+/** The table that each entity's class stands for. */
+export function tablesOfEntities() {
+  const texts = readdirSync(join(root, entities)).map((file) => readFileSync(join(root, entities, file), 'utf8'));
+  const classes = texts.flatMap((text) => [...text.matchAll(/@Entity\('(\w+)'[^]*?export class (\w+)/g)]);
+  return Object.fromEntries(classes.map(([, table, name]) => [name, table]));
+}
+
+/** What the entities, the READMEs and the owners say differently. */
+export function faultsOfOwners(files) {
+  const tables = Object.values(tablesOfEntities());
+  return [
+    ...tables
+      .filter((table) => !ownerOf[table])
+      .map((table) => `${entities}: ${table} has no owner; name it in tools/lint/table-owners.mjs`),
+    ...Object.keys(ownerOf)
+      .filter((table) => !tables.includes(table))
+      .map((table) => `tools/lint/table-owners.mjs: there is no table ${table} in ${entities}`),
+    ...Object.keys(tablesOf).flatMap((lib) => faultOfReadme(lib, files)),
+  ];
+}
+
+/** Of a lib that is not there yet only the tables are. */
+function faultOfReadme(lib, files) {
+  const readme = `libs/${lib}/README.md`;
+  if (!files.includes(readme)) return [];
+  const tables = tablesOf[lib];
+  const words = `the tables ${tables.slice(0, -1).join(', ')} and ${tables.at(-1)}`;
+  const text = readFileSync(join(root, readme), 'utf8').replace(/\s+/g, ' ');
+  return text.includes(words) ? [] : [`${readme}: must say whose its tables are: "${words}"`];
+}
