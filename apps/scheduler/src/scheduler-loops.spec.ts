@@ -95,11 +95,8 @@ describe('maintenance', () => {
     const before = KeyRing.parse(testMasterKey);
     await harness.db.transaction({ organizationId }, (tx) => putSecret(tx, before, caller, 'PORTAL', 'hunter2'));
     await waitFor('the re-wrapping', async () => {
-      const rows = await harness.db.query<{ master_key_id: string }>(
-        'system',
-        'SELECT master_key_id FROM vault_secret',
-      );
-      return rows.every(({ master_key_id: id }) => id === 'young');
+      const rows = await harness.db.query<{ masterKeyId: string }>('system', 'SELECT master_key_id FROM vault_secret');
+      return rows.every(({ masterKeyId: id }) => id === 'young');
     });
     const after = KeyRing.parse(youngKey);
     expect(await resolveSecrets(harness.db, after, organizationId, ['PORTAL', 'NONE'])).toEqual({

@@ -71,7 +71,7 @@ describe('requests for commands', () => {
       const { id, client, worker } = await online();
       await sql(`UPDATE agent SET status = 'starting' WHERE id = $1`, [id]);
       const { commandId } = (await snippet(id)).body;
-      await waitFor('the first try', async () => (await rowOf(commandId)).push_error);
+      await waitFor('the first try', async () => (await rowOf(commandId)).pushError);
       expect(worker.received).toHaveLength(0);
       await sql(`UPDATE agent_command SET next_push_at = now() + interval '1 hour' WHERE id = $1`, [commandId]);
       await client.post('/api/agents/handshake', { agentId: id, bootId: newId(), workerVersion: '1' });

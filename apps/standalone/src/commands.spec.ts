@@ -50,7 +50,7 @@ describe('commands', () => {
       },
       payload: { code: 'print(6 * 7)', timeoutMs: 60_000, secretNames: [] },
     });
-    const taken = await waitFor('it is taken', async () => (await rowOf(commandId)).taken_at);
+    const taken = await waitFor('it is taken', async () => (await rowOf(commandId)).takenAt);
     expect(taken).toBeInstanceOf(Date);
     expect(await statusOf(id, commandId)).toEqual({ status: 'pending' });
     const ended = await result(client, id, commandId, {
@@ -112,24 +112,24 @@ describe('commands', () => {
       worker.answer = () => answers.shift() ?? 200;
       const { commandId } = (await snippet(id)).body;
       await waitFor('the third push', () => worker.received.length === 3);
-      await waitFor('it is taken', async () => (await rowOf(commandId)).taken_at);
+      await waitFor('it is taken', async () => (await rowOf(commandId)).takenAt);
       expect(new Set(worker.received.map((command) => command.commandId))).toEqual(new Set([commandId]));
-      expect(await rowOf(commandId)).toMatchObject({ pushes: 3, push_error: null, next_push_at: null });
+      expect(await rowOf(commandId)).toMatchObject({ pushes: 3, pushError: null, nextPushAt: null });
     });
 
     it('say what was wrong with the last push', async () => {
       const { id, worker } = await online();
       worker.answer = () => 503;
       const { commandId } = (await snippet(id)).body;
-      await waitFor('the error', async () => (await rowOf(commandId)).push_error === 'the worker answered 503');
-      expect((await rowOf(commandId)).taken_at).toBeNull();
+      await waitFor('the error', async () => (await rowOf(commandId)).pushError === 'the worker answered 503');
+      expect((await rowOf(commandId)).takenAt).toBeNull();
     });
 
     it('go out once, however long the worker takes to answer', async () => {
       const { id, worker } = await online();
       worker.answer = () => new Promise((resolve) => setTimeout(() => resolve(202), 300));
       const { commandId } = (await snippet(id)).body;
-      await waitFor('it is taken', async () => (await rowOf(commandId)).taken_at);
+      await waitFor('it is taken', async () => (await rowOf(commandId)).takenAt);
       expect(worker.received).toHaveLength(1);
     });
 
@@ -137,7 +137,7 @@ describe('commands', () => {
       const { id, worker } = await online();
       worker.answer = () => 200;
       const { commandId } = (await snippet(id)).body;
-      await waitFor('it is known', async () => (await rowOf(commandId)).taken_at);
+      await waitFor('it is known', async () => (await rowOf(commandId)).takenAt);
     });
 
     it('never go to an address inside, whatever the worker says its tunnel is', async () => {
@@ -145,7 +145,7 @@ describe('commands', () => {
       for (const tunnelHostname of ['http://169.254.169.254', 'http://10.0.0.1:9', 'http://[::1]:9']) {
         await client.post('/api/agent/heartbeat', { agentId: id, bootId, tunnelHostname });
         const { commandId } = (await snippet(id)).body;
-        const refusal = await waitFor('the refusal', async () => (await rowOf(commandId)).push_error);
+        const refusal = await waitFor('the refusal', async () => (await rowOf(commandId)).pushError);
         expect(refusal).toContain('is not a public address');
       }
     });
@@ -248,7 +248,7 @@ describe('commands', () => {
     );
     const path = `/api/agents/${sibling.id}/run-snippet/status?commandId=${commandId}`;
     expect((await tenant.api.get(path)).body.code).toBe('not_found');
-    expect(await rowOf(commandId)).toMatchObject({ status: 'pending', taken_at: null });
+    expect(await rowOf(commandId)).toMatchObject({ status: 'pending', takenAt: null });
     expect((await result(tenant.worker, own.id, commandId, { status: 'success' })).body.accepted).toBe(true);
   });
 
@@ -268,7 +268,7 @@ describe('commands', () => {
       expect((await statusOf(id, commandId)).code).toBe('execution_timeout');
       expect((await result(client, id, commandId, { status: 'success' })).body.accepted).toBe(false);
     }
-    await waitFor('the end of its pushes', async () => (await rowOf(run)).next_push_at === null);
+    await waitFor('the end of its pushes', async () => (await rowOf(run)).nextPushAt === null);
     expect((await rowOf(run)).status).toBe('pending');
   });
 
@@ -292,8 +292,8 @@ describe('commands', () => {
       payload: { secretNames: ['PORTAL_PASSWORD'] },
     });
     await waitFor('the failure', async () => (await rowOf(lacking)).status === 'failed');
-    expect(await rowOf(lacking)).toMatchObject({ error_code: 'secret_missing', error: 'The vault has no NO_SUCH.' });
-    await waitFor('the reason', async () => (await rowOf(run)).push_error === 'The vault has no NO_SUCH.');
+    expect(await rowOf(lacking)).toMatchObject({ errorCode: 'secret_missing', error: 'The vault has no NO_SUCH.' });
+    await waitFor('the reason', async () => (await rowOf(run)).pushError === 'The vault has no NO_SUCH.');
     expect((await rowOf(run)).status).toBe('pending');
     const kept = JSON.stringify(await sql('SELECT * FROM agent_command')) + harness.logs.join('');
     expect(kept).not.toContain('hunter2-of-the-vault');

@@ -22,7 +22,7 @@ describe('a tunnel', () => {
   const shake = (client: HttpClient, agentId: string, tunnelHostname?: string | null) =>
     client.post('/api/agents/handshake', { agentId, bootId: newId(), workerVersion: '1', tunnelHostname });
   const beat = async (client: HttpClient, agentId: string, tunnelHostname?: string) => {
-    const [{ boot_id: bootId }] = await machines.sql('SELECT boot_id FROM agent WHERE id = $1', [agentId]);
+    const [{ bootId }] = await machines.sql('SELECT boot_id FROM agent WHERE id = $1', [agentId]);
     return (await client.post('/api/agent/heartbeat', { agentId, bootId, tunnelHostname })).body;
   };
   /** A worker that always waits for its next command, as ours does; tells how long after their making they came. */

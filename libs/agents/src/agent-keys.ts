@@ -33,7 +33,7 @@ export async function issueAgentKey(
 
 /** The newest key of the agent that still holds, derived again; null where there is none that we can derive. */
 export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: AgentOf): Promise<string | null> {
-  const rows = await database.query<{ id: string; secret_hash: string }>(
+  const rows = await database.query<{ id: string; secretHash: string }>(
     { organizationId: agent.organizationId },
     `SELECT id, secret_hash FROM api_key
      WHERE agent_id = $1 AND organization_id = $2 AND scope = 'worker' AND (expires_at IS NULL OR expires_at > now())
@@ -41,7 +41,7 @@ export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: Ag
     [agent.agentId, agent.organizationId],
     'agent_keys',
   );
-  for (const { id, secret_hash: secretHash } of rows) {
+  for (const { id, secretHash } of rows) {
     const key = derivedKeys(keyRing, id).find((candidate) => hash('sha256', candidate) === secretHash);
     if (key) return key;
   }

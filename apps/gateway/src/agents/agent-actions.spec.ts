@@ -90,12 +90,12 @@ describe('agent actions', () => {
     const id = await agentAt('stopped', { tunnelHostname: 'a1.example.com', tunnelUrl: 'https://other.example.com' });
     const answer = await act(id, { action: 'start' });
     expect([answer.status, answer.body]).toEqual([200, { success: true, action: 'start', status: 'starting' }]);
-    expect(await rowOf(id)).toMatchObject({ status: 'starting', public_tunnel_url: 'https://a1.example.com' });
+    expect(await rowOf(id)).toMatchObject({ status: 'starting', publicTunnelUrl: 'https://a1.example.com' });
     expect(await eventsOf(id)).toEqual(['wake_requested', 'manual_start']);
     await waitFor('the start', () => state === 'running');
     const bare = await agentAt('stopped', { tunnelUrl: 'https://other.example.com' });
     await act(bare, { action: 'start' });
-    expect((await rowOf(bare))['public_tunnel_url']).toBe('https://other.example.com');
+    expect((await rowOf(bare))['publicTunnelUrl']).toBe('https://other.example.com');
   });
 
   it('stop ends the machine, but not under a job, unless that is meant', async () => {
@@ -326,7 +326,7 @@ describe('agent actions', () => {
     for (const exempt of [true, false]) {
       const answer = await ours.api.patch(`/api/agent/${id}/idle-exempt`, { exempt });
       expect(answer.body).toEqual({ success: true, idleAutoStopExempt: exempt });
-      expect((await rowOf(id))['idle_auto_stop_exempt']).toBe(exempt);
+      expect((await rowOf(id))['idleAutoStopExempt']).toBe(exempt);
     }
   });
 

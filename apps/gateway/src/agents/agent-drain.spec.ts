@@ -87,7 +87,7 @@ describe('draining', () => {
     expect(await retriesOf(first)).toMatchObject([{ status: 'queued' }]);
     expect(await job(second)).toMatchObject({ status: 'queued' });
     const stops = await sql(`SELECT id, job_id FROM agent_command WHERE agent_id = $1 AND kind = 'stop_job'`, [id]);
-    expect(stops).toMatchObject([{ job_id: first }]);
+    expect(stops).toMatchObject([{ jobId: first }]);
     // Nothing is given before the worker says that nothing is left.
     const [{ clearing }] = await sql('SELECT clearing_command_id AS clearing FROM agent WHERE id = $1', [id]);
     expect(clearing).toBe(stops[0].id);

@@ -33,7 +33,7 @@ describe('agents at the gateway', () => {
     expect(agent.why).toMatch(/^Offline since .*: made/);
     expect(workerKey).toMatch(/^msk_[a-z0-9]{12}_/);
     const [key] = await sql('SELECT scope, agent_id, secret_hash FROM api_key WHERE agent_id = $1', [agent.id]);
-    expect(key).toMatchObject({ scope: 'worker', agent_id: agent.id });
+    expect(key).toMatchObject({ scope: 'worker', agentId: agent.id });
     expect((await tenant.api.get(`/api/agents/${agent.id}`)).body).toEqual(agent);
     expect((await harness.http.withKey(workerKey).get('/api/agents')).status).toBe(403);
     const trail = (await tenant.as.admin.get(`/api/audit?targetId=${agent.id}`)).body.entries;

@@ -2,6 +2,6 @@ import type { TimelineRow } from '@muster/agents';
 import type { AgentLogEntry } from '@muster/contracts';
 
 export function presentEntry(row: TimelineRow): AgentLogEntry {
-  const { seq, kind, level, message, source, job_id: jobId, data, at } = row;
+  const { seq, kind, level, message, source, jobId, data, at } = row;
   return { id: String(seq), kind, level, message, source, jobId, data, timestamp: at.toISOString() };
 }

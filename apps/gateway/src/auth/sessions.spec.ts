@@ -79,12 +79,12 @@ describe('people at the gateway', () => {
         clock.advance(23 * 3_600_000);
         expect((await client.get('/api/auth/me')).status).toBe(200);
         await waitFor('the use to be noted', async () => {
-          const [row] = await harness.db.query<{ last_seen_at: Date }>(
+          const [row] = await harness.db.query<{ lastSeenAt: Date }>(
             'system',
             'SELECT last_seen_at FROM user_session WHERE user_id = $1',
             [user.id],
           );
-          return row!.last_seen_at.getTime() === clock.now().getTime();
+          return row!.lastSeenAt.getTime() === clock.now().getTime();
         });
       }
       clock.set(new Date(start.getTime() + 7 * 24 * 3_600_000 + 1));

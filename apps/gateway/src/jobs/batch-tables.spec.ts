@@ -77,7 +77,7 @@ describe('batches from CSV', () => {
       { row: 6, errors: ['line 7: a quote stands inside a cell that does not begin with one'] },
       { row: 7, errors: ['PAYER: has a U+0000'] },
     ]);
-    expect((await jobsOf(made.body.batchId)).map(({ batch_row }) => batch_row)).toEqual([1, 8]);
+    expect((await jobsOf(made.body.batchId)).map(({ batchRow }) => batchRow)).toEqual([1, 8]);
   });
 
   it('say so in each row where a column is missing or means nothing, unless a mapping says what counts', async () => {
@@ -92,7 +92,7 @@ describe('batches from CSV', () => {
   it('take the run options and strict from the form', async () => {
     const made = await send('CLAIM_ID,PAYER\nC-1,Delta\n', { priority: '9', maxRetries: '1', strict: 'true' });
     expect(made.status).toBe(202);
-    expect(await jobsOf(made.body.batchId)).toMatchObject([{ priority: 9, max_retries: 1 }]);
+    expect(await jobsOf(made.body.batchId)).toMatchObject([{ priority: 9, maxRetries: 1 }]);
     const strict = await send('CLAIM_ID,PAYER\nC-1\n', { strict: 'true' });
     expect([strict.status, strict.body.errors[0].field]).toEqual([400, 'rows.1']);
   });

@@ -43,9 +43,9 @@ describe('batches', () => {
       expect(made.body).toMatchObject({ queued: 7, rejected: [] });
       const jobs = await jobsOf(made.body.batchId);
       expect(jobs.map(({ id }) => id)).toEqual(made.body.jobIds);
-      expect(jobs.map(({ batch_row }) => batch_row)).toEqual([1, 2, 3, 4, 5, 6, 7]);
-      expect(jobs.map(({ agent_id }) => agentIds.indexOf(agent_id))).toEqual([0, 1, 2, 0, 1, 2, 0]);
-      expect(jobs[4]).toMatchObject({ variables: rowOf(5), priority: 8, max_retries: 2, status: 'queued' });
+      expect(jobs.map(({ batchRow }) => batchRow)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+      expect(jobs.map(({ agentId }) => agentIds.indexOf(agentId))).toEqual([0, 1, 2, 0, 1, 2, 0]);
+      expect(jobs[4]).toMatchObject({ variables: rowOf(5), priority: 8, maxRetries: 2, status: 'queued' });
       const listed = await tenant.api.get(`/api/jobs?batchId=${made.body.batchId}&limit=200`);
       expect(listed.body.jobs).toHaveLength(7);
     });
@@ -91,7 +91,7 @@ describe('batches', () => {
         { row: 4, errors: ['CLAIM_ID: must be a text', 'PAYER: must be a text'] },
         { row: 5, errors: ['CLAIM_ID: has 65,537 characters; at most 65,536 are taken'] },
       ]);
-      expect((await jobsOf(body.batchId)).map(({ batch_row }) => batch_row)).toEqual([1, 6]);
+      expect((await jobsOf(body.batchId)).map(({ batchRow }) => batchRow)).toEqual([1, 6]);
       const read = await tenant.api.get(`/api/batches/${body.batchId}`);
       expect(read.body).toMatchObject({ total: 6, rejected: 4, queued: 2, running: 0 });
     });

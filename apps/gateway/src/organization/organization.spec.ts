@@ -81,7 +81,7 @@ describe('an organization’s own things at the gateway', () => {
       });
       const list = await tenant.as.admin.get('/api/vault');
       expect(list.body.secrets).toContainEqual(put.body);
-      const [row] = await harness.db.query<{ sealed: Buffer; wrapped_key: Buffer }>(
+      const [row] = await harness.db.query<{ sealed: Buffer; wrappedKey: Buffer }>(
         'system',
         'SELECT * FROM vault_secret',
       );

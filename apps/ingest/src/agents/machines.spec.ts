@@ -62,19 +62,19 @@ describe('what machines say', () => {
       ]);
       const quiet = await agentOf(id);
       expect(quiet).toMatchObject({
-        vm_state: 'running',
-        vm_ip: '10.0.0.9',
-        worker_version: '2.0',
-        tunnel_url: 'https://t.example.com',
-        public_tunnel_url: 'https://t.example.com',
-        tunnel_hostname: 't.example.com',
-        last_activity_at: null,
+        vmState: 'running',
+        vmIp: '10.0.0.9',
+        workerVersion: '2.0',
+        tunnelUrl: 'https://t.example.com',
+        publicTunnelUrl: 'https://t.example.com',
+        tunnelHostname: 't.example.com',
+        lastActivityAt: null,
       });
-      expect(Date.now() - quiet.last_seen.getTime()).toBeLessThan(60_000);
+      expect(Date.now() - quiet.lastSeen.getTime()).toBeLessThan(60_000);
       await beat(id, { activity: true });
       const active = await agentOf(id);
-      expect(active.last_activity_at).toBeInstanceOf(Date);
-      expect(active.tunnel_url).toBe('https://t.example.com');
+      expect(active.lastActivityAt).toBeInstanceOf(Date);
+      expect(active.tunnelUrl).toBe('https://t.example.com');
     });
 
     it('with running jobs is activity, and learns which of them are over or another’s', async () => {
@@ -88,7 +88,7 @@ describe('what machines say', () => {
       ];
       const { body } = await beat(id, { runningJobIds: [running, over, foreign, unknown, 'no-id'] });
       expect(body.abandon.sort()).toEqual([over, foreign, unknown, 'no-id'].sort());
-      expect((await agentOf(id)).last_activity_at).toBeInstanceOf(Date);
+      expect((await agentOf(id)).lastActivityAt).toBeInstanceOf(Date);
     });
 
     it('says how many commands wait', async () => {
@@ -158,7 +158,7 @@ describe('what machines say', () => {
         const id = await makeMachine(columns);
         const answer = await beat(id, { activity: true });
         expect([answer.status, answer.body.code]).toEqual([409, 'conflict']);
-        expect((await agentOf(id)).last_seen).toBeNull();
+        expect((await agentOf(id)).lastSeen).toBeNull();
       }
     });
 
@@ -200,15 +200,15 @@ describe('what machines say', () => {
       ]);
       expect(await agentOf(id)).toMatchObject({
         status: 'online',
-        status_source: 'handshake',
-        boot_id: 'boot-2',
-        worker_version: '1.4.0',
-        unhealthy_checks: 0,
-        tunnel_url: 'https://t.example.com/a1',
-        public_tunnel_url: 'https://t.example.com/a1',
-        tunnel_hostname: 'https://t.example.com/a1/',
-        last_seen: expect.any(Date),
-        last_activity_at: expect.any(Date),
+        statusSource: 'handshake',
+        bootId: 'boot-2',
+        workerVersion: '1.4.0',
+        unhealthyChecks: 0,
+        tunnelUrl: 'https://t.example.com/a1',
+        publicTunnelUrl: 'https://t.example.com/a1',
+        tunnelHostname: 'https://t.example.com/a1/',
+        lastSeen: expect.any(Date),
+        lastActivityAt: expect.any(Date),
       });
       expect((await timelineOf(id)).map(({ kind }) => kind)).toEqual(['provisioning', 'status']);
       const enqueued = await sql(`SELECT name FROM outbox WHERE payload->>'agentId' = $1`, [id]);
@@ -221,7 +221,7 @@ describe('what machines say', () => {
       const id = await makeMachine({ status });
       const answer = await shake(id);
       expect([answer.status, answer.body.agentStatus]).toEqual([409, status]);
-      expect((await agentOf(id)).boot_id).toBe('boot-1');
+      expect((await agentOf(id)).bootId).toBe('boot-1');
     });
 
     it('of the boot that is to go does not end a reboot; another one does', async () => {
@@ -233,9 +233,9 @@ describe('what machines say', () => {
     it('repeated by the same boot changes no status, and changes nothing', async () => {
       const id = await makeMachine({ status: 'offline' });
       await shake(id);
-      const { status_since: since } = await agentOf(id);
+      const { statusSince: since } = await agentOf(id);
       await shake(id);
-      expect((await agentOf(id)).status_since).toEqual(since);
+      expect((await agentOf(id)).statusSince).toEqual(since);
       expect((await timelineOf(id)).filter(({ kind }) => kind === 'status')).toHaveLength(1);
     });
 
@@ -247,7 +247,7 @@ describe('what machines say', () => {
       for (let number = 3; number < 20; number += 1) await shake(id, { bootId: `boot-${number}` });
       expect((await shake(id, { bootId: 'boot-18' })).status).toBe(409);
       expect((await beat(id, { bootId: 'boot-19' })).status).toBe(200);
-      expect((await agentOf(id)).ended_boots).toHaveLength(8);
+      expect((await agentOf(id)).endedBoots).toHaveLength(8);
     });
 
     it('keeps a draining agent draining', async () => {
@@ -261,7 +261,7 @@ describe('what machines say', () => {
         public_tunnel_url: 'https://old.example.com',
       });
       await shake(id);
-      expect((await agentOf(id)).public_tunnel_url).toBe('https://old.example.com');
+      expect((await agentOf(id)).publicTunnelUrl).toBe('https://old.example.com');
     });
 
     it('of an unknown or foreign agent is answered alike', async () => {
@@ -283,8 +283,8 @@ describe('what machines say', () => {
       await say({ status: 'failed' });
       expect(await agentOf(id)).toMatchObject({
         status: 'starting',
-        tunnel_url: 'https://t2.example.com',
-        public_tunnel_url: 'https://t2.example.com',
+        tunnelUrl: 'https://t2.example.com',
+        publicTunnelUrl: 'https://t2.example.com',
       });
       expect((await timelineOf(id)).map(({ kind, message }) => [kind, message])).toEqual([
         ['provisioning', 'install: done: v1'],

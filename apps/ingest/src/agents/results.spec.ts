@@ -58,7 +58,7 @@ describe('what machines give back', () => {
       const path = `/api/agents/${id}/commands/${commandId}/result`;
       const body = { status: 'success', output: { remaining: 0 } };
       expect((await worker.post(path, body)).body).toEqual({ accepted: true });
-      expect((await agentOf(id)).last_activity_at).toBeInstanceOf(Date);
+      expect((await agentOf(id)).lastActivityAt).toBeInstanceOf(Date);
       expect((await worker.post(path, body)).body).toEqual({ accepted: false, reason: 'already finished' });
       const enqueued = await sql(`SELECT name FROM outbox WHERE payload->>'commandId' = $1`, [commandId]);
       expect(enqueued).toEqual([{ name: 'command-finished' }]);
@@ -123,7 +123,7 @@ describe('what machines give back', () => {
       const storage = harness.app.nest.get(ObjectStorage);
       expect((await storage.get(body.key))?.toString()).toBe('hello');
       const [row] = await sql('SELECT * FROM artifact WHERE storage_key = $1', [body.key]);
-      expect(row).toMatchObject({ agent_id: id, job_id: jobId, filename: 'EOB März/../x.pdf', size: 5 });
+      expect(row).toMatchObject({ agentId: id, jobId: jobId, filename: 'EOB März/../x.pdf', size: 5 });
     });
 
     it('of more than 100 MiB, or of another agent’s job, is refused', async () => {

@@ -9,12 +9,12 @@ export async function isWorkerKeyOf(
 ): Promise<boolean> {
   const id = apiKeyIdOf(key);
   if (!id) return false;
-  const [row] = await tx.query<{ secret_hash: string }>(
+  const [row] = await tx.query<{ secretHash: string }>(
     `SELECT secret_hash FROM api_key
      WHERE id = $1 AND organization_id = $2 AND scope = 'worker' AND (agent_id IS NULL OR agent_id = $3)
        AND (expires_at IS NULL OR expires_at > $4)`,
     [id, organizationId, agentId, now],
     'worker_key_of',
   );
-  return row !== undefined && sameText(row.secret_hash, sha256(key));
+  return row !== undefined && sameText(row.secretHash, sha256(key));
 }

@@ -11,16 +11,16 @@ export interface Loaded<P> {
 }
 
 interface SessionRow {
-  secret_hash: string;
-  expires_at: Date;
-  last_seen_at: Date;
-  user_id: string;
+  secretHash: string;
+  expiresAt: Date;
+  lastSeenAt: Date;
+  userId: string;
   email: string;
   role: Role;
-  home_organization_id: string;
-  organization_id: string;
-  organization_name: string;
-  organization_suspended: boolean;
+  homeOrganizationId: string;
+  organizationId: string;
+  organizationName: string;
+  organizationSuspended: boolean;
 }
 
 /** A session of a user who may still sign in. */
@@ -41,32 +41,32 @@ export async function loadSession(database: Database, id: string): Promise<Loade
   );
   if (!row) return null;
   return {
-    secretHash: row.secret_hash,
-    expiresAt: row.expires_at,
-    usedAt: row.last_seen_at,
+    secretHash: row.secretHash,
+    expiresAt: row.expiresAt,
+    usedAt: row.lastSeenAt,
     principal: {
       kind: 'user',
-      id: row.user_id,
+      id: row.userId,
       email: row.email,
       role: row.role,
       sessionId: id,
-      organizationId: row.organization_id,
-      organizationName: row.organization_name,
-      organizationSuspended: row.organization_suspended,
-      homeOrganizationId: row.home_organization_id,
+      organizationId: row.organizationId,
+      organizationName: row.organizationName,
+      organizationSuspended: row.organizationSuspended,
+      homeOrganizationId: row.homeOrganizationId,
     },
   };
 }
 
 interface KeyRow {
-  secret_hash: string;
-  expires_at: Date | null;
-  last_used_at: Date | null;
+  secretHash: string;
+  expiresAt: Date | null;
+  lastUsedAt: Date | null;
   scope: ApiKeyScope;
-  agent_id: string | null;
-  organization_id: string;
-  organization_name: string;
-  organization_suspended: boolean;
+  agentId: string | null;
+  organizationId: string;
+  organizationName: string;
+  organizationSuspended: boolean;
 }
 
 export async function loadApiKey(database: Database, id: string): Promise<Loaded<KeyPrincipal> | null> {
@@ -81,18 +81,18 @@ export async function loadApiKey(database: Database, id: string): Promise<Loaded
   );
   if (!row) return null;
   return {
-    secretHash: row.secret_hash,
-    expiresAt: row.expires_at,
-    usedAt: row.last_used_at,
+    secretHash: row.secretHash,
+    expiresAt: row.expiresAt,
+    usedAt: row.lastUsedAt,
     principal: {
       kind: 'api_key',
       id,
       scope: row.scope,
-      agentId: row.agent_id,
+      agentId: row.agentId,
       role: 'member',
-      organizationId: row.organization_id,
-      organizationName: row.organization_name,
-      organizationSuspended: row.organization_suspended,
+      organizationId: row.organizationId,
+      organizationName: row.organizationName,
+      organizationSuspended: row.organizationSuspended,
     },
   };
 }

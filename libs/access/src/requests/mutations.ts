@@ -69,7 +69,7 @@ function idempotencyKeyOf(request: FastifyRequest): string | null {
 }
 
 interface StoredAnswer {
-  request_hash: string;
+  requestHash: string;
   status: number;
   location: string | null;
   body: unknown;
@@ -89,7 +89,7 @@ async function recall(tx: Transaction, organizationId: string, request: FastifyR
     [organizationId, route, key],
   );
   if (!stored) return null;
-  if (stored.request_hash !== hashOf(request)) {
+  if (stored.requestHash !== hashOf(request)) {
     throw new AppError('idempotency_key_reused', { detail: 'This Idempotency-Key was used with another request.' });
   }
   return { body: stored.body, status: stored.status, location: stored.location ?? undefined, etag: undefined };

@@ -80,13 +80,13 @@ export async function resolveSecrets(
   organizationId: string,
   keys: string[],
 ): Promise<{ values: Record<string, string>; missing: string[] }> {
-  const rows = await database.query<{ key: string; master_key_id: string; wrapped_key: Buffer; sealed: Buffer }>(
+  const rows = await database.query<{ key: string; masterKeyId: string; wrappedKey: Buffer; sealed: Buffer }>(
     { organizationId },
     'SELECT key, master_key_id, wrapped_key, sealed FROM vault_secret WHERE organization_id = $1 AND key = ANY($2)',
     [organizationId, keys],
   );
   const values = Object.fromEntries(
-    rows.map(({ key, master_key_id: masterKeyId, wrapped_key: wrappedKey, sealed }) => [
+    rows.map(({ key, masterKeyId, wrappedKey, sealed }) => [
       key,
       open(keyRing, placeOf(organizationId, key), { masterKeyId, wrappedKey, sealed }),
     ]),
@@ -98,10 +98,10 @@ export async function resolveSecrets(
 export async function rewrapSecrets(database: Database, keyRing: KeyRing, limit = 200): Promise<{ rewrapped: number }> {
   return database.transaction('system', async (tx) => {
     const rows = await tx.query<{
-      organization_id: string;
+      organizationId: string;
       key: string;
-      master_key_id: string;
-      wrapped_key: Buffer;
+      masterKeyId: string;
+      wrappedKey: Buffer;
       sealed: Buffer;
     }>(
       `SELECT organization_id, key, master_key_id, wrapped_key, sealed FROM vault_secret
@@ -109,10 +109,10 @@ export async function rewrapSecrets(database: Database, keyRing: KeyRing, limit 
       [keyRing.active.id, limit],
     );
     let rewrapped = 0;
-    for (const { organization_id: organizationId, key, ...row } of rows) {
+    for (const { organizationId, key, ...row } of rows) {
       const moved = rewrap(keyRing, placeOf(organizationId, key), {
-        masterKeyId: row.master_key_id,
-        wrappedKey: row.wrapped_key,
+        masterKeyId: row.masterKeyId,
+        wrappedKey: row.wrappedKey,
         sealed: row.sealed,
       });
       if (!moved) continue;

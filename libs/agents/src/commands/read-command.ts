@@ -14,7 +14,7 @@ export async function readCommandStatus(
     status: CommandStatus['status'];
     output: string | null;
     error: string | null;
-    error_code: string | null;
+    errorCode: string | null;
   }>(
     { organizationId },
     `SELECT status, output, error, error_code FROM agent_command
@@ -23,7 +23,7 @@ export async function readCommandStatus(
     'command_status',
   );
   if (!row) throw await noSuchAgentOrCommand(database, organizationId, agentId);
-  const { status, output, error, error_code: code } = row;
+  const { status, output, error, errorCode: code } = row;
   return {
     status,
     ...(output === null ? {} : { output }),

@@ -33,7 +33,7 @@ const actions: Partial<Record<AgentStatus, string>> = {
  */
 export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ previous: AgentStatus } | null> {
   const { organizationId, agentId, from, to, source, reason, eventType } = move;
-  const [moved] = await tx.query<{ previous: AgentStatus; last_seen: Date | null; vm_state: string | null }>(
+  const [moved] = await tx.query<{ previous: AgentStatus; lastSeen: Date | null; vmState: string | null }>(
     `UPDATE agent SET status = $3, status_since = now(), status_source = $4, status_reason = $5,
        on_since = CASE WHEN $3 NOT IN ('stopped', 'terminated') THEN COALESCE(agent.on_since, now()) END,
        previous_status = CASE WHEN was.status <> $3 THEN was.status ELSE agent.previous_status END,
@@ -53,7 +53,7 @@ export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ pre
       kind: 'status',
       source,
       message: `${previous} → ${to}: ${reason}`,
-      data: { status: to, previousStatus: previous, lastSeen: moved.last_seen, vmState: moved.vm_state },
+      data: { status: to, previousStatus: previous, lastSeen: moved.lastSeen, vmState: moved.vmState },
     });
   }
   appendTimeline(tx, { organizationId, agentId }, entries);

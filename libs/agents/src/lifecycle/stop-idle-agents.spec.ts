@@ -89,7 +89,7 @@ describe('the idle monitor', () => {
       'idle_stop_attempt idle_monitor online → stopping',
       'idle_stop_success idle_monitor stopping → stopped',
     ]);
-    expect(await rowOf(idle)).toMatchObject({ on_since: null, vm_state: 'stopped' });
+    expect(await rowOf(idle)).toMatchObject({ onSince: null, vmState: 'stopped' });
   });
 
   it('puts a machine that could not be stopped back to what it is, and lets it rest before the next try', async () => {

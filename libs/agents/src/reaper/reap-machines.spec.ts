@@ -191,7 +191,7 @@ describe('the reaper', () => {
     cloud.silent = true;
     expect(await pass()).toMatchObject({ silentPlaces: 1, orphansStopped: 0, goneOffline: 0 });
     expect(await findings()).toHaveLength(2);
-    expect(await rowOf(id)).toMatchObject({ status: 'offline', vm_state: 'stopped' });
+    expect(await rowOf(id)).toMatchObject({ status: 'offline', vmState: 'stopped' });
     cloud.hangs = true;
     const began = Date.now();
     setTimeout(() => ending.abort(), 50);
@@ -210,14 +210,14 @@ describe('the reaper', () => {
     expect(await rowOf(id)).toMatchObject({ status: 'stopped' });
     await elapse();
     expect(await pass()).toMatchObject({ goneTerminated: 1 });
-    expect(await rowOf(id)).toMatchObject({ status: 'terminated', status_source: 'watchdog', vm_state: 'gone' });
-    expect(await rowOf(bystander.id)).toMatchObject({ status: 'stopped', vm_state: 'stopped' });
+    expect(await rowOf(id)).toMatchObject({ status: 'terminated', statusSource: 'watchdog', vmState: 'gone' });
+    expect(await rowOf(bystander.id)).toMatchObject({ status: 'stopped', vmState: 'stopped' });
     const enqueued = await db.query('system', `SELECT name FROM outbox WHERE payload->>'agentId' = $1 ORDER BY name`, [
       id,
     ]);
     expect(enqueued).toEqual([{ name: 'control-agent' }, { name: 'dispatch-agent' }]);
     const audited = await db.query('system', 'SELECT action, actor_id FROM audit_entry WHERE target_id = $1', [id]);
-    expect(audited).toEqual([{ action: 'agent.terminate', actor_id: 'reaper' }]);
+    expect(audited).toEqual([{ action: 'agent.terminate', actorId: 'reaper' }]);
     expect(await findings()).toEqual([]);
   });
 
@@ -228,7 +228,7 @@ describe('the reaper', () => {
     expect(await pass()).toMatchObject({ goneOffline: 1 });
     await elapse();
     expect(await pass()).toMatchObject({ goneOffline: 0, goneFound: 0 });
-    expect(await rowOf(id)).toMatchObject({ status: 'offline', status_reason: 'its provider knows no such machine' });
+    expect(await rowOf(id)).toMatchObject({ status: 'offline', statusReason: 'its provider knows no such machine' });
     expect((await entriesOf(id)).filter((message) => message.startsWith('offline:'))).toHaveLength(1);
     tagged('i-1', { state: 'stopped' });
     await pass();
@@ -278,7 +278,7 @@ describe('the reaper', () => {
       await elapse();
       await pass();
       // Its state is the other one's alone; its own agent has ended, so that nobody keeps it from its end.
-      expect(await rowOf(theirs.id)).toMatchObject({ status: 'stopped', vm_state: 'stopped' });
+      expect(await rowOf(theirs.id)).toMatchObject({ status: 'stopped', vmState: 'stopped' });
       cloud.machines.get('i-1')!.state = 'running';
       await pass();
       await elapse();

@@ -67,8 +67,8 @@ describe('a recording', () => {
   const rowOf = async ({ recordingId }: Asked) =>
     (await db.query<Record<string, any>>('system', 'SELECT * FROM recording WHERE id = $1', [recordingId]))[0]!;
   const stateOf = async (asked: Asked) => {
-    const { status, error, started_at, ended_at } = await rowOf(asked);
-    return { status, error, began: started_at !== null, over: ended_at !== null };
+    const { status, error, startedAt, endedAt } = await rowOf(asked);
+    return { status, error, began: startedAt !== null, over: endedAt !== null };
   };
   const failed = (error: string, began = false) => ({ status: 'failed', error, began, over: true });
   const restarted = 'The worker was restarted while it recorded.';
@@ -96,8 +96,8 @@ describe('a recording', () => {
     expect(await rowOf(begun)).toMatchObject({
       status: 'kept',
       error: null,
-      artifact_id: id,
-      ended_at: expect.any(Date),
+      artifactId: id,
+      endedAt: expect.any(Date),
     });
   });
 
@@ -110,14 +110,14 @@ describe('a recording', () => {
     expect(await rowOf(filmed)).toMatchObject({
       status: 'kept',
       kind: 'browser',
-      artifact_id: video.id,
-      events_artifact_id: events.id,
+      artifactId: video.id,
+      eventsArtifactId: events.id,
     });
     expect(await rowOf(unfilmed)).toMatchObject({
       status: 'kept',
       kind: 'browser',
-      artifact_id: null,
-      events_artifact_id: others.id,
+      artifactId: null,
+      eventsArtifactId: others.id,
     });
   });
 

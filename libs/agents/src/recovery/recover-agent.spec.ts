@@ -47,7 +47,7 @@ describe('auto-recovery of an agent', () => {
     await keyRing(of);
     expect(await statusOf(of)).toBe('offline');
     const [row] = await sql('SELECT public_tunnel_url, unreachable_tunnel FROM agent WHERE id = $1', [of.agentId]);
-    expect(row).toEqual({ public_tunnel_url: 'https://a1.example.com', unreachable_tunnel: null });
+    expect(row).toEqual({ publicTunnelUrl: 'https://a1.example.com', unreachableTunnel: null });
     for (let round = 0; round < 2; round += 1) {
       await unhealthy(of);
       await keyRing(of);

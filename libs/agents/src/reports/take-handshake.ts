@@ -26,7 +26,7 @@ export async function takeHandshake(
   const agent = await loadAgent(tx, organizationId, agentId, 'lock');
   if (refused.includes(agent.status)) throw refusedMachine(`The agent is ${agent.status}.`, agent.status);
   await requireLivingBoot(tx, agent, bootId);
-  const [before] = await tx.query<{ boot_id: string | null }>(
+  const [before] = await tx.query<{ bootId: string | null }>(
     `UPDATE agent SET
        boot_id = $3, worker_version = $4, last_seen = now(), last_activity_at = now(),
        last_activity = 'its handshake', unhealthy_checks = 0,
@@ -53,7 +53,7 @@ export async function takeHandshake(
     ],
     'handshake',
   );
-  const sameBoot = before!.boot_id === bootId;
+  const sameBoot = before!.bootId === bootId;
   // The machine that is to reboot is still there: the boot that ends the reboot is another one.
   if (agent.status === 'rebooting' && sameBoot) return { status: agent.status };
   const status: AgentStatus = agent.drain ? 'draining' : 'online';

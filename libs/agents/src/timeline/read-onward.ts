@@ -39,7 +39,7 @@ export async function findTimeline(database: Database, organizationId: string, a
  * there to see. The size of a message is asked before its text is fetched.
  */
 export async function readOnward(database: Database, places: Place[]): Promise<Map<string, Onward>> {
-  const rows = await database.query<Omit<TimelineRow, 'seq'> & { seq: number | null; agent_id: string; head: number }>(
+  const rows = await database.query<Omit<TimelineRow, 'seq'> & { seq: number | null; agentId: string; head: number }>(
     'system',
     `SELECT f.agent_id, h.last_seq AS head, p.seq, p.kind, p.level, p.message, p.source, p.job_id, p.data, p.at
      FROM unnest($1::uuid[], $2::bigint[]) AS f (agent_id, seq)
@@ -57,7 +57,7 @@ export async function readOnward(database: Database, places: Place[]): Promise<M
     'read_timeline_onward',
   );
   const read = new Map<string, Onward>();
-  for (const { agent_id: agentId, head, seq, ...row } of rows) {
+  for (const { agentId, head, seq, ...row } of rows) {
     const onward = read.get(agentId) ?? { rows: [], head };
     read.set(agentId, onward);
     if (seq !== null) onward.rows.push({ ...row, seq });
@@ -67,7 +67,7 @@ export async function readOnward(database: Database, places: Place[]): Promise<M
 
 /** Which of these timelines have gone on: one look at the heads of all. */
 export async function findMoved(database: Database, places: Place[]): Promise<string[]> {
-  const moved = await database.query<{ agent_id: string }>(
+  const moved = await database.query<{ agentId: string }>(
     'system',
     `SELECT h.agent_id FROM unnest($1::uuid[], $2::bigint[]) AS f (agent_id, seq)
      JOIN timeline_head h ON h.agent_id = f.agent_id
@@ -75,7 +75,7 @@ export async function findMoved(database: Database, places: Place[]): Promise<st
     valuesOf(places),
     'find_moved',
   );
-  return moved.map(({ agent_id: agentId }) => agentId);
+  return moved.map(({ agentId }) => agentId);
 }
 
 function valuesOf(places: Place[]): unknown[] {

@@ -7,7 +7,7 @@ export interface TimelineRow {
   level: EntryLevel;
   message: string;
   source: string | null;
-  job_id: string | null;
+  jobId: string | null;
   data: Record<string, unknown> | null;
   at: Date;
 }
@@ -15,7 +15,7 @@ export interface TimelineRow {
 type StreamEvent = { type: 'lifecycle' | 'status' | 'job' | 'log' } & Record<string, unknown>;
 
 /** An entry as the stream shows it (interface, section 6; contract, "Agents"). */
-function eventOf({ kind, level, message, source, job_id: jobId, data, at }: TimelineRow): StreamEvent {
+function eventOf({ kind, level, message, source, jobId, data, at }: TimelineRow): StreamEvent {
   const timestamp = at.toISOString();
   switch (kind) {
     case 'lifecycle':

@@ -48,7 +48,7 @@ describe('outbox', () => {
   });
 
   const rows = () =>
-    harness.db.query<{ id: string; attempts: number; last_error: string | null; next_publish_at: Date | null }>(
+    harness.db.query<{ id: string; attempts: number; lastError: string | null; nextPublishAt: Date | null }>(
       'system',
       'SELECT * FROM outbox',
     );
@@ -145,7 +145,7 @@ describe('outbox', () => {
     await waitFor('the last attempt', async () => {
       await due();
       await sweepOutbox(harness.db, publisher, { republishMs: 60_000, limit: 10 });
-      return (await rows())[0]?.next_publish_at === null;
+      return (await rows())[0]?.nextPublishAt === null;
     });
     const [letter] = await listDeadLetters(harness.db, { limit: 10, after: null });
     expect(letter).toMatchObject({ attempts: 8, queue: 'feedback', name: 'probe' });
@@ -181,6 +181,6 @@ describe('outbox', () => {
     const [row] = await harness.db.query('system', 'SELECT handled_by, deliveries FROM queue_probe WHERE id = $1', [
       probe!.id,
     ]);
-    expect(row).toEqual({ handled_by: 'first', deliveries: 2 });
+    expect(row).toEqual({ handledBy: 'first', deliveries: 2 });
   });
 });

@@ -10,13 +10,13 @@ export async function requestQueueProbes(
   { queues = queueNames, count = 1 }: { queues?: readonly QueueName[]; count?: number },
 ): Promise<QueueProbeEntity[]> {
   const probes = queues.flatMap((queue) => Array.from({ length: count }, () => ({ id: newId(), queue })));
-  const rows = await tx.query<{ id: string; queue: QueueName; requested_at: Date }>(
+  const rows = await tx.query<{ id: string; queue: QueueName; requestedAt: Date }>(
     `INSERT INTO queue_probe (id, queue) SELECT * FROM unnest($1::uuid[], $2::text[])
      RETURNING id, queue, requested_at`,
     [probes.map(({ id }) => id), probes.map(({ queue }) => queue)],
   );
   await tx.enqueue(...probes.map(({ id, queue }) => ({ queue, name: 'probe' as const, payload: { probeId: id } })));
-  return rows.map(({ id, queue, requested_at: requestedAt }) => ({
+  return rows.map(({ id, queue, requestedAt }) => ({
     id,
     queue,
     requestedAt,

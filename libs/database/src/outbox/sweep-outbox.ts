@@ -7,8 +7,8 @@ interface Row {
   queue: QueueName;
   name: string;
   payload: Record<string, unknown>;
-  organization_id: string | null;
-  request_id: string | null;
+  organizationId: string | null;
+  requestId: string | null;
   traceparent: string | null;
 }
 
@@ -57,6 +57,6 @@ async function postpone(database: Database, rows: Row[]): Promise<number> {
   return rows.length;
 }
 
-function messageOf({ id, queue, name, payload, organization_id, request_id, traceparent }: Row): OutboxMessage {
-  return { id, queue, name, payload, organizationId: organization_id, requestId: request_id, traceparent };
+function messageOf({ id, queue, name, payload, organizationId, requestId, traceparent }: Row): OutboxMessage {
+  return { id, queue, name, payload, organizationId, requestId, traceparent };
 }

@@ -1,7 +1,10 @@
 import { type QueryResultRow, types } from 'pg';
 import type { WireColumn } from './wire-connection';
 
-/** Makes rows of what Postgres sends, for statements that answer these columns. */
+/**
+ * Makes rows of what Postgres sends, for statements that answer these columns: `max_retries` is read as `maxRetries`,
+ * as the entities name it. Keys inside of JSON are data, and stay as they are.
+ */
 export class RowReader {
   private readonly names: string[];
   private readonly parsers: ((text: string) => unknown)[];
@@ -9,7 +12,7 @@ export class RowReader {
   private readonly blank: QueryResultRow;
 
   constructor(columns: WireColumn[]) {
-    this.names = columns.map(({ name }) => name);
+    this.names = columns.map(({ name }) => camelCase(name));
     this.parsers = columns.map(({ dataTypeID }) => types.getTypeParser(dataTypeID, 'text'));
     this.blank = Object.fromEntries(this.names.map((name) => [name, null]));
   }
@@ -22,4 +25,9 @@ export class RowReader {
     }
     return row;
   }
+}
+
+/** The way back from the names that TypeORM gives columns (data-source.ts). */
+function camelCase(column: string): string {
+  return column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

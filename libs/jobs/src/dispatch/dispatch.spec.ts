@@ -106,8 +106,8 @@ describe('dispatch', () => {
     while (seen.length < launched.length) {
       const open = (await commands(agentId)).filter(({ status }) => status === 'pending');
       expect(open).toHaveLength(1);
-      seen.push(open[0].job_id);
-      await end(open[0].job_id);
+      seen.push(open[0].jobId);
+      await end(open[0].jobId);
       await Promise.all(Array.from({ length: 5 }, () => lab.dispatch.startNext(agentId)));
     }
     expect(new Set(seen)).toEqual(new Set(launched));

@@ -65,7 +65,7 @@ describe('the watchdog of jobs', () => {
     expect(await stops(jobId)).toEqual([
       { payload: expect.objectContaining({ jobId, graceMs: 0 }), status: 'pending' },
     ]);
-    expect((await agent()).current_job_id).toBeNull();
+    expect((await agent()).currentJobId).toBeNull();
     const retries = await lab.query('SELECT attempt, status FROM job WHERE retry_of = $1', [jobId]);
     expect(retries).toEqual([{ attempt: 2, status: 'queued' }]);
     expect((await entriesOf(jobId)).at(-1)).toEqual({
@@ -91,7 +91,7 @@ describe('the watchdog of jobs', () => {
     expect((await sweep(14 * minute, { lostAfterMs: 15 * minute })).failed).toEqual([]);
     expect(await sweep(16 * minute, { lostAfterMs: 15 * minute })).toMatchObject({ failed: [jobId], killed: 0 });
     expect((await read(jobId)).error).toBe('The agent went offline (16 min).');
-    expect((await agent()).current_job_id).toBeNull();
+    expect((await agent()).currentJobId).toBeNull();
   });
 
   describe('the machine of a run that was given up', () => {
@@ -125,7 +125,7 @@ describe('the watchdog of jobs', () => {
       await lab.query(`UPDATE agent SET provider = 'ec2', boot_id = 'old' WHERE id = $1`, [agentId]);
       const { jobId, next } = await givenUp();
       await confirm(jobId, 'failed', null);
-      expect(await agent()).toMatchObject({ status: 'rebooting', status_source: 'watchdog' });
+      expect(await agent()).toMatchObject({ status: 'rebooting', statusSource: 'watchdog' });
       for (const [bootId, action] of [
         ['old', 'wait'],
         ['new', 'start'],
@@ -135,7 +135,7 @@ describe('the watchdog of jobs', () => {
         );
         expect((await lab.dispatch.startNext(agentId)).action).toBe(action);
       }
-      expect((await agent()).current_job_id).toBe(next);
+      expect((await agent()).currentJobId).toBe(next);
     });
 
     it('is given the next one all the same where nobody but its owner can restart it', async () => {
@@ -192,8 +192,8 @@ describe('the watchdog of jobs', () => {
     await lab.query(`UPDATE agent SET status = 'offline' WHERE id = ANY($1)`, [[taken, given]]);
     expect((await sweep(16 * minute, { lostAfterMs: 15 * minute })).failed).toEqual([jobs[0]]);
     expect((await read(jobs[1]!)).status).toBe('queued');
-    expect((await agent(taken)).current_job_id).toBeNull();
-    expect((await agent(given)).current_job_id).toBe(jobs[1]);
+    expect((await agent(taken)).currentJobId).toBeNull();
+    expect((await agent(given)).currentJobId).toBe(jobs[1]);
   });
 
   it('does not repeat a run that was to be cancelled', async () => {

@@ -55,7 +55,7 @@ describe('callbacks of a job', () => {
     const jobId = await freshJob();
     await report({ jobId, status: 'completed' });
     const [agent] = await lab.query('SELECT current_job_id FROM agent WHERE id = $1', [reporter.agentId]);
-    expect(agent).toEqual({ current_job_id: null });
+    expect(agent).toEqual({ currentJobId: null });
     const events = await lab.query('SELECT kind, outcome FROM usage_event WHERE job_id = $1', [jobId]);
     expect(events).toEqual([{ kind: 'run', outcome: 'completed' }]);
     const messages = await lab.query(
@@ -169,7 +169,7 @@ describe('callbacks of a job', () => {
       `SELECT log_seq FROM timeline_entry WHERE job_id = $1 AND kind = 'execution' ORDER BY seq`,
       [jobId],
     );
-    expect(rows.map(({ log_seq }) => log_seq)).toEqual([1, 2, 3, 4, 7, 6, 5, null, null]);
+    expect(rows.map(({ logSeq }) => logSeq)).toEqual([1, 2, 3, 4, 7, 6, 5, null, null]);
   });
 
   it('keep the lines of racing batches once, and the timeline without a hole', async () => {

@@ -52,7 +52,7 @@ describe('a run’s cost', () => {
       "SELECT to_char(month, 'YYYY-MM') AS month, runs, run_ms, spend_micros FROM usage_counter WHERE organization_id = $1",
       [organizationId],
     );
-    expect(counters).toEqual([{ month: '2026-03', runs: 1, run_ms: 1_800_000, spend_micros: 560_000 }]);
+    expect(counters).toEqual([{ month: '2026-03', runs: 1, runMs: 1_800_000, spendMicros: 560_000 }]);
     expect(await unequalCounters(harness.db)).toEqual([]);
   });
 

@@ -64,11 +64,11 @@ describe('running due schedules', () => {
     const { launched } = await tick();
     expect(launched).toMatchObject([{ scheduleId: id }]);
     expect(await query('SELECT schedule_id, status FROM job WHERE id = $1', [launched[0]!.jobId])).toEqual([
-      { schedule_id: id, status: 'queued' },
+      { scheduleId: id, status: 'queued' },
     ]);
     expect(
       await query(`SELECT actor_kind, actor_id FROM audit_entry WHERE target_id = $1`, [launched[0]!.jobId]),
-    ).toEqual([{ actor_kind: 'system', actor_id: 'schedules' }]);
+    ).toEqual([{ actorKind: 'system', actorId: 'schedules' }]);
     expect(
       await query(`SELECT source FROM timeline_entry WHERE job_id = $1 AND kind = 'job'`, [launched[0]!.jobId]),
     ).toEqual([{ source: 'schedule' }]);
@@ -90,7 +90,7 @@ describe('running due schedules', () => {
       expect(rows.filter((row) => row.outcome === 'launched' && row.job)).toHaveLength(launched);
       expect(rows.filter((row) => row.outcome === 'skipped' && row.reason === 'misfire')).toHaveLength(dropped);
       expect(await query('SELECT next_run_at AS next, last_result FROM schedule WHERE id = $1', [id])).toEqual([
-        { next: new Date('2026-03-07T19:00:00.000Z'), last_result: launched ? 'launched' : 'skipped' },
+        { next: new Date('2026-03-07T19:00:00.000Z'), lastResult: launched ? 'launched' : 'skipped' },
       ]);
       expect(await query('SELECT FROM job WHERE schedule_id = $1', [id])).toHaveLength(launched);
     },
