@@ -4,6 +4,7 @@ import { DatabaseModule } from '@muster/database';
 import { StorageModule } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { VmModule } from '@muster/vm';
+import { ClientPricingController } from './admin/client-pricing.controller';
 import { OrganizationsController } from './admin/organizations.controller';
 import { LoopsController } from './admin/loops.controller';
 import { QueuesController } from './admin/queues.controller';
@@ -46,6 +47,7 @@ import { VaultController } from './organization/vault.controller';
     VaultController,
     AuditController,
     OrganizationsController,
+    ClientPricingController,
     LoopsController,
     QueuesController,
     AgentsController,

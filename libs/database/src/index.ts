@@ -13,6 +13,7 @@ export {
   VaultSecretEntity,
 } from './entities/access';
 export { AgentEntity } from './entities/agent';
+export { BillingMetricEntity, BillingMetricStepEntity, ClientPricingModelEntity } from './entities/client-pricing';
 export { JobEntity } from './entities/job';
 export { ScheduleEntity } from './entities/schedule';
 export { RunCostComponentEntity, RunCostEntity } from './entities/usage';

@@ -1,3 +1,8 @@
+export { backfillMetrics } from './client-pricing/backfill-metrics';
+export { chargeRun, type PricingModel } from './client-pricing/charge-run';
+export { listMetrics, listMetricSteps } from './client-pricing/list-metrics';
+export { putPricingModel, readPricingModel } from './client-pricing/pricing-models';
+export { readModel } from './client-pricing/read-model';
 export {
   canLaunchRuns,
   gateColumns,

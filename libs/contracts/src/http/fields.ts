@@ -4,6 +4,7 @@ import {
   anyJson,
   boolean,
   dateTime,
+  day,
   email,
   exactUsd,
   idTexts,
@@ -66,6 +67,11 @@ export function IdListField(options: Common & { minItems?: number; maxItems?: nu
 
 export function DateTimeField(options: Common = {}) {
   return field({ example: '2026-01-31T09:30:00.000Z', ...options }, { type: String, format: 'date-time' }, dateTime);
+}
+
+/** A day of the calendar, in whatever zone its field says. */
+export function DayField(options: Common = {}) {
+  return field({ example: '2026-01-31', ...options }, { type: String, format: 'date' }, day);
 }
 
 export function IntField(options: Common & { min?: number; max?: number } = {}) {

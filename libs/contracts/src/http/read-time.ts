@@ -25,6 +25,14 @@ export function readTime(text: string): string | null {
   return inYear >= 1 && inYear <= 9999 ? moment.toISOString() : null;
 }
 
+/** A day that the calendar has, as YYYY-MM-DD. */
+export function isDay(text: string): boolean {
+  const parts = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
+  if (!parts) return false;
+  const [year, month, day] = parts.slice(1).map(Number) as [number, number, number];
+  return year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month);
+}
+
 type Six = [number, number, number, number, number, number];
 
 function daysIn(year: number, month: number): number {

@@ -11,6 +11,7 @@ import { AgentEntity } from './agent';
 import { AgentRecoveryEntity } from './agent-recovery';
 import { AgentCommandEntity, AgentControlEntity, AgentFunctionEntity, AgentWakeEntity } from './agent-work';
 import { BatchEntity } from './batch';
+import { BillingMetricEntity, BillingMetricStepEntity, ClientPricingModelEntity } from './client-pricing';
 import { AiUsageEntity, ArtifactEntity, ClaimOutcomeEntity, JobEntity, JobLogSeenEntity, JobStepEntity } from './job';
 import { LoopRunEntity } from './loop-run';
 import { MachineFindingEntity } from './machine-finding';
@@ -40,7 +41,10 @@ export const entities = [
   ArtifactEntity,
   AuditEntryEntity,
   BatchEntity,
+  BillingMetricEntity,
+  BillingMetricStepEntity,
   ClaimOutcomeEntity,
+  ClientPricingModelEntity,
   IdempotencyKeyEntity,
   JobEntity,
   JobLogSeenEntity,

@@ -21,6 +21,7 @@ import { LoopRuns1763786000003 } from './1763786000003-loop-runs';
 import { OutboxWords1763790000000 } from './1763790000000-outbox-words';
 import { Money1763791000000 } from './1763791000000-money';
 import { PilotRecords1763792000000 } from './1763792000000-pilot-records';
+import { ClientPricing1763793000000 } from './1763793000000-client-pricing';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -47,4 +48,5 @@ export const migrations = [
   OutboxWords1763790000000,
   Money1763791000000,
   PilotRecords1763792000000,
+  ClientPricing1763793000000,
 ];

@@ -1,0 +1,65 @@
+import {
+  type BillingMetric,
+  type BillingMetricStep,
+  ClientPricingModel,
+  type PricingType,
+  usdOf,
+} from '@muster/contracts';
+import type { BillingMetricEntity, BillingMetricStepEntity } from '@muster/database';
+import { chargeRun, type PricingModel } from '@muster/pricing';
+
+/** Snake case, as the interface has these. */
+export function presentMetric(row: BillingMetricEntity): BillingMetric {
+  return {
+    ...presentFigures(row),
+    job_id: row.jobId,
+    computed_from: row.source,
+    computed_at: row.computedAt.toISOString(),
+  };
+}
+
+export function presentFigures(row: BillingMetricEntity) {
+  return {
+    metric_id: row.id,
+    organization_id: row.organizationId,
+    npi_count: row.npiCount,
+    total_claims: row.totalClaims,
+    total_steps_before_dedup: row.totalStepsBeforeDedup,
+    duplicates_removed: row.duplicatesRemoved,
+    claims_per_npi: row.claimsPerNpi,
+    calculated_charge_usd: usdOf(row.chargeMicros),
+    charge_breakdown: breakdownOf(row),
+  };
+}
+
+/** The model's own keys, and the figures that the charge follows from. */
+function breakdownOf(row: BillingMetricEntity): Record<string, unknown> {
+  const { minimumUsd, ...price } = presentModel(row);
+  const { pricingType } = row;
+  if (pricingType === 'per_claim') return { ...price, claims: row.totalClaims, minimumUsd };
+  if (pricingType === 'flat_per_run') return { ...price, minimumUsd };
+  const npis = chargeRun(row, row.claimsPerNpi).npis.map(({ chargeMicros, ...each }) => ({
+    ...each,
+    chargeUsd: usdOf(chargeMicros),
+  }));
+  return { ...price, npis, minimumUsd };
+}
+
+export function presentModel(model: PricingModel): ClientPricingModel {
+  const pricingType = model.pricingType as PricingType;
+  const price = usdOf(model.priceMicros);
+  const minimumUsd = usdOf(model.minimumMicros);
+  if (pricingType === 'per_claim') return { pricingType, pricePerClaimUsd: price, minimumUsd };
+  if (pricingType === 'flat_per_run') return { pricingType, pricePerRunUsd: price, minimumUsd };
+  return { pricingType, blockSize: model.blockSize!, pricePerBlockUsd: price, minimumUsd };
+}
+
+export function presentMetricStep(row: BillingMetricStepEntity): BillingMetricStep {
+  return {
+    step_order: row.stepOrder,
+    npi: row.npi,
+    claim_id: row.claimId,
+    claim_submission_id: row.claimSubmissionId,
+    verdict: row.verdict,
+  };
+}

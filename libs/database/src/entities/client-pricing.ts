@@ -1,0 +1,88 @@
+import type { MicroUsd } from '@muster/contracts';
+import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { OrganizationEntity } from './organization';
+
+/** What an organization is charged by. One price: that of a block, a claim or a run. */
+@Entity('client_pricing_model')
+@Check('client_pricing_model_type_check', "pricing_type IN ('npi_claim_block', 'per_claim', 'flat_per_run')")
+@Check('client_pricing_model_block_check', "(block_size IS NOT NULL) = (pricing_type = 'npi_claim_block')")
+export class ClientPricingModelEntity {
+  @PrimaryColumn('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'client_pricing_model_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('text')
+  pricingType!: string;
+  @Column('integer', { nullable: true })
+  blockSize!: number | null;
+  @Column('bigint')
+  priceMicros!: number;
+  @Column('bigint', { default: 0 })
+  minimumMicros!: number;
+  @Column('timestamptz', { default: () => 'now()' })
+  updatedAt!: Date;
+}
+
+/** What a run was charged, with the model of that moment. It outlives the run: its job id is plain. */
+@Entity('billing_metric')
+@Check('billing_metric_source_check', "source IN ('claim_result', 'select_org_provider')")
+@Index('billing_metric_job_key', ['jobId'], { unique: true })
+@Index('billing_metric_organization_idx', ['organizationId', 'id'])
+export class BillingMetricEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'billing_metric_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('uuid')
+  jobId!: string;
+  @Column('text')
+  source!: string;
+  @Column('integer')
+  npiCount!: number;
+  @Column('integer')
+  totalClaims!: number;
+  @Column('integer')
+  totalStepsBeforeDedup!: number;
+  @Column('integer')
+  duplicatesRemoved!: number;
+  @Column('jsonb')
+  claimsPerNpi!: Record<string, number>;
+  @Column('bigint')
+  chargeMicros!: MicroUsd;
+  @Column('text')
+  pricingType!: string;
+  @Column('integer', { nullable: true })
+  blockSize!: number | null;
+  @Column('bigint')
+  priceMicros!: number;
+  @Column('bigint')
+  minimumMicros!: number;
+  @Column('timestamptz', { default: () => 'now()' })
+  computedAt!: Date;
+}
+
+/** The steps that a metric was computed from, as they were then, and what each came to. */
+@Entity('billing_metric_step')
+@Check('billing_metric_step_verdict_check', "verdict IN ('counted', 'repeated', 'left_out')")
+export class BillingMetricStepEntity {
+  @PrimaryColumn('uuid')
+  @ForeignKey(() => BillingMetricEntity, {
+    name: 'billing_metric_step_metric_fk',
+    onDelete: 'CASCADE',
+    deferrable: 'INITIALLY DEFERRED',
+  })
+  metricId!: string;
+  @PrimaryColumn('integer')
+  stepOrder!: number;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'billing_metric_step_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('text', { nullable: true })
+  npi!: string | null;
+  @Column('text', { nullable: true })
+  claimId!: string | null;
+  @Column('text', { nullable: true })
+  claimSubmissionId!: string | null;
+  @Column('text')
+  verdict!: string;
+}

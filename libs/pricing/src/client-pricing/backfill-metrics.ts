@@ -1,0 +1,104 @@
+import { audit, type Principal } from '@muster/access';
+import { AppError, usdOf } from '@muster/contracts';
+import { type BillingMetricEntity, lock, type Transaction } from '@muster/database';
+import { newId } from '@muster/platform';
+import { chargeRun } from './charge-run';
+import { countClaims } from './count-claims';
+import { reaches, requirePricingModel } from './pricing-models';
+
+export interface Backfill {
+  jobId: string;
+  createDefaultModel: boolean;
+  force: boolean;
+}
+
+/**
+ * Computes what a run is charged from the metadata of its steps, and keeps it with the steps and the model that it was
+ * computed from. Of several at once for one run, without force, one does it.
+ */
+export async function backfillMetrics(
+  tx: Transaction,
+  caller: Principal,
+  { jobId, createDefaultModel, force }: Backfill,
+): Promise<{ metric: BillingMetricEntity; replacedExisting: boolean }> {
+  await lock(tx, 'client-pricing', jobId);
+  const organizationId = await organizationOf(tx, caller, jobId);
+  const replaced = await tx.query<{ id: string }>(
+    'DELETE FROM billing_metric WHERE job_id = $1 AND organization_id = $2 RETURNING id',
+    [jobId, organizationId],
+  );
+  if (replaced.length > 0 && !force) {
+    throw new AppError('billing_record_exists', { detail: 'The job has a billing record; force replaces it.' });
+  }
+  const id = newId();
+  const { source, candidates, duplicates, claimsPerNpi } = await countClaims(tx, {
+    metricId: id,
+    organizationId,
+    jobId,
+  });
+  if (!source) throw new AppError('metadata_not_found', { detail: 'No step of the job names a claim or an NPI.' });
+  const model = await requirePricingModel(tx, caller, organizationId, { createDefault: createDefaultModel });
+  const claims = Object.values(claimsPerNpi);
+  const metric: BillingMetricEntity = {
+    id,
+    organizationId,
+    jobId,
+    source,
+    npiCount: claims.length,
+    totalClaims: claims.reduce((sum, each) => sum + each, 0),
+    totalStepsBeforeDedup: candidates,
+    duplicatesRemoved: duplicates,
+    claimsPerNpi,
+    chargeMicros: chargeRun(model, claimsPerNpi).chargeMicros,
+    ...model,
+    computedAt: new Date(),
+  };
+  await insertMetric(tx, metric);
+  audit(tx, caller, {
+    organizationId,
+    action: 'client_pricing.backfill',
+    target: { type: 'job', id: jobId },
+    changes: { metricId: id, replaced: replaced[0]?.id ?? null, chargeUsd: usdOf(metric.chargeMicros) },
+  });
+  return { metric, replacedExisting: replaced.length > 0 };
+}
+
+/** Whose job it is, and that it stays until this is done. An admin reaches the own organization's, a super_admin any. */
+async function organizationOf(tx: Transaction, caller: Principal, jobId: string): Promise<string> {
+  const [job] = await tx.query<{ organizationId: string; known: boolean }>(
+    `SELECT j.organization_id AS "organizationId", EXISTS (SELECT FROM organization o WHERE o.id = j.organization_id) AS known
+     FROM job j WHERE j.id = $1 FOR KEY SHARE`,
+    [jobId],
+  );
+  if (!job || !reaches(caller, job.organizationId)) {
+    throw new AppError('job_not_found', { detail: 'There is no such job.' });
+  }
+  if (!job.known) throw new AppError('organization_unresolved', { detail: 'The job’s organization is not known.' });
+  return job.organizationId;
+}
+
+async function insertMetric(tx: Transaction, metric: BillingMetricEntity): Promise<void> {
+  await tx.execute(
+    `INSERT INTO billing_metric (id, organization_id, job_id, source, npi_count, total_claims, total_steps_before_dedup,
+       duplicates_removed, claims_per_npi, charge_micros, pricing_type, block_size, price_micros, minimum_micros,
+       computed_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+    [
+      metric.id,
+      metric.organizationId,
+      metric.jobId,
+      metric.source,
+      metric.npiCount,
+      metric.totalClaims,
+      metric.totalStepsBeforeDedup,
+      metric.duplicatesRemoved,
+      JSON.stringify(metric.claimsPerNpi),
+      metric.chargeMicros,
+      metric.pricingType,
+      metric.blockSize,
+      metric.priceMicros,
+      metric.minimumMicros,
+      metric.computedAt,
+    ],
+  );
+}

@@ -1,0 +1,62 @@
+import type { Transaction } from '@muster/database';
+
+export interface ClaimCount {
+  /** Which steps said it; null where none of either kind is there. */
+  source: 'claim_result' | 'select_org_provider' | null;
+  candidates: number;
+  duplicates: number;
+  claimsPerNpi: Record<string, number>;
+}
+
+/**
+ * Counts a run's claims for billing, once for each NPI and claim, and keeps the steps beside the metric with what each
+ * came to. A claim without an NPI has that of the last selection before it. Without a claim, the NPIs that were
+ * selected count, with no claims.
+ */
+export async function countClaims(
+  tx: Transaction,
+  { metricId, organizationId, jobId }: { metricId: string; organizationId: string; jobId: string },
+): Promise<ClaimCount> {
+  const [count] = await tx.query<ClaimCount>(countSql, [metricId, organizationId, jobId]);
+  return count!;
+}
+
+/** Nothing but text and numbers name anything. */
+const word = (name: string) =>
+  `CASE WHEN jsonb_typeof(metadata->'${name}') IN ('string', 'number') THEN NULLIF(btrim(metadata->>'${name}'), '') END`;
+
+const countSql = `
+  WITH step AS (
+    SELECT step_order, metadata->>'type' AS type, ${word('npi')} AS npi, ${word('claim_id')} AS claim_id,
+           ${word('claim_submission_id')} AS claim_submission_id
+    FROM job_step
+    WHERE job_id = $3 AND organization_id = $2 AND metadata->>'type' IN ('claim_result', 'select_org_provider')),
+  source AS (
+    SELECT CASE WHEN bool_or(type = 'claim_result') THEN 'claim_result'
+                WHEN bool_or(npi IS NOT NULL) THEN 'select_org_provider' END AS type FROM step),
+  selected AS (
+    SELECT step.*, count(npi) FILTER (WHERE type = 'select_org_provider') OVER (ORDER BY step_order) AS selection
+    FROM step),
+  resolved AS (
+    SELECT step_order, type, claim_id, claim_submission_id,
+           COALESCE(npi, max(npi) FILTER (WHERE type = 'select_org_provider') OVER (PARTITION BY selection)) AS npi
+    FROM selected),
+  judged AS (
+    SELECT r.*, CASE
+      WHEN r.npi IS NULL THEN 'left_out'
+      WHEN r.type = 'claim_result' AND COALESCE(claim_id, claim_submission_id) IS NULL THEN 'left_out'
+      -- Known by claim_id where it has both; the two kinds of ids do not meet.
+      WHEN row_number() OVER (
+        PARTITION BY r.npi, claim_id IS NULL, COALESCE(claim_id, claim_submission_id) ORDER BY step_order) = 1
+      THEN 'counted' ELSE 'repeated' END AS verdict
+    FROM resolved r JOIN source ON source.type = r.type),
+  kept AS (
+    INSERT INTO billing_metric_step
+      (metric_id, step_order, organization_id, npi, claim_id, claim_submission_id, verdict)
+    SELECT $1, step_order, $2, npi, claim_id, claim_submission_id, verdict FROM judged),
+  per_npi AS (
+    SELECT npi, count(*) FILTER (WHERE type = 'claim_result') AS claims FROM judged WHERE verdict = 'counted' GROUP BY npi)
+  SELECT (SELECT type FROM source) AS source,
+         (SELECT count(*)::int FROM judged WHERE type = 'claim_result') AS candidates,
+         (SELECT count(*)::int FROM judged WHERE type = 'claim_result' AND verdict = 'repeated') AS duplicates,
+         (SELECT COALESCE(jsonb_object_agg(npi, claims), '{}') FROM per_npi) AS "claimsPerNpi"`;

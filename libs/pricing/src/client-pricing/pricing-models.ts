@@ -1,0 +1,117 @@
+import { audit, changesBetween, type Principal } from '@muster/access';
+import { AppError } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+import type { PricingModel } from './charge-run';
+
+/** Blocks of 50 claims at 25 USD for each NPI. */
+const defaultModel: PricingModel = {
+  pricingType: 'npi_claim_block',
+  blockSize: 50,
+  priceMicros: 25_000_000,
+  minimumMicros: 0,
+};
+
+const columns = `pricing_type AS "pricingType", block_size AS "blockSize", price_micros AS "priceMicros",
+  minimum_micros AS "minimumMicros"`;
+
+/** The model of an organization; throws pricing_model_missing where it has none. */
+export async function readPricingModel(
+  database: Database,
+  caller: Principal,
+  organizationId: string,
+): Promise<PricingModel> {
+  requireReach(caller, organizationId);
+  const [row] = await database.query<{ known: string } & PricingModel>(
+    { organizationId },
+    `SELECT o.id AS known, ${columns}
+     FROM organization o LEFT JOIN client_pricing_model m ON m.organization_id = o.id WHERE o.id = $1`,
+    [organizationId],
+  );
+  if (!row) throw noSuchOrganization();
+  const { known: _, ...model } = row;
+  if (model.pricingType === null) throw noModel();
+  return model;
+}
+
+/** Gives an organization its model. Records that were computed with another one stay as they are. */
+export async function putPricingModel(
+  tx: Transaction,
+  caller: Principal,
+  organizationId: string,
+  model: PricingModel,
+): Promise<PricingModel> {
+  requireReach(caller, organizationId);
+  const [known] = await tx.query('SELECT id FROM organization WHERE id = $1 FOR KEY SHARE', [organizationId]);
+  if (!known) throw noSuchOrganization();
+  const before = await lockPricingModel(tx, organizationId);
+  await tx.execute(
+    `INSERT INTO client_pricing_model (organization_id, pricing_type, block_size, price_micros, minimum_micros)
+     VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (organization_id) DO UPDATE
+     SET pricing_type = excluded.pricing_type, block_size = excluded.block_size,
+         price_micros = excluded.price_micros, minimum_micros = excluded.minimum_micros, updated_at = now()`,
+    valuesOf(organizationId, model),
+  );
+  audit(tx, caller, {
+    organizationId,
+    action: 'client_pricing.update',
+    target: { type: 'organization', id: organizationId },
+    changes: before ? changesBetween(before, model) : { ...model },
+  });
+  return model;
+}
+
+/** The model for a run that is being charged; it stays what it is until the transaction ends. */
+export async function requirePricingModel(
+  tx: Transaction,
+  caller: Principal,
+  organizationId: string,
+  { createDefault }: { createDefault: boolean },
+): Promise<PricingModel> {
+  const model = await lockPricingModel(tx, organizationId);
+  if (model) return model;
+  if (!createDefault) throw noModel();
+  const made = await tx.execute(
+    `INSERT INTO client_pricing_model (organization_id, pricing_type, block_size, price_micros, minimum_micros)
+     VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+    valuesOf(organizationId, defaultModel),
+  );
+  // Another one made it meanwhile.
+  if (made === 0) return (await lockPricingModel(tx, organizationId))!;
+  audit(tx, caller, {
+    organizationId,
+    action: 'client_pricing.create_default',
+    target: { type: 'organization', id: organizationId },
+    changes: { ...defaultModel },
+  });
+  return defaultModel;
+}
+
+async function lockPricingModel(tx: Transaction, organizationId: string): Promise<PricingModel | undefined> {
+  const [model] = await tx.query<PricingModel>(
+    `SELECT ${columns} FROM client_pricing_model WHERE organization_id = $1 FOR UPDATE`,
+    [organizationId],
+  );
+  return model;
+}
+
+function valuesOf(organizationId: string, model: PricingModel): unknown[] {
+  return [organizationId, model.pricingType, model.blockSize, model.priceMicros, model.minimumMicros];
+}
+
+/** An admin reaches the own organization, a super_admin any. */
+export function reaches(caller: Principal, organizationId: string): boolean {
+  return caller.role === 'super_admin' || caller.organizationId === organizationId;
+}
+
+function requireReach(caller: Principal, organizationId: string): void {
+  if (!reaches(caller, organizationId)) throw noSuchOrganization();
+}
+
+function noSuchOrganization(): AppError {
+  return new AppError('not_found', { detail: 'There is no such organization.' });
+}
+
+function noModel(): AppError {
+  return new AppError('pricing_model_missing', { detail: 'The organization has no pricing model.' });
+}
