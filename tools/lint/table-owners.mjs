@@ -16,12 +16,15 @@ const tablesOf = {
   ],
   agents: [
     ...['agent', 'agent_command', 'agent_control', 'agent_wake', 'agent_recovery', 'agent_function', 'artifact'],
-    ...['recording', 'machine_finding', 'timeline_head', 'timeline_entry'],
+    ...['recording', 'machine_finding', 'timeline_head', 'timeline_entry', 'object_removal'],
   ],
   workflows: ['workflow', 'workflow_revision'],
-  jobs: ['job', 'job_step', 'ai_usage', 'claim_outcome', 'job_log_seen', 'batch'],
+  jobs: ['job', 'job_step', 'ai_usage', 'claim_outcome', 'job_log_seen', 'batch', 'deleted_job'],
   schedules: ['schedule', 'schedule_run'],
-  pricing: ['run_cost', 'run_cost_component', 'usage_event', 'usage_counter'],
+  pricing: [
+    ...['run_cost', 'run_cost_component', 'usage_event', 'usage_counter'],
+    ...['client_pricing_model', 'billing_metric', 'billing_metric_step'],
+  ],
   pilot: [
     ...['pilot_batch', 'pilot_claim_result', 'pilot_stop_event'],
     ...['process_library_session_summary', 'process_library_session_timeline'],

@@ -1,1 +1,2 @@
+export { meteringConfigs } from './metering-configs';
 export { MeteringModule } from './metering.module';

@@ -1,4 +1,5 @@
-import { BaseConfig, runApp } from '@muster/platform';
+import { runApp } from '@muster/platform';
+import { meteringConfigs } from './metering-configs';
 import { MeteringModule } from './metering.module';
 
-void runApp({ name: 'metering', configs: [BaseConfig], modules: [MeteringModule] });
+void runApp({ name: 'metering', configs: meteringConfigs, modules: [MeteringModule] });

@@ -1,12 +1,18 @@
 import { Inject } from '@nestjs/common';
 import type { JobPayloadIds, ProbePayload } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
+import { removeObjects } from '@muster/agents';
 import { settleJobCost } from '@muster/jobs';
-import { HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { Clock, HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
 
 @ProcessesQueue('metering')
 export class MeteringProcessor extends QueueProcessor {
-  constructor(@Inject(Database) private readonly database: Database) {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(ObjectStorage) private readonly storage: ObjectStorage,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {
     super();
   }
 
@@ -18,5 +24,10 @@ export class MeteringProcessor extends QueueProcessor {
   @HandlesJob('metering', 'job-finished')
   async jobFinished({ jobId }: JobPayloadIds): Promise<void> {
     await this.database.transaction('system', (tx) => settleJobCost(tx, jobId));
+  }
+
+  @HandlesJob('metering', 'remove-objects')
+  async removeObjects({ jobId }: JobPayloadIds): Promise<void> {
+    await removeObjects(this.database, this.storage, { jobId, now: this.clock.now() });
   }
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { purgeExpired, rewrapSecrets } from '@muster/access';
-import { keepTimelinePartitions } from '@muster/agents';
+import { enqueueDueRemovals, keepTimelinePartitions } from '@muster/agents';
 import { Database, purgeQueueProbes, readBacklog, requestQueueProbes, sweepOutbox } from '@muster/database';
 import { failStaleJobs } from '@muster/jobs';
 import { AppLoops, Clock, MessagePublisher, LoopLedger, Metrics } from '@muster/platform';
@@ -80,6 +80,11 @@ export class SchedulerLoops extends AppLoops {
             ...(await purgeExpired(database, clock.now())),
             probes: await purgeQueueProbes(database),
           }),
+        },
+        {
+          name: 'remove objects',
+          intervalMs: maintenanceTickMs,
+          runOnce: () => enqueueDueRemovals(database, clock.now()),
         },
         { name: 'rewrap secrets', intervalMs: maintenanceTickMs, runOnce: () => rewrapSecrets(database, keyRing) },
         {

@@ -2,13 +2,13 @@ import { dispatcherConfigs, DispatcherModule } from '@muster/dispatcher';
 import { FeedbackSyncModule } from '@muster/feedback-sync';
 import { gatewayConfigs, GatewayModule } from '@muster/gateway';
 import { ingestConfigs, IngestModule } from '@muster/ingest';
-import { MeteringModule } from '@muster/metering';
+import { meteringConfigs, MeteringModule } from '@muster/metering';
 import { type RunOptions } from '@muster/platform';
 import { SchedulerConfig, SchedulerModule } from '@muster/scheduler';
 
 /** All six apps in one process. */
 export const standalone: Pick<RunOptions, 'name' | 'configs' | 'modules'> = {
   name: 'standalone',
-  configs: [...gatewayConfigs, ...ingestConfigs, SchedulerConfig, ...dispatcherConfigs],
+  configs: [...gatewayConfigs, ...ingestConfigs, SchedulerConfig, ...dispatcherConfigs, ...meteringConfigs],
   modules: [GatewayModule, IngestModule, DispatcherModule, SchedulerModule, MeteringModule, FeedbackSyncModule],
 };

@@ -78,9 +78,11 @@ export { TimelineStream } from './timeline/timeline-stream';
 export {
   beginClearing,
   endClearing,
+  keepStopOrders,
   markRunTaken,
   markSwept,
   releaseMachine,
   takeMachine,
 } from './work/machine-of-job';
+export { enqueueDueRemovals, promiseRemoval, removeObjects } from './uploads/remove-objects';
 export { whereToBegin } from './timeline/where-to-begin';

@@ -10,7 +10,7 @@ export { type BatchRow, findBatch, listBatches } from './batches/read-batches';
 export { cancelJob, type CancelOutcome } from './ends/cancel-job';
 export { type CancelCounts, cancelJobs } from './ends/cancel-jobs';
 export { confirmStop } from './ends/confirm-stop';
-export { deleteJob } from './ends/delete-job';
+export { deleteJob } from './deletion/delete-job';
 export { Dispatch, type StartOutcome } from './dispatch/dispatch';
 export { DispatchConfig } from './dispatch/dispatch.config';
 export { escalateCancels } from './ends/escalate-cancels';

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, Inject, Logger, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { readJobLogs } from '@muster/agents';
 import { Endpoint, Mutations, principalOf, sessionsAndKeysOf, sessionsOf } from '@muster/access';
@@ -29,8 +29,6 @@ import { presentJob, presentJobStatus, presentStep } from './present-job';
 @ApiTags('Jobs')
 @Controller()
 export class JobsController {
-  private readonly logger = new Logger(JobsController.name);
-
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Mutations) private readonly mutations: Mutations,
@@ -118,22 +116,29 @@ export class JobsController {
 
   @Delete('/api/jobs/:id')
   @Endpoint({
-    summary: 'Delete an ended job and what was kept of it',
-    description: 'What was billed stays billed. Schedules and batches that point at it forget it.',
+    summary: 'Delete a job and what was kept of it',
+    description:
+      'An open one ends, and its worker is told to stop. What it cost stays, in usage, costs and billing records. ' +
+      'Schedules and batches that point at it forget it; workers that report of it hear that it is over.',
     access: sessionsOf('member'),
     status: 204,
-    errors: ['invalid_payload', 'not_found', 'conflict'],
+    errors: ['invalid_payload', 'not_found'],
   })
   delete(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
     @Param('id') id: string,
   ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
-      const { storageKeys } = await deleteJob(tx, caller, id);
-      tx.onCommit(() => void this.forget(storageKeys));
-      return { body: undefined };
-    });
+    return this.mutations.run(
+      request,
+      reply,
+      async (tx, caller) => {
+        await deleteJob(tx, caller, id, { now: this.clock.now(), forget: () => Promise.resolve() });
+        return { body: undefined };
+      },
+      // What was billed is the system's to write.
+      { scope: 'system' },
+    );
   }
 
   @Post('/api/jobs/:id/cancel')
@@ -217,12 +222,5 @@ export class JobsController {
     if (rows.length === 0) await findJob(this.database, organizationId, jobId);
     const { items, nextCursor } = paginate(rows, page, ({ seq }) => [String(seq)]);
     return { entries: items.map(presentEntry), nextCursor };
-  }
-
-  /** What is left behind is unreachable and costs a few bytes; the deletion stands. */
-  private async forget(keys: string[]): Promise<void> {
-    for (const key of keys) {
-      await this.storage.delete(key).catch((error: Error) => this.logger.warn(`${key} stays: ${error.message}`));
-    }
   }
 }

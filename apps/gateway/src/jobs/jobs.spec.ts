@@ -273,7 +273,7 @@ describe('jobs', () => {
     expect(await rows('SELECT FROM job_step WHERE job_id = $1', [id])).toEqual([]);
     expect(await rows('SELECT FROM timeline_entry WHERE job_id = $1', [id])).toEqual([]);
     expect(await rows('SELECT FROM usage_event WHERE job_id = $1', [id])).toHaveLength(1);
-    const running = await makeJob(harness.db, { organizationId, status: 'running' });
-    expect((await tenant.as.member.delete(`/api/jobs/${running.id}`)).status).toBe(409);
+    expect((await tenant.as.viewer.delete(`/api/jobs/${id}`)).status).toBe(403);
+    expect((await tenant.as.member.delete(`/api/jobs/${id}`)).status).toBe(404);
   });
 });

@@ -50,9 +50,9 @@ export async function failOverdueCommands(database: Database, limit = 200): Prom
   });
 }
 
-/** A job that waits for a command learns that it is over. */
+/** A job that waits for a command learns that it is over; so does a machine that waits for the end of a deleted one. */
 export async function enqueueFinished(tx: Transaction, ended: EndedCommand[]): Promise<void> {
-  const awaited = ended.filter(({ jobId }) => jobId !== null);
+  const awaited = ended.filter(({ jobId, kind }) => jobId !== null || kind === 'stop_job');
   await tx.enqueue(
     ...awaited.map(({ id }) => ({
       queue: 'dispatch' as const,

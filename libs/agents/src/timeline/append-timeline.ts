@@ -72,10 +72,10 @@ export function appendLines(names: Record<'lines' | 'agent' | 'count' | 'jobId' 
     FROM ${lines}, head, ${count})`;
 }
 
-/** The job is being deleted, and what it said with it. */
+/** The job is being deleted, and with it what it said; what became of the machine for it stays. */
 export async function dropTimelineOfJob(tx: Transaction, caller: Principal, jobId: string): Promise<void> {
-  await tx.execute('DELETE FROM timeline_entry WHERE job_id = $1 AND organization_id = $2', [
-    jobId,
-    caller.organizationId,
-  ]);
+  await tx.execute(
+    `DELETE FROM timeline_entry WHERE job_id = $1 AND organization_id = $2 AND kind IN ('job', 'execution')`,
+    [jobId, caller.organizationId],
+  );
 }

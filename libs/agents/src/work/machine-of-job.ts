@@ -49,6 +49,14 @@ export async function endClearing(tx: Transaction, agentId: string, commandId: s
   ]);
 }
 
+/** The job is being deleted. The order to stop it outlives it; which job it means stands in its payload. */
+export async function keepStopOrders(tx: Transaction, jobId: string): Promise<void> {
+  await tx.execute(
+    `UPDATE agent_command SET job_id = NULL WHERE job_id = $1 AND kind = 'stop_job' AND status = 'pending'`,
+    [jobId],
+  );
+}
+
 /** For a sweep's statement: of the agents that `ids` (a query that locks them) answers each is looked at now. */
 export function markSwept(ids: string): string {
   return `UPDATE agent SET dispatch_swept_at = now() WHERE id IN (${ids}) RETURNING id`;

@@ -79,6 +79,15 @@ export function IntField(options: Common & { min?: number; max?: number } = {}) 
   return field(options, { type: 'integer', minimum: min, maximum: max }, integer(min, max));
 }
 
+/** In answers: how many, or false for none at all. */
+export function CountField(options: Common = {}) {
+  const oneOf = [
+    { type: 'integer', minimum: 0 },
+    { type: 'boolean', enum: [false] },
+  ];
+  return field(options, { oneOf }, anyJson(20));
+}
+
 /** An integer in a query string, where every value is text. */
 export function QueryIntField(options: Common & { min?: number; max?: number } = {}) {
   const { min = 0, max = 2_147_483_647 } = options;

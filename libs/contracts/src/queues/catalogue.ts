@@ -64,9 +64,14 @@ export const queueCatalogue = {
   schedule: { app: 'scheduler', purpose: 'schedules to look at before their tick', concurrency: 5, jobs: { probe } },
   metering: {
     app: 'metering',
-    purpose: 'finished jobs to cost and count',
+    purpose: 'finished jobs to cost and count, and the objects of deleted ones to remove',
     concurrency: 10,
-    jobs: { probe, 'job-finished': { payload: JobPayloadIds, ...quick } },
+    jobs: {
+      probe,
+      'job-finished': { payload: JobPayloadIds, ...quick },
+      /** A job was deleted: what it had in the object store goes. */
+      'remove-objects': { payload: JobPayloadIds, ...quick, timeoutMs: 300_000 },
+    },
   },
   feedback: { app: 'feedback-sync', purpose: 'feedback to bring to the trackers', concurrency: 5, jobs: { probe } },
 } as const satisfies Record<string, QueueDefinition>;

@@ -12,6 +12,7 @@ import { AgentRecoveryEntity } from './agent-recovery';
 import { AgentCommandEntity, AgentControlEntity, AgentFunctionEntity, AgentWakeEntity } from './agent-work';
 import { BatchEntity } from './batch';
 import { BillingMetricEntity, BillingMetricStepEntity, ClientPricingModelEntity } from './client-pricing';
+import { DeletedJobEntity, ObjectRemovalEntity } from './deleted-job';
 import { AiUsageEntity, ArtifactEntity, ClaimOutcomeEntity, JobEntity, JobLogSeenEntity, JobStepEntity } from './job';
 import { LoopRunEntity } from './loop-run';
 import { MachineFindingEntity } from './machine-finding';
@@ -45,12 +46,14 @@ export const entities = [
   BillingMetricStepEntity,
   ClaimOutcomeEntity,
   ClientPricingModelEntity,
+  DeletedJobEntity,
   IdempotencyKeyEntity,
   JobEntity,
   JobLogSeenEntity,
   JobStepEntity,
   LoopRunEntity,
   MachineFindingEntity,
+  ObjectRemovalEntity,
   OrganizationEntity,
   OrganizationSettingsEntity,
   OutboxEntity,

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolate } from '../tenant-isolation';
+import { isolate } from '../transactions/tenant-isolation';
 
 /** What clients are charged for a run, by which model, and the steps that it was computed from. */
 export class ClientPricing1763793000000 implements MigrationInterface {

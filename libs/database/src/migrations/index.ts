@@ -22,6 +22,7 @@ import { OutboxWords1763790000000 } from './1763790000000-outbox-words';
 import { Money1763791000000 } from './1763791000000-money';
 import { PilotRecords1763792000000 } from './1763792000000-pilot-records';
 import { ClientPricing1763793000000 } from './1763793000000-client-pricing';
+import { DeletedJobs1763793000001 } from './1763793000001-deleted-jobs';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -49,4 +50,5 @@ export const migrations = [
   Money1763791000000,
   PilotRecords1763792000000,
   ClientPricing1763793000000,
+  DeletedJobs1763793000001,
 ];

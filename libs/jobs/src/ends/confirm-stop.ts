@@ -7,7 +7,8 @@ interface Answered {
   organizationId: string;
   agentId: string;
   provider: AgentProvider;
-  jobId: string;
+  /** None of a deleted job. */
+  jobId: string | null;
   status: string;
   output: string | null;
   cancelReason: string | null;
@@ -25,9 +26,9 @@ export async function confirmStop(database: Database, commandId: string): Promis
     const [command] = await tx.query<Answered>(
       `SELECT c.organization_id AS "organizationId", c.agent_id AS "agentId", a.provider, c.job_id AS "jobId", c.status,
               c.output, j.cancel_reason AS "cancelReason",
-              j.cancel_requested_at IS NOT NULL AND j.status IN ('queued', 'running') AS cancelling,
+              COALESCE(j.cancel_requested_at IS NOT NULL AND j.status IN ('queued', 'running'), false) AS cancelling,
               COALESCE(a.clearing_command_id = c.id, false) AS clearing
-       FROM agent_command c JOIN job j ON j.id = c.job_id JOIN agent a ON a.id = c.agent_id
+       FROM agent_command c LEFT JOIN job j ON j.id = c.job_id JOIN agent a ON a.id = c.agent_id
        WHERE c.id = $1 AND c.kind = 'stop_job' AND c.status <> 'pending'`,
       [commandId],
     );
@@ -35,7 +36,7 @@ export async function confirmStop(database: Database, commandId: string): Promis
     const { organizationId, jobId, cancelReason, cancelling, clearing } = command;
     const isOver = nothingRemains(command);
     if (clearing) await clear(tx, commandId, command, isOver);
-    if (!cancelling || !isOver) return;
+    if (jobId === null || !cancelling || !isOver) return;
     await lock(tx, 'stop', jobId);
     await finishJob(tx, { organizationId, jobId, to: 'cancelled', source: 'dispatcher', error: cancelReason });
   });

@@ -81,11 +81,12 @@ export function lockJobFirst(tx: Transaction, organizationId: string, id: string
   tx.defer('SELECT FROM job WHERE id = $1 AND organization_id = $2 FOR UPDATE', [id, organizationId], 'lock_job');
 }
 
-/** Whose job it is, for a caller who is known by a signature alone; null where there is none. */
+/** Whose job it is, or was, for a caller who is known by a signature alone; null where there is none. */
 export async function organizationOfJob(database: Database, id: string): Promise<string | null> {
   const [job] = await database.query<{ organizationId: string }>(
     'system',
-    'SELECT organization_id AS "organizationId" FROM job WHERE id = $1',
+    `SELECT organization_id AS "organizationId" FROM job WHERE id = $1
+     UNION ALL SELECT organization_id FROM deleted_job WHERE job_id = $1 LIMIT 1`,
     [id],
     'organization_of_job',
   );

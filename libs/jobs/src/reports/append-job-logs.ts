@@ -2,6 +2,7 @@ import { appendLines, markWorking } from '@muster/agents';
 import type { JobLogEntry } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { Reporter } from './apply-job-report';
+import { deletedOf, type JobIsOver, jobIsOver, overOrUnknown } from '../deletion/deleted-job';
 import { noSuchJob } from '../lists/job-row';
 
 /**
@@ -12,7 +13,7 @@ export async function appendJobLogs(
   database: Database,
   { organizationId, agentId }: Reporter,
   logs: JobLogEntry[],
-): Promise<{ accepted: number }> {
+): Promise<{ accepted: number } | JobIsOver> {
   const byJob = new Map<string, JobLogEntry[]>();
   for (const entry of logs) {
     const entries = byJob.get(entry.jobId);
@@ -24,15 +25,19 @@ export async function appendJobLogs(
   // One job's lines, as workers send them: one statement, one round trip.
   if (others.length === 0) {
     const [kept] = await database.query<Kept>({ organizationId }, keepLogs, first, 'keep_logs');
-    if (!kept) throw noSuchJob();
+    if (!kept) return overOrUnknown(database, { organizationId, agentId }, first![0] as string);
     if (kept.count > 0) database.notify('timeline', kept.agentId);
     return { accepted: kept.count };
   }
   return database.transaction({ organizationId }, async (tx) => {
     let accepted = 0;
+    const deleted = new Set(await deletedOf(database, { organizationId, agentId }, [...byJob.keys()]));
+    if (deleted.size === batches.length) return jobIsOver;
     // In one order for everybody; agents that two batches lock in another order are left to the deadlock's retry.
     for (const values of batches.sort(([one], [other]) => ((one as string) < (other as string) ? -1 : 1))) {
       const [kept] = await tx.query<Kept>(keepLogs, values, 'keep_logs');
+      // One that is being deleted at this moment is left to the worker's next attempt.
+      if (!kept && deleted.has(values[0] as string)) continue;
       if (!kept) throw noSuchJob();
       accepted += kept.count;
       tx.notify('timeline', kept.agentId);

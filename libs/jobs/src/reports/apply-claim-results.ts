@@ -1,7 +1,8 @@
 import type { ClaimResult } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { Reporter } from './apply-job-report';
-import { lockJobFirst, noSuchJob } from '../lists/job-row';
+import { type JobIsOver, overOrUnknown } from '../deletion/deleted-job';
+import { lockJobFirst } from '../lists/job-row';
 
 export interface ClaimCounts {
   attempted: number;
@@ -18,7 +19,7 @@ export async function applyClaimResults(
   database: Database,
   { organizationId, agentId }: Reporter,
   { jobId, claims, signedAt }: { jobId: string; claims: ClaimResult[]; signedAt: Date },
-): Promise<{ accepted: number; claims: ClaimCounts }> {
+): Promise<{ accepted: number; claims: ClaimCounts } | JobIsOver> {
   // Within a request the last word on a claim counts.
   const last = [...new Map(claims.map((claim) => [JSON.stringify([claim.claimId, claim.npi]), claim])).values()];
   const [row] = await database.transaction({ organizationId }, (tx) => {
@@ -39,7 +40,7 @@ export async function applyClaimResults(
       'apply_claims',
     );
   });
-  if (!row) throw noSuchJob();
+  if (!row) return overOrUnknown(database, { organizationId, agentId }, jobId);
   const { accepted, ...counts } = row;
   return { accepted, claims: counts };
 }

@@ -4,12 +4,14 @@ import { type Database, type Transaction, violatedConstraint } from '@muster/dat
 import { finishJob } from '../ends/finish-job';
 import { jobEntry } from '../launch/insert-job';
 import { countedSteps, progressOf } from '../lists/job-progress';
-import { lockJobFirst, noSuchJob } from '../lists/job-row';
+import { overOrUnknown } from '../deletion/deleted-job';
+import { lockJobFirst } from '../lists/job-row';
 
 export interface ReportAnswer {
   accepted: boolean;
   reason?: CallbackReason;
-  status: JobStatus;
+  /** None of a deleted job. */
+  status?: JobStatus;
 }
 
 /** Whose reports are believed: an agent's own, or, with a key that is bound to none, any agent's of the organization. */
@@ -25,15 +27,18 @@ export async function applyJobReport(
   report: JobWebhookBody,
 ): Promise<ReportAnswer> {
   const { status } = report;
-  if (status !== undefined && isTerminal(status)) return applyEnd(database, reporter, { ...report, status });
-  return applySignOfLife(database, reporter, report);
+  const answer =
+    status !== undefined && isTerminal(status)
+      ? await applyEnd(database, reporter, { ...report, status })
+      : await applySignOfLife(database, reporter, report);
+  return answer ?? overOrUnknown(database, reporter, report.jobId);
 }
 
 async function applyEnd(
   database: Database,
   { organizationId, agentId }: Reporter,
   report: JobWebhookBody & { status: 'completed' | 'failed' | 'cancelled' },
-): Promise<ReportAnswer> {
+): Promise<ReportAnswer | null> {
   const { jobId, status, error, errorCode, result, totalCostUsd, screenshotKey } = report;
   requireOwnKey(organizationId, screenshotKey);
   const { percent } = saidOf(report);
@@ -52,7 +57,7 @@ async function applyEnd(
       percent,
     }),
   );
-  if (!outcome) throw noSuchJob();
+  if (!outcome) return null;
   if (outcome.applied) return { accepted: true, status };
   const { previous } = outcome;
   return { accepted: false, reason: isTerminal(previous) ? 'job_over' : 'not_dispatched', status: previous };
@@ -77,7 +82,7 @@ async function applySignOfLife(
   database: Database,
   { organizationId, agentId }: Reporter,
   report: JobWebhookBody,
-): Promise<ReportAnswer> {
+): Promise<ReportAnswer | null> {
   const { jobId, seq = -1, screenshotKey } = report;
   requireOwnKey(organizationId, screenshotKey);
   const { percent, currentStep } = saidOf(report);
@@ -85,19 +90,19 @@ async function applySignOfLife(
   // Most are heartbeats of a job that runs and say no more: one statement, one round trip.
   if (percent === null) {
     const [beat] = await database.query<Sign>({ organizationId }, signOfLife, [...values, ['running']], 'sign_of_life');
-    if (!beat) throw noSuchJob();
+    if (!beat) return null;
     if (beat.status !== 'queued') return answerOf(beat);
   }
-  const begin = database.transaction({ organizationId }, async (tx): Promise<ReportAnswer> => {
+  const begin = database.transaction({ organizationId }, async (tx): Promise<ReportAnswer | null> => {
     lockJobFirst(tx, organizationId, jobId);
     const [sign] = await tx.query<Sign>(signOfLife, [...values, ['queued', 'running']], 'sign_of_life');
-    if (!sign) throw noSuchJob();
+    if (!sign) return null;
     if (sign.began || sign.moved) notifySign(tx, { organizationId, jobId }, sign);
     if (!sign.began) return answerOf(sign);
     await markRunTaken(tx, jobId);
     return answerOf(sign);
   });
-  return begin.catch((error: unknown) => {
+  return begin.catch((error: unknown): ReportAnswer => {
     if (violatedConstraint(error) !== 'job_running_key') throw error;
     return { accepted: false, reason: 'agent_busy', status: 'queued' };
   });

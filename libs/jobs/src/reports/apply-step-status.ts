@@ -11,7 +11,8 @@ import type { Database } from '@muster/database';
 import type { Reporter } from './apply-job-report';
 import { jobEntry } from '../launch/insert-job';
 import { progressOf } from '../lists/job-progress';
-import { lockJobFirst, noSuchJob } from '../lists/job-row';
+import { overOrUnknown } from '../deletion/deleted-job';
+import { lockJobFirst } from '../lists/job-row';
 
 const ranks: Record<StepStatus, number> = { pending: 0, running: 1, skipped: 2, passed: 3, failed: 4 };
 
@@ -91,7 +92,7 @@ export async function applyStepStatus(
     }
     return row;
   });
-  if (!applied) throw noSuchJob();
+  if (!applied) return overOrUnknown(database, { organizationId, agentId }, jobId);
   if (isTerminal(applied.jobStatus)) return { accepted: false, reason: 'job_over' };
   return applied.changed ? { accepted: true } : { accepted: false, reason: 'not_newer' };
 }

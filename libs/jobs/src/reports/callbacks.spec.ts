@@ -179,7 +179,7 @@ describe('callbacks of a job', () => {
     const answers = await Promise.all(
       [1, 11, 21, 1, 31, 11, 41].map((from) => appendJobLogs(lab.harness.db, reporter, batch(from))),
     );
-    expect(answers.reduce((sum, { accepted }) => sum + accepted, 0)).toBe(60);
+    expect(answers.reduce((sum, { accepted }) => sum + Number(accepted), 0)).toBe(60);
     const rows = await lab.query('SELECT seq FROM timeline_entry WHERE agent_id = $1 ORDER BY seq', [reporter.agentId]);
     expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, at) => at + 1));
   });

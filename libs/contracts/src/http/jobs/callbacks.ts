@@ -1,6 +1,7 @@
 import {
   AnyJsonField,
   BooleanField,
+  CountField,
   DateTimeField,
   EnumField,
   IntField,
@@ -67,7 +68,7 @@ export class JobWebhookBody {
 export class JobWebhookAnswer {
   @BooleanField() accepted!: boolean;
   @EnumField(callbackReasons, { optional: true, example: 'job_over' }) reason?: CallbackReason;
-  @EnumField(jobStatuses) status!: JobStatus;
+  @EnumField(jobStatuses, { optional: true, description: 'Absent where the job was deleted.' }) status?: JobStatus;
 }
 
 @IgnoreUnknownFields()
@@ -125,7 +126,9 @@ export class JobLogsBody {
 }
 
 export class JobLogsAnswer {
-  @IntField({ example: 100, description: 'How many were new.' }) accepted!: number;
+  @CountField({ example: 100, description: 'How many were new; false where the job was deleted.' })
+  accepted!: number | false;
+  @EnumField(['job_over'], { optional: true }) reason?: 'job_over';
 }
 
 @IgnoreUnknownFields()
@@ -143,6 +146,9 @@ export class ClaimResultsBody {
 }
 
 export class ClaimResultsAnswer {
-  @IntField({ example: 2, description: 'How many changed something.' }) accepted!: number;
-  @ObjectField(() => JobClaims) claims!: JobClaims;
+  @CountField({ example: 2, description: 'How many changed something; false where the job was deleted.' })
+  accepted!: number | false;
+  @EnumField(['job_over'], { optional: true }) reason?: 'job_over';
+  @ObjectField(() => JobClaims, { optional: true, description: 'Absent where the job was deleted.' })
+  claims?: JobClaims;
 }

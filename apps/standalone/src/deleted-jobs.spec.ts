@@ -1,0 +1,256 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { newId } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import {
+  FakeMachines,
+  type Harness,
+  type HttpClient,
+  killAll,
+  makeJob,
+  makeWorkflow,
+  processesOf,
+  startHarness,
+  type Tenant,
+  waitFor,
+} from '@muster/testing';
+import { standalone } from './standalone';
+
+const workerProgram = resolve(__dirname, '../../../dist/apps/worker/src/main.js');
+
+describe('a deleted job', () => {
+  let harness: Harness;
+  let machines: FakeMachines;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '50', OUTBOX_SWEEP_MS: '100', PUBLIC_APP_URL: '' };
+    harness = await startHarness({ ...standalone, env });
+    machines = await FakeMachines.of(harness);
+    tenant = machines.tenant;
+  });
+  afterAll(async () => {
+    await harness.close();
+    await machines.close();
+  });
+
+  const sql = (text: string, values?: unknown[]) => machines.sql(text, values);
+  const remove = (id: string, client: HttpClient = tenant.as.member) => client.delete(`/api/jobs/${id}`);
+  const claims = (id: string, client: HttpClient, signingSecret = machines.signingSecret) => {
+    const body = JSON.stringify({ claimResults: [{ claimId: 'C-1', outcome: 'failed' }] });
+    const t = Math.floor(Date.now() / 1000);
+    const mac = createHmac('sha256', signingSecret).update(`${t}.${id}.${body}`).digest('hex');
+    return client
+      .with({ 'x-service-signature': `t=${t},v1=${mac}` })
+      .send('POST', `/api/jobs/${id}/claim-results`, body);
+  };
+  const log = (jobId: string, seq: number) => ({ jobId, level: 'info', message: `line ${seq}`, timestamp: 1, seq });
+  /** All that a worker may say of a job. */
+  const reports = (id: string, agentId: string, client: HttpClient) => [
+    client.post('/api/job-webhook', { jobId: id, status: 'running' }),
+    client.post('/api/job-webhook', { jobId: id, progress: 7 }),
+    client.post('/api/job-webhook', { jobId: id, status: 'completed', totalCostUsd: 3 }),
+    client.post(`/api/agents/${agentId}/step-status`, { jobId: id, stepOrder: 1, status: 'passed' }),
+    client.post('/api/job-logs', { logs: [log(id, 1)] }),
+    claims(id, client),
+  ];
+  /** Rows that name a job, by table. */
+  const leftOf = async (id: string) => {
+    const tables = await sql(
+      `SELECT table_name AS name, column_name AS col FROM information_schema.columns
+       WHERE table_schema = 'public' AND data_type = 'uuid' AND column_name IN ('job_id', 'last_run_job_id', 'retry_of')
+         AND table_name NOT LIKE 'timeline_entry_%'`,
+    );
+    const left: string[] = [];
+    for (const { name, col } of tables) {
+      if ((await sql(`SELECT FROM ${name} WHERE ${col} = $1`, [id])).length > 0) left.push(`${name}.${col}`);
+    }
+    return left.sort();
+  };
+
+  async function endedJob() {
+    const { organizationId } = tenant;
+    const { id: agentId, client } = await machines.online();
+    const { id, workflowId } = await makeJob(harness.db, {
+      organizationId,
+      agentId,
+      status: 'completed',
+      startedAt: new Date('2026-03-01T10:00:00Z'),
+      finishedAt: new Date('2026-03-01T10:30:00Z'),
+    });
+    await sql(
+      `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key) VALUES ($1, 1, $2, 'passed', 1)`,
+      [id, organizationId],
+    );
+    await client.post('/api/job-logs', { logs: [log(id, 1)] });
+    await claims(id, client);
+    const upload = (filename: string, jobId?: string) =>
+      client.post(`/api/agents/${agentId}/uploads`, { jobId, filename, contentType: 'image/png', size: 3 });
+    const [own, shown, other] = [await upload('a.png', id), await upload('b.png'), await upload('c.png')];
+    const store = harness.app.nest.get(ObjectStorage, { strict: false });
+    const keys: string[] = [own, shown, other].map(({ body }) => body.key);
+    for (const key of keys) await store.put(key, Buffer.from('png'), 'image/png');
+    await sql('UPDATE job SET screenshot_key = $2 WHERE id = $1', [id, keys[1]]);
+    return { id, agentId, client, workflowId, keys, store };
+  }
+
+  it('is gone with its steps, logs, claims, screenshots and files; what it cost and who refers to it stay', async () => {
+    const { id, agentId, client, workflowId, keys, store } = await endedJob();
+    await client.post('/api/agents/' + agentId + '/step-status', { jobId: id, stepOrder: 2, status: 'passed' });
+    await sql(
+      `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, message, job_id) VALUES ($1, 1000, $2, 'lifecycle', 'woken', $3)`,
+      [agentId, tenant.organizationId, id],
+    );
+    const schedule = await tenant.api.post('/api/schedules', {
+      name: 'S',
+      scriptId: workflowId,
+      agentId,
+      cronExpression: '0 6 1 1 *',
+    });
+    await sql('UPDATE schedule SET last_run_job_id = $2 WHERE id = $1', [schedule.body.id, id]);
+    const retry = await makeJob(harness.db, { organizationId: tenant.organizationId, retryOf: id });
+
+    expect((await remove(id)).status).toBe(204);
+    expect((await tenant.api.get(`/api/jobs/${id}`)).status).toBe(404);
+    expect((await tenant.api.get(`/api/jobs/${id}/steps`)).status).toBe(404);
+    expect((await tenant.api.get(`/api/schedules/${schedule.body.id}`)).body.lastRunJobId).toBeNull();
+    expect((await tenant.api.get(`/api/jobs/${retry.id}`)).body.retryOf).toBeNull();
+    await waitFor('the objects to go', async () => !(await store.get(keys[0]!)) && !(await store.get(keys[1]!)));
+    expect(await store.get(keys[2]!)).not.toBeNull();
+    // An upload that was allowed before may still come; then its object goes as well.
+    expect(await leftOf(id)).toEqual(
+      ['deleted_job.job_id', 'object_removal.job_id', 'timeline_entry.job_id', 'usage_event.job_id'].sort(),
+    );
+    const kinds = await sql('SELECT DISTINCT kind FROM timeline_entry WHERE job_id = $1', [id]);
+    expect(kinds).toEqual([{ kind: 'lifecycle' }]);
+    const usage = await tenant.api.get('/api/usage?month=2026-03');
+    expect(usage.body.spendUsd).toBeCloseTo(0.06, 6);
+    expect((await remove(id)).status).toBe(404);
+  });
+
+  it('has an upload that came late removed once none can come any more', async () => {
+    const { id, keys, store } = await endedJob();
+    expect((await remove(id)).status).toBe(204);
+    await waitFor('the objects to go', async () => !(await store.get(keys[0]!)));
+    await store.put(keys[0]!, Buffer.from('png'), 'image/png');
+    await sql(`UPDATE object_removal SET last_arrival_at = now() - interval '1 second' WHERE job_id = $1`, [id]);
+    await harness.db.transaction('system', (tx) =>
+      tx.enqueue({ queue: 'metering', name: 'remove-objects', payload: { jobId: id } }),
+    );
+    await waitFor('the late one to go', async () => !(await store.get(keys[0]!)));
+    await waitFor('the rows to go', async () => !(await leftOf(id)).includes('object_removal.job_id'));
+  });
+
+  it('is over for its organization’s workers, unknown to all others, and takes nothing more', async () => {
+    const { id, agentId, client } = await endedJob();
+    expect((await remove(id)).status).toBe(204);
+    const before = await leftOf(id);
+    const answers = await Promise.all([
+      ...reports(id, agentId, client),
+      ...reports(id, agentId, tenant.worker),
+      claims(id, harness.http),
+    ]);
+    for (const { status, body } of answers)
+      expect([status, body]).toEqual([200, { accepted: false, reason: 'job_over' }]);
+
+    const live = await makeJob(harness.db, { organizationId: tenant.organizationId, agentId, status: 'running' });
+    const mixed = await client.post('/api/job-logs', { logs: [log(id, 1), log(live.id, 1), log(live.id, 2)] });
+    expect([mixed.status, mixed.body]).toEqual([200, { accepted: 2 }]);
+
+    const other = await harness.makeTenant();
+    const { id: otherAgent, client: colleague } = await machines.online();
+    const otherSecret = (await other.as.admin.get('/api/organization/signing-secret')).body.signingSecret;
+    for (const { status } of await Promise.all([
+      ...reports(id, agentId, other.worker),
+      claims(id, other.worker, otherSecret),
+      ...reports(id, otherAgent, colleague),
+    ])) {
+      expect(status).toBe(404);
+    }
+    expect((await claims(id, harness.http, otherSecret)).status).toBe(401);
+    expect((await remove(id, other.as.admin)).status).toBe(404);
+    expect(await leftOf(id)).toEqual(before);
+  });
+
+  it('takes nothing of reports that race with its deletion', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { id, agentId, client } = await endedJob();
+      const racing = [remove(id), ...reports(id, agentId, client), ...reports(id, agentId, client)];
+      const statuses = (await Promise.all(racing)).map(({ status }) => status);
+      expect(statuses.filter((status) => status >= 300)).toEqual([]);
+      expect((await leftOf(id)).filter((name) => !/^(deleted_job|object_removal|usage_event)\./.test(name))).toEqual(
+        [],
+      );
+    }
+  });
+
+  it('that waits is over without a trace of it at its machine', async () => {
+    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId: tenant.organizationId });
+    const { id: agentId, worker } = await machines.online();
+    await sql(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
+    const { jobId } = (await tenant.api.post('/api/jobs/launch', { workflowId, agentId })).body;
+    expect((await remove(jobId)).status).toBe(204);
+    expect(worker.received.filter(({ kind }) => kind === 'stop_job')).toEqual([]);
+    const usage = await sql("SELECT outcome FROM usage_event WHERE job_id = $1 AND kind = 'run'", [jobId]);
+    expect(usage).toEqual([{ outcome: 'cancelled' }]);
+  });
+
+  describe('that runs', () => {
+    let folder: string;
+    let child: ChildProcess;
+    let agentId: string;
+
+    beforeAll(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'muster-worker-'));
+      const made = await tenant.as.admin.post('/api/agents', { name: newId(), provider: 'external' });
+      agentId = made.body.agent.id;
+      child = spawn(process.execPath, [workerProgram], {
+        env: {
+          PATH: process.env['PATH']!,
+          SERVICE_BASE_URL: harness.url,
+          SERVICE_API_KEY: made.body.workerKey,
+          AGENT_ID: agentId,
+          MUSTER_WORKER_DIR: folder,
+        },
+        stdio: 'ignore',
+      });
+      await waitFor(
+        'the worker',
+        async () => (await tenant.api.get(`/api/agents/${agentId}/status`)).body.status === 'online',
+      );
+    });
+    afterAll(() => {
+      child.kill('SIGKILL');
+      killAll(processesOf(folder));
+      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    });
+
+    it('is ended for real at its worker, which then takes the next one', async () => {
+      const { organizationId } = tenant;
+      const mark = join(folder, 'mark');
+      const script = `import os, time\nopen(${JSON.stringify(mark)}, "w").write(str(os.getpid()))\nwhile True:\n    print("on and on", flush=True)\n    time.sleep(0.02)\n`;
+      const { id: workflowId } = await makeWorkflow(harness.db, { organizationId, script });
+      const { jobId } = (await tenant.api.post('/api/jobs/launch', { workflowId, agentId, maxRetries: 3 })).body;
+      await waitFor('the script', () => existsSync(mark) && readFileSync(mark, 'utf8') !== '');
+      await waitFor('it runs', async () => (await tenant.api.get(`/api/jobs/${jobId}`)).body.status === 'running');
+      const pid = Number(readFileSync(mark, 'utf8'));
+      expect((await remove(jobId)).status).toBe(204);
+      const { id: quick } = await makeWorkflow(harness.db, { organizationId, script: 'print(1)\n' });
+      const next = (await tenant.api.post('/api/jobs/launch', { workflowId: quick, agentId })).body.jobId;
+      await waitFor('the script to be gone', () => !existsSync(`/proc/${pid}`));
+      await waitFor(
+        'the next one',
+        async () => (await tenant.api.get(`/api/jobs/${next}`)).body.status === 'completed',
+      );
+      expect(await sql('SELECT clearing_command_id AS id FROM agent WHERE id = $1', [agentId])).toEqual([{ id: null }]);
+      const kept = await sql('SELECT outcome FROM usage_event WHERE job_id = $1', [jobId]);
+      expect(kept).toContainEqual({ outcome: 'cancelled' });
+      expect((await leftOf(jobId)).filter((name) => !/^(deleted_job|usage_event)\./.test(name))).toEqual([]);
+      const left = await tenant.api.get(`/api/jobs?agentId=${agentId}`);
+      expect(left.body.jobs.map(({ id }: { id: string }) => id)).toEqual([next]);
+    });
+  });
+});

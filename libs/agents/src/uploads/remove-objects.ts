@@ -1,0 +1,81 @@
+import type { Database, Transaction } from '@muster/database';
+import type { ObjectStorage } from '@muster/storage';
+
+/** An upload that was allowed before the deletion may still arrive within this. */
+const uploadLifetimeMinutes = 15;
+
+/** Writes down which objects of a job are to go, with the transaction that deletes it, and has it done. */
+export async function promiseRemoval(
+  tx: Transaction,
+  { organizationId, jobId, now }: { organizationId: string; jobId: string; now: Date },
+): Promise<void> {
+  const promised = await tx.execute(
+    `WITH shown AS (
+       -- A picture that was uploaded for the agent, and is this job's screenshot, is this job's.
+       UPDATE artifact a SET job_id = j.id FROM job j
+       WHERE j.id = $1 AND a.organization_id = $2 AND a.storage_key = j.screenshot_key AND a.job_id IS NULL
+         AND a.kind = 'image'
+       RETURNING a.storage_key, a.created_at),
+     own AS (
+       SELECT storage_key, created_at FROM artifact WHERE job_id = $1 AND organization_id = $2
+       UNION ALL SELECT storage_key, created_at FROM shown)
+     INSERT INTO object_removal (storage_key, organization_id, job_id, last_arrival_at)
+     SELECT storage_key, $2, $1, GREATEST($3::timestamptz, created_at + make_interval(mins => $4)) FROM own
+     ON CONFLICT DO NOTHING`,
+    [jobId, organizationId, now, uploadLifetimeMinutes],
+  );
+  if (promised > 0) await tx.enqueue({ queue: 'metering', name: 'remove-objects', payload: { jobId } });
+}
+
+/** Removes the objects of a deleted job. A row stays until no upload can bring its object back. */
+export async function removeObjects(
+  database: Database,
+  storage: ObjectStorage,
+  { jobId, now }: { jobId: string; now: Date },
+): Promise<{ removed: number }> {
+  let after = '';
+  for (let removed = 0; ;) {
+    const rows = await database.query<{ storageKey: string }>(
+      'system',
+      `SELECT storage_key AS "storageKey" FROM object_removal WHERE job_id = $1 AND storage_key > $2
+       ORDER BY storage_key LIMIT 100`,
+      [jobId, after],
+    );
+    if (rows.length === 0) return { removed };
+    const keys = rows.map(({ storageKey }) => storageKey);
+    const waiting = [...keys];
+    const work = async () => {
+      for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) await storage.delete(key);
+    };
+    await Promise.all(Array.from({ length: 8 }, work));
+    await database.query('system', 'DELETE FROM object_removal WHERE storage_key = ANY($1) AND last_arrival_at <= $2', [
+      keys,
+      now,
+    ]);
+    removed += keys.length;
+    after = keys.at(-1)!;
+  }
+}
+
+/** Has objects removed once more whose last upload has run out: whatever came meanwhile, or was not removed at first. */
+export async function enqueueDueRemovals(database: Database, now: Date): Promise<{ jobs: number }> {
+  return database.transaction('system', async (tx) => {
+    const due = await tx.query<{ jobId: string }>(
+      `UPDATE object_removal SET enqueued_at = $1
+       WHERE storage_key IN (
+         SELECT storage_key FROM object_removal
+         WHERE last_arrival_at <= $1 AND (enqueued_at IS NULL OR enqueued_at < $1::timestamptz - interval '1 hour')
+         ORDER BY last_arrival_at LIMIT 1000 FOR UPDATE SKIP LOCKED)
+       RETURNING job_id AS "jobId"`,
+      [now],
+    );
+    const jobs = [...new Set(due.map(({ jobId }) => jobId))];
+    const messages = jobs.map((jobId) => ({
+      queue: 'metering' as const,
+      name: 'remove-objects' as const,
+      payload: { jobId },
+    }));
+    await tx.enqueue(...messages);
+    return { jobs: jobs.length };
+  });
+}

@@ -1,0 +1,34 @@
+import type { CallbackReason } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import { noSuchJob } from '../lists/job-row';
+import type { Reporter } from '../reports/apply-job-report';
+
+export interface JobIsOver {
+  accepted: false;
+  reason: Extract<CallbackReason, 'job_over'>;
+}
+
+export const jobIsOver: JobIsOver = { accepted: false, reason: 'job_over' };
+
+/** What a report of a job that is not there is answered: over, where it was deleted; otherwise there is no such job. */
+export async function overOrUnknown(database: Database, reporter: Reporter, jobId: string): Promise<JobIsOver> {
+  const [deleted] = await deletedOf(database, reporter, [jobId]);
+  if (!deleted) throw noSuchJob();
+  return jobIsOver;
+}
+
+/** Which of these jobs were the reporter's to report of, and are deleted. */
+export async function deletedOf(
+  database: Database,
+  { organizationId, agentId }: Reporter,
+  jobIds: string[],
+): Promise<string[]> {
+  const rows = await database.query<{ jobId: string }>(
+    { organizationId },
+    `SELECT job_id AS "jobId" FROM deleted_job
+     WHERE job_id = ANY($1) AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)`,
+    [jobIds, organizationId, agentId],
+    'deleted_jobs',
+  );
+  return rows.map(({ jobId }) => jobId);
+}
