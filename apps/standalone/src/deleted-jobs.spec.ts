@@ -4,7 +4,6 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { newId } from '@muster/platform';
-import { ObjectStorage } from '@muster/storage';
 import {
   FakeMachines,
   type Harness,
@@ -20,6 +19,12 @@ import {
 import { standalone } from './standalone';
 
 const workerProgram = resolve(__dirname, '../../../dist/apps/worker/src/main.js');
+
+interface File {
+  key: string;
+  put(): Promise<boolean>;
+  isThere(): Promise<boolean>;
+}
 
 describe('a deleted job', () => {
   let harness: Harness;
@@ -57,12 +62,12 @@ describe('a deleted job', () => {
     client.post('/api/job-logs', { logs: [log(id, 1)] }),
     claims(id, client),
   ];
-  /** Rows that name a job, by table. */
+  /** Rows that name a job, by table, but for what it cost. */
   const leftOf = async (id: string) => {
     const tables = await sql(
       `SELECT table_name AS name, column_name AS col FROM information_schema.columns
        WHERE table_schema = 'public' AND data_type = 'uuid' AND column_name IN ('job_id', 'last_run_job_id', 'retry_of')
-         AND table_name NOT LIKE 'timeline_entry_%'`,
+         AND table_name NOT LIKE 'timeline_entry_%' AND table_name NOT IN ('usage_event', 'run_cost_component')`,
     );
     const left: string[] = [];
     for (const { name, col } of tables) {
@@ -87,18 +92,26 @@ describe('a deleted job', () => {
     );
     await client.post('/api/job-logs', { logs: [log(id, 1)] });
     await claims(id, client);
-    const upload = (filename: string, jobId?: string) =>
-      client.post(`/api/agents/${agentId}/uploads`, { jobId, filename, contentType: 'image/png', size: 3 });
-    const [own, shown, other] = [await upload('a.png', id), await upload('b.png'), await upload('c.png')];
-    const store = harness.app.nest.get(ObjectStorage, { strict: false });
-    const keys: string[] = [own, shown, other].map(({ body }) => body.key);
-    for (const key of keys) await store.put(key, Buffer.from('png'), 'image/png');
-    await sql('UPDATE job SET screenshot_key = $2 WHERE id = $1', [id, keys[1]]);
-    return { id, agentId, client, workflowId, keys, store };
+    const files = [];
+    for (const [filename, jobId] of [['a.png', id], ['b.png'], ['c.png']]) {
+      const asked = { jobId, filename, contentType: 'image/png', size: 3 };
+      const { body: ticket } = await client.post(`/api/agents/${agentId}/uploads`, asked);
+      const put = async () =>
+        (await fetch(ticket.uploadUrl, { method: 'PUT', headers: ticket.headers, body: 'png' })).ok;
+      expect(await put()).toBe(true);
+      const [artifact] = await sql('SELECT id FROM artifact WHERE storage_key = $1', [ticket.key]);
+      const { downloadUrl } = (await tenant.api.get(`/api/artifacts/${artifact.id}`)).body;
+      const isThere = async () => (await fetch(downloadUrl)).status !== 404;
+      expect(await isThere()).toBe(true);
+      files.push({ key: ticket.key as string, put, isThere });
+    }
+    const [own, shown, other] = files as [File, File, File];
+    await sql('UPDATE job SET screenshot_key = $2 WHERE id = $1', [id, shown.key]);
+    return { id, agentId, client, workflowId, own, shown, other };
   }
 
   it('is gone with its steps, logs, claims, screenshots and files; what it cost and who refers to it stay', async () => {
-    const { id, agentId, client, workflowId, keys, store } = await endedJob();
+    const { id, agentId, client, workflowId, own, shown, other } = await endedJob();
     await client.post('/api/agents/' + agentId + '/step-status', { jobId: id, stepOrder: 2, status: 'passed' });
     await sql(
       `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, message, job_id) VALUES ($1, 1000, $2, 'lifecycle', 'woken', $3)`,
@@ -118,29 +131,30 @@ describe('a deleted job', () => {
     expect((await tenant.api.get(`/api/jobs/${id}/steps`)).status).toBe(404);
     expect((await tenant.api.get(`/api/schedules/${schedule.body.id}`)).body.lastRunJobId).toBeNull();
     expect((await tenant.api.get(`/api/jobs/${retry.id}`)).body.retryOf).toBeNull();
-    await waitFor('the objects to go', async () => !(await store.get(keys[0]!)) && !(await store.get(keys[1]!)));
-    expect(await store.get(keys[2]!)).not.toBeNull();
+    await waitFor('the objects to go', async () => !(await own.isThere()) && !(await shown.isThere()));
+    expect(await other.isThere()).toBe(true);
     // An upload that was allowed before may still come; then its object goes as well.
-    expect(await leftOf(id)).toEqual(
-      ['deleted_job.job_id', 'object_removal.job_id', 'timeline_entry.job_id', 'usage_event.job_id'].sort(),
-    );
+    expect(await leftOf(id)).toEqual(['deleted_job.job_id', 'object_removal.job_id', 'timeline_entry.job_id'].sort());
     const kinds = await sql('SELECT DISTINCT kind FROM timeline_entry WHERE job_id = $1', [id]);
     expect(kinds).toEqual([{ kind: 'lifecycle' }]);
+    expect(
+      await sql('SELECT sum(amount_micros)::int AS micros FROM run_cost_component WHERE job_id = $1', [id]),
+    ).toEqual([{ micros: 60_000 }]);
     const usage = await tenant.api.get('/api/usage?month=2026-03');
     expect(usage.body.spendUsd).toBeCloseTo(0.06, 6);
     expect((await remove(id)).status).toBe(404);
   });
 
   it('has an upload that came late removed once none can come any more', async () => {
-    const { id, keys, store } = await endedJob();
+    const { id, own } = await endedJob();
     expect((await remove(id)).status).toBe(204);
-    await waitFor('the objects to go', async () => !(await store.get(keys[0]!)));
-    await store.put(keys[0]!, Buffer.from('png'), 'image/png');
+    await waitFor('the object to go', async () => !(await own.isThere()));
+    expect([await own.put(), await own.isThere()]).toEqual([true, true]);
     await sql(`UPDATE object_removal SET last_arrival_at = now() - interval '1 second' WHERE job_id = $1`, [id]);
     await harness.db.transaction('system', (tx) =>
       tx.enqueue({ queue: 'metering', name: 'remove-objects', payload: { jobId: id } }),
     );
-    await waitFor('the late one to go', async () => !(await store.get(keys[0]!)));
+    await waitFor('the late one to go', async () => !(await own.isThere()));
     await waitFor('the rows to go', async () => !(await leftOf(id)).includes('object_removal.job_id'));
   });
 
@@ -181,9 +195,7 @@ describe('a deleted job', () => {
       const racing = [remove(id), ...reports(id, agentId, client), ...reports(id, agentId, client)];
       const statuses = (await Promise.all(racing)).map(({ status }) => status);
       expect(statuses.filter((status) => status >= 300)).toEqual([]);
-      expect((await leftOf(id)).filter((name) => !/^(deleted_job|object_removal|usage_event)\./.test(name))).toEqual(
-        [],
-      );
+      expect((await leftOf(id)).filter((name) => !/^(deleted_job|object_removal)\./.test(name))).toEqual([]);
     }
   });
 
@@ -248,7 +260,7 @@ describe('a deleted job', () => {
       expect(await sql('SELECT clearing_command_id AS id FROM agent WHERE id = $1', [agentId])).toEqual([{ id: null }]);
       const kept = await sql('SELECT outcome FROM usage_event WHERE job_id = $1', [jobId]);
       expect(kept).toContainEqual({ outcome: 'cancelled' });
-      expect((await leftOf(jobId)).filter((name) => !/^(deleted_job|usage_event)\./.test(name))).toEqual([]);
+      expect((await leftOf(jobId)).filter((name) => !/^deleted_job\./.test(name))).toEqual([]);
       const left = await tenant.api.get(`/api/jobs?agentId=${agentId}`);
       expect(left.body.jobs.map(({ id }: { id: string }) => id)).toEqual([next]);
     });

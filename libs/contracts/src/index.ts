@@ -282,7 +282,6 @@ export {
   UpdateScheduleBody,
 } from './http/schedules/schedules';
 export { StaleJobs } from './http/jobs/stale-jobs';
-export { decimalOf, type MicroUsd, microsOf, roundedQuotient, sumOfMoney, usdOf } from './money/money';
 export { Usage, UsageLimits, UsageQuery } from './http/usage/usage';
 export {
   BackfillAnswer,

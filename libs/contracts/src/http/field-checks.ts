@@ -16,7 +16,7 @@ import {
 } from 'class-validator';
 import { microsOf, usdOf } from '../money/money';
 import { type FieldCheck, joined, type Place, readFields, wrong } from './field-rules';
-import { isDay, readTime } from './read-time';
+import { readDay, readTime } from './read-time';
 
 // What each value is judged by is class-validator's. The walk over a request is ours (field-rules.ts): its own goes on
 // after a list was found too long, compares the elements of a list each with each, and reports without a bound.
@@ -64,8 +64,10 @@ export const dateTime: FieldCheck = (value, name, place) => {
   return read ?? wrong(place, `${name} must be a valid ISO 8601 date string with a time`);
 };
 
-export const day: FieldCheck = (value, name, place) =>
-  typeof value === 'string' && isDay(value) ? value : wrong(place, `${name} must be a day that exists, as YYYY-MM-DD`);
+export const day: FieldCheck = (value, name, place) => {
+  const read = typeof value === 'string' ? readDay(value) : null;
+  return read ?? wrong(place, `${name} must be a day that exists, as YYYY-MM-DD`);
+};
 
 export function integer(min: number, max: number): FieldCheck {
   return (value, name, place) => {

@@ -25,14 +25,16 @@ export function readTime(text: string): string | null {
   return inYear >= 1 && inYear <= 9999 ? moment.toISOString() : null;
 }
 
-/** A day that the calendar has, as YYYY-MM-DD. */
-export function isDay(text: string): boolean {
-  const parts = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
-  if (!parts) return false;
-  const [year, month, day] = parts.slice(1).map(Number) as [number, number, number];
-  return year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month);
+const day = /^(?!0000)(\d{4})-(\d{2})-(\d{2})$/;
+
+/** A calendar day that exists, as YYYY-MM-DD, or null. */
+export function readDay(text: string): string | null {
+  const [year, month, date] = (day.exec(text) ?? []).slice(1).map(Number) as Partial<Three>;
+  if (!year || !month || !date || month > 12) return null;
+  return date <= daysIn(year, month) ? text : null;
 }
 
+type Three = [number, number, number];
 type Six = [number, number, number, number, number, number];
 
 function daysIn(year: number, month: number): number {

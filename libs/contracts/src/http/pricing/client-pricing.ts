@@ -7,12 +7,13 @@ import {
   JsonField,
   ListField,
   NumberField,
+  UsdField,
   TextField,
   UuidField,
 } from '../fields';
 import { PageQuery } from '../pages';
 
-export const pricingTypes = ['npi_claim_block', 'per_claim', 'flat_per_run'] as const;
+const pricingTypes = ['npi_claim_block', 'per_claim', 'flat_per_run'] as const;
 export type PricingType = (typeof pricingTypes)[number];
 
 const usd = { max: 1_000_000, example: 25 };
@@ -28,13 +29,13 @@ export class ClientPricingModel {
     description: 'npi_claim_block alone: claims in a block.',
   })
   blockSize?: number;
-  @NumberField({ ...usd, optional: true, description: 'npi_claim_block alone: a begun block of one NPI.' })
+  @UsdField({ ...usd, optional: true, description: 'npi_claim_block alone: a begun block of one NPI.' })
   pricePerBlockUsd?: number;
-  @NumberField({ ...usd, optional: true, example: undefined, description: 'per_claim alone.' })
+  @UsdField({ ...usd, optional: true, example: undefined, description: 'per_claim alone.' })
   pricePerClaimUsd?: number;
-  @NumberField({ ...usd, optional: true, example: undefined, description: 'flat_per_run alone.' })
+  @UsdField({ ...usd, optional: true, example: undefined, description: 'flat_per_run alone.' })
   pricePerRunUsd?: number;
-  @NumberField({ ...usd, optional: true, example: 0, description: 'A run is never charged less; 0 when absent.' })
+  @UsdField({ ...usd, optional: true, example: 0, description: 'A run is never charged less; 0 when absent.' })
   minimumUsd?: number;
 }
 
