@@ -1,8 +1,15 @@
 import { Inject } from '@nestjs/common';
 import { CommandDelivery, MachineControl } from '@muster/agents';
-import type { AgentPayload, BatchPayload, CommandPayload, ProbePayload, WakePayload } from '@muster/contracts';
+import type {
+  AgentPayload,
+  BatchPayload,
+  CommandPayload,
+  JobPayloadIds,
+  ProbePayload,
+  WakePayload,
+} from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
-import { cancelBatch, confirmStop, Dispatch, settleStoppedAgent } from '@muster/jobs';
+import { cancelBatch, checkBudget, confirmStop, Dispatch, settleStoppedAgent } from '@muster/jobs';
 import { Clock, HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
 
 @ProcessesQueue('dispatch')
@@ -55,6 +62,11 @@ export class DispatchProcessor extends QueueProcessor {
   @HandlesJob('dispatch', 'cancel-batch')
   async cancelBatch({ batchId }: BatchPayload): Promise<void> {
     await cancelBatch(this.database, batchId, () => this.clock.now());
+  }
+
+  @HandlesJob('dispatch', 'check-budget')
+  async checkBudget({ jobId }: JobPayloadIds): Promise<void> {
+    await checkBudget(this.database, jobId);
   }
 
   @HandlesJob('dispatch', 'agent-stopped')

@@ -10,7 +10,7 @@ import {
   stopIdleAgents,
 } from '@muster/agents';
 import { Database } from '@muster/database';
-import { Dispatch, DispatchConfig, escalateCancels, sweepDispatch } from '@muster/jobs';
+import { Dispatch, DispatchConfig, escalateCancels, stopOverBudget, sweepDispatch } from '@muster/jobs';
 import { AppLoops, Clock, LoopLedger, Metrics } from '@muster/platform';
 
 /** What no message comes for. */
@@ -42,6 +42,12 @@ export class DispatcherLoops extends AppLoops {
           intervalMs: dispatchSweepMs,
           budgetMs: 10_000,
           runOnce: (round) => escalateCancels(database, clock.now(), round),
+        },
+        {
+          name: 'stop runs over budget',
+          intervalMs: 5000,
+          budgetMs: 10_000,
+          runOnce: (round) => stopOverBudget(database, {}, round),
         },
         { name: 'push commands', intervalMs: commandSweepMs, runOnce: () => delivery.deliverDue() },
         {

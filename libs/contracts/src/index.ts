@@ -20,7 +20,16 @@ export {
   UrlField,
   UuidField,
 } from './http/fields';
-export { decimalOf, type MicroUsd, microsOf, roundedQuotient, sumOfMoney, usdOf } from './money/money';
+export {
+  decimalOf,
+  type MicroUsd,
+  microsOf,
+  microsOrNot,
+  roundedQuotient,
+  sumOfMoney,
+  usdOf,
+  usdOrNull,
+} from './money/money';
 export { Faults, readFields } from './http/field-rules';
 export { openApiDocument } from './http/openapi-document';
 export { PageQuery } from './http/pages';

@@ -27,3 +27,4 @@ export { replayJob } from './launch/replay-job';
 export { settleJobCost } from './ends/settle-job-cost';
 export { settleStoppedAgent } from './ends/settle-stopped-agent';
 export { sweepDispatch } from './dispatch/sweep-dispatch';
+export { checkBudget, stopOverBudget } from './ends/stop-over-budget';

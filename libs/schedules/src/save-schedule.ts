@@ -1,5 +1,11 @@
 import { audit, changesBetween, type Principal, requireSecrets } from '@muster/access';
-import { AppError, type CreateScheduleBody, type FieldError, type UpdateScheduleBody } from '@muster/contracts';
+import {
+  AppError,
+  type CreateScheduleBody,
+  type FieldError,
+  microsOrNot,
+  type UpdateScheduleBody,
+} from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { requireKeyNames, requireVariables } from '@muster/jobs';
 import { etagOf, newId, requireMatch } from '@muster/platform';
@@ -26,6 +32,7 @@ type Definition = Pick<
   | 'concurrencyLimit'
   | 'idempotencyWindowMinutes'
   | 'misfirePolicy'
+  | 'maxCostMicros'
 >;
 
 const defaults = {
@@ -38,6 +45,7 @@ const defaults = {
   concurrencyLimit: null,
   idempotencyWindowMinutes: null,
   misfirePolicy: 'once',
+  maxCostMicros: null,
 } as const;
 
 export async function createSchedule(
@@ -57,8 +65,8 @@ export async function createSchedule(
     `INSERT INTO schedule
        (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, enabled, variables, vault_keys,
         max_runtime_minutes, max_retries, retry_delay_seconds, concurrency_limit, idempotency_window_minutes,
-        misfire_policy, next_run_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+        misfire_policy, max_cost_micros, next_run_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
     [id, organizationId, ...valuesOf(definition), firstRun(definition, now)],
   );
   audit(tx, caller, {
@@ -95,12 +103,13 @@ export async function updateSchedule(
     `UPDATE schedule
      SET name = $3, workflow_id = $4, agent_id = $5, cron_expression = $6, timezone = $7, enabled = $8,
          variables = $9, vault_keys = $10, max_runtime_minutes = $11, max_retries = $12, retry_delay_seconds = $13,
-         concurrency_limit = $14, idempotency_window_minutes = $15, misfire_policy = $16, next_run_at = $17,
+         concurrency_limit = $14, idempotency_window_minutes = $15, misfire_policy = $16, max_cost_micros = $17,
+         next_run_at = $18,
          version = version + 1, updated_at = now()
      WHERE id = $1 AND organization_id = $2`,
     [id, organizationId, ...valuesOf(definition), sameTimes ? before.nextRunAt : firstRun(definition, now)],
   );
-  const { variables, ...others } = given(change) as Partial<Definition>;
+  const { variables, ...others } = given(change);
   audit(tx, caller, {
     action: 'schedule.update',
     target: { type: 'schedule', id },
@@ -182,14 +191,17 @@ export async function timezoneOfOrganization(tx: Transaction, organizationId: st
   return settings?.timezone ?? 'UTC';
 }
 
-function given<T extends object>(body: T): Partial<T> {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as Partial<T>;
+/** What the body says, in the row's words. */
+function given({ maxCostUsd, ...body }: UpdateScheduleBody): Partial<Definition> {
+  const maxCostMicros = microsOrNot(maxCostUsd);
+  const set = { ...body, maxCostMicros: typeof maxCostMicros === 'bigint' ? Number(maxCostMicros) : maxCostMicros };
+  return Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined));
 }
 
 function definitionOf(row: ScheduleRow): Definition {
   const { name, scriptId, agentId, cronExpression, timezone, enabled, variables, vaultKeys } = row;
   const { maxRuntimeMinutes, maxRetries, retryDelaySeconds } = row;
-  const { concurrencyLimit, idempotencyWindowMinutes, misfirePolicy } = row;
+  const { concurrencyLimit, idempotencyWindowMinutes, misfirePolicy, maxCostMicros } = row;
   return {
     name,
     scriptId,
@@ -205,6 +217,7 @@ function definitionOf(row: ScheduleRow): Definition {
     concurrencyLimit,
     idempotencyWindowMinutes,
     misfirePolicy,
+    maxCostMicros,
   };
 }
 
@@ -224,5 +237,6 @@ function valuesOf(definition: Definition): unknown[] {
     definition.concurrencyLimit,
     definition.idempotencyWindowMinutes,
     definition.misfirePolicy,
+    definition.maxCostMicros,
   ];
 }

@@ -1,4 +1,4 @@
-import { AppError, type MisfirePolicy, type TickOutcome } from '@muster/contracts';
+import { AppError, type MicroUsd, type MisfirePolicy, type TickOutcome } from '@muster/contracts';
 import { type Database, pageWithin, type Transaction } from '@muster/database';
 import type { Page } from '@muster/platform';
 
@@ -19,6 +19,7 @@ export interface ScheduleRow {
   concurrencyLimit: number | null;
   idempotencyWindowMinutes: number | null;
   misfirePolicy: MisfirePolicy;
+  maxCostMicros: MicroUsd | null;
   nextRunAt: Date | null;
   lastRunAt: Date | null;
   lastRunJobId: string | null;
@@ -44,7 +45,7 @@ const select = `
          s.cron_expression AS "cronExpression", s.timezone, s.enabled, s.variables, s.vault_keys AS "vaultKeys",
          s.max_runtime_minutes AS "maxRuntimeMinutes", s.max_retries AS "maxRetries",
          s.retry_delay_seconds AS "retryDelaySeconds", s.concurrency_limit AS "concurrencyLimit",
-         s.idempotency_window_minutes AS "idempotencyWindowMinutes", s.misfire_policy AS "misfirePolicy",
+         s.idempotency_window_minutes AS "idempotencyWindowMinutes", s.misfire_policy AS "misfirePolicy", s.max_cost_micros AS "maxCostMicros",
          s.next_run_at AS "nextRunAt", s.last_run_at AS "lastRunAt", s.last_run_job_id AS "lastRunJobId",
          s.last_result AS "lastResult", s.version, s.created_at AS "createdAt", s.updated_at AS "updatedAt"
   FROM schedule s`;

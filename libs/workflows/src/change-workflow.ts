@@ -1,8 +1,10 @@
 import { audit, changesBetween, type Principal } from '@muster/access';
-import type { UpdateWorkflowBody } from '@muster/contracts';
+import { microsOrNot, type UpdateWorkflowBody, usdOrNull } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { etagOf, requireMatch } from '@muster/platform';
 import { lockWorkflow, type WorkflowRow } from './workflow-row';
+
+type Change = { name: string; description: string; maxCostUsd: number | null };
 
 /** Metadata only: no revision, and nothing that runs changes. */
 export async function updateWorkflow(
@@ -14,14 +16,19 @@ export async function updateWorkflow(
   const before = await lockWorkflow(tx, caller.organizationId, id);
   requireMatch(ifMatch, etagOf(before.version));
   const { name = before.name, description = before.description } = change;
+  const maxCostUsd = change.maxCostUsd === undefined ? usdOrNull(before.maxCostMicros) : change.maxCostUsd;
   await tx.execute(
-    'UPDATE workflow SET name = $2, description = $3, version = version + 1, updated_at = now() WHERE id = $1',
-    [id, name, description],
+    `UPDATE workflow SET name = $2, description = $3, max_cost_micros = $4, version = version + 1, updated_at = now()
+     WHERE id = $1`,
+    [id, name, description, microsOrNot(maxCostUsd)],
   );
   audit(tx, caller, {
     action: 'workflow.update',
     target: { type: 'workflow', id },
-    changes: changesBetween<{ name: string; description: string }>(before, { name, description }),
+    changes: changesBetween<Change>(
+      { ...before, maxCostUsd: usdOrNull(before.maxCostMicros) },
+      { name, description, maxCostUsd },
+    ),
   });
   return lockWorkflow(tx, caller.organizationId, id);
 }

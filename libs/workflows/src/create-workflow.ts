@@ -1,5 +1,5 @@
 import { audit, type Principal, nameOf } from '@muster/access';
-import type { CreateWorkflowBody } from '@muster/contracts';
+import { type CreateWorkflowBody, microsOrNot } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { requireSteps } from './check-steps';
@@ -13,15 +13,13 @@ export async function createWorkflow(
   /** Where something of it had to be kept before it. */
   id: string = newId(),
 ): Promise<WorkflowRow> {
-  const { name, description = '', variables = [], script = '', steps = [] } = body;
+  const { name, description = '', variables = [], script = '', steps = [], maxCostUsd = null } = body;
   requireVariableNames(variables);
   requireSteps(steps);
-  await tx.execute('INSERT INTO workflow (id, organization_id, name, description) VALUES ($1, $2, $3, $4)', [
-    id,
-    caller.organizationId,
-    name,
-    description,
-  ]);
+  await tx.execute(
+    'INSERT INTO workflow (id, organization_id, name, description, max_cost_micros) VALUES ($1, $2, $3, $4, $5)',
+    [id, caller.organizationId, name, description, microsOrNot(maxCostUsd)],
+  );
   await tx.execute(
     `INSERT INTO workflow_revision (workflow_id, revision, organization_id, variables, script, steps, saved_by)
      VALUES ($1, 1, $2, $3, $4, $5, $6)`,

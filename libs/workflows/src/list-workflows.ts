@@ -11,7 +11,7 @@ export function listWorkflows(
 ): Promise<WorkflowSummaryRow[]> {
   return database.query<WorkflowSummaryRow>(
     { organizationId },
-    `SELECT w.id, w.name, w.description, w.revision, w.version, r.variables,
+    `SELECT w.id, w.name, w.description, w.max_cost_micros AS "maxCostMicros", w.revision, w.version, r.variables,
             w.created_at AS "createdAt", w.updated_at AS "updatedAt"
      FROM workflow w JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision
      WHERE w.organization_id = $1 AND w.archived_at IS NULL

@@ -1,4 +1,4 @@
-import { AppError } from '@muster/contracts';
+import { AppError, type MicroUsd } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
 
 /** A workflow with the revision that it has now. */
@@ -6,6 +6,7 @@ export interface WorkflowRow {
   id: string;
   name: string;
   description: string;
+  maxCostMicros: MicroUsd | null;
   revision: number;
   /** Grows with every change, of metadata too: what an ETag is made of. */
   version: number;
@@ -16,7 +17,7 @@ export interface WorkflowRow {
   updatedAt: Date;
 }
 
-const columns = `w.id, w.name, w.description, w.revision, w.version, r.variables, r.script, r.steps,
+const columns = `w.id, w.name, w.description, w.max_cost_micros AS "maxCostMicros", w.revision, w.version, r.variables, r.script, r.steps,
   w.created_at AS "createdAt", w.updated_at AS "updatedAt"`;
 const join = 'workflow w JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision';
 

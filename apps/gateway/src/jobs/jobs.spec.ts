@@ -22,7 +22,13 @@ describe('jobs', () => {
     harness.db.query<T & object>('system', sql, values);
 
   it('are queued by a launch, with the revision of that moment', async () => {
-    const launched = await launch({ priority: 9, maxRetries: 2, retryDelayMs: 10, maxRuntimeMs: 60_000 });
+    const launched = await launch({
+      priority: 9,
+      maxRetries: 2,
+      retryDelayMs: 10,
+      maxRuntimeMs: 60_000,
+      maxCostUsd: 2.5,
+    });
     expect([launched.status, launched.headers.get('location')]).toEqual([202, `/api/jobs/${launched.body.jobId}`]);
     expect(launched.body).toEqual({ jobId: expect.any(String), status: 'queued' });
     await tenant.api.post(`/api/workflows/${workflowId}/save`, { script: 'print(2)' });
@@ -37,6 +43,7 @@ describe('jobs', () => {
       priority: 9,
       maxRetries: 2,
       maxRuntimeMs: 60_000,
+      maxCostUsd: 2.5,
       variables: { CLAIM_ID: 'C-1' },
       progress: { percent: 0, stepsTotal: 0, stepsPassed: 0, stepsFailed: 0, currentStep: null },
       claims: { attempted: 0, eobUploaded: 0, noEobFound: 0, failed: 0 },
@@ -51,6 +58,9 @@ describe('jobs', () => {
     ['a variable missing', { variables: {} }, 400, 'variables.CLAIM_ID'],
     ['a variable that is no text', { variables: { CLAIM_ID: 1 } }, 400, 'variables'],
     ['a priority out of range', { priority: 11 }, 400, 'priority'],
+    ['a budget below nothing', { maxCostUsd: -0.01 }, 400, 'maxCostUsd'],
+    ['a budget of parts of a micro-dollar', { maxCostUsd: 0.0000001 }, 400, 'maxCostUsd'],
+    ['a budget that is no number', { maxCostUsd: '1' }, 400, 'maxCostUsd'],
     ['no agent of that id', { agentId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }, 404, undefined],
     ['no workflow of that id', { workflowId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }, 404, undefined],
   ])('are not launched with %s', async (_, change, status, field) => {

@@ -1,5 +1,5 @@
 import type { Job, JobStatusAnswer, JobStep, RunListItem } from '@muster/contracts';
-import { isTerminal, type JobStatus, type MicroUsd, usdOf } from '@muster/contracts';
+import { isTerminal, type JobStatus, usdOf, usdOrNull } from '@muster/contracts';
 import { type JobRow, progressOf, type RunRow, type StepRow } from '@muster/jobs';
 import type { ObjectStorage } from '@muster/storage';
 
@@ -24,6 +24,7 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
     maxRetries: row.maxRetries,
     retryDelayMs: row.retryDelayMs,
     maxRuntimeMs: row.maxRuntimeMs,
+    maxCostUsd: usdOrNull(row.maxCostMicros),
     queuedAt: row.queuedAt.toISOString(),
     startedAt: timeOf(startedAt),
     finishedAt: timeOf(finishedAt),
@@ -85,10 +86,6 @@ export function presentRun(row: RunRow): RunListItem {
 async function screenshotUrlOf({ screenshotKey }: JobRow, storage: ObjectStorage): Promise<string | null> {
   if (!screenshotKey) return null;
   return storage.presignGet(screenshotKey, { expiresInSeconds: screenshotSeconds }).catch(() => null);
-}
-
-function usdOrNull(amount: MicroUsd | null): number | null {
-  return amount === null ? null : usdOf(amount);
 }
 
 function timeOf(date: Date | null): string | null {

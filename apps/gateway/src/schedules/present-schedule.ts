@@ -1,10 +1,11 @@
-import type { Schedule, SchedulePreview, ScheduleRun } from '@muster/contracts';
+import { type Schedule, type SchedulePreview, type ScheduleRun, usdOrNull } from '@muster/contracts';
 import { parseCron, previewRuns, type ScheduleRow, type ScheduleRunRow } from '@muster/schedules';
 
 export function presentSchedule(row: ScheduleRow): Schedule {
-  const { organizationId: _organization, version: _version, ...shown } = row;
+  const { organizationId: _organization, version: _version, maxCostMicros, ...shown } = row;
   return {
     ...shown,
+    maxCostUsd: usdOrNull(maxCostMicros),
     nextRunAt: row.nextRunAt?.toISOString() ?? null,
     lastRunAt: row.lastRunAt?.toISOString() ?? null,
     createdAt: row.createdAt.toISOString(),

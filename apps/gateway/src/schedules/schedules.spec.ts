@@ -29,6 +29,7 @@ describe('schedules', () => {
       concurrencyLimit: null,
       idempotencyWindowMinutes: null,
       misfirePolicy: 'once',
+      maxCostUsd: null,
       nextRunAt: '2026-03-02T09:05:00.000Z',
       lastRunAt: null,
       lastRunJobId: null,
@@ -42,6 +43,16 @@ describe('schedules', () => {
       nextCursor: null,
     });
     expect((await lab.tenant.as.admin.get('/api/audit?action=schedule.create')).body.entries).toHaveLength(1);
+  });
+
+  it('has a budget for each run, which its launches carry', async () => {
+    const id = await lab.make({ maxCostUsd: 3 });
+    expect(await lab.read(id)).toMatchObject({ maxCostUsd: 3 });
+    const run = await lab.tenant.api.post('/api/schedules/execute', { scheduleId: id, force: true });
+    const { jobId } = run.body.launched[0];
+    expect((await lab.tenant.api.get(`/api/jobs/${jobId}`)).body.maxCostUsd).toBe(3);
+    const changed = await lab.tenant.api.put(`/api/schedules/${id}`, { maxCostUsd: null });
+    expect(changed.body.maxCostUsd).toBeNull();
   });
 
   it('takes the organization’s timezone where none is given', async () => {

@@ -15,6 +15,7 @@ import {
   WorkflowList,
   WorkflowQuery,
   WorkflowRevisionList,
+  usdOrNull,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { etagOf, pageOf, paginate } from '@muster/platform';
@@ -278,6 +279,7 @@ function presentSummary(row: Omit<WorkflowRow, 'script' | 'steps'>) {
     id,
     name,
     description,
+    maxCostUsd: usdOrNull(row.maxCostMicros),
     variables,
     revision,
     createdAt: createdAt.toISOString(),

@@ -183,6 +183,18 @@ describe('workflows', () => {
     expect(second.nextCursor).toBeNull();
   });
 
+  it('have a budget that is set, kept by other changes, taken away, and left in the audit', async () => {
+    const { body } = await make({ name: 'With a budget', script: 'x', maxCostUsd: 1.25 });
+    expect(body.maxCostUsd).toBe(1.25);
+    const path = `/api/workflows/${body.id}`;
+    expect((await tenant.api.patch(path, { name: 'Renamed' })).body.maxCostUsd).toBe(1.25);
+    expect((await tenant.api.patch(path, { maxCostUsd: null })).body.maxCostUsd).toBeNull();
+    expect((await tenant.api.get(path)).body.maxCostUsd).toBeNull();
+    const { entries } = (await tenant.as.admin.get('/api/audit?action=workflow.update&limit=1')).body;
+    expect(entries[0].changes).toEqual({ maxCostUsd: [1.25, null] });
+    expect((await tenant.api.patch(path, { maxCostUsd: -1 })).status).toBe(400);
+  });
+
   it('once archived are out of sight and cannot be launched or changed', async () => {
     const { organizationId } = tenant;
     const agent = await makeAgent(harness.db, { organizationId, name: newId() });

@@ -17,9 +17,18 @@ export function microsOf(usd: number): bigint {
   return shift >= 0 ? scaled * 10n ** BigInt(shift) : roundedQuotient(scaled, 10n ** BigInt(-shift));
 }
 
+/** As microsOf; null, for no limit, and undefined, for what was not said, stay what they are. */
+export function microsOrNot<T extends null | undefined>(usd: number | T): bigint | T {
+  return typeof usd === 'number' ? microsOf(usd) : usd;
+}
+
 /** As it stands on the wire: USD with at most six decimals. */
 export function usdOf(amount: MicroUsd): number {
   return decimalOf(BigInt(amount), 6);
+}
+
+export function usdOrNull(amount: MicroUsd | null): number | null {
+  return amount === null ? null : usdOf(amount);
 }
 
 /** A count of units of 10^-decimals as a number: the nearest to its decimal text, where a division might miss it. */

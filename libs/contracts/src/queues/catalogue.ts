@@ -57,6 +57,8 @@ export const queueCatalogue = {
       'control-agent': { payload: AgentPayload, ...quick, timeoutMs: 120_000 },
       /** A machine is off: nothing that was to end on it runs any more. */
       'agent-stopped': { payload: AgentPayload, ...quick },
+      /** A run with a budget has spent something. */
+      'check-budget': { payload: JobPayloadIds, ...quick },
       /** A batch is to end: what is open of it, in steps. */
       'cancel-batch': { payload: BatchPayload, ...quick, timeoutMs: 300_000 },
     },

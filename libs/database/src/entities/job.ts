@@ -20,6 +20,8 @@ import { WorkflowEntity } from './workflow';
 @Index('job_retry_idx', ['retryOf'], { where: 'retry_of IS NOT NULL' })
 @Index('job_queue_idx', { synchronize: false })
 @Index('job_running_key', ['agentId'], { unique: true, where: "status = 'running'" })
+@Index('job_reserved_idx', ['organizationId', 'reservedMicros'], { where: 'reserved_micros > 0' })
+@Index('job_budget_idx', ['id'], { where: "status = 'running' AND max_cost_micros IS NOT NULL" })
 @Index('job_started_idx', ['startedAt'], { where: "status = 'running'" })
 @Index('job_cancel_idx', ['cancelRequestedAt'], {
   where: "cancel_requested_at IS NOT NULL AND status IN ('queued', 'running')",
@@ -113,6 +115,12 @@ export class JobEntity {
   /** What its worker says that it cost. */
   @Column('bigint', { nullable: true })
   reportedCostMicros!: MicroUsd | null;
+  /** Its budget: a run that costs more is stopped. */
+  @Column('bigint', { nullable: true })
+  maxCostMicros!: MicroUsd | null;
+  /** What it holds of the month's spend limit, from its launch until its cost is known. */
+  @Column('bigint', { default: 0 })
+  reservedMicros!: MicroUsd;
   @Column('text', { nullable: true })
   error!: string | null;
   @Column('text', { nullable: true })

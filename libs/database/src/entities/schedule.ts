@@ -1,3 +1,4 @@
+import type { MicroUsd } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
 import { JobEntity } from './job';
@@ -48,6 +49,9 @@ export class ScheduleEntity {
   concurrencyLimit!: number | null;
   @Column('integer', { nullable: true })
   idempotencyWindowMinutes!: number | null;
+  /** The most that a run of it may cost. */
+  @Column('bigint', { nullable: true })
+  maxCostMicros!: MicroUsd | null;
   @Column('text', { default: 'once' })
   misfirePolicy!: string;
   @Column('timestamptz', { nullable: true })

@@ -1,3 +1,4 @@
+import type { MicroUsd } from '@muster/contracts';
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
@@ -13,6 +14,9 @@ export class WorkflowEntity {
   name!: string;
   @Column('text', { default: '' })
   description!: string;
+  /** The most that a run of it may cost. */
+  @Column('bigint', { nullable: true })
+  maxCostMicros!: MicroUsd | null;
   @Column('integer', { default: 1 })
   revision!: number;
   @Column('integer', { default: 1 })

@@ -23,6 +23,7 @@ import { Money1763791000000 } from './1763791000000-money';
 import { PilotRecords1763792000000 } from './1763792000000-pilot-records';
 import { ClientPricing1763793000000 } from './1763793000000-client-pricing';
 import { DeletedJobs1763793000001 } from './1763793000001-deleted-jobs';
+import { Budgets1763794000000 } from './1763794000000-budgets';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -51,4 +52,5 @@ export const migrations = [
   PilotRecords1763792000000,
   ClientPricing1763793000000,
   DeletedJobs1763793000001,
+  Budgets1763794000000,
 ];

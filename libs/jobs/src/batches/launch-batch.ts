@@ -1,13 +1,20 @@
 import { appendTimeline } from '@muster/agents';
 import { type Actor, audit, nameOf, requireSecrets, sourceOf } from '@muster/access';
-import { AppError, type CreateBatchBody, type FieldError, type RejectedRow } from '@muster/contracts';
+import {
+  AppError,
+  type CreateBatchBody,
+  type FieldError,
+  type MicroUsd,
+  microsOrNot,
+  type RejectedRow,
+} from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { currentContext, isUuid, newId } from '@muster/platform';
-import { gateColumns, type GateFacts, monthOf, requireOpenGate } from '@muster/pricing';
+import { gateColumns, type GateFacts, monthOf, reserveRuns } from '@muster/pricing';
 import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { defaultMaxRuntimeMs, defaultPriority } from '../launch/insert-job';
-import { requireKeyNames } from '../launch/launch-job';
+import { leastOf, requireKeyNames } from '../launch/launch-job';
 import { checkRow, type GivenRow, type RowRule } from './check-row';
 
 export type BatchInput = Omit<CreateBatchBody, 'rows'>;
@@ -44,7 +51,8 @@ export async function launchBatch(
   const rule = ruleOf(facts.workflowVariables, input);
   const { runs, rejected } = await sort(rows, rule, agentIds);
   if (input.strict && rejected.length) throw refused(rejected);
-  requireRoom(facts, runs.length);
+  const maxCostMicros = leastOf(microsOrNot(input.maxCostUsd ?? null), facts.workflowMaxCost);
+  await reserveRuns(tx, organizationId, { asked: { count: runs.length, maxCostMicros }, facts, now });
   const batchId = newId();
   const createdBy = nameOf(caller);
   await tx.execute(
@@ -53,7 +61,14 @@ export async function launchBatch(
     [batchId, organizationId, workflowId, facts.workflowRevision, rows.length, rejected.length, createdBy],
   );
   for (const chunk of chunksOf(runs)) {
-    await insertRuns(tx, { organizationId, batchId, revision: facts.workflowRevision!, input, runs: chunk });
+    await insertRuns(tx, {
+      organizationId,
+      batchId,
+      revision: facts.workflowRevision!,
+      input,
+      maxCostMicros,
+      runs: chunk,
+    });
   }
   await recordOnTimelines(tx, { organizationId, batchId, runs, source: sourceOf(caller) });
   audit(tx, caller, {
@@ -68,6 +83,7 @@ type Facts = GateFacts & {
   workflowRevision: number | null;
   workflowVariables: string[];
   workflowRuns: boolean;
+  workflowMaxCost: MicroUsd | null;
   agents: string[];
 };
 
@@ -82,7 +98,7 @@ async function factsOf(
   if (errors.length) throw invalid(errors);
   const [facts] = await tx.query<Facts>(
     `SELECT ${gateColumns}, w.revision AS "workflowRevision", r.variables AS "workflowVariables",
-            ${runsAnything} AS "workflowRuns",
+            ${runsAnything} AS "workflowRuns", w.max_cost_micros AS "workflowMaxCost",
             ARRAY(SELECT a.id FROM agent a WHERE a.id = ANY($3) AND a.organization_id = o.id
                   AND a.status <> 'terminated') AS agents
      FROM organization o
@@ -144,18 +160,6 @@ function refused(rejected: RejectedRow[]): AppError {
   });
 }
 
-/** The gate is asked for the whole batch: it is launched as far as the month's limit, or not at all. */
-function requireRoom(facts: GateFacts, runs: number): void {
-  requireOpenGate(facts);
-  const { monthlyRunLimit, runs: used, openRuns } = facts;
-  const left = monthlyRunLimit === null ? Infinity : monthlyRunLimit - used - openRuns;
-  if (runs > left) {
-    throw new AppError('billing_gate_closed', {
-      detail: `The batch has ${runs} runs, and the month's limit of ${monthlyRunLimit} leaves ${left}.`,
-    });
-  }
-}
-
 function* chunksOf(runs: Run[]): Generator<Run[]> {
   let chunk: Run[] = [];
   let characters = 0;
@@ -178,15 +182,24 @@ async function insertRuns(
     batchId,
     revision,
     input,
+    maxCostMicros,
     runs,
-  }: { organizationId: string; batchId: string; revision: number; input: BatchInput; runs: Run[] },
+  }: {
+    organizationId: string;
+    batchId: string;
+    revision: number;
+    input: BatchInput;
+    maxCostMicros: MicroUsd | null;
+    runs: Run[];
+  },
 ): Promise<void> {
   const context = currentContext();
   await tx.execute(
     `WITH job AS (INSERT INTO job
        (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
-        retry_delay_ms, retry_backoff, max_runtime_ms, batch_id, batch_row, request_id, traceparent)
-     SELECT r.id, $1, $2, $3, r.agent_id, r.variables, $4, $5, $6, $7, $8, $9, $10, r.row, $11, $12
+        retry_delay_ms, retry_backoff, max_runtime_ms, batch_id, batch_row, request_id, traceparent,
+        max_cost_micros, reserved_micros)
+     SELECT r.id, $1, $2, $3, r.agent_id, r.variables, $4, $5, $6, $7, $8, $9, $10, r.row, $11, $12, $17::bigint, COALESCE($17::bigint, 0)
      FROM unnest($13::uuid[], $14::uuid[], $15::int[], $16::jsonb[]) AS r (id, agent_id, row, variables)
      RETURNING id, organization_id)
      INSERT INTO job_log_seen (job_id, organization_id) SELECT id, organization_id FROM job`,
@@ -207,6 +220,7 @@ async function insertRuns(
       runs.map(({ agentId }) => agentId),
       runs.map(({ row }) => row),
       runs.map(({ variables }) => variables),
+      maxCostMicros,
     ],
     'insert_batch_jobs',
   );

@@ -1,9 +1,8 @@
-import { appendTimeline, beginClearing } from '@muster/agents';
+import { appendTimeline } from '@muster/agents';
 import { type Database, databaseTime, type Transaction } from '@muster/database';
 import { Round, sweep } from '@muster/platform';
-import { issueStop } from './cancel-job';
 import { decideStale, type StaleFacts, type StaleLimits } from './decide-stale';
-import { finishJob } from './finish-job';
+import { giveUpRun } from './give-up-run';
 import { jobEntry } from '../launch/insert-job';
 
 export interface StaleOptions extends StaleLimits {
@@ -151,25 +150,18 @@ async function settleJob(tx: Transaction, id: string, options: Decided): Promise
     }
     return {};
   }
-  const { reason, code } = decision;
-  const ended = await finishJob(tx, {
+  return giveUpRun(tx, {
     organizationId,
     jobId: id,
-    to: 'failed',
+    agentId,
+    agentStatus: job.agentStatus,
     source: 'watchdog',
-    error: reason,
-    errorCode: code,
+    reason: decision.reason,
+    code: decision.code,
     // Whoever wanted it to end does not want it again.
     retries: !job.cancelling,
+    now,
   });
-  if (!ended?.applied) return {};
-  // Its machine is given the next one once nothing of it is left. An agent that is not there learns it with its next heartbeat.
-  const killed = job.agentStatus === 'online' || job.agentStatus === 'draining';
-  if (killed) {
-    const commandId = await issueStop(tx, { organizationId, agentId, jobId: id, reason, graceMs: 0, now });
-    beginClearing(tx, agentId, commandId);
-  }
-  return { failed: true, killed, retried: ended.retried };
 }
 
 async function lockJob(tx: Transaction, id: string): Promise<Locked | undefined> {

@@ -1,13 +1,15 @@
 import { appendTimeline, releaseMachine } from '@muster/agents';
 import {
+  AppError,
   type JobStatus,
   type LifecycleSource,
+  type MicroUsd,
   microsOf,
   openJobStatuses,
   type TerminalJobStatus,
 } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { recordRuns } from '@muster/pricing';
+import { readGateFacts, recordRuns, reserveRuns } from '@muster/pricing';
 import { insertJob, jobEntry } from '../launch/insert-job';
 import { countedSteps, type ProgressFacts, progressOf } from '../lists/job-progress';
 import { lockJobFirst } from '../lists/job-row';
@@ -50,6 +52,7 @@ interface Ended extends Omit<ProgressFacts, 'status' | 'currentStep'> {
   vaultKeys: string[];
   priority: number;
   maxRuntimeMs: number;
+  maxCostMicros: MicroUsd | null;
   scheduleId: string | null;
   batchId: string | null;
   batchRow: number | null;
@@ -71,20 +74,23 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   releaseMachine(tx, agentId, { jobId, to, error });
   const { startedAt, finishedAt } = ended;
   recordRuns(tx, organizationId, [{ jobId, outcome: to, startedAt, finishedAt }]);
+  const attemptsLeft = ended.attempt <= ended.maxRetries;
+  // Who asked for its end does not want another one.
+  const tries = to === 'failed' && (end.retries ?? true) && attemptsLeft && !ended.cancelRequested;
+  const refusal = tries ? await reserveRetry(tx, organizationId, ended) : null;
   appendTimeline(tx, { organizationId, agentId }, [
     jobEntry({
       jobId,
       status: to,
       previousStatus: previous,
+      data: refusal ? { notRetried: refusal } : undefined,
       message: error ? `${to}: ${error.slice(0, 500)}` : to,
       level: to === 'failed' ? 'error' : 'info',
       source,
       progress: progressOf({ ...ended, status: to, currentStep: null }),
     }),
   ]);
-  const attemptsLeft = ended.attempt <= ended.maxRetries;
-  // Who asked for its end does not want another one.
-  const retried = to === 'failed' && (end.retries ?? true) && attemptsLeft && !ended.cancelRequested;
+  const retried = tries && refusal === null;
   if (retried) await retry(tx, end, ended);
   tx.notify('job', jobId);
   await tx.enqueue(
@@ -118,6 +124,7 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
             m.max_retries AS "maxRetries", m.retry_delay_ms AS "retryDelayMs", m.retry_backoff AS "retryBackoff",
             m.workflow_id AS "workflowId", m.workflow_revision AS "workflowRevision", m.variables,
             m.vault_keys AS "vaultKeys", m.priority, m.max_runtime_ms AS "maxRuntimeMs",
+            m.max_cost_micros AS "maxCostMicros",
             m.schedule_id AS "scheduleId", m.batch_id AS "batchId", m.batch_row AS "batchRow", m.lineage,
             m.cancel_requested_at IS NOT NULL AS "cancelRequested", m.percent, steps.*
      FROM was LEFT JOIN moved m ON m.id = was.id CROSS JOIN ${countedSteps()} steps`,
@@ -140,6 +147,23 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
   return row;
 }
 
+/** Another attempt is another run of the month. Why it cannot be had, or null. What a suspension holds up waits. */
+async function reserveRetry(
+  tx: Transaction,
+  organizationId: string,
+  { maxCostMicros, finishedAt: now }: Ended,
+): Promise<string | null> {
+  const facts = await readGateFacts(tx, organizationId, now);
+  if (facts.suspended) return null;
+  try {
+    await reserveRuns(tx, organizationId, { asked: { count: 1, maxCostMicros }, facts, now });
+    return null;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'billing_gate_closed') return error.message;
+    throw error;
+  }
+}
+
 /** A retry is a job of its own: the ended one never changes again. */
 async function retry(tx: Transaction, { organizationId, jobId }: JobEnd, ended: Ended): Promise<void> {
   const { attempt, retryBackoff, retryDelayMs } = ended;
@@ -155,6 +179,7 @@ async function retry(tx: Transaction, { organizationId, jobId }: JobEnd, ended: 
     retryDelayMs,
     retryBackoff,
     maxRuntimeMs: ended.maxRuntimeMs,
+    maxCostMicros: ended.maxCostMicros,
     scheduleId: ended.scheduleId,
     batchId: ended.batchId,
     batchRow: ended.batchRow,

@@ -1,7 +1,14 @@
 import { type Actor, audit, requireSecrets, sourceOf } from '@muster/access';
-import { AppError, type LaunchJobBody, type LifecycleSource, refusedVariableName } from '@muster/contracts';
+import {
+  AppError,
+  type LaunchJobBody,
+  type LifecycleSource,
+  type MicroUsd,
+  microsOrNot,
+  refusedVariableName,
+} from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { gateColumns, type GateFacts, monthOf, requireOpenGate } from '@muster/pricing';
+import { gateColumns, type GateFacts, monthOf, reserveRuns } from '@muster/pricing';
 import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { insertJob } from './insert-job';
 
@@ -9,12 +16,15 @@ export interface LaunchInput extends LaunchJobBody {
   source?: LifecycleSource;
   scheduleId?: string;
   lineage?: Record<string, string>;
+  /** Its schedule's. */
+  maxCostMicros?: MicroUsd | null;
 }
 
 type Facts = GateFacts & {
   workflowRevision: number | null;
   workflowVariables: string[];
   workflowRuns: boolean;
+  workflowMaxCost: MicroUsd | null;
   agentStatus: string | null;
 };
 
@@ -26,10 +36,11 @@ export async function launchJob(
   now: Date,
 ): Promise<{ jobId: string; status: 'queued' }> {
   const { organizationId } = caller;
-  const { workflowId, agentId, variables = {}, source = sourceOf(caller), ...options } = input;
+  const { workflowId, agentId, variables = {}, source = sourceOf(caller), ...given } = input;
+  const { maxCostUsd, maxCostMicros: scheduleMaxCost = null, ...options } = given;
   const [facts] = await tx.query<Facts>(
     `SELECT ${gateColumns}, w.revision AS "workflowRevision", r.variables AS "workflowVariables",
-            ${runsAnything} AS "workflowRuns",
+            ${runsAnything} AS "workflowRuns", w.max_cost_micros AS "workflowMaxCost",
             a.status AS "agentStatus"
      FROM organization o
      JOIN organization_settings s ON s.organization_id = o.id
@@ -48,7 +59,8 @@ export async function launchJob(
   requireKeyNames(options.vaultKeys);
   // A schedule has looked already: there it is a reason to skip.
   if (!options.scheduleId) await requireSecrets(tx, organizationId, options.vaultKeys ?? []);
-  requireOpenGate(facts);
+  const maxCostMicros = leastOf(microsOrNot(maxCostUsd ?? null), scheduleMaxCost, facts.workflowMaxCost);
+  await reserveRuns(tx, organizationId, { asked: { count: 1, maxCostMicros }, facts, now });
   const jobId = await insertJob(tx, {
     ...options,
     organizationId,
@@ -56,6 +68,7 @@ export async function launchJob(
     workflowRevision: facts.workflowRevision,
     agentId,
     variables,
+    maxCostMicros,
     source,
   });
   audit(tx, caller, {
@@ -64,6 +77,11 @@ export async function launchJob(
     changes: { workflowId, agentId },
   });
   return { jobId, status: 'queued' };
+}
+
+/** Of several limits the least holds; null is none. */
+export function leastOf(...limits: (MicroUsd | null)[]): MicroUsd | null {
+  return limits.reduce((least, limit) => (limit !== null && (least === null || limit < least) ? limit : least), null);
 }
 
 /** No secret can have such a name, so the run could only wait for it in vain. */

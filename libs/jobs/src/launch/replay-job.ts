@@ -1,7 +1,7 @@
 import { audit, type Principal, requireSecrets, sourceOf } from '@muster/access';
-import { AppError, isTerminal, type JobStatus } from '@muster/contracts';
+import { AppError, isTerminal, type JobStatus, type MicroUsd } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { readGateFacts, requireOpenGate } from '@muster/pricing';
+import { readGateFacts, reserveRuns } from '@muster/pricing';
 import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { insertJob } from './insert-job';
 import { noSuchJob } from '../lists/job-row';
@@ -19,6 +19,7 @@ interface Replayed {
   retryDelayMs: number;
   retryBackoff: 'fixed' | 'exponential';
   maxRuntimeMs: number;
+  maxCostMicros: MicroUsd | null;
   lineage: Record<string, string>;
   runs: boolean;
 }
@@ -35,7 +36,7 @@ export async function replayJob(
     `SELECT j.status, j.workflow_id AS "workflowId", j.workflow_revision AS "workflowRevision",
             j.agent_id AS "agentId", a.status AS "agentStatus", j.variables, j.vault_keys AS "vaultKeys", j.priority,
             j.max_retries AS "maxRetries", j.retry_delay_ms AS "retryDelayMs", j.retry_backoff AS "retryBackoff",
-            j.max_runtime_ms AS "maxRuntimeMs", j.lineage, ${runsAnything} AS runs
+            j.max_runtime_ms AS "maxRuntimeMs", j.max_cost_micros AS "maxCostMicros", j.lineage, ${runsAnything} AS runs
      FROM job j JOIN agent a ON a.id = j.agent_id
      JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
      WHERE j.id = $1 AND j.organization_id = $2`,
@@ -50,7 +51,8 @@ export async function replayJob(
   }
   requireSomethingToRun(runs);
   await requireSecrets(tx, organizationId, job.vaultKeys);
-  requireOpenGate(await readGateFacts(tx, organizationId, now));
+  const asked = { count: 1, maxCostMicros: job.maxCostMicros };
+  await reserveRuns(tx, organizationId, { asked, facts: await readGateFacts(tx, organizationId, now), now });
   const jobId = await insertJob(tx, { ...job, organizationId, source: sourceOf(caller) });
   audit(tx, caller, { action: 'job.replay', target: { type: 'job', id: jobId }, changes: { replayOf: id } });
   return { jobId, status: 'queued' };

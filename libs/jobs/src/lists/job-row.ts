@@ -18,6 +18,7 @@ export interface JobRow {
   maxRetries: number;
   retryDelayMs: number;
   maxRuntimeMs: number;
+  maxCostMicros: MicroUsd | null;
   queuedAt: Date;
   startedAt: Date | null;
   finishedAt: Date | null;
@@ -47,6 +48,7 @@ export const jobColumns = `j.id, j.organization_id AS "organizationId", j.status
   j.workflow_revision AS "workflowRevision", j.agent_id AS "agentId", j.schedule_id AS "scheduleId",
   j.batch_id AS "batchId", j.retry_of AS "retryOf", j.attempt, j.priority, j.variables,
   j.max_retries AS "maxRetries", j.retry_delay_ms AS "retryDelayMs", j.max_runtime_ms AS "maxRuntimeMs",
+  j.max_cost_micros AS "maxCostMicros",
   j.queued_at AS "queuedAt", j.started_at AS "startedAt", j.finished_at AS "finishedAt",
   j.waiting_reason AS "waitingReason", j.waiting_since AS "waitingSince",
   j.cancel_requested_at AS "cancelRequestedAt", j.percent, j.current_step AS "currentStep",

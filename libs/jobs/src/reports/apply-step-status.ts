@@ -30,6 +30,7 @@ interface Applied {
   previousStatus: StepStatus | null;
   changed: boolean;
   percent: number | null;
+  hasBudget: boolean;
   stepsTotal: number;
   stepsPassed: number;
   stepsFailed: number;
@@ -74,6 +75,7 @@ export async function applyStepStatus(
     if (usage && isTerminal(row.jobStatus)) {
       await tx.enqueue({ queue: 'metering', name: 'job-finished', payload: { jobId } });
     }
+    if (usage && row.hasBudget) await tx.enqueue({ queue: 'dispatch', name: 'check-budget', payload: { jobId } });
     if (row.changed && row.previousStatus !== status) {
       const label = name ?? report.stepId ?? `step ${stepOrder}`;
       appendTimeline(tx, { organizationId, agentId }, [
@@ -99,7 +101,7 @@ export async function applyStepStatus(
 
 const applyStep = `
   WITH j AS (
-    SELECT id, status, percent FROM job WHERE id = $1 AND organization_id = $2 AND agent_id = $3),
+    SELECT id, status, percent, status = 'running' AND max_cost_micros IS NOT NULL AS "hasBudget" FROM job WHERE id = $1 AND organization_id = $2 AND agent_id = $3),
   old AS (
     SELECT s.* FROM job_step s JOIN j ON j.id = s.job_id WHERE s.step_order = $4),
   step AS (
@@ -145,6 +147,6 @@ const applyStep = `
     SELECT count(*)::int AS "stepsTotal", (count(*) FILTER (WHERE status = 'passed'))::int AS "stepsPassed",
            (count(*) FILTER (WHERE status = 'failed'))::int AS "stepsFailed"
     FROM (SELECT status FROM others UNION ALL SELECT status FROM step) every)
-  SELECT j.status AS "jobStatus", j.percent, old.status AS "previousStatus", counted.*,
+  SELECT j.status AS "jobStatus", j.percent, j."hasBudget", old.status AS "previousStatus", counted.*,
          old.job_id IS NULL OR $8::bigint > old.state_key OR EXISTS (SELECT FROM spent) AS changed
   FROM j CROSS JOIN counted LEFT JOIN old ON true`;

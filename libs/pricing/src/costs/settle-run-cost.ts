@@ -57,7 +57,7 @@ interface UsageSum {
   saidMicros: string | null;
 }
 
-async function usagesOf(tx: Transaction, jobId: string): Promise<ModelUsage[]> {
+export async function usagesOf(tx: Transaction, jobId: string): Promise<ModelUsage[]> {
   const sums = await tx.query<UsageSum>(
     `SELECT provider, model, sum(input_tokens)::text AS "inputTokens", sum(output_tokens)::text AS "outputTokens",
             sum(cost_micros)::text AS "saidMicros"

@@ -10,6 +10,10 @@ export interface GateFacts {
   runs: number;
   openRuns: number;
   spendMicros: MicroUsd;
+  /** What runs may still cost whose cost is not known yet. */
+  reservedMicros: MicroUsd;
+  /** How many launches can be under way in the database at once. */
+  maxConnections: number;
 }
 
 export interface GateDecision {
@@ -34,13 +38,7 @@ function closed(reason: string): GateDecision {
   return { canLaunchRuns: false, reason };
 }
 
-/** For the launch: throws billing_gate_closed with the reason. */
-export function requireOpenGate(facts: GateFacts): void {
-  const { canLaunchRuns: open, reason } = canLaunchRuns(facts);
-  if (!open) throw new AppError('billing_gate_closed', { detail: `No run can be launched: ${reason}.` });
-}
-
-/** One round trip; open runs are counted only where a limit makes them matter. */
+/** One round trip; open runs and what they hold are summed only where a limit makes them matter. */
 export async function readGateFacts(tx: Transaction, organizationId: string, now: Date): Promise<GateFacts> {
   const [facts] = await tx.query<GateFacts>(
     `SELECT ${gateColumns} FROM organization o
@@ -59,7 +57,11 @@ export const gateColumns = `o.suspended, s.monthly_run_limit AS "monthlyRunLimit
   s.monthly_spend_limit_micros AS "monthlySpendLimitMicros", COALESCE(c.runs, 0) AS runs,
   COALESCE(c.spend_micros, 0) AS "spendMicros",
   CASE WHEN s.monthly_run_limit IS NULL THEN 0 ELSE
-    (SELECT count(*) FROM job j WHERE j.organization_id = o.id AND j.status IN ('queued', 'running')) END AS "openRuns"`;
+    (SELECT count(*) FROM job j WHERE j.organization_id = o.id AND j.status IN ('queued', 'running')) END AS "openRuns",
+  CASE WHEN s.monthly_spend_limit_micros IS NULL THEN 0 ELSE
+    (SELECT COALESCE(sum(j.reserved_micros), 0)::bigint FROM job j
+     WHERE j.organization_id = o.id AND j.reserved_micros > 0) END AS "reservedMicros",
+  current_setting('max_connections')::int AS "maxConnections"`;
 
 /** The month that something at this time is billed in: the first day, in UTC. */
 export function monthOf(at: Date): string {

@@ -55,8 +55,7 @@ export async function readUsage(
     spendUsd: usdOf(spendMicros),
     limits: {
       monthlyRunLimit: limits.monthlyRunLimit,
-      monthlySpendLimitUsd:
-        limits.monthlySpendLimitMicros === null ? null : usdOf(limits.monthlySpendLimitMicros),
+      monthlySpendLimitUsd: limits.monthlySpendLimitMicros === null ? null : usdOf(limits.monthlySpendLimitMicros),
       maxConcurrentRuns: limits.maxConcurrentRuns,
     },
     ...canLaunchRuns(gate),

@@ -49,6 +49,7 @@ export async function launchRun(
         maxRetries: schedule.maxRetries,
         retryDelayMs: schedule.retryDelaySeconds * 1000,
         scheduleId: schedule.id,
+        maxCostMicros: schedule.maxCostMicros,
         source: 'schedule',
       },
       now,

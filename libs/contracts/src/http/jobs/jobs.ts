@@ -12,6 +12,7 @@ import {
   TextField,
   TextListField,
   TextMapField,
+  UsdField,
   UuidField,
 } from '../fields';
 import { PageQuery } from '../pages';
@@ -26,6 +27,12 @@ import {
   waitingReasons,
 } from './job-status';
 
+export const maxCost = {
+  max: 1_000_000,
+  example: 2.5,
+  description:
+    'A run that costs more is stopped and fails with budget_exceeded. Of the limits of the launch, its schedule and its workflow the least holds.',
+};
 const maxRuntime = { min: 1000, max: 79_200_000, description: 'The run fails past this; 12 hours when absent.' };
 
 /** What every way of making a job takes beside the workflow. */
@@ -42,6 +49,7 @@ export class RunOptions {
   @EnumField(['fixed', 'exponential'], { optional: true }) retryBackoff?: 'fixed' | 'exponential';
   @IntField({ ...maxRuntime, optional: true, example: 3_600_000 }) maxRuntimeMs?: number;
   @IntField({ optional: true, max: 10, example: 5, description: '10 goes first.' }) priority?: number;
+  @UsdField({ ...maxCost, optional: true }) maxCostUsd?: number;
 
   @TextListField({
     optional: true,
@@ -109,6 +117,7 @@ export class Job {
   @IntField({ example: 1 }) maxRetries!: number;
   @IntField({ example: 60_000 }) retryDelayMs!: number;
   @IntField({ example: 43_200_000 }) maxRuntimeMs!: number;
+  @UsdField({ ...maxCost, nullable: true }) maxCostUsd!: number | null;
   @DateTimeField() queuedAt!: string;
   @DateTimeField({ nullable: true }) startedAt!: string | null;
   @DateTimeField({ nullable: true }) finishedAt!: string | null;
@@ -123,7 +132,7 @@ export class Job {
     max: 64,
     example: null,
     description:
-      'Why it failed, for programs: agent_rebooted, agent_stopped, agent_not_ready, secret_missing, execution_timeout, unsupported_step …',
+      'Why it failed, for programs: agent_rebooted, agent_stopped, agent_not_ready, secret_missing, execution_timeout, budget_exceeded, unsupported_step …',
   })
   errorCode!: string | null;
   @AnyJsonField({ nullable: true, description: 'What the script gave as its result.' }) result!: unknown;

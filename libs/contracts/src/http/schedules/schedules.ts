@@ -8,8 +8,10 @@ import {
   TextField,
   TextListField,
   TextMapField,
+  UsdField,
   UuidField,
 } from '../fields';
+import { maxCost } from '../jobs/jobs';
 import { PageQuery } from '../pages';
 
 /** What becomes of runs that nobody was there for: one of them, none, or all. */
@@ -90,6 +92,7 @@ export class CreateScheduleBody {
   @IntField({ ...concurrencyLimit, optional: true }) concurrencyLimit?: number | null;
   @IntField({ ...idempotencyWindowMinutes, optional: true }) idempotencyWindowMinutes?: number | null;
   @EnumField(misfirePolicies, { ...misfirePolicy, optional: true }) misfirePolicy?: MisfirePolicy;
+  @UsdField({ ...maxCost, optional: true, nullable: true }) maxCostUsd?: number | null;
 }
 
 /** What is left out stays. */
@@ -108,6 +111,7 @@ export class UpdateScheduleBody {
   @IntField({ ...concurrencyLimit, optional: true }) concurrencyLimit?: number | null;
   @IntField({ ...idempotencyWindowMinutes, optional: true }) idempotencyWindowMinutes?: number | null;
   @EnumField(misfirePolicies, { ...misfirePolicy, optional: true }) misfirePolicy?: MisfirePolicy;
+  @UsdField({ ...maxCost, optional: true, nullable: true }) maxCostUsd?: number | null;
 }
 
 export class Schedule {
@@ -126,6 +130,7 @@ export class Schedule {
   @IntField(concurrencyLimit) concurrencyLimit!: number | null;
   @IntField(idempotencyWindowMinutes) idempotencyWindowMinutes!: number | null;
   @EnumField(misfirePolicies, misfirePolicy) misfirePolicy!: MisfirePolicy;
+  @UsdField({ ...maxCost, nullable: true }) maxCostUsd!: number | null;
   @DateTimeField({ nullable: true, description: 'Null while it is disabled.' }) nextRunAt!: string | null;
   @DateTimeField({ nullable: true, description: 'When it last launched a run.' }) lastRunAt!: string | null;
   @UuidField({ nullable: true }) lastRunJobId!: string | null;

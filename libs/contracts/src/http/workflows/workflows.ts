@@ -8,8 +8,10 @@ import {
   QueryIntField,
   TextField,
   TextListField,
+  UsdField,
   UuidField,
 } from '../fields';
+import { maxCost } from '../jobs/jobs';
 import { PageQuery } from '../pages';
 
 const name = { max: 200, example: 'Download EOBs' };
@@ -45,6 +47,7 @@ export class Workflow {
   @UuidField() id!: string;
   @TextField(name) name!: string;
   @TextField(description) description!: string;
+  @UsdField({ ...maxCost, nullable: true }) maxCostUsd!: number | null;
   @TextListField(variables) variables!: string[];
   @TextField(script) script!: string;
   @JsonListField(steps) steps!: Record<string, unknown>[];
@@ -62,6 +65,7 @@ export class WorkflowSummary {
   @UuidField() id!: string;
   @TextField(name) name!: string;
   @TextField(description) description!: string;
+  @UsdField({ ...maxCost, nullable: true }) maxCostUsd!: number | null;
   @TextListField(variables) variables!: string[];
   @IntField({ min: 1, example: 3 }) revision!: number;
   @DateTimeField() createdAt!: string;
@@ -83,6 +87,7 @@ export class CreateWorkflowBody {
   @TextListField({ ...variables, optional: true }) variables?: string[];
   @TextField({ ...script, optional: true }) script?: string;
   @JsonListField({ ...steps, optional: true }) steps?: Record<string, unknown>[];
+  @UsdField({ ...maxCost, optional: true, nullable: true }) maxCostUsd?: number | null;
 }
 
 export class SaveWorkflowBody {
@@ -94,6 +99,7 @@ export class SaveWorkflowBody {
 export class UpdateWorkflowBody {
   @TextField({ ...name, optional: true }) name?: string;
   @TextField({ ...description, optional: true }) description?: string;
+  @UsdField({ ...maxCost, optional: true, nullable: true }) maxCostUsd?: number | null;
 }
 
 export class WorkflowRevision {

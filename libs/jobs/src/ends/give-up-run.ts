@@ -1,0 +1,42 @@
+import { beginClearing } from '@muster/agents';
+import type { AgentStatus, LifecycleSource } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { issueStop } from './cancel-job';
+import { finishJob } from './finish-job';
+
+export interface GivenUp {
+  organizationId: string;
+  jobId: string;
+  agentId: string;
+  agentStatus: AgentStatus;
+  source: LifecycleSource;
+  reason: string;
+  code: string;
+  /** False where another attempt could not end otherwise, or nobody wants one. */
+  retries: boolean;
+  now: Date;
+}
+
+/** Fails a run at the service's word, and has what is left of it killed before its machine is given the next one. */
+export async function giveUpRun(
+  tx: Transaction,
+  { organizationId, jobId, agentId, agentStatus, source, reason, code, retries, now }: GivenUp,
+): Promise<{ failed?: boolean; killed?: boolean; retried?: boolean }> {
+  const ended = await finishJob(tx, {
+    organizationId,
+    jobId,
+    to: 'failed',
+    source,
+    error: reason,
+    errorCode: code,
+    retries,
+  });
+  if (!ended?.applied) return {};
+  // An agent that is not there learns it with its next heartbeat.
+  const killed = agentStatus === 'online' || agentStatus === 'draining';
+  if (killed) {
+    const commandId = await issueStop(tx, { organizationId, agentId, jobId, reason, graceMs: 0, now });
+    beginClearing(tx, agentId, commandId);
+  }
+  return { failed: true, killed, retried: ended.retried };
+}

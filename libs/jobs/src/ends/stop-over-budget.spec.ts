@@ -1,0 +1,84 @@
+import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { applyJobReport } from '../reports/apply-job-report';
+import { applyStepStatus } from '../reports/apply-step-status';
+import { checkBudget, stopOverBudget } from './stop-over-budget';
+
+describe('A run’s budget', () => {
+  let lab: JobsLab;
+
+  beforeAll(async () => {
+    lab = await openJobsLab();
+  });
+  afterAll(() => lab.close());
+
+  async function running(input = {}) {
+    const agentId = await lab.makeOnlineAgent();
+    const jobId = await lab.dispatched({ agentId, ...input });
+    await applyJobReport(lab.harness.db, { organizationId: lab.organizationId, agentId }, {
+      jobId,
+      status: 'running',
+    } as never);
+    return { agentId, jobId };
+  }
+  const spend = ({ agentId, jobId }: { agentId: string; jobId: string }, seq: number, costUsd: number) =>
+    applyStepStatus(lab.harness.db, { organizationId: lab.organizationId, agentId }, {
+      jobId,
+      stepOrder: 1,
+      status: 'running',
+      seq,
+      usage: { provider: 'nobody', model: 'unknown', inputTokens: 1, outputTokens: 1, costUsd },
+    } as never);
+  const statusOf = async (jobId: string) =>
+    (await lab.query(`SELECT status, error_code AS code, error FROM job WHERE id = $1`, [jobId]))[0];
+  const checks = async (jobId: string) =>
+    (await lab.query(`SELECT FROM outbox WHERE name = 'check-budget' AND payload->>'jobId' = $1`, [jobId])).length;
+
+  it('passed by what models cost ends it for good, and has the worker kill what is left, once', async () => {
+    const run = await running({ maxCostUsd: 1, maxRetries: 3 });
+    await spend(run, 1, 0.9);
+    expect(await checkBudget(lab.harness.db, run.jobId)).toBe(false);
+    expect(await statusOf(run.jobId)).toMatchObject({ status: 'running' });
+    await spend(run, 2, 0.11);
+    expect(await checks(run.jobId)).toBe(2);
+    const ended = await Promise.all([1, 2, 3].map(() => checkBudget(lab.harness.db, run.jobId)));
+    expect(ended.filter(Boolean)).toHaveLength(1);
+    expect(await statusOf(run.jobId)).toEqual({
+      status: 'failed',
+      code: 'budget_exceeded',
+      error: expect.stringMatching(/^The run has cost 1\.01\d* USD, which is more than its budget of 1 USD\.$/),
+    });
+    expect(await lab.query('SELECT id FROM job WHERE retry_of = $1', [run.jobId])).toEqual([]);
+    const commands = await lab.query(
+      `SELECT c.kind FROM agent a JOIN agent_command c ON c.id = a.clearing_command_id WHERE a.id = $1`,
+      [run.agentId],
+    );
+    expect(commands).toEqual([{ kind: 'stop_job' }]);
+  });
+
+  it('passed by the machine’s time is found by the sweep, as one of many', async () => {
+    const runs = [];
+    for (let at = 0; at < 5; at += 1) runs.push(await running({ maxCostUsd: 0.1 }));
+    const over = runs[3]!;
+    // An hour costs 0.12 USD.
+    await lab.query(`UPDATE job SET started_at = now() - interval '59 minutes' WHERE id = $1`, [over.jobId]);
+    expect(await stopOverBudget(lab.harness.db, { limit: 2 })).toMatchObject({ stopped: 1 });
+    expect(await statusOf(over.jobId)).toMatchObject({ status: 'failed', code: 'budget_exceeded' });
+    expect(await stopOverBudget(lab.harness.db, { limit: 2 })).toMatchObject({ stopped: 0 });
+  });
+
+  it('that it does not have is nobody’s to look after', async () => {
+    const run = await running();
+    await spend(run, 1, 1_000_000);
+    expect(await checks(run.jobId)).toBe(0);
+    expect(await checkBudget(lab.harness.db, run.jobId)).toBe(false);
+  });
+
+  it('is not passed by what it allows exactly', async () => {
+    const run = await running({ maxCostUsd: 0.12 });
+    await lab.query(`UPDATE agent SET compute_micros_per_hour = 0 WHERE id = $1`, [run.agentId]);
+    await spend(run, 1, 0.12);
+    expect(await checkBudget(lab.harness.db, run.jobId)).toBe(false);
+    await spend(run, 2, 0.000001);
+    expect(await checkBudget(lab.harness.db, run.jobId)).toBe(true);
+  });
+});

@@ -1,0 +1,64 @@
+import { type AgentStatus, type MicroUsd, usdOf } from '@muster/contracts';
+import { type Database, databaseTime, type JobEntity, type Transaction } from '@muster/database';
+import { Round, sweep, type SweepCounts } from '@muster/platform';
+import { costSoFar } from '@muster/pricing';
+import { giveUpRun } from './give-up-run';
+
+/** Stops runs that have cost more than their budget, and fails them; on any number of replicas each once. */
+export function stopOverBudget(
+  database: Database,
+  { limit = 500 }: { limit?: number } = {},
+  round = new Round('stop runs over budget'),
+): Promise<SweepCounts<'stopped'>> {
+  return sweep(round, {
+    name: 'over budget',
+    outcomes: ['stopped'],
+    limit,
+    atOnce: 4,
+    candidates: (after: { id: string } | null, count) =>
+      database.query<{ id: string }>(
+        'system',
+        `SELECT id FROM job WHERE status = 'running' AND max_cost_micros IS NOT NULL AND ($1::uuid IS NULL OR id > $1)
+         ORDER BY id LIMIT $2`,
+        [after?.id ?? null, count],
+        'budgeted_runs',
+      ),
+    settle: async ({ id }) => ((await checkBudget(database, id)) ? 'stopped' : null),
+    rowOf: ({ id }) => `job ${id}`,
+  });
+}
+
+/** Whether the run was over its budget, and is ended now. */
+export async function checkBudget(database: Database, jobId: string): Promise<boolean> {
+  const now = await databaseTime(database);
+  return database.transaction('system', (tx) => endIfOver(tx, jobId, now));
+}
+
+type Budgeted = Pick<JobEntity, 'organizationId' | 'agentId'> & { maxCostMicros: MicroUsd; agentStatus: AgentStatus };
+
+/** Read again under its lock: it may have ended since, and another replica may be at it. */
+async function endIfOver(tx: Transaction, jobId: string, now: Date): Promise<boolean> {
+  const [run] = await tx.query<Budgeted>(
+    `SELECT j.organization_id AS "organizationId", j.agent_id AS "agentId", j.max_cost_micros AS "maxCostMicros",
+            a.status AS "agentStatus"
+     FROM job j JOIN agent a ON a.id = j.agent_id
+     WHERE j.id = $1 AND j.status = 'running' AND j.max_cost_micros IS NOT NULL FOR UPDATE OF j SKIP LOCKED`,
+    [jobId],
+    'budgeted_run',
+  );
+  const cost = run ? await costSoFar(tx, jobId) : null;
+  if (!run || cost === null || cost <= run.maxCostMicros) return false;
+  const { organizationId, agentId, maxCostMicros, agentStatus } = run;
+  const { failed = false } = await giveUpRun(tx, {
+    organizationId,
+    jobId,
+    agentId,
+    agentStatus,
+    source: 'watchdog',
+    reason: `The run has cost ${usdOf(cost)} USD, which is more than its budget of ${usdOf(maxCostMicros)} USD.`,
+    code: 'budget_exceeded',
+    retries: false,
+    now,
+  });
+  return failed;
+}

@@ -1,0 +1,151 @@
+import { AppError } from '@muster/contracts';
+import { settleJobCost } from '../ends/settle-job-cost';
+import { finishJob } from '../ends/finish-job';
+import { launchBatch } from '../batches/launch-batch';
+import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { replayJob } from './replay-job';
+
+describe('A month’s limits', () => {
+  let lab: JobsLab;
+
+  beforeAll(async () => {
+    lab = await openJobsLab();
+  });
+  afterAll(() => lab.close());
+
+  /** Nothing under way, nothing spent, and these limits. */
+  const limitTo = async ({ runs = null, usd = null }: { runs?: number | null; usd?: number | null }) => {
+    await lab.query('DELETE FROM job');
+    await lab.query('DELETE FROM usage_event');
+    await lab.query('DELETE FROM usage_counter');
+    await lab.query('UPDATE workflow SET max_cost_micros = NULL');
+    await lab.query('UPDATE agent SET current_job_id = NULL');
+    await lab.query('UPDATE organization_settings SET monthly_run_limit = $1, monthly_spend_limit_micros = $2', [
+      runs,
+      usd === null ? null : usd * 1_000_000,
+    ]);
+  };
+  const outcomes = async (launches: Promise<unknown>[]) => {
+    const settled = await Promise.allSettled(launches);
+    const refused = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
+    for (const reason of refused) {
+      if (!(reason instanceof AppError) || reason.code !== 'billing_gate_closed') throw reason;
+    }
+    return { launched: settled.length - refused.length, refused: refused.length };
+  };
+  const many = (count: number, body = {}) => outcomes(Array.from({ length: count }, () => lab.launch(body)));
+  const end = (jobId: string, to: 'completed' | 'failed' | 'cancelled', input = {}) =>
+    lab.harness.db.transaction('system', (tx) =>
+      finishJob(tx, { organizationId: lab.organizationId, jobId, to, source: 'watchdog', ...input }),
+    );
+  const settle = (jobId: string) => lab.harness.db.transaction('system', (tx) => settleJobCost(tx, jobId));
+  const reserved = async () =>
+    (await lab.query<{ sum: number }>('SELECT COALESCE(sum(reserved_micros), 0)::bigint AS sum FROM job'))[0]!.sum;
+  const batch = (rows: number, input = {}) =>
+    lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
+      launchBatch(tx, lab.caller, {
+        input: { workflowId: lab.workflowId, agentIds: [lab.agentId], ...input },
+        rows: Array.from({ length: rows }, (_, at) => ({ row: at + 1, cells: new Map(), errors: [] })),
+        now: new Date(),
+      }),
+    );
+
+  it('let exactly one of 200 launches through that come at once where one is left', async () => {
+    await limitTo({ runs: 3 });
+    await lab.launch();
+    await lab.launch();
+    expect(await many(200)).toEqual({ launched: 1, refused: 199 });
+  });
+
+  it('are kept by launches and batches that meet, near the limit and far from it', async () => {
+    await limitTo({ runs: 700 });
+    const [single, batches] = await Promise.all([many(250), outcomes(Array.from({ length: 6 }, () => batch(90)))]);
+    const total = single.launched + 90 * batches.launched;
+    expect(await lab.query('SELECT count(*)::int AS jobs FROM job')).toEqual([{ jobs: total }]);
+    expect(total).toBeLessThanOrEqual(700);
+    expect(total).toBeGreaterThan(700 - 90);
+  });
+
+  it('of spend are kept by a burst of budgets, and may be used up to the last micro-dollar', async () => {
+    await limitTo({ usd: 10 });
+    expect(await many(50, { maxCostUsd: 2.5 })).toEqual({ launched: 4, refused: 46 });
+    await expect(lab.launch({ maxCostUsd: 0.000001 })).rejects.toThrow(
+      "The run may cost 0.000001 USD, and the month's limit of 10 USD leaves 0: runs under way hold what they may cost.",
+    );
+    expect(await reserved()).toBe(10_000_000);
+  });
+
+  it('of spend refuse a batch that does not fit as a whole', async () => {
+    await limitTo({ usd: 10 });
+    await expect(batch(5, { maxCostUsd: 2.000001 })).rejects.toThrow(/The batch may cost 10.000005 USD/);
+    expect(await reserved()).toBe(0);
+    expect((await batch(5, { maxCostUsd: 2 })).queued).toBe(5);
+  });
+
+  it('get back what a run did not spend once its cost is known, however it ended, and not before', async () => {
+    await limitTo({ usd: 10 });
+    for (const to of ['completed', 'failed', 'cancelled'] as const) {
+      const jobId = await lab.launch({ maxCostUsd: 10 });
+      await expect(lab.launch({ maxCostUsd: 1 })).rejects.toThrow(/leaves 0/);
+      await end(jobId, to);
+      await expect(lab.launch({ maxCostUsd: 1 })).rejects.toThrow(/leaves 0/);
+      await settle(jobId);
+      expect(await reserved()).toBe(0);
+    }
+    const deleted = await lab.launch({ maxCostUsd: 10 });
+    await lab.query('DELETE FROM job WHERE id = $1', [deleted]);
+    await lab.launch({ maxCostUsd: 10 });
+  });
+
+  it('count what was spent: a settled run leaves so much less', async () => {
+    await limitTo({ usd: 10 });
+    const jobId = await lab.launch({ maxCostUsd: 10 });
+    await end(jobId, 'completed', { totalCostUsd: 4 });
+    await settle(jobId);
+    await expect(lab.launch({ maxCostUsd: 6.000001 })).rejects.toThrow(/leaves 6:/);
+    await lab.launch({ maxCostUsd: 6 });
+  });
+
+  it('hold for replays', async () => {
+    await limitTo({ runs: 2 });
+    const jobId = await lab.launch({ maxCostUsd: 1 });
+    await end(jobId, 'completed');
+    const replay = () =>
+      lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
+        replayJob(tx, lab.caller, jobId, new Date()),
+      );
+    expect(await outcomes(Array.from({ length: 5 }, replay))).toEqual({ launched: 1, refused: 4 });
+    const rows = await lab.query('SELECT max_cost_micros, reserved_micros FROM job WHERE id <> $1', [jobId]);
+    expect(rows).toHaveLength(1);
+    expect(Object.values(rows[0])).toEqual([1_000_000, 1_000_000]);
+  });
+
+  it('hold for retries: where none is left the failure is the end, and says why', async () => {
+    await limitTo({ runs: 2 });
+    const first = await lab.launch({ maxRetries: 5 });
+    expect(await end(first, 'failed')).toMatchObject({ retried: true });
+    const [second] = await lab.query<{ id: string }>('SELECT id FROM job WHERE retry_of = $1', [first]);
+    expect(await end(second!.id, 'failed')).toMatchObject({ retried: false });
+    const [entry] = await lab.query<{ data: { notRetried?: string } }>(
+      `SELECT data FROM timeline_entry WHERE job_id = $1 ORDER BY seq DESC LIMIT 1`,
+      [second!.id],
+    );
+    expect(entry!.data.notRetried).toContain("the month's limit of 2 runs is used up");
+  });
+
+  it.each([
+    ['the launch’s', { launch: 1, workflow: 2 }, 1_000_000],
+    ['the workflow’s', { launch: 3, workflow: 2 }, 2_000_000],
+    ['the workflow’s, where the launch has none', { workflow: 0.5 }, 500_000],
+    ['none', {}, null],
+  ])('are not needed for a budget: the least holds, here %s', async (_, { launch, workflow }: any, expected) => {
+    await limitTo({});
+    await lab.query('UPDATE workflow SET max_cost_micros = $1', [workflow === undefined ? null : workflow * 1_000_000]);
+    const jobId = await lab.launch(launch === undefined ? {} : { maxCostUsd: launch });
+    const [row] = await lab.query<{ budget: number | null }>(
+      'SELECT max_cost_micros AS budget FROM job WHERE id = $1',
+      [jobId],
+    );
+    expect(row!.budget).toBe(expected);
+  });
+});

@@ -1,0 +1,25 @@
+import type { MicroUsd } from '@muster/contracts';
+import type { JobEntity, RunCostEntity, Transaction } from '@muster/database';
+import { computeRunCost } from './compute-run-cost';
+import { usagesOf } from './settle-run-cost';
+
+type Running = Pick<JobEntity, 'reportedCostMicros'> & Pick<RunCostEntity, 'computeMicrosPerHour'> & { runMs: number };
+
+/** What a run that is under way has cost until now; null where there is no such run. Nothing is written. */
+export async function costSoFar(tx: Transaction, jobId: string): Promise<MicroUsd | null> {
+  const [run] = await tx.query<Running>(
+    `SELECT j.reported_cost_micros AS "reportedCostMicros",
+            GREATEST(0, floor(extract(epoch FROM clock_timestamp() - j.started_at) * 1000))::bigint AS "runMs",
+            COALESCE(a.compute_micros_per_hour, s.compute_micros_per_hour) AS "computeMicrosPerHour"
+     FROM job j
+     JOIN agent a ON a.id = j.agent_id
+     JOIN organization_settings s ON s.organization_id = j.organization_id
+     WHERE j.id = $1 AND j.status = 'running'`,
+    [jobId],
+    'cost_so_far',
+  );
+  if (!run) return null;
+  const { runMs, computeMicrosPerHour, reportedCostMicros: reportedMicros } = run;
+  const usages = await usagesOf(tx, jobId);
+  return computeRunCost({ usages, runMs, computeMicrosPerHour, reportedMicros }).totalMicros;
+}

@@ -1,0 +1,82 @@
+import { AppError, type MicroUsd, usdOf } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { canLaunchRuns, type GateFacts, readGateFacts } from './billing-gate';
+
+/** Runs that are to be launched together, and what each of them may cost. */
+export interface AskedRuns {
+  count: number;
+  maxCostMicros: MicroUsd | null;
+}
+
+/**
+ * Takes the runs out of what the month's limits leave, or throws billing_gate_closed. The jobs themselves are the
+ * reservation, until metering knows what they have cost; so nothing that ends, fails to start or is deleted leaves
+ * anything behind. Call it before the jobs are written. `facts` are those that the caller has read with its own.
+ */
+export async function reserveRuns(
+  tx: Transaction,
+  organizationId: string,
+  { asked, facts, now }: { asked: AskedRuns; facts: GateFacts; now: Date },
+): Promise<void> {
+  requireRoom(facts, asked);
+  if (facts.monthlyRunLimit === null && (facts.monthlySpendLimitMicros === null || !asked.maxCostMicros)) return;
+  // Far from a limit launches go on side by side; near it one looks only when the one before is durable.
+  const isFar = isFarFromLimits(facts, asked);
+  tx.defer(
+    `SELECT ${isFar ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock'}(hashtextextended($1, 1))`,
+    [`launches ${organizationId}`],
+    isFar ? 'share_launches' : 'hold_launches',
+  );
+  const settled = await readGateFacts(tx, organizationId, now);
+  requireRoom(settled, asked);
+  if (isFar && !isFarFromLimits(settled, asked)) throw new CameNear();
+}
+
+/** The gate is asked for all of them: they are launched together, or not at all. */
+export function requireRoom(facts: GateFacts, { count, maxCostMicros }: AskedRuns): void {
+  const { canLaunchRuns: open, reason } = canLaunchRuns(facts);
+  if (!open) throw closed(`No run can be launched: ${reason}.`);
+  const { runsLeft, microsLeft } = leftOf(facts);
+  if (runsLeft !== null && count > runsLeft) {
+    throw closed(`The batch has ${count} runs, and the month's limit of ${facts.monthlyRunLimit} leaves ${runsLeft}.`);
+  }
+  const micros = BigInt(maxCostMicros ?? 0) * BigInt(count);
+  if (microsLeft !== null && micros > microsLeft) {
+    const left = usdOf(microsLeft < 0n ? 0n : microsLeft);
+    throw closed(
+      `${count === 1 ? 'The run' : 'The batch'} may cost ${usdOf(micros)} USD, and the month's limit of ` +
+        `${usdOf(facts.monthlySpendLimitMicros!)} USD leaves ${left}: runs under way hold what they may cost.`,
+    );
+  }
+}
+
+/** How many launches may be under way in one database that nobody sees yet: one for each connection, twice over. */
+const margin = (facts: GateFacts) => 2 * facts.maxConnections;
+
+function isFarFromLimits(facts: GateFacts, { count, maxCostMicros }: AskedRuns): boolean {
+  const { runsLeft, microsLeft } = leftOf(facts);
+  if (count > 1) return false;
+  if (runsLeft !== null && runsLeft < margin(facts)) return false;
+  return microsLeft === null || BigInt(maxCostMicros ?? 0) * BigInt(margin(facts)) <= microsLeft;
+}
+
+function leftOf(facts: GateFacts): { runsLeft: number | null; microsLeft: bigint | null } {
+  const { monthlyRunLimit, monthlySpendLimitMicros: limit, runs, openRuns, spendMicros, reservedMicros } = facts;
+  return {
+    runsLeft: monthlyRunLimit === null ? null : monthlyRunLimit - runs - openRuns,
+    microsLeft: limit === null ? null : BigInt(limit) - BigInt(spendMicros) - BigInt(reservedMicros),
+  };
+}
+
+function closed(detail: string): AppError {
+  return new AppError('billing_gate_closed', { detail });
+}
+
+/** The transaction is to run again, and to look by itself. It carries Postgres' code for that. */
+class CameNear extends Error {
+  readonly code = '40001';
+
+  constructor() {
+    super('the limit came near while the launch waited for others');
+  }
+}
