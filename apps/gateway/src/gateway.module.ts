@@ -22,6 +22,8 @@ import { TimelineController } from './agents/timeline.controller';
 import { AgentRunsController } from './jobs/agent-runs.controller';
 import { BatchesController } from './jobs/batches.controller';
 import { JobsController } from './jobs/jobs.controller';
+import { PilotBatchesController } from './pilot/pilot-batches.controller';
+import { SessionsController } from './pilot/sessions.controller';
 import { SchedulesController } from './schedules/schedules.controller';
 import { UsageController } from './usage/usage.controller';
 import { WorkflowsController } from './workflows/workflows.controller';
@@ -62,6 +64,8 @@ import { VaultController } from './organization/vault.controller';
     JobsController,
     BatchesController,
     AgentRunsController,
+    PilotBatchesController,
+    SessionsController,
     UsageController,
     WorkflowsController,
     SchedulesController,

@@ -9,10 +9,18 @@ import { MachinesController } from './agents/machines.controller';
 import { DownloadsController } from './agents/downloads.controller';
 import { UploadsController } from './agents/uploads.controller';
 import { JobCallbacksController } from './jobs/job-callbacks.controller';
+import { RunSummaryController } from './pilot/run-summary.controller';
 
 @Module({
   imports: [DatabaseModule, AccessModule, VaultModule, StorageModule],
-  controllers: [MachinesController, CommandsController, DownloadsController, UploadsController, JobCallbacksController],
+  controllers: [
+    MachinesController,
+    CommandsController,
+    DownloadsController,
+    UploadsController,
+    JobCallbacksController,
+    RunSummaryController,
+  ],
   providers: [CommandPolls],
 })
 export class IngestModule {}

@@ -1,10 +1,11 @@
 import { Inject } from '@nestjs/common';
-import type { JobPayloadIds, ProbePayload } from '@muster/contracts';
+import type { JobPayloadIds, PilotBatchPayload, ProbePayload } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
 import { removeObjects } from '@muster/agents';
 import { settleJobCost } from '@muster/jobs';
 import { Clock, HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
+import { tellSession } from '@muster/pilot';
 
 @ProcessesQueue('metering')
 export class MeteringProcessor extends QueueProcessor {
@@ -29,5 +30,10 @@ export class MeteringProcessor extends QueueProcessor {
   @HandlesJob('metering', 'remove-objects')
   async removeObjects({ jobId }: JobPayloadIds): Promise<void> {
     await removeObjects(this.database, this.storage, { jobId, now: this.clock.now() });
+  }
+
+  @HandlesJob('metering', 'batch-ingested')
+  async batchIngested({ pilotBatchId }: PilotBatchPayload): Promise<void> {
+    await this.database.transaction('system', (tx) => tellSession(tx, pilotBatchId));
   }
 }

@@ -37,6 +37,7 @@ export {
   sessionsOf,
   signers,
   workers,
+  workersAndSessionsOf,
 } from './requests/access-rule';
 export { CronConfig } from './requests/cron-secret';
 export { Endpoint, type EndpointOptions } from './requests/endpoint';

@@ -5,6 +5,7 @@ export {
   AnyJsonField,
   BooleanField,
   DateTimeField,
+  DayOrTimeField,
   EmailField,
   EnumField,
   IntField,
@@ -30,11 +31,11 @@ export {
   usdOf,
   usdOrNull,
 } from './money/money';
-export { Faults, readFields } from './http/field-rules';
+export { fieldNamesOf, Faults, readFields } from './http/field-rules';
 export { openApiDocument } from './http/openapi-document';
 export { PageQuery } from './http/pages';
 export { ownerOf, type PathOwner, pathOwners, patternOf } from './http/path-owners';
-export { readTime } from './http/read-time';
+export { readDay, readTime } from './http/read-time';
 export { IgnoreUnknownFields, ignoresUnknownFields } from './http/unknown-fields';
 export { Problem, ProblemFieldError } from './http/problem';
 export { maxDetailLength, maxFieldErrors, shortened } from './http/shortened';
@@ -161,6 +162,7 @@ export {
   BatchPayload,
   CommandPayload,
   JobPayloadIds,
+  PilotBatchPayload,
   ProbePayload,
   WakePayload,
 } from './queues/payloads';
@@ -290,6 +292,35 @@ export {
   tickOutcomes,
   UpdateScheduleBody,
 } from './http/schedules/schedules';
+export {
+  maxSummaryBytes,
+  maxSummaryClaims,
+  maxSummaryMetadataBytes,
+  RunSummaryAnswer,
+  RunSummaryBatch,
+  RunSummaryBody,
+  RunSummaryClaim,
+  RunSummaryContent,
+  RunSummaryStop,
+  type SummaryShape,
+} from './http/pilot/run-summary';
+export {
+  PilotBatch,
+  PilotBatchDetail,
+  PilotBatchList,
+  PilotBatchParams,
+  PilotBatchQuery,
+  PilotClaimResult,
+  PilotStopEvent,
+} from './http/pilot/pilot-batches';
+export {
+  LibrarySession,
+  LibrarySessionDetail,
+  LibrarySessionList,
+  SessionEntry,
+  type SessionEntryKind,
+  SessionQuery,
+} from './http/pilot/sessions';
 export { StaleJobs } from './http/jobs/stale-jobs';
 export { Usage, UsageLimits, UsageQuery } from './http/usage/usage';
 export {

@@ -15,6 +15,13 @@ export {
 export { AgentEntity } from './entities/agent';
 export { BillingMetricEntity, BillingMetricStepEntity, ClientPricingModelEntity } from './entities/client-pricing';
 export { JobEntity } from './entities/job';
+export {
+  PilotBatchEntity,
+  PilotClaimResultEntity,
+  PilotStopEventEntity,
+  SessionSummaryEntity,
+  SessionTimelineEntity,
+} from './entities/pilot';
 export { ScheduleEntity } from './entities/schedule';
 export { RunCostComponentEntity, RunCostEntity } from './entities/usage';
 export { WorkflowEntity, WorkflowRevisionEntity } from './entities/workflow';

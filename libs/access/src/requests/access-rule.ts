@@ -30,6 +30,11 @@ export function sessionsAndKeysOf(role: Role): AccessRule {
 /** Machines. */
 export const workers: AccessRule = { sessions: null, keys: ['worker'] };
 
+/** Machines, people with at least this role, and api keys. */
+export function workersAndSessionsOf(role: Role): AccessRule {
+  return { sessions: role, keys: ['worker', 'api'] };
+}
+
 /** Machines, and whoever holds the organization's signing secret. */
 export const signers: AccessRule = { sessions: null, keys: ['worker'], signed: true };
 

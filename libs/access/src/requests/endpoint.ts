@@ -9,8 +9,16 @@ import {
   ApiSecurity,
   getSchemaPath,
 } from '@nestjs/swagger';
-import { type ErrorCode, errorTable, Problem, ignoresUnknownFields, wireCodeOf } from '@muster/contracts';
+import {
+  type AppError,
+  type ErrorCode,
+  errorTable,
+  Problem,
+  ignoresUnknownFields,
+  wireCodeOf,
+} from '@muster/contracts';
 import { RouteConfig } from '@nestjs/platform-fastify';
+import type { FastifyRequest } from 'fastify';
 import type { AccessRule } from './access-rule';
 
 export interface EndpointOptions {
@@ -37,6 +45,8 @@ export interface EndpointOptions {
   exempt?: boolean;
   /** Keeps the exact bytes of the body for a signature. */
   rawBody?: boolean;
+  /** Where the interface names the route's own errors: what it answers instead of what was thrown. */
+  failsAs?: (error: AppError | undefined, request: FastifyRequest) => AppError | undefined;
   /** How many bytes a body may have; 1 MiB unless said. */
   bodyLimit?: number;
   /** Waits for something to tell before it answers, and so has no timeout. */
@@ -62,6 +72,7 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
     stream,
     bodyLimit,
     waits,
+    failsAs,
   } = options;
   return applyDecorators(
     HttpCode(status),
@@ -115,6 +126,7 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
       rawBody: rawBody ?? false,
       form: form !== undefined,
       bodyLimit,
+      failsAs,
     }),
   );
 }

@@ -1,5 +1,13 @@
 /** Every machine-readable error code, once: its HTTP status and its title. Clients switch on the code. */
 export const errorTable = {
+  // A run summary's five codes, as the interface spells them. What could not be read has three statuses.
+  DENTRIX_RUN_SUMMARY_INGEST_FAILED: { status: 503, title: 'Run summary not stored' },
+  INVALID_RUN_SUMMARY_PAYLOAD: { status: 400, title: 'Invalid run summary' },
+  JOB_NOT_FOUND: { status: 404, title: 'Job of the run summary not found' },
+  MISSING_BATCH_ID: { status: 400, title: 'Run summary without a batch id' },
+  RUN_SUMMARY_REQUEST_FAILED: { status: 400, title: 'Run summary not readable' },
+  run_summary_too_large: { status: 413, title: 'Run summary not readable', wireCode: 'RUN_SUMMARY_REQUEST_FAILED' },
+  run_summary_not_json: { status: 415, title: 'Run summary not readable', wireCode: 'RUN_SUMMARY_REQUEST_FAILED' },
   agent_not_found: { status: 404, title: 'Agent not found' },
   agent_not_ready: { status: 409, title: 'Agent not ready' },
   // The agent was told to wake and could not: the same word on the wire, with the status of a failed machine.

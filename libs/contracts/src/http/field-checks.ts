@@ -69,6 +69,11 @@ export const day: FieldCheck = (value, name, place) => {
   return read ?? wrong(place, `${name} must be a day that exists, as YYYY-MM-DD`);
 };
 
+export const dayOrTime: FieldCheck = (value, name, place) => {
+  const read = typeof value === 'string' ? (readDay(value) ?? readTime(value)) : null;
+  return read ?? wrong(place, `${name} must be a day as YYYY-MM-DD, or a valid ISO 8601 date string with a time`);
+};
+
 export function integer(min: number, max: number): FieldCheck {
   return (value, name, place) => {
     if (!isInt(value)) return wrong(place, `${name} must be an integer number`);

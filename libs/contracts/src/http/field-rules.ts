@@ -60,6 +60,11 @@ export function fieldRule(rule: FieldRule): PropertyDecorator {
   };
 }
 
+/** The names of a class's fields. */
+export function fieldNamesOf(type: { prototype: object }): string[] {
+  return [...rulesOf(type).keys()];
+}
+
 /** A class's fields, those that it inherits first. */
 function rulesOf(type: { prototype: object }): Map<string, FieldRule> {
   const known = allRules.get(type);

@@ -5,6 +5,7 @@ import {
   boolean,
   dateTime,
   day,
+  dayOrTime,
   email,
   exactUsd,
   idTexts,
@@ -72,6 +73,11 @@ export function DateTimeField(options: Common = {}) {
 /** A day of the calendar, in whatever zone its field says. */
 export function DayField(options: Common = {}) {
   return field({ example: '2026-01-31', ...options }, { type: String, format: 'date' }, day);
+}
+
+/** A calendar day, or a moment. */
+export function DayOrTimeField(options: Common = {}) {
+  return field({ example: '2026-01-31', ...options }, { type: String, maxLength: 40 }, dayOrTime);
 }
 
 export function IntField(options: Common & { min?: number; max?: number } = {}) {

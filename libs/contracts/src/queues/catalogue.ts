@@ -1,5 +1,13 @@
 import type { ServiceApp } from '../http/apps';
-import { AgentPayload, BatchPayload, CommandPayload, JobPayloadIds, ProbePayload, WakePayload } from './payloads';
+import {
+  AgentPayload,
+  BatchPayload,
+  CommandPayload,
+  JobPayloadIds,
+  PilotBatchPayload,
+  ProbePayload,
+  WakePayload,
+} from './payloads';
 
 /** How often a message whose handler failed is published again, before it becomes a dead letter. */
 export interface RetryPolicy {
@@ -66,13 +74,15 @@ export const queueCatalogue = {
   schedule: { app: 'scheduler', purpose: 'schedules to look at before their tick', concurrency: 5, jobs: { probe } },
   metering: {
     app: 'metering',
-    purpose: 'finished jobs to cost and count, and the objects of deleted ones to remove',
+    purpose: 'finished jobs to cost and count, sessions to tell, and the objects of deleted jobs to remove',
     concurrency: 10,
     jobs: {
       probe,
       'job-finished': { payload: JobPayloadIds, ...quick },
       /** A job was deleted: what it had in the object store goes. */
       'remove-objects': { payload: JobPayloadIds, ...quick, timeoutMs: 300_000 },
+      /** A practice's batch was told: its session is made anew. */
+      'batch-ingested': { payload: PilotBatchPayload, ...quick },
     },
   },
   feedback: { app: 'feedback-sync', purpose: 'feedback to bring to the trackers', concurrency: 5, jobs: { probe } },

@@ -23,3 +23,7 @@ export class BatchPayload {
 export class JobPayloadIds {
   @UuidField() jobId!: string;
 }
+
+export class PilotBatchPayload {
+  @UuidField() pilotBatchId!: string;
+}

@@ -24,6 +24,7 @@ import { PilotRecords1763792000000 } from './1763792000000-pilot-records';
 import { ClientPricing1763793000000 } from './1763793000000-client-pricing';
 import { DeletedJobs1763793000001 } from './1763793000001-deleted-jobs';
 import { Budgets1763794000000 } from './1763794000000-budgets';
+import { CostsOfSummaries1763792000001 } from './1763792000001-costs-of-summaries';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -53,4 +54,5 @@ export const migrations = [
   ClientPricing1763793000000,
   DeletedJobs1763793000001,
   Budgets1763794000000,
+  CostsOfSummaries1763792000001,
 ];

@@ -31,6 +31,8 @@ declare module 'fastify' {
     halfPairs?: 'refuse' | 'replace';
     /** Takes multipart/form-data, which its handler reads. */
     form?: boolean;
+    /** A route whose interface names its own errors: what it answers instead of what was thrown, if that is known. */
+    failsAs?: (error: AppError | undefined, request: FastifyRequest) => AppError | undefined;
     /** How many bytes a body may have, where that is not what all may have. */
     bodyLimit?: number;
   }

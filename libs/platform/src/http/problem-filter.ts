@@ -34,9 +34,11 @@ export class ProblemFilter implements ExceptionFilter {
 }
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown, logger: Logger): void {
-  const known = toAppError(error);
-  if (!known) logger.error('request failed', { err: error, method: request.method, url: pathOf(request) });
-  else if (known.status >= 500) logger.warn(`${known.code}: ${known.message}`, { err: known.options.cause ?? known });
+  const thrown = toAppError(error);
+  const known = request.routeOptions?.config?.failsAs?.(thrown, request) ?? thrown;
+  if (!thrown) logger.error('request failed', { err: error, method: request.method, url: pathOf(request) });
+  else if (thrown.status >= 500)
+    logger.warn(`${thrown.code}: ${thrown.message}`, { err: thrown.options.cause ?? thrown });
   if (reply.sent || reply.raw.headersSent) return;
   keepForUnread(request, reply);
   const answer = known ?? new AppError('internal_error', { detail: 'Something failed on our side; it is logged.' });

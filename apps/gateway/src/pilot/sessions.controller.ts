@@ -1,0 +1,44 @@
+import { Controller, Get, Inject, Param, Query, Req } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, principalOf, sessionsAndKeysOf } from '@muster/access';
+import { LibrarySessionDetail, LibrarySessionList, PilotBatchParams, SessionQuery } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { findSession, listSessions } from '@muster/pilot';
+import { pageOf, paginate } from '@muster/platform';
+import type { FastifyRequest } from 'fastify';
+import { presentSession, presentSessionEntry } from './present-session';
+
+@ApiTags('Process library')
+@Controller('/api/process-library/sessions')
+export class SessionsController {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List sessions, the latest first: each a batch in one sentence',
+    description: 'A session is there a moment after its batch was reported.',
+    access: sessionsAndKeysOf('viewer'),
+    answer: LibrarySessionList,
+    errors: ['invalid_payload'],
+  })
+  async list(@Req() request: FastifyRequest, @Query() query: SessionQuery): Promise<LibrarySessionList> {
+    const page = pageOf(query, 'time', 'id');
+    const { organizationId } = principalOf(request);
+    const rows = await listSessions(this.database, organizationId, { page, filter: query });
+    const { items, nextCursor } = paginate(rows, page, (row) => [row.occurredAt.toISOString(), row.pilotBatchId]);
+    return { sessions: items.map(presentSession), nextCursor };
+  }
+
+  @Get(':batchId')
+  @Endpoint({
+    summary: 'Read a session with its timeline',
+    access: sessionsAndKeysOf('viewer'),
+    answer: LibrarySessionDetail,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  async read(@Req() request: FastifyRequest, @Param() { batchId }: PilotBatchParams): Promise<LibrarySessionDetail> {
+    const { organizationId } = principalOf(request);
+    const { session, timeline } = await findSession(this.database, organizationId, batchId);
+    return { ...presentSession(session), timeline: timeline.map(presentSessionEntry) };
+  }
+}

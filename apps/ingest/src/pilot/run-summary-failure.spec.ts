@@ -1,0 +1,90 @@
+import { ownerDataSource } from '@muster/database';
+import { behindLock, type Harness, type HttpClient, makeApiKey, makeOrganization, startHarness } from '@muster/testing';
+import { ingest } from '../ingest.harness';
+
+const path = '/api/pilot/run-summary';
+const claims = ['A', 'B', 'C'].map((claimId) => ({ claimId, outcome: 'eob_uploaded' }));
+const stop = { reason: 'portal_logged_out', at: '2026-01-31T09:40:00.000Z' };
+
+describe('a run summary whose storing fails', () => {
+  let harness: Harness;
+  let worker: HttpClient;
+  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+  const tables = ['pilot_batch', 'pilot_claim_result', 'pilot_stop_event', 'process_library_session_summary'];
+  const contents = async () => {
+    const all = [...tables, 'audit_entry', 'outbox', 'run_cost'];
+    const rows = await Promise.all(all.map((table) => sql(`SELECT t.* FROM ${table} t ORDER BY t::text`)));
+    return JSON.stringify(rows);
+  };
+  const body = { batchSummary: { batchId: 'torn' }, claimResults: claims, stopEvents: [stop] };
+  const told = { batchSummary: { batchId: 'torn' }, claimResults: claims.slice(0, 1) };
+  const shape = {
+    envelope: 'camel',
+    keys: ['batchSummary', 'claimResults', 'stopEvents'],
+    claimResults: 3,
+    stopEvents: 1,
+  };
+
+  type Owner = ReturnType<typeof ownerDataSource>;
+  let owner: Owner;
+  beforeAll(async () => {
+    harness = await startHarness(ingest);
+    const { id: organizationId } = await makeOrganization(harness.db);
+    worker = harness.http.withKey((await makeApiKey(harness.db, { organizationId, scope: 'worker' })).secret);
+    owner = await ownerDataSource(harness.databaseUrl).initialize();
+  });
+  afterAll(async () => {
+    await owner.destroy();
+    await harness.close();
+  });
+
+  /** A batch that was told before, whose message somebody has taken. */
+  const toldBefore = async () => {
+    await worker.post(path, told);
+    await sql("DELETE FROM outbox WHERE name = 'batch-ingested'");
+    return contents();
+  };
+
+  it('by a row that cannot be written keeps nothing, and is stored when sent again', async () => {
+    const before = await toldBefore();
+    await owner.query(`
+      CREATE FUNCTION refuse_stops() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no room for secret'; END $$;
+      CREATE TRIGGER refuse_stops BEFORE INSERT ON pilot_stop_event FOR EACH ROW EXECUTE FUNCTION refuse_stops()`);
+    try {
+      const failed = await worker.post(path, body);
+      expect([failed.status, failed.body.code, failed.body.shape]).toEqual([
+        503,
+        'DENTRIX_RUN_SUMMARY_INGEST_FAILED',
+        shape,
+      ]);
+      expect(failed.headers.get('retry-after')).toBeTruthy();
+      expect(failed.text).not.toContain('secret');
+      expect(await contents()).toBe(before);
+    } finally {
+      await owner.query('DROP TRIGGER refuse_stops ON pilot_stop_event; DROP FUNCTION refuse_stops()');
+    }
+    expect((await worker.post(path, body)).body).toMatchObject({ claims: 3, stopEvents: 1, replaced: true });
+  });
+
+  it('by the end of its connection in the middle keeps nothing, and is stored when sent again', async () => {
+    const before = await toldBefore();
+    const [answer] = await behindLock(
+      harness.db,
+      // In the middle of what deletes the telling before.
+      (tx) => tx.execute("SELECT FROM pilot_claim_result WHERE id = 'torn:claim:0' FOR UPDATE"),
+      () => [worker.post(path, body)],
+      () =>
+        owner.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()
+             AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`,
+        ),
+    );
+    expect([answer!.status, answer!.body.code, answer!.body.shape]).toEqual([
+      503,
+      'DENTRIX_RUN_SUMMARY_INGEST_FAILED',
+      shape,
+    ]);
+    expect(await contents()).toBe(before);
+    expect((await worker.post(path, body)).body).toMatchObject({ claims: 3, replaced: true });
+  });
+});

@@ -1,0 +1,33 @@
+import { AppError, type ErrorCode } from '@muster/contracts';
+import { shapeOf } from '@muster/pilot';
+import type { FastifyRequest } from 'fastify';
+
+/** What the request was refused with before it was a summary, in the words of run summaries. */
+const unreadable: Partial<Record<ErrorCode, ErrorCode>> = {
+  invalid_payload: 'RUN_SUMMARY_REQUEST_FAILED',
+  payload_too_large: 'run_summary_too_large',
+  unsupported_media_type: 'run_summary_not_json',
+};
+
+const own: ErrorCode[] = [
+  'INVALID_RUN_SUMMARY_PAYLOAD',
+  'MISSING_BATCH_ID',
+  'JOB_NOT_FOUND',
+  'RUN_SUMMARY_REQUEST_FAILED',
+];
+
+/**
+ * The interface's five codes (section 7) with the body's shape. Who is calling, and how often, is not about summaries
+ * and stays what it is.
+ */
+export function asRunSummaryFailure(thrown: AppError | undefined, request: FastifyRequest): AppError | undefined {
+  if (!thrown || thrown.status >= 500) {
+    return new AppError('DENTRIX_RUN_SUMMARY_INGEST_FAILED', {
+      detail: 'The summary could not be stored. Send it again: a batch that is told twice is kept once.',
+      extra: { shape: shapeOf(request.body) },
+    });
+  }
+  const code = unreadable[thrown.code] ?? thrown.code;
+  if (code === thrown.code && !own.includes(code)) return thrown;
+  return new AppError(code, { ...thrown.options, detail: thrown.message, extra: { shape: shapeOf(request.body) } });
+}

@@ -1,0 +1,62 @@
+import { Body, Controller, Inject, Post, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, principalOf, workersAndSessionsOf } from '@muster/access';
+import { AppError, maxSummaryBytes, RunSummaryAnswer, RunSummaryBody } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { settleJobCost } from '@muster/jobs';
+import { type IngestedBatch, ingestRunSummary, readRunSummary } from '@muster/pilot';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { asRunSummaryFailure } from './run-summary-failure';
+
+@ApiTags('Callbacks')
+@Controller('/api/pilot/run-summary')
+export class RunSummaryController {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  @Post()
+  @Endpoint({
+    summary: 'A practice’s summary of a batch',
+    description:
+      'A batch is known by its id within the organization, and told again it takes the place of what was told before. ' +
+      'Exactly one of three envelopes, keys in camelCase or in snake_case; keys that are not known are kept as ' +
+      'metadata. What is refused leaves nothing behind, and says in `shape` what the body looked like: its envelope, ' +
+      'its keys and the number of its rows.',
+    access: workersAndSessionsOf('member'),
+    body: RunSummaryBody,
+    bodyLimit: maxSummaryBytes,
+    answer: RunSummaryAnswer,
+    status: 201,
+    errors: [
+      'INVALID_RUN_SUMMARY_PAYLOAD',
+      'MISSING_BATCH_ID',
+      'JOB_NOT_FOUND',
+      'RUN_SUMMARY_REQUEST_FAILED',
+      'run_summary_too_large',
+      'run_summary_not_json',
+      'DENTRIX_RUN_SUMMARY_INGEST_FAILED',
+    ],
+    failsAs: asRunSummaryFailure,
+  })
+  async ingest(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    // Not as its class: which of the three it is, and how it is spelled, is found out here.
+    @Body() body: unknown,
+  ): Promise<RunSummaryAnswer> {
+    if (body === undefined) throw new AppError('RUN_SUMMARY_REQUEST_FAILED', { detail: 'The body is empty.' });
+    const caller = principalOf(request);
+    const summary = readRunSummary(body);
+    const { organizationId } = caller;
+    const batch = await this.database.transaction({ organizationId }, async (tx) => {
+      const ingested = await ingestRunSummary(tx, caller, summary);
+      if (ingested.jobId) await settleJobCost(tx, ingested.jobId);
+      return ingested;
+    });
+    void reply.header('location', `/api/pilot/batches/${encodeURIComponent(batch.batchId)}`);
+    return presentIngested(batch);
+  }
+}
+
+function presentIngested({ replaced, ...batch }: IngestedBatch): RunSummaryAnswer {
+  return { success: true, ...batch, ...(replaced ? { replaced } : {}) };
+}

@@ -1,0 +1,323 @@
+import { newId } from '@muster/platform';
+import { type Harness, type HttpClient, makeApiKey, makeJob, makeOrganization, startHarness } from '@muster/testing';
+import { ingest } from '../ingest.harness';
+
+const path = '/api/pilot/run-summary';
+const invalid = 'INVALID_RUN_SUMMARY_PAYLOAD';
+const unreadable = 'RUN_SUMMARY_REQUEST_FAILED';
+const claims = [
+  { claimId: 'A', npi: '1234567893', outcome: 'eob_uploaded', processingSeconds: 30.25 },
+  { claimId: 'B', outcome: 'no_eob_found', processingSeconds: 12.5, message: 'nothing there' },
+  { claimId: 'A', outcome: 'failed', portal: 'delta' },
+];
+const snakeClaims = [
+  { claim_id: 'A', npi: '1234567893', outcome: 'eob_uploaded', processing_seconds: 30.25 },
+  { claim_id: 'B', outcome: 'no_eob_found', processing_seconds: 12.5, message: 'nothing there' },
+  { claim_id: 'A', outcome: 'failed', portal: 'delta' },
+];
+const stop = { reason: 'portal_logged_out', at: '2026-01-31T09:40:00.000Z', detail: 'twice' };
+
+describe('a run summary', () => {
+  let harness: Harness;
+  let organizationId: string;
+  let worker: HttpClient;
+  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+
+  beforeAll(async () => {
+    harness = await startHarness({ ...ingest, env: { RATE_LIMIT_PER_MINUTE: '100000' } });
+    organizationId = (await makeOrganization(harness.db)).id;
+    worker = harness.http.withKey((await makeApiKey(harness.db, { organizationId, scope: 'worker' })).secret);
+  });
+  afterAll(() => harness.close());
+
+  const stored = async (batchId: string, organization = organizationId) => {
+    const [batch] = await sql('SELECT * FROM pilot_batch WHERE organization_id = $1 AND batch_id = $2', [
+      organization,
+      batchId,
+    ]);
+    if (!batch) return null;
+    const rows = await sql('SELECT * FROM pilot_claim_result WHERE pilot_batch_id = $1 ORDER BY claim_index', [
+      batch.id,
+    ]);
+    const stops = await sql('SELECT * FROM pilot_stop_event WHERE pilot_batch_id = $1 ORDER BY event_index', [
+      batch.id,
+    ]);
+    return { batch, rows, stops };
+  };
+  /** What is kept, without what is made anew with each telling. */
+  const facts = async (batchId: string) => {
+    const { batch, rows, stops } = (await stored(batchId))!;
+    const own = ({ id: _id, pilotBatchId: _batch, batchId: _name, ingestedAt: _at, ...row }: any) => row;
+    return JSON.parse(JSON.stringify([own(batch), rows.map(own), stops.map(own)])) as unknown;
+  };
+
+  it('is the same in each of its envelopes and spellings', async () => {
+    const camel = { jobId: null, workerKey: 'eob', startedAt: '2026-01-31T09:30:00Z', shift: 'early' };
+    const snake = { job_id: null, worker_key: 'eob', started_at: '2026-01-31T10:30:00+01:00', shift: 'early' };
+    const bodies = [
+      { batchSummary: { batchId: 'e0', ...camel }, claimResults: claims, stopEvents: [stop] },
+      { practiceRunSummary: { batchSummary: { batchId: 'e1', ...camel }, claimResults: claims, stopEvents: [stop] } },
+      {
+        practice_run_summary: {
+          batch_summary: { batch_id: 'e2', ...snake },
+          claim_results: snakeClaims,
+          stop_events: [stop],
+        },
+      },
+      // Mixed, and twice the same in both spellings.
+      {
+        practiceRunSummary: {
+          batch_summary: { batchId: 'e3', batch_id: 'e3', ...camel, ...snake, startedAt: snake.started_at },
+          claimResults: snakeClaims,
+          stop_events: [stop],
+          stopEvents: [stop],
+        },
+      },
+    ];
+    for (const [at, body] of bodies.entries()) {
+      const answer = await worker.post(path, body);
+      expect([answer.status, answer.body]).toEqual([
+        201,
+        { success: true, batchId: `e${at}`, jobId: null, claims: 3, stopEvents: 1 },
+      ]);
+      expect(answer.headers.get('location')).toBe(`/api/pilot/batches/e${at}`);
+      expect(await facts(`e${at}`)).toEqual(await facts('e0'));
+    }
+    const { batch, rows } = (await stored('e2'))!;
+    expect(batch).toMatchObject({
+      claimsAttempted: 3,
+      claimsEobUploaded: 1,
+      claimsNoEobFound: 1,
+      claimsFailed: 1,
+      processingMicros: 42_750_000,
+      metadata: { shift: 'early' },
+    });
+    expect(rows.map(({ id, claimId, metadata }: any) => [id, claimId, metadata])).toEqual([
+      ['e2:claim:0', 'A', null],
+      ['e2:claim:1', 'B', null],
+      ['e2:claim:2', 'A', { portal: 'delta' }],
+    ]);
+  });
+
+  it('is refused with its code and its shape, and no word of what it holds', async () => {
+    const batchSummary = { batchId: 'secret-batch' };
+    const none = { envelope: null, keys: [] as string[], claimResults: null, stopEvents: null };
+    const camel = { envelope: 'camel', keys: ['batchSummary'], claimResults: null, stopEvents: null };
+    const cases: [string, unknown, number, string, object?][] = [
+      ['nothing', '', 400, unreadable, none],
+      ['broken JSON', '{"batchSummary":', 400, unreadable, none],
+      ['a list', '[]', 400, invalid, none],
+      ['no envelope', '{}', 400, invalid, none],
+      [
+        'a top-level batch_summary',
+        { batch_summary: { batch_id: 'secret-batch' } },
+        400,
+        invalid,
+        { ...none, keys: ['batch_summary'] },
+      ],
+      [
+        'two envelopes',
+        { batchSummary, practiceRunSummary: { batchSummary } },
+        400,
+        invalid,
+        { ...none, keys: ['batchSummary', 'practiceRunSummary'] },
+      ],
+      ['two envelopes', { practice_run_summary: {}, practiceRunSummary: {} }, 400, invalid],
+      ['rows beside an envelope', { practiceRunSummary: { batchSummary }, claim_results: [] }, 400, invalid],
+      [
+        'an envelope that is none',
+        { practiceRunSummary: 'secret' },
+        400,
+        invalid,
+        { ...none, envelope: 'nested', keys: ['practiceRunSummary'] },
+      ],
+      [
+        'rows without a batch',
+        { claimResults: [] },
+        400,
+        invalid,
+        { ...camel, keys: ['claimResults'], claimResults: 0 },
+      ],
+      ['no batch id', { batchSummary: {} }, 400, 'MISSING_BATCH_ID', camel],
+      ['a batch id of spaces', { batchSummary: { batchId: '  ' } }, 400, 'MISSING_BATCH_ID', camel],
+      ['a number as batch id', { batchSummary: { batchId: 7 } }, 400, invalid, camel],
+      ['two spellings', { batchSummary: { batchId: 'secret', batch_id: 'other' } }, 400, invalid, camel],
+      [
+        'two spellings of rows',
+        { practice_run_summary: { batch_summary: batchSummary, claim_results: [], claimResults: claims } },
+        400,
+        invalid,
+      ],
+      ['two spellings in a row', { batchSummary, claimResults: [{ ...claims[0], claim_id: 'secret' }] }, 400, invalid],
+      [
+        'an outcome that is none',
+        { batchSummary, claimResults: [{ claimId: 'secret', outcome: 'secret' }] },
+        400,
+        invalid,
+        { ...camel, keys: ['batchSummary', 'claimResults'], claimResults: 1 },
+      ],
+      ['a number as text', { batchSummary, claimResults: [{ ...claims[0], processingSeconds: '5' }] }, 400, invalid],
+      ['a time that is none', { batchSummary: { ...batchSummary, startedAt: 'secret' } }, 400, invalid],
+      ['a job id that is none', { batchSummary: { ...batchSummary, jobId: 'secret' } }, 400, invalid],
+      ['an unknown job', { batchSummary: { ...batchSummary, jobId: newId() } }, 404, 'JOB_NOT_FOUND', camel],
+      ['U+0000', { batchSummary: { batchId: 'secret\u0000' } }, 400, unreadable, none],
+      ['deep nesting', `{"batchSummary":${'['.repeat(70)}${']'.repeat(70)}}`, 400, unreadable, none],
+      ['too large', `{"batchSummary":"${'x'.repeat(8 * 1024 * 1024)}"}`, 413, unreadable, none],
+      ['too many values', `{"a":[${'1,'.repeat(2_000_000)}1]}`, 413, unreadable, none],
+      [
+        '100,000 claims',
+        { batchSummary, claimResults: Array.from({ length: 100_000 }, () => ({ claimId: 's', outcome: 'failed' })) },
+        400,
+        invalid,
+        { ...camel, keys: ['batchSummary', 'claimResults'], claimResults: 100_000 },
+      ],
+    ];
+    for (const [what, body, status, code, shape] of cases) {
+      const answer = await worker.send('POST', path, typeof body === 'string' ? body : JSON.stringify(body));
+      expect([what, answer.status, answer.body.code]).toEqual([what, status, code]);
+      expect(answer.headers.get('content-type')).toMatch('application/problem+json');
+      if (shape) expect([what, answer.body.shape]).toEqual([what, shape]);
+      expect(answer.text).not.toContain('secret');
+    }
+    const form = await worker.with({ 'content-type': 'text/plain' }).send('POST', path, 'secret');
+    expect([form.status, form.body.code, form.body.shape]).toEqual([415, unreadable, none]);
+    expect(await stored('secret-batch')).toBeNull();
+  });
+
+  it('names at most 50 keys of its body, and none of them whole when it is long', async () => {
+    const body = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`${'k'.repeat(200)}${at}`, 1]));
+    const { shape } = (await worker.post(path, body)).body;
+    expect(shape.keys).toHaveLength(50);
+    expect(shape.keys[0].length).toBeLessThanOrEqual(110);
+  });
+
+  it('may be sent by a key of either scope, and by no stranger', async () => {
+    const api = harness.http.withKey((await makeApiKey(harness.db, { organizationId, scope: 'api' })).secret);
+    const send = (client: HttpClient) => client.post(path, { batchSummary: { batchId: newId() } });
+    expect([(await send(worker)).status, (await send(api)).status]).toEqual([201, 201]);
+    const stranger = await send(harness.http);
+    expect([stranger.status, stranger.body.code, stranger.body.shape]).toEqual([401, 'unauthenticated', undefined]);
+  });
+
+  it('names a job of its own organization, and of the machine’s own where the key is one’s', async () => {
+    const ours = await makeJob(harness.db, { organizationId });
+    const other = await makeJob(harness.db, { organizationId });
+    const theirs = await makeJob(harness.db, { organizationId: (await makeOrganization(harness.db)).id });
+    const key = await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: ours.agentId });
+    const machine = harness.http.withKey(key.secret);
+    const send = (client: HttpClient, jobId: string) =>
+      client.post(path, { batchSummary: { batchId: `of ${jobId}`, jobId }, claimResults: claims });
+    expect((await send(machine, ours.id)).body).toMatchObject({ jobId: ours.id, claims: 3 });
+    expect((await stored(`of ${ours.id}`))!.batch).toMatchObject({
+      jobId: ours.id,
+      namedJobId: ours.id,
+      workflowId: ours.workflowId,
+    });
+    const refused = [await send(machine, other.id), await send(machine, theirs.id), await send(worker, theirs.id)];
+    expect(refused.map(({ status, body }) => [status, body.code])).toEqual(Array(3).fill([404, 'JOB_NOT_FOUND']));
+    expect(await stored(`of ${other.id}`)).toBeNull();
+    expect(await stored(`of ${theirs.id}`)).toBeNull();
+  });
+
+  it('takes the place of what was told of its batch before, and of nothing else', async () => {
+    const stranger = (await makeOrganization(harness.db)).id;
+    const theirs = harness.http.withKey(
+      (await makeApiKey(harness.db, { organizationId: stranger, scope: 'worker' })).secret,
+    );
+    const batchSummary = { batchId: 'again' };
+    await theirs.post(path, { batchSummary, claimResults: claims });
+    await worker.post(path, { batchSummary: { batchId: 'again2' }, claimResults: claims });
+    const others = [await stored('again', stranger), await stored('again2')];
+
+    await worker.post(path, { batchSummary, claimResults: claims, stopEvents: [stop] });
+    const first = (await stored('again'))!;
+    await sql(
+      `INSERT INTO process_library_session_summary (pilot_batch_id, organization_id, occurred_at, headline)
+       VALUES ($1, $2, now(), 'of the first')`,
+      [first.batch.id, organizationId],
+    );
+    const answer = await worker.post(path, { batchSummary, claimResults: claims.slice(1) });
+    expect([answer.status, answer.body]).toEqual([
+      201,
+      { success: true, batchId: 'again', jobId: null, claims: 2, stopEvents: 0, replaced: true },
+    ]);
+    const second = (await stored('again'))!;
+    expect(second.rows.map(({ id, claimId }: any) => [id, claimId])).toEqual([
+      ['again:claim:0', 'B'],
+      ['again:claim:1', 'A'],
+    ]);
+    expect(second.stops).toEqual([]);
+    expect(second.batch).toMatchObject({ claimsAttempted: 2, stopEvents: 0 });
+    for (const table of ['pilot_claim_result', 'pilot_stop_event', 'process_library_session_summary']) {
+      expect(await sql(`SELECT FROM ${table} WHERE pilot_batch_id = $1`, [first.batch.id])).toEqual([]);
+    }
+    expect([await stored('again', stranger), await stored('again2')]).toEqual(others);
+    const trail = await sql(
+      `SELECT actor_kind, changes FROM audit_entry WHERE action = 'pilot_batch.ingest' AND target_id = 'again'
+         AND organization_id = $1 ORDER BY id`,
+      [organizationId],
+    );
+    expect(trail.map(({ actorKind, changes }: any) => [actorKind, changes.replaced, changes.claims])).toEqual([
+      ['api_key', false, 3],
+      ['api_key', true, 2],
+    ]);
+  });
+
+  it('told by many at once is one of those tellings, whole', async () => {
+    const told = await Promise.all(
+      Array.from({ length: 12 }, (_, teller) =>
+        worker.post(path, {
+          batchSummary: { batchId: 'raced', metadata: { teller } },
+          claimResults: Array.from({ length: teller + 1 }, () => ({ claimId: `of ${teller}`, outcome: 'failed' })),
+        }),
+      ),
+    );
+    expect(told.map(({ status }) => status)).toEqual(Array(12).fill(201));
+    expect(told.filter(({ body }) => !body.replaced)).toHaveLength(1);
+    const { batch, rows } = (await stored('raced'))!;
+    const { teller } = batch.metadata;
+    expect(rows.map(({ claimId }: any) => claimId)).toEqual(Array(teller + 1).fill(`of ${teller}`));
+    expect(batch.claimsAttempted).toBe(teller + 1);
+    const [{ count }] = await sql(
+      `SELECT count(*) FROM pilot_batch WHERE organization_id = $1 AND batch_id = 'raced'`,
+      [organizationId],
+    );
+    expect(count).toBe(1);
+  });
+
+  it('of 10,000 claims is stored whole', async () => {
+    const rows = Array.from({ length: 10_000 }, (_, at) => ({
+      claimId: `C${at}`,
+      outcome: 'eob_uploaded',
+      processingSeconds: 0.000001,
+    }));
+    const answer = await worker.post(path, { batchSummary: { batchId: 'large' }, claimResults: rows });
+    expect([answer.status, answer.body.claims]).toEqual([201, 10_000]);
+    const { batch, rows: kept } = (await stored('large'))!;
+    expect(kept.map(({ claimId }: any) => claimId)).toEqual(rows.map(({ claimId }) => claimId));
+    expect(batch).toMatchObject({ claimsAttempted: 10_000, processingMicros: 10_000 });
+    const more = await worker.post(path, { batchSummary: { batchId: 'large' }, claimResults: [...rows, rows[0]] });
+    expect([more.status, more.body.code]).toEqual([400, invalid]);
+    expect((await stored('large'))!.batch).toEqual(batch);
+  });
+
+  it('has half a pair of surrogates replaced, as workers’ texts have', async () => {
+    const text = '{"batchSummary":{"batchId":"half"},"claimResults":[{"claimId":"a\\ud83d","outcome":"failed"}]}';
+    expect((await worker.send('POST', path, text)).status).toBe(201);
+    expect((await stored('half'))!.rows[0].claimId).toBe('a\ufffd');
+  });
+
+  it('of an ended run settles its cost and writes it to the job', async () => {
+    await sql('UPDATE organization_settings SET compute_micros_per_hour = 3600000 WHERE organization_id = $1', [
+      organizationId,
+    ]);
+    const [finishedAt, startedAt] = [new Date(), new Date(Date.now() - 1_000_000)];
+    const { id: jobId } = await makeJob(harness.db, { organizationId, status: 'completed', startedAt, finishedAt });
+    const answer = await worker.post(path, { batchSummary: { batchId: 'costed', jobId }, claimResults: claims });
+    expect(answer.status).toBe(201);
+    const [job] = await sql('SELECT * FROM job WHERE id = $1', [jobId]);
+    const [cost] = await sql('SELECT * FROM run_cost WHERE job_id = $1', [jobId]);
+    expect(cost).toBeDefined();
+    expect(job.totalCostMicros).toBe(1_000_000);
+  });
+});

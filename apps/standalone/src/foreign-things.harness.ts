@@ -1,0 +1,59 @@
+import { newId } from '@muster/platform';
+import { type Harness, makeAgent, makeJob, makeWorkflow, type Tenant, waitFor } from '@muster/testing';
+
+/** How an organization gets a thing of each resource: what answers its id. */
+export const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) => Promise<string>> = {
+  '/api/users/{id}': async (tenant) => tenant.userIds.viewer,
+  '/api/api-keys/{id}': async (tenant) => {
+    const made = await tenant.as.admin.post('/api/api-keys', { name: 'theirs', scope: 'api' });
+    return made.body.id;
+  },
+  '/api/vault/{key}': async (tenant) => {
+    await tenant.as.admin.put('/api/vault/THEIRS', { value: 'secret' });
+    return 'THEIRS';
+  },
+  '/api/functions/{id}': async (tenant) => {
+    const made = await tenant.api.post('/api/functions', { name: newId(), code: 'pass' });
+    return made.body.id;
+  },
+  '/api/workflows/{id}': async ({ organizationId }, db) => (await makeWorkflow(db, { organizationId })).id,
+  '/api/batches/{id}': async ({ organizationId, api }, db) => {
+    const [{ id: workflowId }, agent] = await Promise.all([
+      makeWorkflow(db, { organizationId }),
+      makeAgent(db, { organizationId, name: newId() }),
+    ]);
+    const made = await api.post('/api/jobs/batch', { workflowId, agentIds: [agent.id], rows: [{}] });
+    return made.body.batchId;
+  },
+  '/api/jobs/{id}': async ({ organizationId }, db) => (await makeJob(db, { organizationId })).id,
+  '/api/schedules/{id}': async (tenant, db) => {
+    const { organizationId } = tenant;
+    const [workflow, agent] = [
+      await makeWorkflow(db, { organizationId }),
+      await makeAgent(db, { organizationId, name: newId() }),
+    ];
+    const body = { name: 'theirs', scriptId: workflow.id, agentId: agent.id, cronExpression: '0 6 * * *' };
+    return (await tenant.api.post('/api/schedules', body)).body.id;
+  },
+  '/api/pilot/batches/{batchId}': tellBatch,
+  '/api/process-library/sessions/{batchId}': tellBatch,
+  '/api/recordings/{id}': async ({ organizationId, api }, db) => {
+    const { id } = await makeAgent(db, { organizationId, name: newId(), status: 'online' });
+    return (await api.post(`/api/agent/${id}/action`, { action: 'start_recording' })).body.recordingId;
+  },
+  '/api/artifacts/{id}': async ({ organizationId, api, worker }, db) => {
+    const { id } = await makeAgent(db, { organizationId, name: newId() });
+    await worker.post(`/api/agents/${id}/uploads`, { filename: 'a.txt', contentType: 'text/plain', size: 1 });
+    return (await api.get(`/api/artifacts?agentId=${id}`)).body.artifacts[0].id;
+  },
+  '/api/agent/{id}': async ({ organizationId }, db) => (await makeAgent(db, { organizationId, name: newId() })).id,
+  '/api/agents/{id}': async ({ organizationId }, db) => (await makeAgent(db, { organizationId, name: newId() })).id,
+};
+
+/** A practice's own id, which another organization may have as well. */
+async function tellBatch({ worker, api }: Tenant): Promise<string> {
+  const batchId = newId();
+  expect((await worker.post('/api/pilot/run-summary', { batchSummary: { batchId } })).status).toBe(201);
+  await waitFor('its session', async () => (await api.get(`/api/process-library/sessions/${batchId}`)).status === 200);
+  return batchId;
+}

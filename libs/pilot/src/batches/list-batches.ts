@@ -1,0 +1,64 @@
+import type { MicroUsd } from '@muster/contracts';
+import type { Database, PilotBatchEntity } from '@muster/database';
+import type { Page } from '@muster/platform';
+import { type Period, withinPeriod } from './period';
+
+export type BatchRow = Pick<
+  PilotBatchEntity,
+  | 'id'
+  | 'batchId'
+  | 'jobId'
+  | 'workerKey'
+  | 'startedAt'
+  | 'finishedAt'
+  | 'ingestedAt'
+  | 'occurredAt'
+  | 'claimsAttempted'
+  | 'claimsEobUploaded'
+  | 'claimsNoEobFound'
+  | 'claimsFailed'
+  | 'stopEvents'
+  | 'processingMicros'
+> & {
+  /** Of the job that it names; of a deleted one what it had cost. */
+  totalCostMicros: MicroUsd | null;
+};
+
+/** For `FROM pilot_batch b LEFT JOIN job j ON j.id = b.job_id`. */
+export const batchColumns = `b.id, b.batch_id, b.job_id, b.worker_key,
+  b.started_at, b.finished_at, b.ingested_at,
+  b.occurred_at, b.claims_attempted,
+  b.claims_eob_uploaded, b.claims_no_eob_found,
+  b.claims_failed, b.stop_events, b.processing_micros,
+  COALESCE(j.total_cost_micros, b.deleted_job_cost_micros) AS total_cost_micros`;
+
+export const batchSource = 'pilot_batch b LEFT JOIN job j ON j.id = b.job_id';
+
+export interface BatchFilter extends Period {
+  workflowId?: string;
+  jobId?: string;
+}
+
+/** The latest day first. */
+export function listPilotBatches(
+  database: Database,
+  organizationId: string,
+  { page, filter }: { page: Page; filter: BatchFilter },
+): Promise<BatchRow[]> {
+  const values: unknown[] = [organizationId];
+  const placed = (value: unknown) => `$${values.push(value)}`;
+  const conditions = ['b.organization_id = $1', ...withinPeriod('b.occurred_at', filter, values)];
+  if (filter.workflowId) conditions.push(`b.workflow_id = ${placed(filter.workflowId)}`);
+  if (filter.jobId) conditions.push(`b.job_id = ${placed(filter.jobId)}`);
+  if (page.after) {
+    const [at, id] = page.after;
+    conditions.push(`(b.occurred_at, b.id) < (${placed(at)}::timestamptz, ${placed(id)}::uuid)`);
+  }
+  const limit = placed(page.limit + 1);
+  return database.query<BatchRow>(
+    { organizationId },
+    `SELECT ${batchColumns} FROM ${batchSource}
+     WHERE ${conditions.join(' AND ')} ORDER BY b.occurred_at DESC, b.id DESC LIMIT ${limit}`,
+    values,
+  );
+}

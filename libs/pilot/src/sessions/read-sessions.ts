@@ -1,0 +1,74 @@
+import { AppError } from '@muster/contracts';
+import type { Database, PilotBatchEntity, SessionSummaryEntity, SessionTimelineEntity } from '@muster/database';
+import type { Page } from '@muster/platform';
+import { type Period, withinPeriod } from '../batches/period';
+
+export type SessionRow = Pick<
+  SessionSummaryEntity,
+  'pilotBatchId' | 'occurredAt' | 'workerKey' | 'durationMs' | 'stopReason' | 'headline'
+> &
+  Pick<
+    PilotBatchEntity,
+    | 'batchId'
+    | 'jobId'
+    | 'startedAt'
+    | 'finishedAt'
+    | 'claimsAttempted'
+    | 'claimsEobUploaded'
+    | 'claimsNoEobFound'
+    | 'claimsFailed'
+  >;
+
+export type SessionEntryRow = Pick<SessionTimelineEntity, 'at' | 'kind' | 'claimId' | 'outcome' | 'reason' | 'text'>;
+
+const columns = `s.pilot_batch_id, s.occurred_at, s.worker_key,
+  s.duration_ms, s.stop_reason, s.headline, b.batch_id,
+  b.job_id, b.started_at, b.finished_at,
+  b.claims_attempted, b.claims_eob_uploaded,
+  b.claims_no_eob_found, b.claims_failed`;
+
+const source = 'process_library_session_summary s JOIN pilot_batch b ON b.id = s.pilot_batch_id';
+
+/** The latest day first. */
+export function listSessions(
+  database: Database,
+  organizationId: string,
+  { page, filter }: { page: Page; filter: Period & { workerKey?: string } },
+): Promise<SessionRow[]> {
+  const values: unknown[] = [organizationId];
+  const placed = (value: unknown) => `$${values.push(value)}`;
+  const conditions = ['s.organization_id = $1', ...withinPeriod('s.occurred_at', filter, values)];
+  if (filter.workerKey) conditions.push(`s.worker_key = ${placed(filter.workerKey)}`);
+  if (page.after) {
+    const [at, id] = page.after;
+    conditions.push(`(s.occurred_at, s.pilot_batch_id) < (${placed(at)}::timestamptz, ${placed(id)}::uuid)`);
+  }
+  const limit = placed(page.limit + 1);
+  return database.query<SessionRow>(
+    { organizationId },
+    `SELECT ${columns} FROM ${source}
+     WHERE ${conditions.join(' AND ')} ORDER BY s.occurred_at DESC, s.pilot_batch_id DESC LIMIT ${limit}`,
+    values,
+  );
+}
+
+/** A session with its timeline, as they were at one moment. */
+export function findSession(
+  database: Database,
+  organizationId: string,
+  batchId: string,
+): Promise<{ session: SessionRow; timeline: SessionEntryRow[] }> {
+  return database.transaction({ organizationId }, async (tx) => {
+    const [session] = await tx.query<SessionRow>(
+      `SELECT ${columns} FROM ${source} WHERE b.organization_id = $1 AND b.batch_id = $2 FOR SHARE OF b`,
+      [organizationId, batchId],
+    );
+    if (!session) throw new AppError('not_found', { detail: 'There is no such session.' });
+    const timeline = await tx.query<SessionEntryRow>(
+      `SELECT at, kind, claim_id, outcome, reason, text
+       FROM process_library_session_timeline WHERE pilot_batch_id = $1 ORDER BY position`,
+      [session.pilotBatchId],
+    );
+    return { session, timeline };
+  });
+}

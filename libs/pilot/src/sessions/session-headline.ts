@@ -1,0 +1,47 @@
+export interface SessionFacts {
+  claims: { attempted: number; eobUploaded: number; noEobFound: number; failed: number };
+  durationMs: number | null;
+  stopReason: string | null;
+}
+
+const maxReason = 200;
+
+/** A session in one plain sentence: how many claims, how long, what became of them, and why it stopped. */
+export function headlineOf({ claims, durationMs, stopReason }: SessionFacts): string {
+  const { attempted, eobUploaded, noEobFound, failed } = claims;
+  const all = attempted === 0 ? 'No claims' : counted(attempted, 'claim');
+  const time = durationMs === null ? '' : ` in ${spoken(durationMs)}`;
+  const outcomes = [
+    eobUploaded && `${counted(eobUploaded, 'EOB')} uploaded`,
+    noEobFound && `${grouped(noEobFound)} without an EOB`,
+    failed && `${grouped(failed)} failed`,
+  ].filter(Boolean);
+  const what = outcomes.length ? `: ${outcomes.join(', ')}` : '';
+  const stop = stopReason === null ? '' : `; stopped: ${cut(stopReason)}`;
+  return `${all}${time}${what}${stop}.`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function grouped(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+/** In the two largest units: 2 hours 5 minutes, 35 minutes, 12 seconds. */
+function spoken(durationMs: number): string {
+  const seconds = Math.round(durationMs / 1000);
+  if (seconds < 60) return counted(seconds, 'second');
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return counted(minutes, 'minute');
+  const rest = minutes % 60;
+  return counted(Math.floor(minutes / 60), 'hour') + (rest ? ` ${counted(rest, 'minute')}` : '');
+}
+
+/** Without a stop of its own: the sentence has one. */
+function cut(reason: string): string {
+  const characters = [...reason.replaceAll(/\s+/g, ' ').trim()];
+  const short = characters.length > maxReason ? `${characters.slice(0, maxReason).join('')}…` : characters.join('');
+  return short.replace(/\.+$/, '');
+}

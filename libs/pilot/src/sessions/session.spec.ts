@@ -1,0 +1,86 @@
+import { headlineOf } from './session-headline';
+import { timelineOf } from './session-timeline';
+
+const none = { attempted: 0, eobUploaded: 0, noEobFound: 0, failed: 0 };
+const minute = 60_000;
+
+describe('a session’s headline', () => {
+  it.each([
+    [none, null, null, 'No claims.'],
+    [none, 90 * minute, 'portal_logged_out', 'No claims in 1 hour 30 minutes; stopped: portal_logged_out.'],
+    [{ ...none, attempted: 1, eobUploaded: 1 }, 12_400, null, '1 claim in 12 seconds: 1 EOB uploaded.'],
+    [
+      { attempted: 12, eobUploaded: 8, noEobFound: 3, failed: 1 },
+      35 * minute,
+      null,
+      '12 claims in 35 minutes: 8 EOBs uploaded, 3 without an EOB, 1 failed.',
+    ],
+    [{ ...none, attempted: 10_000, failed: 10_000 }, 120 * minute, null, '10,000 claims in 2 hours: 10,000 failed.'],
+    [
+      { ...none, attempted: 2, failed: 2 },
+      null,
+      'The portal\n is down.',
+      '2 claims: 2 failed; stopped: The portal is down.',
+    ],
+  ])('%# tells counts, time and stop in one sentence', (claims, durationMs, stopReason, sentence) => {
+    expect(headlineOf({ claims, durationMs, stopReason })).toBe(sentence);
+  });
+
+  it('stays short whatever the reason', () => {
+    const sentence = headlineOf({ claims: none, durationMs: null, stopReason: '🦷'.repeat(500) });
+    expect([...sentence].length).toBeLessThan(250);
+    expect(sentence.endsWith('🦷….')).toBe(true);
+  });
+});
+
+describe('a session’s timeline', () => {
+  const at = (seconds: number) => new Date(Date.UTC(2026, 0, 31, 9, 0, seconds));
+  const claim = (claimId: string, seconds: number | null) => ({
+    claimId,
+    outcome: 'eob_uploaded' as const,
+    processingMicros: seconds === null ? null : seconds * 1_000_000,
+  });
+  const told = (facts: Partial<Parameters<typeof timelineOf>[0]>) =>
+    timelineOf({ startedAt: null, finishedAt: null, ingestedAt: at(1000), claims: [], stops: [], ...facts }).map(
+      (entry) => [entry.kind, entry.claimId ?? entry.reason, (entry.at.getTime() - at(0).getTime()) / 1000],
+    );
+
+  it('reckons a claim’s moment from the start and what was processed up to it', () => {
+    const stops = [{ reason: 'pause', at: at(25), detail: null }];
+    const claims = [claim('A', 20), claim('B', null), claim('C', 10.5)];
+    expect(told({ startedAt: at(0), finishedAt: at(60), claims, stops })).toEqual([
+      ['started', null, 0],
+      ['claim', 'A', 20],
+      ['claim', 'B', 20],
+      ['stop', 'pause', 25],
+      ['claim', 'C', 30.5],
+      ['finished', null, 60],
+    ]);
+  });
+
+  it('reckons back from the end, or from the ingest, where the start is not known', () => {
+    const claims = [claim('A', 20), claim('B', 10)];
+    expect(told({ finishedAt: at(100), claims })).toEqual([
+      ['claim', 'A', 90],
+      ['claim', 'B', 100],
+      ['finished', null, 100],
+    ]);
+    expect(told({ claims })).toEqual([
+      ['claim', 'A', 990],
+      ['claim', 'B', 1000],
+    ]);
+  });
+
+  it('lets no claim be after the end, and takes the end’s word only where it is after the start', () => {
+    expect(told({ startedAt: at(0), finishedAt: at(5), claims: [claim('A', 20)] })).toEqual([
+      ['started', null, 0],
+      ['claim', 'A', 5],
+      ['finished', null, 5],
+    ]);
+    expect(told({ startedAt: at(10), finishedAt: at(5), claims: [claim('A', 20)] })).toEqual([
+      ['finished', null, 5],
+      ['started', null, 10],
+      ['claim', 'A', 30],
+    ]);
+  });
+});

@@ -1,0 +1,164 @@
+import { audit, type Principal } from '@muster/access';
+import { AppError, type ClaimOutcome } from '@muster/contracts';
+import { type JobEntity, lock, type PilotBatchEntity, type Transaction } from '@muster/database';
+import { newId } from '@muster/platform';
+import type { RunSummary } from './read-run-summary';
+
+export interface IngestedBatch {
+  batchId: string;
+  jobId: string | null;
+  claims: number;
+  stopEvents: number;
+  /** The batch was told before. */
+  replaced: boolean;
+}
+
+/** One statement's share of the rows: between two of them others have their turn. */
+const rowsAtOnce = 1000;
+
+/**
+ * Stores a batch as it was told now, in place of what was told of it before. One telling of a batch at a time: a second
+ * one waits for the first, and then takes its place.
+ */
+export async function ingestRunSummary(
+  tx: Transaction,
+  caller: Principal,
+  summary: RunSummary,
+): Promise<IngestedBatch> {
+  const { organizationId } = caller;
+  const { batchId, jobId, claims, stopEvents } = summary;
+  await lock(tx, 'pilot_batch', organizationId, batchId);
+  const job = jobId === null ? null : await lockJob(tx, caller, jobId);
+  const replaced = await deleteBatch(tx, organizationId, batchId);
+  const id = newId();
+  await insertBatch(tx, { id, organizationId, workflowId: job?.workflowId ?? null, summary });
+  for (let from = 0; from < claims.length; from += rowsAtOnce) {
+    await insertClaims(tx, { id, organizationId, summary, from });
+  }
+  for (let from = 0; from < stopEvents.length; from += rowsAtOnce) {
+    await insertStops(tx, { id, organizationId, summary, from });
+  }
+  const counts = { claims: claims.length, stopEvents: stopEvents.length };
+  await tx.enqueue({ queue: 'metering', name: 'batch-ingested', payload: { pilotBatchId: id } });
+  audit(tx, caller, {
+    action: 'pilot_batch.ingest',
+    target: { type: 'pilot_batch', id: batchId },
+    changes: { jobId, replaced, ...counts },
+  });
+  return { batchId, jobId, ...counts, replaced };
+}
+
+/** Whoever settles or deletes the job waits, so that its batch and its cost are of one moment. */
+async function lockJob(tx: Transaction, caller: Principal, jobId: string): Promise<Pick<JobEntity, 'workflowId'>> {
+  const agentId = caller.kind === 'api_key' ? caller.agentId : null;
+  const [job] = await tx.query<Pick<JobEntity, 'workflowId'>>(
+    `SELECT workflow_id FROM job
+     WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) FOR UPDATE`,
+    [jobId, caller.organizationId, agentId],
+    'lock_job_of_batch',
+  );
+  if (!job) throw new AppError('JOB_NOT_FOUND', { detail: 'There is no such job.' });
+  return job;
+}
+
+async function deleteBatch(tx: Transaction, organizationId: string, batchId: string): Promise<boolean> {
+  const [old] = await tx.query<Pick<PilotBatchEntity, 'id'>>(
+    'SELECT id FROM pilot_batch WHERE organization_id = $1 AND batch_id = $2 FOR UPDATE',
+    [organizationId, batchId],
+    'find_old_batch',
+  );
+  if (!old) return false;
+  // In the interface's order (4.2).
+  tx.defer('DELETE FROM process_library_session_timeline WHERE pilot_batch_id = $1', [old.id]);
+  tx.defer('DELETE FROM process_library_session_summary WHERE pilot_batch_id = $1', [old.id]);
+  tx.defer('DELETE FROM pilot_stop_event WHERE pilot_batch_id = $1', [old.id]);
+  tx.defer('DELETE FROM pilot_claim_result WHERE pilot_batch_id = $1', [old.id]);
+  await tx.execute('DELETE FROM pilot_batch WHERE id = $1', [old.id]);
+  return true;
+}
+
+interface Part {
+  id: string;
+  organizationId: string;
+  summary: RunSummary;
+}
+
+async function insertBatch(
+  tx: Transaction,
+  { id, organizationId, workflowId, summary }: Part & { workflowId: string | null },
+): Promise<void> {
+  const { batchId, jobId, workerKey, startedAt, finishedAt, totals, metadata, claims, stopEvents } = summary;
+  const counted = (outcome: ClaimOutcome) => claims.filter((claim) => claim.outcome === outcome).length;
+  const timed = claims.flatMap(({ processingMicros }) => processingMicros ?? []);
+  await tx.execute(
+    `INSERT INTO pilot_batch
+       (id, organization_id, batch_id, job_id, named_job_id, workflow_id, worker_key, started_at, finished_at,
+        occurred_at, claims_attempted, claims_eob_uploaded, claims_no_eob_found, claims_failed, stop_events,
+        processing_micros, totals, metadata)
+     VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $8, COALESCE($7, $8, date_trunc('milliseconds', now())), $9, $10, $11, $12, $13, $14, $15, $16)`,
+    [
+      id,
+      organizationId,
+      batchId,
+      jobId,
+      workflowId,
+      workerKey,
+      startedAt,
+      finishedAt,
+      claims.length,
+      counted('eob_uploaded'),
+      counted('no_eob_found'),
+      counted('failed'),
+      stopEvents.length,
+      timed.length ? timed.reduce((sum, micros) => sum + micros, 0) : null,
+      totals && JSON.stringify(totals),
+      JSON.stringify(metadata),
+    ],
+    'insert_pilot_batch',
+  );
+}
+
+async function insertClaims(tx: Transaction, { id, organizationId, summary, from }: Part & { from: number }) {
+  const rows = summary.claims.slice(from, from + rowsAtOnce);
+  await tx.execute(
+    `INSERT INTO pilot_claim_result
+       (organization_id, id, pilot_batch_id, claim_index, claim_id, npi, outcome, processing_micros, message, metadata)
+     SELECT $1, $2 || ':claim:' || ($4::int + row.number - 1), $3, $4::int + row.number - 1, row.claim_id, row.npi,
+            row.outcome, row.micros, row.message, row.metadata
+     FROM unnest($5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::jsonb[]) WITH ORDINALITY
+       AS row (claim_id, npi, outcome, micros, message, metadata, number)`,
+    [
+      organizationId,
+      summary.batchId,
+      id,
+      from,
+      rows.map(({ claimId }) => claimId),
+      rows.map(({ npi }) => npi),
+      rows.map(({ outcome }) => outcome),
+      rows.map(({ processingMicros }) => processingMicros),
+      rows.map(({ message }) => message),
+      rows.map(({ metadata }) => metadata && JSON.stringify(metadata)),
+    ],
+    'insert_pilot_claims',
+  );
+}
+
+async function insertStops(tx: Transaction, { id, organizationId, summary, from }: Part & { from: number }) {
+  const rows = summary.stopEvents.slice(from, from + rowsAtOnce);
+  await tx.execute(
+    `INSERT INTO pilot_stop_event (organization_id, pilot_batch_id, event_index, reason, at, detail, metadata)
+     SELECT $1, $2, $3::int + row.number - 1, row.reason, row.at, row.detail, row.metadata
+     FROM unnest($4::text[], $5::timestamptz[], $6::text[], $7::jsonb[]) WITH ORDINALITY
+       AS row (reason, at, detail, metadata, number)`,
+    [
+      organizationId,
+      id,
+      from,
+      rows.map(({ reason }) => reason),
+      rows.map(({ at }) => at),
+      rows.map(({ detail }) => detail),
+      rows.map(({ metadata }) => metadata && JSON.stringify(metadata)),
+    ],
+    'insert_pilot_stops',
+  );
+}

@@ -1,0 +1,160 @@
+import {
+  AppError,
+  type ClaimOutcome,
+  Faults,
+  maxSummaryClaims,
+  maxSummaryMetadataBytes,
+  readFields,
+  RunSummaryBatch,
+  RunSummaryClaim,
+  RunSummaryContent,
+  RunSummaryStop,
+} from '@muster/contracts';
+import { respell } from './respell';
+import { type Envelope, envelopeOf, isJson } from './summary-envelope';
+
+type Json = Record<string, unknown>;
+
+/** A practice's summary of a batch, in the one form in which it is stored. */
+export interface RunSummary {
+  batchId: string;
+  jobId: string | null;
+  workerKey: string | null;
+  startedAt: string | null;
+  finishedAt: string | null;
+  totals: Json | null;
+  metadata: Json;
+  claims: SummaryClaim[];
+  stopEvents: SummaryStop[];
+}
+
+interface SummaryClaim {
+  claimId: string;
+  npi: string | null;
+  outcome: ClaimOutcome;
+  processingMicros: number | null;
+  message: string | null;
+  metadata: Json | null;
+}
+
+interface SummaryStop {
+  reason: string;
+  at: string;
+  detail: string | null;
+  metadata: Json | null;
+}
+
+/** Three envelopes and two spellings become one summary; what is none is refused with the code that says why. */
+export function readRunSummary(body: unknown): RunSummary {
+  const envelope = envelopeOf(body);
+  if (!envelope || !isJson(envelope.content)) throw refused([{ field: '', message: noEnvelope(body, envelope) }]);
+  if (envelope.name === 'camel' && !Object.hasOwn(envelope.content, 'batchSummary')) {
+    throw refused([{ field: 'batchSummary', message: 'batchSummary must be an object' }]);
+  }
+  const faults = new Faults();
+  const summary = readContent(envelope.content, faults, body);
+  if (!summary || !faults.none) throw refused(faults.errors);
+  return summary;
+}
+
+function noEnvelope(body: unknown, envelope: Envelope | null): string {
+  if (!isJson(body)) return 'The body must be a JSON object.';
+  if (envelope) return 'The envelope must be an object.';
+  return (
+    'A summary comes in exactly one envelope: batchSummary with claimResults and stopEvents, practiceRunSummary, or ' +
+    'practice_run_summary.'
+  );
+}
+
+function readContent(content: Json, faults: Faults, body: unknown): RunSummary | null {
+  const { known, unknown } = respell(RunSummaryContent, content, { faults, path: '' });
+  const { batchSummary, claimResults, stopEvents } = known;
+  if (!isJson(batchSummary)) faults.add('batchSummary', 'batchSummary must be an object');
+  const claims = listOf(claimResults, 'claimResults', faults);
+  const stops = listOf(stopEvents, 'stopEvents', faults);
+  if (!faults.none || !isJson(batchSummary)) return null;
+
+  const batch = respell(RunSummaryBatch, batchSummary, { faults, path: 'batchSummary' });
+  if (faults.none && isMissing(batch.known.batchId)) {
+    throw new AppError('MISSING_BATCH_ID', {
+      detail: 'batchSummary.batchId names the batch.',
+      errors: [{ field: 'batchSummary.batchId', message: 'batchId must be given' }],
+    });
+  }
+  const facts = readFields(RunSummaryBatch, batch.known, { faults, path: 'batchSummary', unknown: 'ignore' });
+  const metadata = { ...beside(body, content), ...unknown, ...batch.unknown, ...facts.metadata };
+  if (faults.none) measure({ metadata, totals: facts.totals }, faults);
+  const rows = claims.map((row, at) => readRow(RunSummaryClaim, row, { faults, path: `claimResults.${at}` }, claimOf));
+  const events = stops.map((row, at) => readRow(RunSummaryStop, row, { faults, path: `stopEvents.${at}` }, stopOf));
+  return {
+    batchId: facts.batchId,
+    jobId: facts.jobId ?? null,
+    workerKey: facts.workerKey ?? null,
+    startedAt: facts.startedAt ?? null,
+    finishedAt: facts.finishedAt ?? null,
+    totals: facts.totals ?? null,
+    metadata,
+    claims: rows as SummaryClaim[],
+    stopEvents: events as SummaryStop[],
+  };
+}
+
+/** Its length is looked at before its rows are. */
+function listOf(value: unknown, name: string, faults: Faults): unknown[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) faults.add(name, `${name} must be an array`);
+  else if (value.length <= maxSummaryClaims) return value;
+  else faults.add(name, `${name} must contain no more than ${maxSummaryClaims} elements`);
+  return [];
+}
+
+/** The keys beside a nested envelope. */
+function beside(body: unknown, content: Json): Json {
+  if (body === content || !isJson(body)) return {};
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== content));
+}
+
+function isMissing(batchId: unknown): boolean {
+  return batchId === undefined || batchId === null || (typeof batchId === 'string' && batchId.trim() === '');
+}
+
+function measure(kept: Record<'metadata' | 'totals', unknown>, faults: Faults): void {
+  for (const [name, value] of Object.entries(kept)) {
+    if (Buffer.byteLength(JSON.stringify(value ?? null)) <= maxSummaryMetadataBytes) continue;
+    const what = name === 'metadata' ? 'metadata, with the keys that are not known,' : name;
+    faults.add(`batchSummary.${name}`, `${what} must be at most ${maxSummaryMetadataBytes} bytes of JSON`);
+  }
+}
+
+/** Nothing of a row, where enough was found wrong before. */
+function readRow<T extends object, R>(
+  type: new () => T,
+  row: unknown,
+  { faults, path }: { faults: Faults; path: string },
+  of: (row: T, metadata: Json | null) => R,
+): R | null {
+  if (faults.full) return null;
+  if (!isJson(row)) {
+    faults.add(path, 'each value must be an object');
+    return null;
+  }
+  const { known, unknown } = respell(type, row, { faults, path });
+  const read = readFields(type, known, { faults, path, unknown: 'ignore' });
+  if (!faults.none) return null;
+  const metadata = { ...unknown, ...(read as { metadata?: Json | null }).metadata };
+  return of(read, Object.keys(metadata).length ? metadata : null);
+}
+
+function claimOf(row: RunSummaryClaim, metadata: Json | null): SummaryClaim {
+  const { claimId, npi = null, outcome, processingSeconds = null, message = null } = row;
+  const processingMicros = processingSeconds === null ? null : Math.round(processingSeconds * 1_000_000);
+  return { claimId, npi, outcome, processingMicros, message, metadata };
+}
+
+function stopOf({ reason, at, detail = null }: RunSummaryStop, metadata: Json | null): SummaryStop {
+  return { reason, at, detail, metadata };
+}
+
+function refused(errors: { field: string; message: string }[]): AppError {
+  return new AppError('INVALID_RUN_SUMMARY_PAYLOAD', { detail: errors[0]?.message, errors });
+}

@@ -1,0 +1,61 @@
+import { shortened, type SummaryShape } from '@muster/contracts';
+
+type Json = Record<string, unknown>;
+
+export interface Envelope {
+  name: NonNullable<SummaryShape['envelope']>;
+  content: unknown;
+}
+
+const nested = { practiceRunSummary: 'nested', practice_run_summary: 'nested_snake' } as const;
+const camel = ['batchSummary', 'claimResults', 'stopEvents'];
+const snake: Record<string, string> = {
+  batchSummary: 'batch_summary',
+  claimResults: 'claim_results',
+  stopEvents: 'stop_events',
+};
+const maxKeys = 50;
+const maxKeyLength = 100;
+
+/** Which of the three envelopes a body is; null where it is none, or more than one. A null is as good as absent. */
+export function envelopeOf(body: unknown): Envelope | null {
+  if (!isJson(body)) return null;
+  const given = (name: string) => Object.hasOwn(body, name) && body[name] !== null;
+  const found: Envelope[] = Object.entries(nested)
+    .filter(([key]) => given(key))
+    .map(([key, name]) => ({ name, content: body[key] }));
+  const beside = found.length > 0 && Object.values(snake).some(given);
+  if (camel.some(given) || beside) found.push({ name: 'camel', content: body });
+  return found.length === 1 ? found[0]! : null;
+}
+
+/** What a body looked like: names and counts, never a value of it. */
+export function shapeOf(body: unknown): SummaryShape {
+  const envelope = envelopeOf(body);
+  const content = isJson(envelope?.content) ? envelope.content : {};
+  return {
+    envelope: envelope?.name ?? null,
+    keys: isJson(body) ? firstKeys(body) : [],
+    claimResults: countOf(content, 'claimResults'),
+    stopEvents: countOf(content, 'stopEvents'),
+  };
+}
+
+export function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Half a million keys are not all listed for the sake of the first few. */
+function firstKeys(body: Json): string[] {
+  const keys: string[] = [];
+  for (const key in body) {
+    if (keys.length === maxKeys) break;
+    keys.push(shortened(key, maxKeyLength));
+  }
+  return keys;
+}
+
+function countOf(content: Json, name: string): number | null {
+  const rows = content[name] ?? content[snake[name]!];
+  return Array.isArray(rows) ? rows.length : null;
+}
