@@ -46,7 +46,10 @@ export async function makeBenchTenant({ databaseUrl }: BenchStack, agents: numbe
      SELECT j, $3, $4, 1, a, 'running', gen_random_uuid(), now() FROM unnest($1::uuid[], $2::uuid[]) AS x (j, a)`,
     [jobIds, agentIds, organizationId, workflowId],
   );
-  await client.query('INSERT INTO job_log_seen (job_id, organization_id) SELECT id, organization_id FROM job');
+  await client.query(
+    'INSERT INTO job_log_seen (job_id, organization_id) SELECT id, organization_id FROM job WHERE organization_id = $1',
+    [organizationId],
+  );
   const keys = { api: newApiKey(), worker: newApiKey() };
   for (const [scope, { id, secret }] of Object.entries(keys)) {
     const hash = createHash('sha256').update(secret).digest('hex');

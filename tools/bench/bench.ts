@@ -9,6 +9,7 @@ const benchmarks = [
   'streams',
   'launch',
   'launch-latency',
+  'reservation',
   'job-logs',
   'heartbeats',
   'schedules',

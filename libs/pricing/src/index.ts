@@ -6,14 +6,16 @@ export { readModel } from './client-pricing/read-model';
 export {
   canLaunchRuns,
   gateColumns,
+  limitColumns,
+  type LimitFacts,
   type GateDecision,
   type GateFacts,
   monthOf,
-  readGateFacts,
+  readLimits,
 } from './usage/billing-gate';
 export { readUsage, type UsageOfMonth } from './usage/read-usage';
 export { type CounterFault, unequalCounters } from './usage/reconcile-usage';
 export { type EndedRun, recordRuns } from './usage/record-usage';
 export { settleRunCost } from './costs/settle-run-cost';
-export { type AskedRuns, requireRoom, reserveRuns } from './usage/reserve-runs';
+export { type AskedRuns, reserveRuns } from './usage/reserve-runs';
 export { costSoFar } from './costs/cost-so-far';

@@ -20,7 +20,9 @@ import { WorkflowEntity } from './workflow';
 @Index('job_retry_idx', ['retryOf'], { where: 'retry_of IS NOT NULL' })
 @Index('job_queue_idx', { synchronize: false })
 @Index('job_running_key', ['agentId'], { unique: true, where: "status = 'running'" })
-@Index('job_reserved_idx', ['organizationId', 'reservedMicros'], { where: 'reserved_micros > 0' })
+@Index('job_open_idx', ['organizationId', 'reservedMicros'], {
+  where: "status IN ('queued', 'running') OR reserved_micros > 0",
+})
 @Index('job_budget_idx', ['id'], { where: "status = 'running' AND max_cost_micros IS NOT NULL" })
 @Index('job_started_idx', ['startedAt'], { where: "status = 'running'" })
 @Index('job_cancel_idx', ['cancelRequestedAt'], {

@@ -7,7 +7,8 @@ export class Budgets1763794000000 implements MigrationInterface {
       ALTER TABLE workflow ADD COLUMN max_cost_micros bigint;
       ALTER TABLE schedule ADD COLUMN max_cost_micros bigint;
       ALTER TABLE job ADD COLUMN max_cost_micros bigint, ADD COLUMN reserved_micros bigint NOT NULL DEFAULT 0;
-      CREATE INDEX job_reserved_idx ON job (organization_id, reserved_micros) WHERE reserved_micros > 0;
+      CREATE INDEX job_open_idx ON job (organization_id, reserved_micros)
+        WHERE status IN ('queued', 'running') OR reserved_micros > 0;
       CREATE INDEX job_budget_idx ON job (id) WHERE status = 'running' AND max_cost_micros IS NOT NULL;
     `);
   }

@@ -10,7 +10,7 @@ import {
 } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { currentContext, isUuid, newId } from '@muster/platform';
-import { gateColumns, type GateFacts, monthOf, reserveRuns } from '@muster/pricing';
+import { limitColumns, type LimitFacts, monthOf, reserveRuns } from '@muster/pricing';
 import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { defaultMaxRuntimeMs, defaultPriority } from '../launch/insert-job';
@@ -52,7 +52,7 @@ export async function launchBatch(
   const { runs, rejected } = await sort(rows, rule, agentIds);
   if (input.strict && rejected.length) throw refused(rejected);
   const maxCostMicros = leastOf(microsOrNot(input.maxCostUsd ?? null), facts.workflowMaxCost);
-  await reserveRuns(tx, organizationId, { asked: { count: runs.length, maxCostMicros }, facts, now });
+  await reserveRuns(tx, organizationId, { asked: { count: runs.length, maxCostMicros }, limits: facts, now });
   const batchId = newId();
   const createdBy = nameOf(caller);
   await tx.execute(
@@ -79,7 +79,7 @@ export async function launchBatch(
   return { batchId, queued: runs.length, rejected, jobIds: runs.map(({ id }) => id) };
 }
 
-type Facts = GateFacts & {
+type Facts = LimitFacts & {
   workflowRevision: number | null;
   workflowVariables: string[];
   workflowRuns: boolean;
@@ -97,7 +97,7 @@ async function factsOf(
   );
   if (errors.length) throw invalid(errors);
   const [facts] = await tx.query<Facts>(
-    `SELECT ${gateColumns}, w.revision AS "workflowRevision", r.variables AS "workflowVariables",
+    `SELECT ${limitColumns}, w.revision AS "workflowRevision", r.variables AS "workflowVariables",
             ${runsAnything} AS "workflowRuns", w.max_cost_micros AS "workflowMaxCost",
             ARRAY(SELECT a.id FROM agent a WHERE a.id = ANY($3) AND a.organization_id = o.id
                   AND a.status <> 'terminated') AS agents

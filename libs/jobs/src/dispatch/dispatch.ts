@@ -10,7 +10,7 @@ import {
 } from '@muster/agents';
 import type { AgentProvider, AgentStatus, LifecycleSource, WaitingReason } from '@muster/contracts';
 import { Database, lock, type Transaction } from '@muster/database';
-import { canLaunchRuns, gateColumns, type GateFacts, monthOf } from '@muster/pricing';
+import { canLaunchRuns, limitColumns, type LimitFacts, monthOf } from '@muster/pricing';
 import { Clock } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 import { scriptOf } from '@muster/workflows';
@@ -20,7 +20,7 @@ import { DispatchConfig } from './dispatch.config';
 import { finishJob } from '../ends/finish-job';
 import { jobEntry } from '../launch/insert-job';
 
-interface AgentFacts extends GateFacts {
+interface AgentFacts extends LimitFacts {
   organizationId: string;
   agentId: string;
   status: AgentStatus;
@@ -90,7 +90,7 @@ export class Dispatch {
       wakeRestsUntil: await this.wakeRestsUntil(tx, agent),
       maxConcurrentRuns,
       // What is queued was let in already: only what has ended counts against the limits here.
-      gate: canLaunchRuns({ ...agent, openRuns: 0 }),
+      gate: canLaunchRuns(agent),
       runningInOrganization: maxConcurrentRuns === null ? 0 : await countRunning(tx, organizationId),
       missingSecrets: head.vaultKeys.length ? await missingSecrets(tx, organizationId, head.vaultKeys) : [],
     });
@@ -241,7 +241,7 @@ async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<A
   const [agent] = await tx.query<AgentFacts>(
     `SELECT a.organization_id AS "organizationId", a.id AS "agentId", a.status, a.provider, a.drain,
             a.current_job_id AS "currentJobId", EXISTS (SELECT FROM agent_command c WHERE c.id = a.clearing_command_id) AS clearing, a.dispatched_at AS "dispatchedAt",
-            s.vm_auto_wake_on_job AS "autoWake", s.max_concurrent_runs AS "maxConcurrentRuns", ${gateColumns}
+            s.vm_auto_wake_on_job AS "autoWake", s.max_concurrent_runs AS "maxConcurrentRuns", ${limitColumns}
      FROM agent a JOIN organization o ON o.id = a.organization_id
      JOIN organization_settings s ON s.organization_id = o.id
      LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2

@@ -9,7 +9,7 @@ import {
   type TerminalJobStatus,
 } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { readGateFacts, recordRuns, reserveRuns } from '@muster/pricing';
+import { readLimits, recordRuns, reserveRuns } from '@muster/pricing';
 import { insertJob, jobEntry } from '../launch/insert-job';
 import { countedSteps, type ProgressFacts, progressOf } from '../lists/job-progress';
 import { lockJobFirst } from '../lists/job-row';
@@ -153,10 +153,10 @@ async function reserveRetry(
   organizationId: string,
   { maxCostMicros, finishedAt: now }: Ended,
 ): Promise<string | null> {
-  const facts = await readGateFacts(tx, organizationId, now);
-  if (facts.suspended) return null;
+  const limits = await readLimits(tx, organizationId, now);
+  if (limits.suspended) return null;
   try {
-    await reserveRuns(tx, organizationId, { asked: { count: 1, maxCostMicros }, facts, now });
+    await reserveRuns(tx, organizationId, { asked: { count: 1, maxCostMicros }, limits, now });
     return null;
   } catch (error) {
     if (error instanceof AppError && error.code === 'billing_gate_closed') return error.message;

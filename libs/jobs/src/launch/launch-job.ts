@@ -8,7 +8,7 @@ import {
   refusedVariableName,
 } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { gateColumns, type GateFacts, monthOf, reserveRuns } from '@muster/pricing';
+import { limitColumns, type LimitFacts, monthOf, reserveRuns } from '@muster/pricing';
 import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { insertJob } from './insert-job';
 
@@ -20,7 +20,7 @@ export interface LaunchInput extends LaunchJobBody {
   maxCostMicros?: MicroUsd | null;
 }
 
-type Facts = GateFacts & {
+type Facts = LimitFacts & {
   workflowRevision: number | null;
   workflowVariables: string[];
   workflowRuns: boolean;
@@ -39,7 +39,7 @@ export async function launchJob(
   const { workflowId, agentId, variables = {}, source = sourceOf(caller), ...given } = input;
   const { maxCostUsd, maxCostMicros: scheduleMaxCost = null, ...options } = given;
   const [facts] = await tx.query<Facts>(
-    `SELECT ${gateColumns}, w.revision AS "workflowRevision", r.variables AS "workflowVariables",
+    `SELECT ${limitColumns}, w.revision AS "workflowRevision", r.variables AS "workflowVariables",
             ${runsAnything} AS "workflowRuns", w.max_cost_micros AS "workflowMaxCost",
             a.status AS "agentStatus"
      FROM organization o
@@ -60,7 +60,7 @@ export async function launchJob(
   // A schedule has looked already: there it is a reason to skip.
   if (!options.scheduleId) await requireSecrets(tx, organizationId, options.vaultKeys ?? []);
   const maxCostMicros = leastOf(microsOrNot(maxCostUsd ?? null), scheduleMaxCost, facts.workflowMaxCost);
-  await reserveRuns(tx, organizationId, { asked: { count: 1, maxCostMicros }, facts, now });
+  await reserveRuns(tx, organizationId, { asked: { count: 1, maxCostMicros }, limits: facts, now });
   const jobId = await insertJob(tx, {
     ...options,
     organizationId,

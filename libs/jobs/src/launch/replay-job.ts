@@ -1,7 +1,7 @@
 import { audit, type Principal, requireSecrets, sourceOf } from '@muster/access';
 import { AppError, isTerminal, type JobStatus, type MicroUsd } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { readGateFacts, reserveRuns } from '@muster/pricing';
+import { readLimits, reserveRuns } from '@muster/pricing';
 import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { insertJob } from './insert-job';
 import { noSuchJob } from '../lists/job-row';
@@ -52,7 +52,7 @@ export async function replayJob(
   requireSomethingToRun(runs);
   await requireSecrets(tx, organizationId, job.vaultKeys);
   const asked = { count: 1, maxCostMicros: job.maxCostMicros };
-  await reserveRuns(tx, organizationId, { asked, facts: await readGateFacts(tx, organizationId, now), now });
+  await reserveRuns(tx, organizationId, { asked, limits: await readLimits(tx, organizationId, now), now });
   const jobId = await insertJob(tx, { ...job, organizationId, source: sourceOf(caller) });
   audit(tx, caller, { action: 'job.replay', target: { type: 'job', id: jobId }, changes: { replayOf: id } });
   return { jobId, status: 'queued' };

@@ -1,15 +1,18 @@
 import { AppError, type MicroUsd, usdOf } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 
-/** What the gate looks at: an organization's limits, and what it has used of them this month. */
-export interface GateFacts {
+/** An organization's limits, and what runs that are over have used of them this month. */
+export interface LimitFacts {
   suspended: boolean;
   monthlyRunLimit: number | null;
   monthlySpendLimitMicros: MicroUsd | null;
-  /** Runs that are over, and those that are asked for or under way: a run must not pass because another has not ended. */
   runs: number;
-  openRuns: number;
   spendMicros: MicroUsd;
+}
+
+/** With what is asked for or under way: a run must not pass because another has not ended. */
+export interface GateFacts extends LimitFacts {
+  openRuns: number;
   /** What runs may still cost whose cost is not known yet. */
   reservedMicros: MicroUsd;
   /** How many launches can be under way in the database at once. */
@@ -22,8 +25,8 @@ export interface GateDecision {
 }
 
 /** May the organization launch another run? */
-export function canLaunchRuns(facts: GateFacts): GateDecision {
-  const { suspended, monthlyRunLimit, monthlySpendLimitMicros, runs, openRuns, spendMicros } = facts;
+export function canLaunchRuns(facts: LimitFacts & { openRuns?: number }): GateDecision {
+  const { suspended, monthlyRunLimit, monthlySpendLimitMicros, runs, openRuns = 0, spendMicros } = facts;
   if (suspended) return closed('the organization is suspended');
   if (monthlyRunLimit !== null && runs + openRuns >= monthlyRunLimit) {
     return closed(`the month's limit of ${monthlyRunLimit} runs is used up`);
@@ -38,24 +41,39 @@ function closed(reason: string): GateDecision {
   return { canLaunchRuns: false, reason };
 }
 
-/** One round trip; open runs and what they hold are summed only where a limit makes them matter. */
-export async function readGateFacts(tx: Transaction, organizationId: string, now: Date): Promise<GateFacts> {
-  const [facts] = await tx.query<GateFacts>(
-    `SELECT ${gateColumns} FROM organization o
+export function readLimits(tx: Transaction, organizationId: string, now: Date): Promise<LimitFacts> {
+  return read<LimitFacts>(tx, organizationId, { columns: limitColumns, now, name: 'read_limits' });
+}
+
+/** Open runs and what they hold are summed only where a limit makes them matter. */
+export function readGateFacts(tx: Transaction, organizationId: string, now: Date): Promise<GateFacts> {
+  return read<GateFacts>(tx, organizationId, { columns: gateColumns, now, name: 'read_gate_facts' });
+}
+
+async function read<T extends LimitFacts>(
+  tx: Transaction,
+  organizationId: string,
+  { columns, now, name }: { columns: string; now: Date; name: string },
+): Promise<T> {
+  const [facts] = await tx.query<T>(
+    `SELECT ${columns} FROM organization o
      JOIN organization_settings s ON s.organization_id = o.id
      LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
      WHERE o.id = $1`,
     [organizationId, monthOf(now)],
-    'read_gate_facts',
+    name,
   );
   if (!facts) throw new AppError('not_found', { detail: 'The organization is gone.' });
   return facts;
 }
 
-/** The gate's columns, for statements that join organization o, organization_settings s and usage_counter c. */
-export const gateColumns = `o.suspended, s.monthly_run_limit AS "monthlyRunLimit",
+/** The limits' columns, for statements that join organization o, organization_settings s and usage_counter c. */
+export const limitColumns = `o.suspended, s.monthly_run_limit AS "monthlyRunLimit",
   s.monthly_spend_limit_micros AS "monthlySpendLimitMicros", COALESCE(c.runs, 0) AS runs,
-  COALESCE(c.spend_micros, 0) AS "spendMicros",
+  COALESCE(c.spend_micros, 0) AS "spendMicros"`;
+
+/** As limitColumns, with what is open: as many rows of an index are read as the organization has open runs. */
+export const gateColumns = `${limitColumns},
   CASE WHEN s.monthly_run_limit IS NULL THEN 0 ELSE
     (SELECT count(*) FROM job j WHERE j.organization_id = o.id AND j.status IN ('queued', 'running')) END AS "openRuns",
   CASE WHEN s.monthly_spend_limit_micros IS NULL THEN 0 ELSE

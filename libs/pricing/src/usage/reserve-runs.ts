@@ -1,6 +1,6 @@
 import { AppError, type MicroUsd, usdOf } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { canLaunchRuns, type GateFacts, readGateFacts } from './billing-gate';
+import { canLaunchRuns, type GateFacts, type LimitFacts, readGateFacts } from './billing-gate';
 
 /** Runs that are to be launched together, and what each of them may cost. */
 export interface AskedRuns {
@@ -8,34 +8,41 @@ export interface AskedRuns {
   maxCostMicros: MicroUsd | null;
 }
 
+/** Organizations that were found near a limit by this process. What is guessed wrong costs a second look. */
+const near = new Set<string>();
+
 /**
  * Takes the runs out of what the month's limits leave, or throws billing_gate_closed. The jobs themselves are the
  * reservation, until metering knows what they have cost; so nothing that ends, fails to start or is deleted leaves
- * anything behind. Call it before the jobs are written. `facts` are those that the caller has read with its own.
+ * anything behind. Call it before the jobs are written. Far from a limit launches go on side by side; near it one looks
+ * only when the one before is durable.
  */
 export async function reserveRuns(
   tx: Transaction,
   organizationId: string,
-  { asked, facts, now }: { asked: AskedRuns; facts: GateFacts; now: Date },
+  { asked, limits, now }: { asked: AskedRuns; limits: LimitFacts; now: Date },
 ): Promise<void> {
-  requireRoom(facts, asked);
-  if (facts.monthlyRunLimit === null && (facts.monthlySpendLimitMicros === null || !asked.maxCostMicros)) return;
-  // Far from a limit launches go on side by side; near it one looks only when the one before is durable.
-  const isFar = isFarFromLimits(facts, asked);
+  requireOpen(limits);
+  if (limits.monthlyRunLimit === null && limits.monthlySpendLimitMicros === null) return;
+  const isAlone = asked.count > 1 || near.has(organizationId);
   tx.defer(
-    `SELECT ${isFar ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock'}(hashtextextended($1, 1))`,
+    `SELECT ${isAlone ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared'}(hashtextextended($1, 1))`,
     [`launches ${organizationId}`],
-    isFar ? 'share_launches' : 'hold_launches',
+    isAlone ? 'hold_launches' : 'share_launches',
   );
-  const settled = await readGateFacts(tx, organizationId, now);
-  requireRoom(settled, asked);
-  if (isFar && !isFarFromLimits(settled, asked)) throw new CameNear();
+  const facts = await readGateFacts(tx, organizationId, now);
+  const isFar = isFarFromLimits(facts, asked);
+  if (isFar) near.delete(organizationId);
+  else if (!isAlone) {
+    near.add(organizationId);
+    throw new CameNear();
+  }
+  requireRoom(facts, asked);
 }
 
 /** The gate is asked for all of them: they are launched together, or not at all. */
-export function requireRoom(facts: GateFacts, { count, maxCostMicros }: AskedRuns): void {
-  const { canLaunchRuns: open, reason } = canLaunchRuns(facts);
-  if (!open) throw closed(`No run can be launched: ${reason}.`);
+function requireRoom(facts: GateFacts, { count, maxCostMicros }: AskedRuns): void {
+  requireOpen(facts);
   const { runsLeft, microsLeft } = leftOf(facts);
   if (runsLeft !== null && count > runsLeft) {
     throw closed(`The batch has ${count} runs, and the month's limit of ${facts.monthlyRunLimit} leaves ${runsLeft}.`);
@@ -50,14 +57,18 @@ export function requireRoom(facts: GateFacts, { count, maxCostMicros }: AskedRun
   }
 }
 
+function requireOpen(facts: LimitFacts): void {
+  const { canLaunchRuns: open, reason } = canLaunchRuns(facts);
+  if (!open) throw closed(`No run can be launched: ${reason}.`);
+}
+
 /** How many launches may be under way in one database that nobody sees yet: one for each connection, twice over. */
 const margin = (facts: GateFacts) => 2 * facts.maxConnections;
 
 function isFarFromLimits(facts: GateFacts, { count, maxCostMicros }: AskedRuns): boolean {
   const { runsLeft, microsLeft } = leftOf(facts);
-  if (count > 1) return false;
-  if (runsLeft !== null && runsLeft < margin(facts)) return false;
-  return microsLeft === null || BigInt(maxCostMicros ?? 0) * BigInt(margin(facts)) <= microsLeft;
+  if (runsLeft !== null && runsLeft < count * margin(facts)) return false;
+  return microsLeft === null || BigInt(maxCostMicros ?? 0) * BigInt(count * margin(facts)) <= microsLeft;
 }
 
 function leftOf(facts: GateFacts): { runsLeft: number | null; microsLeft: bigint | null } {
@@ -77,6 +88,6 @@ class CameNear extends Error {
   readonly code = '40001';
 
   constructor() {
-    super('the limit came near while the launch waited for others');
+    super('the month’s limit is near');
   }
 }
