@@ -42,6 +42,10 @@ const findings: Record<string, [rule: string, message: string][]> = {
     [foreignWrites, 'The table users has no owner'],
     ['no-restricted-syntax', 'Apps hold no SQL'],
   ],
+  'raw-request-in-app': [
+    ['no-restricted-syntax', 'by parameter decorators'],
+    ['no-restricted-syntax', 'by parameter decorators'],
+  ],
   'star-and-default-exports': [
     ['no-restricted-syntax', 'Name what is exported'],
     ['no-restricted-syntax', 'Export it by name'],

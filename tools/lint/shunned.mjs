@@ -2,6 +2,8 @@
 
 const environment = 'Read it in a configuration class (libs/platform/src/config): process.env is nowhere else.';
 const sql = 'Apps hold no SQL: make it a use case of a domain lib, and call that.';
+const raw =
+  'A controller takes what it needs of a request by parameter decorators (platform/src/http, access/src/requests).';
 const sqlText = String.raw`/^\s*(SELECT|WITH|INSERT INTO|UPDATE|DELETE FROM|CREATE|ALTER|DROP|TRUNCATE)\s/`;
 
 const syntax = {
@@ -19,6 +21,13 @@ const syntax = {
     {
       selector: 'ExportDefaultDeclaration, ExportSpecifier[exported.name="default"]',
       message: 'Export it by name.',
+    },
+  ],
+  raw: [
+    {
+      selector:
+        'ImportDeclaration[source.value="@nestjs/common"] > ImportSpecifier[imported.name=/^(Req|Request|Res|Response)$/]',
+      message: raw,
     },
   ],
   sql: [`Literal[value=${sqlText}]`, `TemplateElement:first-child[value.raw=${sqlText}]`].map((selector) => ({

@@ -11,7 +11,6 @@ import { QueuesController } from './admin/queues.controller';
 import { AgentCommandsController } from './agents/agent-commands.controller';
 import { AgentDrainController } from './agents/agent-drain.controller';
 import { AgentScriptController } from './agents/agent-script.controller';
-import { AgentActions } from './agents/agent-actions';
 import { AgentActionsController } from './agents/agent-actions.controller';
 import { AgentsController } from './agents/agents.controller';
 import { ArtifactsController } from './agents/artifacts.controller';
@@ -71,6 +70,6 @@ import { VaultController } from './organization/vault.controller';
     SchedulesController,
     DocsController,
   ],
-  providers: [Passwords, Bootstrap, ObjectsRoutes, AgentActions, timelineHub],
+  providers: [Passwords, Bootstrap, ObjectsRoutes, timelineHub],
 })
 export class GatewayModule {}

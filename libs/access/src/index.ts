@@ -27,7 +27,6 @@ export {
 export { readSettings, type SettingsRow, updateSettings } from './organizations/settings';
 export type { KeyPrincipal, Principal, UserPrincipal } from './principal';
 export { purgeExpired } from './purge-expired';
-export { keyOf, principalOf } from './requests/access-guard';
 export {
   type AccessRule,
   anyone,
@@ -41,10 +40,9 @@ export {
 } from './requests/access-rule';
 export { CronConfig } from './requests/cron-secret';
 export { Endpoint, type EndpointOptions } from './requests/endpoint';
-export { type MutationOptions, type MutationResult, Mutations } from './requests/mutations';
-export { requireSameOrigin } from './requests/same-origin';
+export { type MutationOptions, MutationRequest, type MutationResult, Mutations } from './requests/mutations';
+export { Browser, Caller, CallerIfAny, FromBrowser, Mutation, OrganizationId } from './requests/request-parts';
 export { StandingAccess } from './requests/standing-access';
-export { clearSessionCookie, setSessionCookie } from './requests/session-cookie';
 export { sign, signatureHeader, signedAt, type Verdict, verify } from './signing/signature';
 export { signingSecretsOf } from './signing/signing-secrets';
 export { createUser, findUser, listUsers, updateUser } from './users/users';

@@ -1,8 +1,18 @@
 export { markActivity, markWorking, setIdleExempt } from './actions/activity';
 export { drainAgent, type TouchedJobs, undrainAgent } from './actions/drain';
+export {
+  type CommandActionParts,
+  deployExtension,
+  needed,
+  reachRecording,
+  repairWorker,
+  startRecording,
+} from './actions/command-actions';
 export { rebootAgent, requireSwitch, startAgent, stopAgent } from './actions/power';
 export { requireOwnMachine } from './actions/require-own-machine';
-export { waitForWake, type WakeEnd } from './actions/wait-for-wake';
+export { requireActable } from './actions/require-actable';
+export { runCommand } from './actions/run-command';
+export { requireWoken } from './actions/wait-for-wake';
 export { agentKeyOf, issueAgentKey } from './agent-keys';
 export { AgentsConfig } from './agents.config';
 export { type AgentRow, findAgent, loadAgent } from './registry/agent-row';
@@ -24,7 +34,6 @@ export { actionKinds } from './commands/record-actions';
 export { decideIdleStop, type IdleDecision, type IdleFacts } from './lifecycle/decide-idle-stop';
 export { decideSilence, failSilentAgents } from './lifecycle/fail-silent-agents';
 export { idleCandidates, idleValues, stopIdleAgents, stopIfIdle } from './lifecycle/stop-idle-agents';
-export { sealPayload } from './commands/sealed-payload';
 export { LocalAgentRows } from './lifecycle/local-agents';
 export { MachineControl } from './orders/machine-control';
 export { describeWithin, machineOf } from './orders/machine-of';
@@ -64,7 +73,6 @@ export {
 export { Reaper } from './reaper/reaper';
 export { ReaperConfig } from './reaper/reaper.config';
 export { ReaperModule } from './reaper/reaper.module';
-export { beginRecording, endRecording, requireGoingOn } from './recordings/ask-recording';
 export { findRecording, listRecordings, type RecordingRow } from './recordings/list-recordings';
 export { type ArtifactRow, findArtifact, listArtifacts } from './uploads/list-artifacts';
 export { requestUpload } from './uploads/request-upload';

@@ -1,3 +1,5 @@
+export { actOnAgent } from './actions/act-on-agent';
+export { drainAgentAndRuns, terminateAgentAndRuns } from './actions/switch-agent';
 export { appendJobLogs } from './reports/append-job-logs';
 export { applyClaimResults, type ClaimCounts } from './reports/apply-claim-results';
 export { applyJobReport, type ReportAnswer, type Reporter } from './reports/apply-job-report';
@@ -14,7 +16,6 @@ export { deleteJob } from './deletion/delete-job';
 export { Dispatch, type StartOutcome } from './dispatch/dispatch';
 export { DispatchConfig } from './dispatch/dispatch.config';
 export { escalateCancels } from './ends/escalate-cancels';
-export { failAgentsRuns } from './ends/fail-agents-runs';
 export { failStaleJobs, type StaleReport, staleRunsSql, untouchedJobsSql } from './ends/fail-stale-jobs';
 export { findJob, type JobRow, organizationOfJob } from './lists/job-row';
 export { JobsModule } from './jobs.module';

@@ -26,8 +26,8 @@ export { type Attempt, Attempts } from './http/attempts';
 export { clientAddress } from './http/addresses/client-address';
 export { CounterStore } from './http/counter-store';
 export { etagOf, requireMatch } from './http/etag';
-export { type Form, type FormFile, isForm, readForm } from './http/bodies/form';
-export { digestOf, rawBodyOf } from './http/http-app';
+export { type Form, type FormFile } from './http/bodies/form';
+export { digestOf } from './http/http-app';
 export { parseJsonBody } from './http/bodies/json-body';
 export {
   Outbound,
@@ -39,6 +39,7 @@ export {
 export { type Page, pageOf, paginate } from './http/pagination';
 export { type ErrorReader, registerErrorReader, toAppError } from './http/problem-filter';
 export { addressFor, ownAddress, publicAddress } from './http/addresses/public-address';
+export { ClientAddress, Connection, FormOrJson, Given, RawBody, Reply, ReplyHead } from './http/request-parts';
 export { rateHeaders, RateLimiter, type RatePolicy, type RateState } from './http/rate-limiter';
 export { pagePolicy } from './http/security-headers';
 export { hasHalfPair } from './http/bodies/text-faults';

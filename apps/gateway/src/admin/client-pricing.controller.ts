@@ -1,6 +1,15 @@
-import { Body, Controller, Get, Inject, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, Inject, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutations, type MutationOptions, principalOf, sessionsOf } from '@muster/access';
+import {
+  Caller,
+  Endpoint,
+  Mutation,
+  type MutationOptions,
+  MutationRequest,
+  Mutations,
+  type Principal,
+  sessionsOf,
+} from '@muster/access';
 import {
   BackfillAnswer,
   BackfillBody,
@@ -20,7 +29,6 @@ import {
   readModel,
   readPricingModel,
 } from '@muster/pricing';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { presentFigures, presentMetric, presentMetricStep, presentModel } from './present-billing';
 
 /** What clients are charged: an admin reaches the own organization, a super_admin every one. */
@@ -50,14 +58,13 @@ export class ClientPricingController {
     ],
   })
   backfill(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
+    @Caller() caller: Principal,
     @Body() { job_id: jobId, create_default_model: createDefaultModel = false, force = false }: BackfillBody,
-  ): Promise<unknown> {
+  ): Promise<BackfillAnswer> {
     return this.mutations.run(
-      request,
-      reply,
-      async (tx, caller) => {
+      mutation,
+      async (tx) => {
         const { metric, replacedExisting } = await backfillMetrics(tx, caller, { jobId, createDefaultModel, force });
         const body: BackfillAnswer = {
           success: true,
@@ -66,7 +73,7 @@ export class ClientPricingController {
         };
         return { body };
       },
-      scopeOf(request),
+      scopeOf(caller),
     );
   }
 
@@ -78,9 +85,9 @@ export class ClientPricingController {
     answer: BillingMetricList,
     errors: ['invalid_payload'],
   })
-  async metrics(@Req() request: FastifyRequest, @Query() query: BillingMetricQuery): Promise<BillingMetricList> {
+  async metrics(@Caller() caller: Principal, @Query() query: BillingMetricQuery): Promise<BillingMetricList> {
     const page = pageOf(query, 'id');
-    const rows = await listMetrics(this.database, principalOf(request), { query, page });
+    const rows = await listMetrics(this.database, caller, { query, page });
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { metrics: items.map(presentMetric), nextCursor };
   }
@@ -93,12 +100,12 @@ export class ClientPricingController {
     errors: ['invalid_payload', 'not_found'],
   })
   async steps(
-    @Req() request: FastifyRequest,
+    @Caller() caller: Principal,
     @Param('id') metricId: string,
     @Query() query: PageQuery,
   ): Promise<BillingMetricStepList> {
     const page = pageOf(query, 'integer');
-    const rows = await listMetricSteps(this.database, principalOf(request), { metricId, page });
+    const rows = await listMetricSteps(this.database, caller, { metricId, page });
     const { items, nextCursor } = paginate(rows, page, ({ stepOrder }) => [String(stepOrder)]);
     return { steps: items.map(presentMetricStep), nextCursor };
   }
@@ -110,8 +117,8 @@ export class ClientPricingController {
     answer: ClientPricingModel,
     errors: ['invalid_payload', 'not_found', 'pricing_model_missing'],
   })
-  async model(@Req() request: FastifyRequest, @Param('organizationId') id: string): Promise<ClientPricingModel> {
-    return presentModel(await readPricingModel(this.database, principalOf(request), id));
+  async model(@Caller() caller: Principal, @Param('organizationId') id: string): Promise<ClientPricingModel> {
+    return presentModel(await readPricingModel(this.database, caller, id));
   }
 
   @Put('/:organizationId')
@@ -124,22 +131,21 @@ export class ClientPricingController {
     errors: ['not_found'],
   })
   setModel(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
+    @Caller() caller: Principal,
     @Param('organizationId') id: string,
     @Body() body: ClientPricingModel,
-  ): Promise<unknown> {
+  ): Promise<ClientPricingModel> {
     const model = readModel(body);
     return this.mutations.run(
-      request,
-      reply,
-      async (tx, caller) => ({ body: presentModel(await putPricingModel(tx, caller, id, model)) }),
-      scopeOf(request),
+      mutation,
+      async (tx) => ({ body: presentModel(await putPricingModel(tx, caller, id, model)) }),
+      scopeOf(caller),
     );
   }
 }
 
 /** Across organizations for super_admins alone. */
-function scopeOf(request: FastifyRequest): MutationOptions {
-  return principalOf(request).role === 'super_admin' ? { scope: 'system' } : {};
+function scopeOf(caller: Principal): MutationOptions {
+  return caller.role === 'super_admin' ? { scope: 'system' } : {};
 }

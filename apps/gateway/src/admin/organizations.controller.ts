@@ -1,15 +1,6 @@
-import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import {
-  createOrganization,
-  Endpoint,
-  findOrganization,
-  listOrganizations,
-  Mutations,
-  Passwords,
-  sessionsOf,
-  updateOrganization,
-} from '@muster/access';
+import { createOrganization, Endpoint, findOrganization, listOrganizations, Mutation, MutationRequest, Mutations, Passwords, sessionsOf, updateOrganization } from '@muster/access';
 import {
   CreatedOrganization,
   CreateOrganizationBody,
@@ -20,7 +11,6 @@ import {
 } from '@muster/contracts';
 import { Database, type OrganizationEntity } from '@muster/database';
 import { pageOf, paginate } from '@muster/platform';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** Across organizations, so for super_admins alone and in the system's scope. */
 @ApiTags('Administration')
@@ -56,14 +46,12 @@ export class OrganizationsController {
     idempotent: true,
   })
   async create(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Body() { name, adminEmail, adminPassword }: CreateOrganizationBody,
-  ): Promise<unknown> {
+  ): Promise<CreatedOrganization> {
     const adminPasswordHash = await this.passwords.hash(adminPassword);
     return this.mutations.run(
-      request,
-      reply,
+      mutation,
       async (tx, caller) => {
         const { organization, admin } = await createOrganization(tx, caller, { name, adminEmail, adminPasswordHash });
         const answer: CreatedOrganization = {
@@ -97,14 +85,12 @@ export class OrganizationsController {
     errors: ['not_found'],
   })
   update(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Body() body: UpdateOrganizationBody,
-  ): Promise<unknown> {
+  ): Promise<Organization> {
     return this.mutations.run(
-      request,
-      reply,
+      mutation,
       async (tx, caller) => ({ body: presentOrganization(await updateOrganization(tx, caller, id, body)) }),
       { scope: 'system' },
     );
@@ -118,14 +104,9 @@ export class OrganizationsController {
     status: 204,
     errors: ['invalid_payload', 'not_found'],
   })
-  suspend(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Param('id') id: string,
-  ): Promise<unknown> {
+  suspend(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
     return this.mutations.run(
-      request,
-      reply,
+      mutation,
       async (tx, caller) => {
         await updateOrganization(tx, caller, id, { suspended: true });
         return { body: undefined };

@@ -1,6 +1,6 @@
-import { Body, Controller, Delete, Get, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { audit, Endpoint, Mutations, sessionsOf } from '@muster/access';
+import { audit, Endpoint, Mutation, MutationRequest, Mutations, sessionsOf } from '@muster/access';
 import {
   AppError,
   DeadLetter,
@@ -29,7 +29,6 @@ import {
   requestQueueProbes,
 } from '@muster/database';
 import { pageOf, paginate } from '@muster/platform';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** How the queues are, and what to do with messages that were given up. */
 @ApiTags('Queues')
@@ -88,13 +87,11 @@ export class QueuesController {
     idempotent: true,
   })
   probe(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Body() { queue, count }: RequestQueueProbesBody,
-  ): Promise<unknown> {
+  ): Promise<QueueProbeList> {
     return this.mutations.run(
-      request,
-      reply,
+      mutation,
       async (tx, caller) => {
         const probes = await requestQueueProbes(tx, { count, ...(queue ? { queues: [queue as QueueName] } : {}) });
         const target = { type: 'queue', id: queue ?? 'all' };
@@ -141,14 +138,9 @@ export class QueuesController {
     status: 202,
     errors: ['invalid_payload', 'not_found'],
   })
-  replay(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Param('id') id: string,
-  ): Promise<unknown> {
+  replay(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<SuccessAnswer> {
     return this.mutations.run(
-      request,
-      reply,
+      mutation,
       async (tx, caller) => {
         if (!(await replayDeadLetter(tx, id))) throw noSuchDeadLetter();
         audit(tx, caller, { action: 'dead_letter.replay', target: { type: 'dead_letter', id } });
@@ -165,14 +157,9 @@ export class QueuesController {
     status: 204,
     errors: ['invalid_payload', 'not_found'],
   })
-  discard(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Param('id') id: string,
-  ): Promise<unknown> {
+  discard(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
     return this.mutations.run(
-      request,
-      reply,
+      mutation,
       async (tx, caller) => {
         if (!(await discardDeadLetter(tx, id))) throw noSuchDeadLetter();
         audit(tx, caller, { action: 'dead_letter.discard', target: { type: 'dead_letter', id } });

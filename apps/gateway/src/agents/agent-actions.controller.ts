@@ -1,7 +1,15 @@
-import { Body, Controller, Get, HttpStatus, Inject, Param, Patch, Post, Req, Res } from '@nestjs/common';
-import { ApiResponse, ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutations, principalOf, sessionsAndKeysOf } from '@muster/access';
-import { explainingBlocked, markActivity, readLiveStatus, setIdleExempt } from '@muster/agents';
+import type { Socket } from 'node:net';
+import { Body, Controller, Get, HttpStatus, Inject, Param, Patch, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Caller, Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, type Principal, sessionsAndKeysOf } from '@muster/access';
+import {
+  explainingBlocked,
+  markActivity,
+  readLiveStatus,
+  requireActable,
+  requireWoken,
+  setIdleExempt,
+} from '@muster/agents';
 import {
   ActivityAnswer,
   ActivityBody,
@@ -12,11 +20,10 @@ import {
   IdleExemptBody,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { Clock } from '@muster/platform';
+import { actOnAgent } from '@muster/jobs';
+import { Clock, Connection, OpenStreams, PubSub } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
-import { Machines } from '@muster/vm';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AgentActions } from './agent-actions';
+import { Machines, VmConfig } from '@muster/vm';
 
 @ApiTags('Agents')
 @Controller()
@@ -27,7 +34,9 @@ export class AgentActionsController {
     @Inject(Machines) private readonly machines: Machines,
     @Inject(KeyRing) private readonly keyRing: KeyRing,
     @Inject(Clock) private readonly clock: Clock,
-    @Inject(AgentActions) private readonly actions: AgentActions,
+    @Inject(VmConfig) private readonly vm: VmConfig,
+    @Inject(PubSub) private readonly pubSub: PubSub,
+    @Inject(OpenStreams) private readonly streams: OpenStreams,
   ) {}
 
   @Post('/api/agent/:id/action')
@@ -56,27 +65,31 @@ export class AgentActionsController {
     idempotent: true,
     // A wake takes as long as it takes; its own deadline ends the waiting.
     waits: true,
+    otherwise: { status: 202, description: 'The job is queued, and its agent is on', answer: AgentActionAnswer },
   })
-  @ApiResponse({ status: 202, description: 'The job is queued, and its agent is on', type: AgentActionAnswer })
   async act(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
+    @Caller() caller: Principal,
+    @Connection() connection: Socket,
     @Param('id') id: string,
     @Body() body: AgentActionBody,
-  ): Promise<unknown> {
-    await this.actions.check(principalOf(request), id, body);
-    let wake: { wakeId: string } | undefined;
-    const change = this.mutations.run(request, reply, async (tx, caller) => {
-      const { answer, wakeId, location } = await this.actions.act(tx, caller, id, body);
-      if (wakeId) wake = { wakeId };
-      if (body.action === 'start_job') void reply.status(HttpStatus.ACCEPTED);
-      return { body: answer, ...(location ? { location } : {}) };
+  ): Promise<AgentActionAnswer> {
+    const { database, pubSub, machines, keyRing, clock } = this;
+    const { wakeTimeoutMs } = this.vm;
+    await requireActable({ database, machines, keyRing, clock }, caller, id, body);
+    let wakeId: string | undefined;
+    const change = this.mutations.run(mutation, async (tx) => {
+      const acted = await actOnAgent(tx, caller, id, body, { database, keyRing, wakeTimeoutMs, now: clock.now() });
+      const { answer, location } = acted;
+      wakeId = acted.wakeId;
+      return { body: answer, location, ...(body.action === 'start_job' ? { status: HttpStatus.ACCEPTED } : {}) };
     });
-    const answer = (await explainingBlocked(this.database, change)) as AgentActionAnswer;
-    if (!wake) return answer;
-    const { organizationId } = principalOf(request);
-    const jobId = answer.jobId!;
-    const status = await this.actions.awaitWake(request, { ...wake, organizationId, agentId: id, jobId });
+    const answer = await explainingBlocked(database, change);
+    if (!wakeId) return answer;
+    const wake = { organizationId: caller.organizationId, agentId: id, wakeId, jobId: answer.jobId! };
+    const status = await this.streams.waiting(connection, 'wake', (left) =>
+      requireWoken({ database, pubSub, wakeTimeoutMs }, wake, left),
+    );
     return { ...answer, status };
   }
 
@@ -89,12 +102,11 @@ export class AgentActionsController {
     errors: ['agent_not_found'],
   })
   exempt(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Body() { exempt }: IdleExemptBody,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  ): Promise<IdleExemptAnswer> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       await setIdleExempt(tx, caller, id, exempt);
       return { body: { success: true, idleAutoStopExempt: exempt } satisfies IdleExemptAnswer };
     });
@@ -109,14 +121,12 @@ export class AgentActionsController {
     errors: ['agent_not_found'],
   })
   activity(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Body() { kind, at }: ActivityBody,
-  ): Promise<unknown> {
+  ): Promise<ActivityAnswer> {
     return this.mutations.run(
-      request,
-      reply,
+      mutation,
       async (tx, caller) => {
         const lastActivityAt = await markActivity(tx, caller, id, { kind, at: at ? new Date(at) : undefined });
         return { body: { success: true, lastActivityAt: lastActivityAt.toISOString() } satisfies ActivityAnswer };
@@ -133,9 +143,9 @@ export class AgentActionsController {
     answer: AgentLiveStatus,
     errors: ['invalid_payload', 'agent_not_found'],
   })
-  async status(@Req() request: FastifyRequest, @Param('id') id: string): Promise<AgentLiveStatus> {
+  async status(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<AgentLiveStatus> {
     const { database, machines, keyRing, clock } = this;
-    const live = await readLiveStatus({ database, machines, keyRing, clock }, principalOf(request).organizationId, id);
+    const live = await readLiveStatus({ database, machines, keyRing, clock }, organizationId, id);
     const { status, lastSeen, lastActivityAt, publicTunnelUrl, vmState, vmIp, stale } = live;
     return {
       status,

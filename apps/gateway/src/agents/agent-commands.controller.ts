@@ -1,6 +1,6 @@
-import { Body, Controller, Get, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { audit, Endpoint, Mutations, principalOf, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
 import {
   actionKinds,
   composeBuilderCommand,
@@ -8,10 +8,10 @@ import {
   findFunction,
   loadAgent,
   readCommandStatus,
-  startCommand,
+  runCommand,
 } from '@muster/agents';
 import {
-  AppError,
+  invalidField,
   BuilderStarted,
   type CommandKind,
   CommandStarted,
@@ -25,19 +25,18 @@ import {
 import { Database, type Transaction } from '@muster/database';
 import { Clock, Outbound, OutboundRefused } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const defaultTimeoutMs = 600_000;
 const statusKinds: readonly CommandKind[] = ['snippet', 'function', 'builder', 'script', ...actionKinds];
 const errors: ErrorCode[] = ['agent_not_found', 'agent_not_ready'];
 
-interface Wanted {
+interface Wanted<Started> {
   kind: CommandKind;
   payload: Record<string, unknown>;
   env?: Record<string, string>;
   timeoutMs?: number;
   /** What the answer has beside the command's id. */
-  answer?: object;
+  answer: Started;
 }
 
 /** Code that a person or a program wants run on an agent. Each answers at once; the status call tells the rest. */
@@ -65,12 +64,16 @@ export class AgentCommandsController {
     idempotent: true,
   })
   runSnippet(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('id') agentId: string,
     @Body() { code, timeoutMs }: RunSnippetBody,
-  ): Promise<unknown> {
-    return this.start(request, reply, agentId, () => ({ kind: 'snippet', payload: { code, timeoutMs }, timeoutMs }));
+  ): Promise<CommandStarted> {
+    return this.start(mutation, agentId, () => ({
+      kind: 'snippet',
+      payload: { code, timeoutMs },
+      timeoutMs,
+      answer: {},
+    }));
   }
 
   @Get('/run-snippet/status')
@@ -82,11 +85,10 @@ export class AgentCommandsController {
     errors: ['invalid_payload', 'agent_not_found', 'not_found'],
   })
   status(
-    @Req() request: FastifyRequest,
+    @OrganizationId() organizationId: string,
     @Param('id') agentId: string,
     @Query() { commandId }: CommandStatusQuery,
   ): Promise<CommandStatus> {
-    const { organizationId } = principalOf(request);
     return readCommandStatus(this.database, { organizationId, agentId, commandId }, statusKinds);
   }
 
@@ -102,20 +104,18 @@ export class AgentCommandsController {
     idempotent: true,
   })
   runFunction(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('id') agentId: string,
     @Body() { functionId, name, args = {} }: RunFunctionBody,
-  ): Promise<unknown> {
-    return this.start(request, reply, agentId, async (tx, organizationId) => {
+  ): Promise<CommandStarted> {
+    return this.start(mutation, agentId, async (tx, organizationId) => {
       if ((functionId === undefined) === (name === undefined)) {
-        throw new AppError('invalid_payload', {
-          detail: 'Say which function: functionId or name.',
-          errors: [{ field: 'functionId', message: 'give either functionId or name' }],
-        });
+        const message = 'give either functionId or name';
+        throw invalidField('functionId', message, 'Say which function: functionId or name.');
       }
       const found = await findFunction(tx, organizationId, { id: functionId, name });
-      return { kind: 'function', payload: { functionId: found.id, name: found.name, code: found.code, args } };
+      const payload = { functionId: found.id, name: found.name, code: found.code, args };
+      return { kind: 'function', payload, answer: {} };
     });
   }
 
@@ -131,41 +131,30 @@ export class AgentCommandsController {
     idempotent: true,
   })
   async runBuilder(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('id') agentId: string,
     @Body() body: RunBuilderBody,
-  ): Promise<unknown> {
+  ): Promise<BuilderStarted> {
     if (body.serviceBaseUrl) await this.requireCallable(body.serviceBaseUrl);
-    return this.start(request, reply, agentId, async (tx, organizationId) => {
+    return this.start(mutation, agentId, async (tx, organizationId) => {
       const { sessionId, runRoot, payload, env } = await composeBuilderCommand(tx, organizationId, body);
       return { kind: 'builder', payload, env, answer: { sessionId, runRoot } };
     });
   }
 
-  private start(
-    request: FastifyRequest,
-    reply: FastifyReply,
+  private start<Started extends object>(
+    mutation: MutationRequest,
     agentId: string,
-    compose: (tx: Transaction, organizationId: string) => Wanted | Promise<Wanted>,
-  ): Promise<unknown> {
-    const work = this.mutations.run(request, reply, async (tx, caller) => {
+    compose: (tx: Transaction, organizationId: string) => Wanted<Started> | Promise<Wanted<Started>>,
+  ): Promise<CommandStarted & Started> {
+    const work = this.mutations.run(mutation, async (tx, caller) => {
       const { organizationId } = caller;
       // First of all: what else is wrong with a request is nobody's business whose agent it is not.
       await loadAgent(tx, organizationId, agentId);
-      const { kind, payload, env, timeoutMs = defaultTimeoutMs, answer } = await compose(tx, organizationId);
-      const commandId = await startCommand(tx, {
-        organizationId,
-        agentId,
-        kind,
-        payload,
-        env,
-        timeoutMs,
-        wakeTimeoutMs: this.vm.wakeTimeoutMs,
-        now: this.clock.now(),
-      });
-      const target = { type: 'agent', id: agentId };
-      audit(tx, caller, { action: `agent.run_${kind}`, target, changes: { commandId } });
+      const { answer, timeoutMs = defaultTimeoutMs, ...command } = await compose(tx, organizationId);
+      const { wakeTimeoutMs } = this.vm;
+      const now = this.clock.now();
+      const commandId = await runCommand(tx, caller, agentId, { ...command, timeoutMs, wakeTimeoutMs, now });
       return {
         body: { commandId, ...answer },
         location: `/api/agents/${agentId}/run-snippet/status?commandId=${commandId}`,
@@ -179,10 +168,8 @@ export class AgentCommandsController {
       await this.outbound.check(serviceBaseUrl);
     } catch (error) {
       if (!(error instanceof OutboundRefused)) throw error;
-      throw new AppError('invalid_payload', {
-        detail: `serviceBaseUrl is refused: ${error.message}.`,
-        errors: [{ field: 'serviceBaseUrl', message: `serviceBaseUrl: ${error.message}` }],
-      });
+      const { message } = error;
+      throw invalidField('serviceBaseUrl', `serviceBaseUrl: ${message}`, `serviceBaseUrl is refused: ${message}.`);
     }
   }
 }

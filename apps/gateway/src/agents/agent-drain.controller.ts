@@ -1,12 +1,11 @@
-import { Body, Controller, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Inject, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutations, type Principal, sessionsAndKeysOf } from '@muster/access';
-import { drainAgent, loadAgent, type TouchedJobs, undrainAgent } from '@muster/agents';
+import { Endpoint, Mutation, MutationRequest, Mutations, type Principal, sessionsAndKeysOf } from '@muster/access';
+import { loadAgent, type TouchedJobs, undrainAgent } from '@muster/agents';
 import { DrainAnswer, DrainBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { failAgentsRuns } from '@muster/jobs';
+import { drainAgentAndRuns } from '@muster/jobs';
 import { Clock } from '@muster/platform';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { presentAgent } from './present-agent';
 
 @ApiTags('Agents')
@@ -29,17 +28,12 @@ export class AgentDrainController {
     errors: ['agent_not_found', 'agent_not_ready'],
   })
   drain(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Body() { mode, force }: DrainBody,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
-      const touched = await drainAgent(tx, caller, id, { mode, force });
-      if (mode === 'now' && force) {
-        const error = 'The agent was drained at once.';
-        await failAgentsRuns(tx, caller, id, { errorCode: 'agent_stopped', error, stopNow: this.clock.now() });
-      }
+  ): Promise<DrainAnswer> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const touched = await drainAgentAndRuns(tx, caller, id, { mode, force, now: this.clock.now() });
       return { body: await this.present(tx, caller, id, touched) };
     });
   }
@@ -51,12 +45,8 @@ export class AgentDrainController {
     answer: DrainAnswer,
     errors: ['invalid_payload', 'agent_not_found'],
   })
-  undrain(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Param('id') id: string,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  undrain(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<DrainAnswer> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       const touched = await undrainAgent(tx, caller, id);
       return { body: await this.present(tx, caller, id, touched) };
     });

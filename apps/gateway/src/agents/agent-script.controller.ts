@@ -1,13 +1,12 @@
-import { Body, Controller, Inject, Param, Post, Req, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { type AccessRule, audit, Endpoint, Mutations, principalOf, requireUnsuspended } from '@muster/access';
-import { explainingBlocked, findAgent, readScript, requireOwnAgent, startCommand } from '@muster/agents';
-import { AgentScript, AgentScriptBody, AppError, CommandStarted } from '@muster/contracts';
+import { Body, Controller, HttpStatus, Inject, Param, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { type AccessRule, Caller, Endpoint, Mutation, MutationRequest, Mutations, type Principal, requireUnsuspended } from '@muster/access';
+import { explainingBlocked, findAgent, readScript, requireOwnAgent, runCommand } from '@muster/agents';
+import { AgentScript, AgentScriptBody, AppError, CommandStarted, invalidField } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { Clock } from '@muster/platform';
+import { Clock, Reply, ReplyHead } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 import { findWorkflow, requireSomethingToRun, scriptOf } from '@muster/workflows';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const membersAndMachines: AccessRule = { sessions: 'member', keys: ['api', 'worker'] };
 const pushTimeoutMs = 600_000;
@@ -33,15 +32,15 @@ export class AgentScriptController {
     status: 202,
     errors: ['agent_not_found', 'agent_not_ready', 'not_found'],
     idempotent: true,
+    otherwise: { status: HttpStatus.OK, description: 'What the command was given.', answer: AgentScript },
   })
-  @ApiOkResponse({ type: AgentScript, description: 'What the command was given.' })
   async script(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
+    @Reply() reply: ReplyHead,
+    @Caller() caller: Principal,
     @Param('id') agentId: string,
     @Body() body: AgentScriptBody,
-  ): Promise<unknown> {
-    const caller = principalOf(request);
+  ): Promise<CommandStarted | AgentScript> {
     requireOwnAgent(caller, agentId);
     await findAgent(this.database, caller.organizationId, agentId);
     const isMachine = caller.kind === 'api_key' && caller.scope === 'worker';
@@ -50,42 +49,32 @@ export class AgentScriptController {
     }
     if (body.action === 'push') {
       requireUnsuspended(caller);
-      return this.push(request, reply, agentId, body);
+      return this.push(mutation, caller.organizationId, agentId, body);
     }
-    void reply.status(200);
+    reply.status(HttpStatus.OK);
     requireOne('commandId', body.commandId, body.jobId);
     return readScript(this.database, { organizationId: caller.organizationId, agentId }, body);
   }
 
   private async push(
-    request: FastifyRequest,
-    reply: FastifyReply,
+    mutation: MutationRequest,
+    organizationId: string,
     agentId: string,
     { workflowId, script, filename }: AgentScriptBody,
-  ): Promise<unknown> {
+  ): Promise<CommandStarted> {
     requireOne('workflowId', workflowId, script);
-    const { organizationId } = principalOf(request);
     const workflow = workflowId ? await findWorkflow(this.database, organizationId, workflowId) : null;
     const runs = workflow ? scriptOf(workflow) : null;
     if (workflow) requireSomethingToRun(runs !== null);
-    const work = this.mutations.run(request, reply, async (tx, caller) => {
+    const work = this.mutations.run(mutation, async (tx, caller) => {
       const payload = {
         action: 'push',
         script: runs ?? script,
         filename: filename ?? 'script.py',
         ...(workflow ? { workflowId, workflowRevision: workflow.revision } : {}),
       };
-      const commandId = await startCommand(tx, {
-        organizationId,
-        agentId,
-        kind: 'script',
-        payload,
-        timeoutMs: pushTimeoutMs,
-        wakeTimeoutMs: this.vm.wakeTimeoutMs,
-        now: this.clock.now(),
-      });
-      const target = { type: 'agent', id: agentId };
-      audit(tx, caller, { action: 'agent.push_script', target, changes: { commandId, workflowId } });
+      const times = { timeoutMs: pushTimeoutMs, wakeTimeoutMs: this.vm.wakeTimeoutMs, now: this.clock.now() };
+      const commandId = await runCommand(tx, caller, agentId, { kind: 'script', payload, ...times });
       const location = `/api/agents/${agentId}/run-snippet/status?commandId=${commandId}`;
       return { body: { commandId }, location };
     });
@@ -96,8 +85,5 @@ export class AgentScriptController {
 function requireOne(field: string, ...given: unknown[]): void {
   if (given.filter((value) => value !== undefined).length === 1) return;
   const names = field === 'workflowId' ? 'workflowId or script' : 'commandId or jobId';
-  throw new AppError('invalid_payload', {
-    detail: `Say which script: ${names}.`,
-    errors: [{ field, message: `give either ${names}` }],
-  });
+  throw invalidField(field, `give either ${names}`, `Say which script: ${names}.`);
 }

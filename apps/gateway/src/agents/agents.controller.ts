@@ -1,7 +1,7 @@
-import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutations, principalOf, sessionsAndKeysOf, sessionsOf } from '@muster/access';
-import { createAgent, findAgent, listAgents, requireOwnMachine, terminateAgent, updateAgent } from '@muster/agents';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf, sessionsOf } from '@muster/access';
+import { createAgent, findAgent, listAgents, requireOwnMachine, updateAgent } from '@muster/agents';
 import {
   Agent,
   AgentList,
@@ -12,11 +12,10 @@ import {
   UpdateAgentBody,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { failAgentsRuns } from '@muster/jobs';
+import { terminateAgentAndRuns } from '@muster/jobs';
 import { Clock, pageOf, paginate } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { presentAgent } from './present-agent';
 
 @ApiTags('Agents')
@@ -38,9 +37,9 @@ export class AgentsController {
     answer: AgentList,
     errors: ['invalid_payload'],
   })
-  async list(@Req() request: FastifyRequest, @Query() query: AgentQuery): Promise<AgentList> {
+  async list(@OrganizationId() organizationId: string, @Query() query: AgentQuery): Promise<AgentList> {
     const page = pageOf(query, 'id');
-    const rows = await listAgents(this.database, principalOf(request).organizationId, query, page);
+    const rows = await listAgents(this.database, organizationId, query, page);
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { agents: items.map((row) => presentAgent(row, this.clock.now())), nextCursor };
   }
@@ -57,12 +56,8 @@ export class AgentsController {
     status: 201,
     errors: ['conflict'],
   })
-  create(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Body() body: CreateAgentBody,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  create(@Mutation() mutation: MutationRequest, @Body() body: CreateAgentBody): Promise<CreatedAgent> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       const { agent, workerKey } = await createAgent(tx, this.keyRing, caller, body, this.vm);
       const answer: CreatedAgent = { agent: presentAgent(agent, this.clock.now()), workerKey };
       return { body: answer, location: `/api/agents/${agent.id}` };
@@ -76,8 +71,8 @@ export class AgentsController {
     answer: Agent,
     errors: ['invalid_payload', 'agent_not_found'],
   })
-  async read(@Req() request: FastifyRequest, @Param('id') id: string): Promise<Agent> {
-    const agent = await findAgent(this.database, principalOf(request).organizationId, id);
+  async read(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<Agent> {
+    const agent = await findAgent(this.database, organizationId, id);
     return presentAgent(agent, this.clock.now());
   }
 
@@ -90,12 +85,11 @@ export class AgentsController {
     errors: ['agent_not_found', 'conflict'],
   })
   update(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Body() body: UpdateAgentBody,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => ({
+  ): Promise<Agent> {
+    return this.mutations.run(mutation, async (tx, caller) => ({
       body: presentAgent(await updateAgent(tx, caller, id, body), this.clock.now()),
     }));
   }
@@ -111,18 +105,15 @@ export class AgentsController {
     errors: ['invalid_payload', 'agent_not_found', 'agent_not_ready', 'machine_not_ours'],
   })
   async terminate(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
+    @OrganizationId() organizationId: string,
     @Param('id') id: string,
     @Query() { force }: TerminateAgentQuery,
-  ): Promise<unknown> {
+  ): Promise<void> {
     const { database, machines, keyRing, clock } = this;
-    const { organizationId } = principalOf(request);
     if (force !== 'true') await requireOwnMachine({ database, machines, keyRing, clock }, organizationId, id);
-    return this.mutations.run(request, reply, async (tx, caller) => {
-      await terminateAgent(tx, caller, id, { force: force === 'true' });
-      const error = 'The agent was terminated.';
-      if (force === 'true') await failAgentsRuns(tx, caller, id, { errorCode: 'agent_stopped', error });
+    return this.mutations.run(mutation, async (tx, caller) => {
+      await terminateAgentAndRuns(tx, caller, id, { force: force === 'true' });
       return { body: undefined };
     });
   }

@@ -1,12 +1,11 @@
-import { Controller, Get, Inject, Param, Query, Req } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, principalOf, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
 import { findArtifact, listArtifacts } from '@muster/agents';
 import { ArtifactDetail, ArtifactList, ArtifactQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock, pageOf, paginate } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
-import type { FastifyRequest } from 'fastify';
 import { lendFile, presentArtifact } from './present-artifact';
 
 @ApiTags('Agents')
@@ -27,9 +26,9 @@ export class ArtifactsController {
     answer: ArtifactList,
     errors: ['invalid_payload'],
   })
-  async list(@Req() request: FastifyRequest, @Query() query: ArtifactQuery): Promise<ArtifactList> {
+  async list(@OrganizationId() organizationId: string, @Query() query: ArtifactQuery): Promise<ArtifactList> {
     const page = pageOf(query, 'id');
-    const rows = await listArtifacts(this.database, principalOf(request).organizationId, { page, filter: query });
+    const rows = await listArtifacts(this.database, organizationId, { page, filter: query });
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { artifacts: items.map(presentArtifact), nextCursor };
   }
@@ -41,8 +40,8 @@ export class ArtifactsController {
     answer: ArtifactDetail,
     errors: ['invalid_payload', 'not_found'],
   })
-  async read(@Req() request: FastifyRequest, @Param('id') id: string): Promise<ArtifactDetail> {
-    const row = await findArtifact(this.database, principalOf(request).organizationId, id);
+  async read(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<ArtifactDetail> {
+    const row = await findArtifact(this.database, organizationId, id);
     return { ...presentArtifact(row), ...(await lendFile(this.storage, row, this.clock.now())) };
   }
 }

@@ -1,6 +1,6 @@
-import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutations, principalOf, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
 import {
   createFunction,
   deleteFunction,
@@ -12,7 +12,6 @@ import {
 import { AgentFunction, AgentFunctionList, CreateFunctionBody, PageQuery, UpdateFunctionBody } from '@muster/contracts';
 import { Database, type Transaction } from '@muster/database';
 import { pageOf, paginate } from '@muster/platform';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 
 @ApiTags('Functions')
 @Controller('/api/functions')
@@ -29,9 +28,9 @@ export class FunctionsController {
     answer: AgentFunctionList,
     errors: ['invalid_payload'],
   })
-  async list(@Req() request: FastifyRequest, @Query() query: PageQuery): Promise<AgentFunctionList> {
+  async list(@OrganizationId() organizationId: string, @Query() query: PageQuery): Promise<AgentFunctionList> {
     const page = pageOf(query, 'text');
-    const rows = await listFunctions(this.database, principalOf(request).organizationId, page);
+    const rows = await listFunctions(this.database, organizationId, page);
     const { items, nextCursor } = paginate(rows, page, ({ name }) => [name]);
     return { functions: items.map(presentFunction), nextCursor };
   }
@@ -46,12 +45,8 @@ export class FunctionsController {
     errors: ['conflict'],
     idempotent: true,
   })
-  create(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Body() body: CreateFunctionBody,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  create(@Mutation() mutation: MutationRequest, @Body() body: CreateFunctionBody): Promise<AgentFunction> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       const made = await createFunction(tx, caller, body);
       return { body: presentFunction(made), location: `/api/functions/${made.id}` };
     });
@@ -64,8 +59,7 @@ export class FunctionsController {
     answer: AgentFunction,
     errors: ['invalid_payload', 'not_found'],
   })
-  async read(@Req() request: FastifyRequest, @Param('id') id: string): Promise<AgentFunction> {
-    const { organizationId } = principalOf(request);
+  async read(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<AgentFunction> {
     const find = (tx: Transaction) => findFunction(tx, organizationId, { id });
     return presentFunction(await this.database.transaction({ organizationId }, find));
   }
@@ -79,12 +73,11 @@ export class FunctionsController {
     errors: ['not_found', 'conflict'],
   })
   update(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Body() body: UpdateFunctionBody,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => ({
+  ): Promise<AgentFunction> {
+    return this.mutations.run(mutation, async (tx, caller) => ({
       body: presentFunction(await updateFunction(tx, caller, id, body)),
     }));
   }
@@ -96,12 +89,8 @@ export class FunctionsController {
     status: 204,
     errors: ['invalid_payload', 'not_found'],
   })
-  remove(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Param('id') id: string,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  remove(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       await deleteFunction(tx, caller, id);
       return { body: undefined };
     });

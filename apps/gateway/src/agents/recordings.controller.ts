@@ -1,12 +1,11 @@
-import { Controller, Get, Inject, Param, Query, Req } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, principalOf, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
 import { findRecording, listRecordings } from '@muster/agents';
 import { RecordingDetail, RecordingList, RecordingQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock, pageOf, paginate } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
-import type { FastifyRequest } from 'fastify';
 import { lendFile } from './present-artifact';
 import { presentRecording } from './present-recording';
 
@@ -27,12 +26,12 @@ export class RecordingsController {
     errors: ['invalid_payload', 'agent_not_found'],
   })
   async list(
-    @Req() request: FastifyRequest,
+    @OrganizationId() organizationId: string,
     @Param('id') agentId: string,
     @Query() query: RecordingQuery,
   ): Promise<RecordingList> {
     const page = pageOf(query, 'id');
-    const of = { organizationId: principalOf(request).organizationId, agentId };
+    const of = { organizationId: organizationId, agentId };
     const rows = await listRecordings(this.database, of, { page, status: query.status });
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { recordings: items.map(presentRecording), nextCursor };
@@ -45,8 +44,8 @@ export class RecordingsController {
     answer: RecordingDetail,
     errors: ['invalid_payload', 'not_found'],
   })
-  async read(@Req() request: FastifyRequest, @Param('id') id: string): Promise<RecordingDetail> {
-    const row = await findRecording(this.database, principalOf(request).organizationId, id);
+  async read(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<RecordingDetail> {
+    const row = await findRecording(this.database, organizationId, id);
     const { storageKey } = row;
     const file = storageKey === null ? null : { storageKey };
     return { ...presentRecording(row), ...(await lendFile(this.storage, file, this.clock.now())) };

@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Endpoint, type Principal, principalOf, sessionsAndKeysOf, StandingAccess } from '@muster/access';
+import { Caller, Endpoint, type Principal, sessionsAndKeysOf, StandingAccess } from '@muster/access';
 import {
   findTimeline,
   listTimeline,
@@ -57,10 +57,12 @@ export class TimelineController {
   async events(
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
+    @Caller() caller: Principal,
     @Param('id') agentId: string,
     @Query() query: AgentEventsQuery,
   ): Promise<void> {
-    const { organizationId } = readerOf(request, agentId);
+    requireOwnAgent(caller, agentId);
+    const { organizationId } = caller;
     const lastEventId = lastEventIdOf(request) ?? query.lastEventId;
     this.hub.requireRoom(organizationId);
     const kept = await findTimeline(this.database, organizationId, agentId);
@@ -91,22 +93,17 @@ export class TimelineController {
     errors: ['invalid_payload', 'agent_not_found'],
   })
   async logs(
-    @Req() request: FastifyRequest,
+    @Caller() caller: Principal,
     @Param('id') agentId: string,
     @Query() query: AgentLogsQuery,
   ): Promise<AgentLogList> {
-    const { organizationId } = readerOf(request, agentId);
+    requireOwnAgent(caller, agentId);
+    const { organizationId } = caller;
     const page = pageOf(query, 'bigint');
     const rows = await listTimeline(this.database, { organizationId, agentId }, query, page);
     const { items, nextCursor } = paginate(rows, page, ({ seq }) => [String(seq)]);
     return { entries: items.map(presentEntry), nextCursor };
   }
-}
-
-function readerOf(request: FastifyRequest, agentId: string): Principal {
-  const caller = principalOf(request);
-  requireOwnAgent(caller, agentId);
-  return caller;
 }
 
 function lastEventIdOf(request: FastifyRequest): string | undefined {

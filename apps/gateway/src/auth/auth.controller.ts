@@ -1,26 +1,9 @@
-import { Body, Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, Inject, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import {
-  anyone,
-  clearSessionCookie,
-  Endpoint,
-  logIn,
-  logOut,
-  Mutations,
-  overrideOrganization,
-  Passwords,
-  principalOf,
-  requireSameOrigin,
-  sessionsAndKeysOf,
-  sessionsOf,
-  setSessionCookie,
-  SignInConfig,
-  type UserPrincipal,
-} from '@muster/access';
+import { anyone, Browser, Caller, Endpoint, FromBrowser, logIn, logOut, Mutation, MutationRequest, Mutations, overrideOrganization, Passwords, type Principal, sessionsAndKeysOf, sessionsOf, SignInConfig, type UserPrincipal } from '@muster/access';
 import { Identity, IdentityOrganization, LoginBody, OrganizationOverrideBody, SuccessAnswer } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { addressFor, Attempts, clientAddress, Clock } from '@muster/platform';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Attempts, ClientAddress, Clock } from '@muster/platform';
 import { presentIdentity } from './present-identity';
 
 @ApiTags('Sessions')
@@ -45,27 +28,25 @@ export class AuthController {
     errors: ['unauthenticated', 'permission_denied'],
   })
   async login(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @FromBrowser() browser: Browser,
+    @ClientAddress() address: string,
     @Body() body: LoginBody,
   ): Promise<Identity> {
-    requireSameOrigin(request, addressFor(request, this.config));
+    browser.requireSameOrigin(this.config);
     const { database, attempts, passwords, clock } = this;
     const limit = this.config.rateLimitFailedLoginsPerMinute;
     const failures = { name: 'failed-logins', limit, windowSeconds: 60 };
-    const address = clientAddress(request);
     const { token, principal } = await logIn({ database, attempts, passwords, clock, failures }, body, address);
-    setSessionCookie(reply, addressFor(request, this.config), token);
+    browser.keepSession(this.config, token);
     return presentIdentity(principal);
   }
 
   @Post('/logout')
   @Endpoint({ summary: 'Sign out', access: sessionsOf('viewer'), answer: SuccessAnswer })
-  logout(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<unknown> {
-    clearSessionCookie(reply, addressFor(request, this.config));
+  logout(@Mutation() mutation: MutationRequest, @FromBrowser() browser: Browser): Promise<SuccessAnswer> {
+    browser.forgetSession(this.config);
     return this.mutations.run(
-      request,
-      reply,
+      mutation,
       async (tx, caller) => {
         await logOut(tx, caller as UserPrincipal);
         return { body: { success: true } };
@@ -81,8 +62,8 @@ export class AuthController {
     access: sessionsAndKeysOf('viewer'),
     answer: Identity,
   })
-  me(@Req() request: FastifyRequest): Identity {
-    return presentIdentity(principalOf(request));
+  me(@Caller() caller: Principal): Identity {
+    return presentIdentity(caller);
   }
 
   @Post('/organization')
@@ -94,14 +75,9 @@ export class AuthController {
     answer: Identity,
     errors: ['not_found'],
   })
-  organization(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Body() body: OrganizationOverrideBody,
-  ): Promise<unknown> {
+  organization(@Mutation() mutation: MutationRequest, @Body() body: OrganizationOverrideBody): Promise<Identity> {
     return this.mutations.run(
-      request,
-      reply,
+      mutation,
       async (tx, caller) => {
         const user = caller as UserPrincipal;
         const organization: IdentityOrganization = await overrideOrganization(tx, user, body.organizationId);

@@ -43,8 +43,8 @@ export class DocsController {
 
   @Get('/api/openapi.json')
   @Endpoint({ summary: 'This document', access: anyone })
-  document(): object {
-    return openApiDocument;
+  document(@Res() reply: FastifyReply): void {
+    void reply.send(openApiDocument);
   }
 
   @Get('/api/docs')

@@ -1,9 +1,8 @@
-import { Controller, Get, Inject, Res } from '@nestjs/common';
-import { ApiResponse, ApiTags } from '@nestjs/swagger';
+import { Controller, Get, Inject } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { anyone, Endpoint } from '@muster/access';
 import { DeepHealth, Health } from '@muster/contracts';
-import { Readiness } from '@muster/platform';
-import type { FastifyReply } from 'fastify';
+import { Readiness, Reply, ReplyHead } from '@muster/platform';
 import { version } from '../version';
 
 const started = performance.now();
@@ -32,15 +31,15 @@ export class HealthController {
     access: anyone,
     answer: DeepHealth,
     exempt: true,
+    otherwise: { status: 503, description: 'The database does not answer', answer: DeepHealth },
   })
-  @ApiResponse({ status: 503, description: 'The database does not answer', type: DeepHealth })
-  async deep(@Res({ passthrough: true }) reply: FastifyReply): Promise<DeepHealth> {
+  async deep(@Reply() reply: ReplyHead): Promise<DeepHealth> {
     const [database, queue, storage] = await Promise.all(
       ['database', 'queue', 'storage'].map((name) => this.readiness.runDeep(name)),
     );
     const checks = { database: database!, queue: queue!, storage: storage! };
     if (checks.database.status !== 'ok') {
-      void reply.status(503);
+      reply.status(503);
       return { status: 'failed', checks };
     }
     return { status: Object.values(checks).every(({ status }) => status === 'ok') ? 'ok' : 'degraded', checks };

@@ -1,11 +1,10 @@
-import { Body, Controller, Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, Inject, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutations, principalOf, sessionsAndKeysOf } from '@muster/access';
-import { AppError, LaunchedJob, RunList, RunOnAgentBody } from '@muster/contracts';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { invalidField, LaunchedJob, RunList, RunOnAgentBody } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { launchJob, listAgentRuns } from '@muster/jobs';
 import { Clock } from '@muster/platform';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { presentRun } from './present-job';
 
 @ApiTags('Agents')
@@ -29,19 +28,15 @@ export class AgentRunsController {
     idempotent: true,
   })
   run(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('id') agentId: string,
     @Body() { scriptId, workflowId = scriptId, ...options }: RunOnAgentBody,
-  ): Promise<unknown> {
+  ): Promise<LaunchedJob> {
     if (!workflowId || (scriptId && scriptId !== workflowId)) {
       const message = workflowId ? 'workflowId and scriptId name two workflows' : 'workflowId must be given';
-      throw new AppError('invalid_payload', {
-        detail: `${message}.`,
-        errors: [{ field: 'workflowId', message }],
-      });
+      throw invalidField('workflowId', message);
     }
-    return this.mutations.run(request, reply, async (tx, caller) => {
+    return this.mutations.run(mutation, async (tx, caller) => {
       const launched = await launchJob(tx, caller, { ...options, workflowId, agentId }, this.clock.now());
       return { body: launched, location: `/api/jobs/${launched.jobId}` };
     });
@@ -55,8 +50,7 @@ export class AgentRunsController {
     answer: RunList,
     errors: ['invalid_payload', 'agent_not_found'],
   })
-  async runs(@Req() request: FastifyRequest, @Param('id') agentId: string): Promise<RunList> {
-    const { organizationId } = principalOf(request);
+  async runs(@OrganizationId() organizationId: string, @Param('id') agentId: string): Promise<RunList> {
     return { runs: (await listAgentRuns(this.database, organizationId, agentId)).map(presentRun) };
   }
 }

@@ -1,6 +1,6 @@
-import { Body, Controller, Get, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutations, principalOf, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
 import {
   Batch,
   BatchList,
@@ -13,8 +13,7 @@ import {
 } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { findBatch, launchBatch, listBatches, requestBatchCancel } from '@muster/jobs';
-import { Clock, pageOf, paginate } from '@muster/platform';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Clock, FormOrJson, Given, pageOf, paginate } from '@muster/platform';
 import { presentBatch } from './present-batch';
 import { readBatch } from './read-batch';
 
@@ -43,9 +42,9 @@ export class BatchesController {
     errors: ['not_found', 'agent_not_found', 'nothing_to_run', 'billing_gate_closed'],
     idempotent: true,
   })
-  async create(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<unknown> {
-    const { input, rows } = await readBatch(request);
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  async create(@Mutation() mutation: MutationRequest, @Given() given: FormOrJson): Promise<CreatedBatch> {
+    const { input, rows } = await readBatch(given);
+    return this.mutations.run(mutation, async (tx, caller) => {
       const launched = await launchBatch(tx, caller, { input, rows, now: this.clock.now() });
       return { body: launched, location: `/api/batches/${launched.batchId}` };
     });
@@ -58,9 +57,8 @@ export class BatchesController {
     answer: BatchList,
     errors: ['invalid_payload'],
   })
-  async list(@Req() request: FastifyRequest, @Query() query: BatchQuery): Promise<BatchList> {
+  async list(@OrganizationId() organizationId: string, @Query() query: BatchQuery): Promise<BatchList> {
     const page = pageOf(query, 'id');
-    const { organizationId } = principalOf(request);
     const rows = await listBatches(this.database, organizationId, { page, workflowId: query.workflowId });
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { batches: items.map(presentBatch), nextCursor };
@@ -74,8 +72,8 @@ export class BatchesController {
     answer: Batch,
     errors: ['invalid_payload', 'not_found'],
   })
-  async read(@Req() request: FastifyRequest, @Param('id') id: string): Promise<Batch> {
-    return presentBatch(await findBatch(this.database, principalOf(request).organizationId, id));
+  async read(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<Batch> {
+    return presentBatch(await findBatch(this.database, organizationId, id));
   }
 
   @Post('/api/batches/:id/cancel')
@@ -91,15 +89,15 @@ export class BatchesController {
     errors: ['not_found'],
   })
   async cancel(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
+    @OrganizationId() organizationId: string,
     @Param('id') id: string,
     @Body() { reason }: CancelBatchBody,
   ): Promise<Batch> {
-    await this.mutations.run(request, reply, async (tx, caller) => {
+    await this.mutations.run(mutation, async (tx, caller) => {
       await requestBatchCancel(tx, caller, id, { reason });
       return { body: undefined, location: `/api/batches/${id}` };
     });
-    return this.read(request, id);
+    return this.read(organizationId, id);
   }
 }

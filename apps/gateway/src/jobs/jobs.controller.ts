@@ -1,7 +1,15 @@
-import { Body, Controller, Delete, Get, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { readJobLogs } from '@muster/agents';
-import { Endpoint, Mutations, principalOf, sessionsAndKeysOf, sessionsOf } from '@muster/access';
+import {
+  Endpoint,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  OrganizationId,
+  sessionsAndKeysOf,
+  sessionsOf,
+} from '@muster/access';
 import {
   AgentLogList,
   CancelJobBody,
@@ -22,7 +30,6 @@ import { Database } from '@muster/database';
 import { cancelJob, cancelJobs, deleteJob, findJob, launchJob, listJobs, listSteps, replayJob } from '@muster/jobs';
 import { Clock, pageOf, paginate } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { presentEntry } from '../agents/present-entry';
 import { presentJob, presentJobStatus, presentStep } from './present-job';
 
@@ -43,9 +50,9 @@ export class JobsController {
     answer: JobList,
     errors: ['invalid_payload'],
   })
-  async list(@Req() request: FastifyRequest, @Query() query: JobFilter): Promise<JobList> {
+  async list(@OrganizationId() organizationId: string, @Query() query: JobFilter): Promise<JobList> {
     const page = pageOf(query, 'id');
-    const rows = await listJobs(this.database, principalOf(request).organizationId, { page, filter: query });
+    const rows = await listJobs(this.database, organizationId, { page, filter: query });
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { jobs: await Promise.all(items.map((row) => presentJob(row, this.storage))), nextCursor };
   }
@@ -62,12 +69,8 @@ export class JobsController {
     errors: ['not_found', 'agent_not_found', 'nothing_to_run', 'billing_gate_closed'],
     idempotent: true,
   })
-  launch(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Body() body: LaunchJobBody,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  launch(@Mutation() mutation: MutationRequest, @Body() body: LaunchJobBody): Promise<LaunchedJob> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       const launched = await launchJob(tx, caller, body, this.clock.now());
       return { body: launched, location: `/api/jobs/${launched.jobId}` };
     });
@@ -81,12 +84,8 @@ export class JobsController {
     body: CancelJobsBody,
     answer: CancelledJobs,
   })
-  cancelMany(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Body() body: CancelJobsBody,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => ({
+  cancelMany(@Mutation() mutation: MutationRequest, @Body() body: CancelJobsBody): Promise<CancelledJobs> {
+    return this.mutations.run(mutation, async (tx, caller) => ({
       body: await cancelJobs(tx, caller, body, this.clock.now()),
     }));
   }
@@ -98,8 +97,8 @@ export class JobsController {
     answer: JobStatusAnswer,
     errors: ['invalid_payload', 'not_found'],
   })
-  async status(@Req() request: FastifyRequest, @Query() { jobId }: JobStatusQuery): Promise<JobStatusAnswer> {
-    const row = await findJob(this.database, principalOf(request).organizationId, jobId);
+  async status(@OrganizationId() organizationId: string, @Query() { jobId }: JobStatusQuery): Promise<JobStatusAnswer> {
+    const row = await findJob(this.database, organizationId, jobId);
     return presentJobStatus(row, this.storage);
   }
 
@@ -110,8 +109,8 @@ export class JobsController {
     answer: Job,
     errors: ['invalid_payload', 'not_found'],
   })
-  async read(@Req() request: FastifyRequest, @Param('id') id: string): Promise<Job> {
-    return presentJob(await findJob(this.database, principalOf(request).organizationId, id), this.storage);
+  async read(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<Job> {
+    return presentJob(await findJob(this.database, organizationId, id), this.storage);
   }
 
   @Delete('/api/jobs/:id')
@@ -124,14 +123,9 @@ export class JobsController {
     status: 204,
     errors: ['invalid_payload', 'not_found'],
   })
-  delete(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Param('id') id: string,
-  ): Promise<unknown> {
+  delete(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
     return this.mutations.run(
-      request,
-      reply,
+      mutation,
       async (tx, caller) => {
         await deleteJob(tx, caller, id, { now: this.clock.now(), forget: () => Promise.resolve() });
         return { body: undefined };
@@ -153,16 +147,16 @@ export class JobsController {
     errors: ['not_found', 'conflict'],
   })
   async cancel(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
+    @OrganizationId() organizationId: string,
     @Param('id') id: string,
     @Body() { reason }: CancelJobBody,
   ): Promise<Job> {
-    await this.mutations.run(request, reply, async (tx, caller) => {
+    await this.mutations.run(mutation, async (tx, caller) => {
       await cancelJob(tx, caller, id, { reason, now: this.clock.now() });
       return { body: undefined, location: `/api/jobs/${id}` };
     });
-    return this.read(request, id);
+    return this.read(organizationId, id);
   }
 
   @Post('/api/jobs/:id/replay')
@@ -175,12 +169,8 @@ export class JobsController {
     errors: ['invalid_payload', 'not_found', 'conflict', 'agent_not_ready', 'nothing_to_run', 'billing_gate_closed'],
     idempotent: true,
   })
-  replay(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Param('id') id: string,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  replay(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<LaunchedJob> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       const launched = await replayJob(tx, caller, id, this.clock.now());
       return { body: launched, location: `/api/jobs/${launched.jobId}` };
     });
@@ -194,12 +184,12 @@ export class JobsController {
     errors: ['invalid_payload', 'not_found'],
   })
   async steps(
-    @Req() request: FastifyRequest,
+    @OrganizationId() organizationId: string,
     @Param('id') jobId: string,
     @Query() query: StepQuery,
   ): Promise<JobStepList> {
     const page = pageOf(query, 'integer');
-    const rows = await listSteps(this.database, principalOf(request).organizationId, { jobId, page });
+    const rows = await listSteps(this.database, organizationId, { jobId, page });
     const { items, nextCursor } = paginate(rows, page, ({ stepOrder }) => [String(stepOrder)]);
     return { steps: items.map(presentStep), nextCursor };
   }
@@ -212,11 +202,10 @@ export class JobsController {
     errors: ['invalid_payload', 'not_found'],
   })
   async logs(
-    @Req() request: FastifyRequest,
+    @OrganizationId() organizationId: string,
     @Param('id') jobId: string,
     @Query() query: JobLogsQuery,
   ): Promise<AgentLogList> {
-    const { organizationId } = principalOf(request);
     const page = pageOf(query, 'bigint');
     const rows = await readJobLogs(this.database, organizationId, jobId, page, query);
     if (rows.length === 0) await findJob(this.database, organizationId, jobId);

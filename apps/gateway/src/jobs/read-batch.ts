@@ -1,7 +1,6 @@
-import { AppError, CreateBatchBody, CreateBatchForm, maxBatchBytes, maxBatchRows } from '@muster/contracts';
+import { CreateBatchBody, CreateBatchForm, invalidField, maxBatchBytes, maxBatchRows } from '@muster/contracts';
 import { type BatchInput, type Cells, type GivenRow, readCsv } from '@muster/jobs';
-import { checkBody, isForm, parseJsonBody, readForm } from '@muster/platform';
-import type { FastifyRequest } from 'fastify';
+import { checkBody, type FormOrJson, parseJsonBody } from '@muster/platform';
 
 export interface GivenBatch {
   input: BatchInput;
@@ -9,14 +8,14 @@ export interface GivenBatch {
 }
 
 /** A batch as it was sent: JSON with its rows, or a form with a table. */
-export function readBatch(request: FastifyRequest): Promise<GivenBatch> {
-  return isForm(request) ? readFormBatch(request) : readJsonBatch(request.body);
+export function readBatch(given: FormOrJson): Promise<GivenBatch> {
+  return given.isForm ? readFormBatch(given) : readJsonBatch(given.json);
 }
 
 async function readJsonBatch(body: unknown): Promise<GivenBatch> {
   const { rows, ...options } = (body ?? {}) as Record<string, unknown>;
-  const given = Array.isArray(body) || typeof body !== 'object' ? body : { ...options, rows: sampleOf(rows) };
-  const { rows: _sample, ...input } = checkBody(CreateBatchBody, given);
+  const sampled = Array.isArray(body) || typeof body !== 'object' ? body : { ...options, rows: sampleOf(rows) };
+  const { rows: _sample, ...input } = checkBody(CreateBatchBody, sampled);
   return { input, rows: givenRows(rows as unknown[]) };
 }
 
@@ -26,11 +25,11 @@ function sampleOf(rows: unknown): unknown {
 }
 
 function givenRows(rows: unknown[]): GivenRow[] {
-  if (rows.length === 0) throw invalid('rows', 'rows must not be empty');
-  if (rows.length > maxBatchRows) throw invalid('rows', `rows must contain no more than ${maxBatchRows} elements`);
+  if (rows.length === 0) throw invalidField('rows', 'rows must not be empty');
+  if (rows.length > maxBatchRows) throw invalidField('rows', `rows must contain no more than ${maxBatchRows} elements`);
   return rows.map((cells, at) => {
     if (typeof cells !== 'object' || cells === null || Array.isArray(cells)) {
-      throw invalid(`rows.${at}`, `row ${at + 1} must be an object`);
+      throw invalidField(`rows.${at}`, `row ${at + 1} must be an object`);
     }
     return { row: at + 1, cells: new JsonRow(cells as Record<string, unknown>), errors: [] };
   });
@@ -52,14 +51,14 @@ class JsonRow implements Cells {
   }
 }
 
-async function readFormBatch(request: FastifyRequest): Promise<GivenBatch> {
+async function readFormBatch(given: FormOrJson): Promise<GivenBatch> {
   const rules = { file: 'file', maxFileBytes: maxBatchBytes, lists: ['agentIds', 'vaultKeys'] };
-  const { fields, lists, file } = await readForm(request, rules, readCsv);
+  const { fields, lists, file } = await given.readForm(rules, readCsv);
   const values = await Promise.all(
     Object.entries(fields).map(async ([name, text]) => [name, await valueOf(name, text)]),
   );
   const options = { ...(Object.fromEntries(values) as Record<string, unknown>), ...lists };
-  if (!file) throw invalid('file', 'file must be given');
+  if (!file) throw invalidField('file', 'file must be given');
   const { file: _file, ...input } = checkBody(CreateBatchForm, { ...options, file: 'given' });
   return { input, rows: file.content };
 }
@@ -73,10 +72,9 @@ async function valueOf(name: string, text: string): Promise<unknown> {
     return await parseJsonBody(Buffer.from(text));
   } catch (error) {
     const { message } = error as Error;
-    throw invalid(name, /not valid JSON/.test(message) ? `${name} must be JSON` : message.replace('The body', name));
+    throw invalidField(
+      name,
+      /not valid JSON/.test(message) ? `${name} must be JSON` : message.replace('The body', name),
+    );
   }
-}
-
-function invalid(field: string, message: string): AppError {
-  return new AppError('invalid_payload', { detail: `${message}.`, errors: [{ field, message }] });
 }

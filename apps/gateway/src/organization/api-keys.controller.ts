@@ -1,10 +1,9 @@
-import { Body, Controller, Delete, Get, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { createApiKey, Endpoint, listApiKeys, Mutations, principalOf, revokeApiKey, sessionsOf } from '@muster/access';
+import { createApiKey, Endpoint, listApiKeys, Mutation, MutationRequest, Mutations, OrganizationId, revokeApiKey, sessionsOf } from '@muster/access';
 import { ApiKey, ApiKeyList, ApiKeyParams, CreateApiKeyBody, CreatedApiKey, PageQuery } from '@muster/contracts';
 import { type ApiKeyEntity, Database } from '@muster/database';
 import { Clock, pageOf, paginate } from '@muster/platform';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 
 @ApiTags('API keys')
 @Controller('/api/api-keys')
@@ -22,9 +21,9 @@ export class ApiKeysController {
     answer: ApiKeyList,
     errors: ['invalid_payload'],
   })
-  async list(@Req() request: FastifyRequest, @Query() query: PageQuery): Promise<ApiKeyList> {
+  async list(@OrganizationId() organizationId: string, @Query() query: PageQuery): Promise<ApiKeyList> {
     const page = pageOf(query, 'time', 'text');
-    const rows = await listApiKeys(this.database, principalOf(request).organizationId, page);
+    const rows = await listApiKeys(this.database, organizationId, page);
     const { items, nextCursor } = paginate(rows, page, ({ createdAt, id }) => [createdAt.toISOString(), id]);
     return { apiKeys: items.map(presentApiKey), nextCursor };
   }
@@ -40,12 +39,8 @@ export class ApiKeysController {
     status: 201,
     errors: ['agent_not_found'],
   })
-  create(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Body() body: CreateApiKeyBody,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  create(@Mutation() mutation: MutationRequest, @Body() body: CreateApiKeyBody): Promise<CreatedApiKey> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       const { expiresAt, ...key } = await createApiKey(tx, caller, body, this.clock);
       const answer: CreatedApiKey = { ...key, expiresAt: expiresAt?.toISOString() ?? null };
       return { body: answer, location: `/api/api-keys/${key.id}` };
@@ -59,12 +54,8 @@ export class ApiKeysController {
     status: 204,
     errors: ['not_found'],
   })
-  revoke(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Param() { id }: ApiKeyParams,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  revoke(@Mutation() mutation: MutationRequest, @Param() { id }: ApiKeyParams): Promise<void> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       await revokeApiKey(tx, caller, id);
       return { body: undefined };
     });

@@ -1,10 +1,9 @@
-import { Controller, Get, Inject, Query, Req } from '@nestjs/common';
+import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, listAudit, principalOf, sessionsOf } from '@muster/access';
+import { Endpoint, listAudit, OrganizationId, sessionsOf } from '@muster/access';
 import { AuditEntry, AuditList, AuditQuery } from '@muster/contracts';
 import { type AuditEntryEntity, Database } from '@muster/database';
 import { pageOf, paginate } from '@muster/platform';
-import type { FastifyRequest } from 'fastify';
 
 @ApiTags('Audit')
 @Controller('/api/audit')
@@ -18,9 +17,9 @@ export class AuditController {
     answer: AuditList,
     errors: ['invalid_payload'],
   })
-  async list(@Req() request: FastifyRequest, @Query() query: AuditQuery): Promise<AuditList> {
+  async list(@OrganizationId() organizationId: string, @Query() query: AuditQuery): Promise<AuditList> {
     const page = pageOf(query, 'id');
-    const rows = await listAudit(this.database, principalOf(request).organizationId, query, page);
+    const rows = await listAudit(this.database, organizationId, query, page);
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { entries: items.map(presentEntry), nextCursor };
   }

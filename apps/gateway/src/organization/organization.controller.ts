@@ -1,22 +1,11 @@
-import { Body, Controller, Get, Headers, Inject, Patch, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, Headers, Inject, Patch } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import {
-  Endpoint,
-  Mutations,
-  principalOf,
-  readSettings,
-  sessionsAndKeysOf,
-  sessionsOf,
-  type SettingsRow,
-  signingSecretsOf,
-  updateSettings,
-} from '@muster/access';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, readSettings, sessionsAndKeysOf, sessionsOf, type SettingsRow, signingSecretsOf, updateSettings } from '@muster/access';
 import { OrganizationSettings, SigningSecret, UpdateOrganizationSettingsBody, usdOf } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { enqueueWaitingAgents } from '@muster/jobs';
-import { etagOf } from '@muster/platform';
+import { etagOf, Reply, ReplyHead } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 
 @ApiTags('Organization')
 @Controller('/api/organization')
@@ -34,12 +23,9 @@ export class OrganizationController {
     answer: OrganizationSettings,
     etag: 'read',
   })
-  async settings(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<OrganizationSettings> {
-    const settings = await readSettings(this.database, principalOf(request).organizationId);
-    void reply.header('etag', etagOf(settings.revision));
+  async settings(@Reply() reply: ReplyHead, @OrganizationId() organizationId: string): Promise<OrganizationSettings> {
+    const settings = await readSettings(this.database, organizationId);
+    reply.etag(settings.revision);
     return presentSettings(settings);
   }
 
@@ -52,12 +38,11 @@ export class OrganizationController {
     etag: 'change',
   })
   update(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Body() body: UpdateOrganizationSettingsBody,
     @Headers('if-match') ifMatch: string | undefined,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  ): Promise<OrganizationSettings> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       const settings = await updateSettings(tx, caller, body, ifMatch);
       await enqueueWaitingAgents(tx, caller.organizationId);
       return { body: presentSettings(settings), etag: etagOf(settings.revision) };
@@ -70,8 +55,8 @@ export class OrganizationController {
     access: sessionsOf('admin'),
     answer: SigningSecret,
   })
-  signingSecret(@Req() request: FastifyRequest): SigningSecret {
-    const [active] = signingSecretsOf(this.keyRing, principalOf(request).organizationId);
+  signingSecret(@OrganizationId() organizationId: string): SigningSecret {
+    const [active] = signingSecretsOf(this.keyRing, organizationId);
     return { signingSecret: active! };
   }
 }

@@ -1,20 +1,9 @@
-import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import {
-  createUser,
-  Endpoint,
-  findUser,
-  listUsers,
-  Mutations,
-  Passwords,
-  principalOf,
-  sessionsOf,
-  updateUser,
-} from '@muster/access';
+import { createUser, Endpoint, findUser, listUsers, Mutation, MutationRequest, Mutations, OrganizationId, Passwords, sessionsOf, updateUser } from '@muster/access';
 import { CreateUserBody, PageQuery, UpdateUserBody, User, UserList } from '@muster/contracts';
 import { Database, type UserEntity } from '@muster/database';
 import { pageOf, paginate } from '@muster/platform';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 
 @ApiTags('Users')
 @Controller('/api/users')
@@ -32,9 +21,9 @@ export class UsersController {
     answer: UserList,
     errors: ['invalid_payload'],
   })
-  async list(@Req() request: FastifyRequest, @Query() query: PageQuery): Promise<UserList> {
+  async list(@OrganizationId() organizationId: string, @Query() query: PageQuery): Promise<UserList> {
     const page = pageOf(query, 'id');
-    const rows = await listUsers(this.database, principalOf(request).organizationId, page);
+    const rows = await listUsers(this.database, organizationId, page);
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { users: items.map(presentUser), nextCursor };
   }
@@ -51,12 +40,11 @@ export class UsersController {
     idempotent: true,
   })
   async create(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Body() { email, role, password }: CreateUserBody,
-  ): Promise<unknown> {
+  ): Promise<User> {
     const passwordHash = await this.passwords.hash(password);
-    return this.mutations.run(request, reply, async (tx, caller) => {
+    return this.mutations.run(mutation, async (tx, caller) => {
       const user = await createUser(tx, caller, { email, role, passwordHash });
       return { body: presentUser(user), location: `/api/users/${user.id}` };
     });
@@ -69,8 +57,8 @@ export class UsersController {
     answer: User,
     errors: ['invalid_payload', 'not_found'],
   })
-  async read(@Req() request: FastifyRequest, @Param('id') id: string): Promise<User> {
-    return presentUser(await findUser(this.database, principalOf(request).organizationId, id));
+  async read(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<User> {
+    return presentUser(await findUser(this.database, organizationId, id));
   }
 
   @Patch('/:id')
@@ -83,13 +71,12 @@ export class UsersController {
     errors: ['not_found', 'conflict'],
   })
   async update(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Body() { role, disabled, password }: UpdateUserBody,
-  ): Promise<unknown> {
+  ): Promise<User> {
     const passwordHash = password === undefined ? undefined : await this.passwords.hash(password);
-    return this.mutations.run(request, reply, async (tx, caller) => ({
+    return this.mutations.run(mutation, async (tx, caller) => ({
       body: presentUser(await updateUser(tx, caller, id, { role, disabled, passwordHash })),
     }));
   }
@@ -102,12 +89,8 @@ export class UsersController {
     status: 204,
     errors: ['invalid_payload', 'not_found', 'conflict'],
   })
-  disable(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Param('id') id: string,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  disable(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       await updateUser(tx, caller, id, { disabled: true });
       return { body: undefined };
     });

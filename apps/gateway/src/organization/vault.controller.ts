@@ -1,12 +1,11 @@
-import { Body, Controller, Delete, Get, Inject, Param, Put, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Inject, Param, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { deleteSecret, Endpoint, listSecrets, Mutations, principalOf, putSecret, sessionsOf } from '@muster/access';
+import { deleteSecret, Endpoint, listSecrets, Mutation, MutationRequest, Mutations, OrganizationId, putSecret, sessionsOf } from '@muster/access';
 import { PageQuery, PutSecretBody, Secret, SecretList } from '@muster/contracts';
 import { Database, type VaultSecretEntity } from '@muster/database';
 import { enqueueWaitingAgents } from '@muster/jobs';
 import { pageOf, paginate } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 
 @ApiTags('Vault')
 @Controller('/api/vault')
@@ -24,9 +23,9 @@ export class VaultController {
     answer: SecretList,
     errors: ['invalid_payload'],
   })
-  async list(@Req() request: FastifyRequest, @Query() query: PageQuery): Promise<SecretList> {
+  async list(@OrganizationId() organizationId: string, @Query() query: PageQuery): Promise<SecretList> {
     const page = pageOf(query, 'text');
-    const rows = await listSecrets(this.database, principalOf(request).organizationId, page);
+    const rows = await listSecrets(this.database, organizationId, page);
     const { items, nextCursor } = paginate(rows, page, ({ key }) => [key]);
     return { secrets: items.map(presentSecret), nextCursor };
   }
@@ -40,12 +39,11 @@ export class VaultController {
     answer: Secret,
   })
   put(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('key') key: string,
     @Body() { value }: PutSecretBody,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  ): Promise<Secret> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       const secret = await putSecret(tx, this.keyRing, caller, key, value);
       await enqueueWaitingAgents(tx, caller.organizationId);
       return { body: presentSecret(secret) };
@@ -54,12 +52,8 @@ export class VaultController {
 
   @Delete('/:key')
   @Endpoint({ summary: 'Delete a secret', access: sessionsOf('admin'), status: 204, errors: ['not_found'] })
-  delete(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Param('key') key: string,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  delete(@Mutation() mutation: MutationRequest, @Param('key') key: string): Promise<void> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       await deleteSecret(tx, caller, key);
       return { body: undefined };
     });

@@ -1,8 +1,8 @@
-import { Body, Controller, Delete, Get, Headers, Inject, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Headers, Inject, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutations, principalOf, sessionsAndKeysOf } from '@muster/access';
+import { Caller, Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, type Principal, sessionsAndKeysOf } from '@muster/access';
 import {
-  AppError,
+  invalidField,
   CreateScheduleBody,
   DeleteScheduleQuery,
   ExecuteSchedulesBody,
@@ -17,7 +17,7 @@ import {
   UpdateScheduleBody,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { Clock, etagOf, pageOf, paginate } from '@muster/platform';
+import { Clock, etagOf, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
 import {
   createSchedule,
   deleteSchedule,
@@ -33,7 +33,6 @@ import {
   updateSchedule,
 } from '@muster/schedules';
 import { VmConfig } from '@muster/vm';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { presentPreview, presentRun, presentSchedule } from './present-schedule';
 
 @ApiTags('Schedules')
@@ -53,9 +52,9 @@ export class SchedulesController {
     answer: ScheduleList,
     errors: ['invalid_payload'],
   })
-  async list(@Req() request: FastifyRequest, @Query() query: ScheduleQuery): Promise<ScheduleList> {
+  async list(@OrganizationId() organizationId: string, @Query() query: ScheduleQuery): Promise<ScheduleList> {
     const page = pageOf(query, 'id');
-    const rows = await listSchedules(this.database, principalOf(request).organizationId, { page, filter: query });
+    const rows = await listSchedules(this.database, organizationId, { page, filter: query });
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { schedules: items.map(presentSchedule), nextCursor };
   }
@@ -72,12 +71,8 @@ export class SchedulesController {
     idempotent: true,
     etag: 'read',
   })
-  create(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Body() body: CreateScheduleBody,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  create(@Mutation() mutation: MutationRequest, @Body() body: CreateScheduleBody): Promise<Schedule> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       const row = await createSchedule(tx, caller, body, this.clock.now());
       return { body: presentSchedule(row), etag: etagOf(row.version), location: `/api/schedules/${row.id}` };
     });
@@ -90,9 +85,11 @@ export class SchedulesController {
     body: PreviewScheduleBody,
     answer: SchedulePreview,
   })
-  async previewAny(@Req() request: FastifyRequest, @Body() body: PreviewScheduleBody): Promise<SchedulePreview> {
+  async previewAny(
+    @OrganizationId() organizationId: string,
+    @Body() body: PreviewScheduleBody,
+  ): Promise<SchedulePreview> {
     const { cronExpression, count = 10 } = body;
-    const { organizationId } = principalOf(request);
     const timezone = body.timezone ?? (await this.timezoneOf(organizationId));
     requireCron({ cronExpression, timezone });
     return presentPreview({ cronExpression, timezone }, { after: this.clock.now(), count });
@@ -112,26 +109,23 @@ export class SchedulesController {
     idempotent: true,
   })
   async execute(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
+    @Caller() caller: Principal,
     @Body() body: ExecuteSchedulesBody,
-  ): Promise<unknown> {
+  ): Promise<ScheduleTicks> {
     const { dryRun = false, force = false, limit = 25 } = body;
     const scheduleId = body.scheduleId ?? undefined;
     const now = this.clock.now();
-    const caller = principalOf(request);
     if (!force) {
       return presentTicks(await executeSchedules(this.database, caller, { now, dryRun, limit, scheduleId }));
     }
     if (!scheduleId) {
-      throw new AppError('invalid_payload', {
-        detail: 'force runs one schedule: say which with scheduleId.',
-        errors: [{ field: 'scheduleId', message: 'scheduleId is required with force' }],
-      });
+      const detail = 'force runs one schedule: say which with scheduleId.';
+      throw invalidField('scheduleId', 'scheduleId is required with force', detail);
     }
     if (dryRun) return presentTicks(await foreseeForced(this.database, caller, scheduleId, now));
     const { wakeTimeoutMs } = this.vm;
-    return this.mutations.run(request, reply, async (tx) => ({
+    return this.mutations.run(mutation, async (tx) => ({
       body: presentTicks(await forceSchedule(tx, caller, scheduleId, { now, wakeTimeoutMs })),
     }));
   }
@@ -145,16 +139,15 @@ export class SchedulesController {
     etag: 'read',
   })
   async read(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Reply() reply: ReplyHead,
+    @OrganizationId() organizationId: string,
     @Param('id') id: string,
   ): Promise<ScheduleDetail> {
-    const { organizationId } = principalOf(request);
     const [row, runs] = await Promise.all([
       findSchedule(this.database, organizationId, id),
       recentRuns(this.database, organizationId, id),
     ]);
-    void reply.header('etag', etagOf(row.version));
+    reply.etag(row.version);
     return { ...presentSchedule(row), recentRuns: runs.map(presentRun) };
   }
 
@@ -169,13 +162,12 @@ export class SchedulesController {
     etag: 'change',
   })
   update(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Body() change: UpdateScheduleBody,
     @Headers('if-match') ifMatch?: string,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  ): Promise<Schedule> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       const row = await updateSchedule(tx, caller, id, { change, ifMatch, now: this.clock.now() });
       return { body: presentSchedule(row), etag: etagOf(row.version) };
     });
@@ -189,13 +181,12 @@ export class SchedulesController {
     errors: ['invalid_payload', 'not_found', 'precondition_failed'],
   })
   delete(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Query() { hard }: DeleteScheduleQuery,
     @Headers('if-match') ifMatch?: string,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  ): Promise<void> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       await deleteSchedule(tx, caller, id, { hard: hard === 'true', ifMatch });
       return { body: undefined };
     });
@@ -210,11 +201,11 @@ export class SchedulesController {
     errors: ['invalid_payload', 'not_found'],
   })
   async preview(
-    @Req() request: FastifyRequest,
+    @OrganizationId() organizationId: string,
     @Param('id') id: string,
     @Query() { count = 10 }: PreviewQuery,
   ): Promise<SchedulePreview> {
-    const row = await findSchedule(this.database, principalOf(request).organizationId, id);
+    const row = await findSchedule(this.database, organizationId, id);
     return presentPreview(row, { after: this.clock.now(), count });
   }
 

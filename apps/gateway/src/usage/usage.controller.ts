@@ -1,11 +1,10 @@
-import { Controller, Get, Inject, Query, Req } from '@nestjs/common';
+import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, principalOf, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
 import { Usage, UsageQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock } from '@muster/platform';
 import { readUsage } from '@muster/pricing';
-import type { FastifyRequest } from 'fastify';
 
 @ApiTags('Organization')
 @Controller('/api/usage')
@@ -22,7 +21,7 @@ export class UsageController {
     answer: Usage,
     errors: ['invalid_payload'],
   })
-  read(@Req() request: FastifyRequest, @Query() { month }: UsageQuery): Promise<Usage> {
-    return readUsage(this.database, principalOf(request).organizationId, { month, now: this.clock.now() });
+  read(@OrganizationId() organizationId: string, @Query() { month }: UsageQuery): Promise<Usage> {
+    return readUsage(this.database, organizationId, { month, now: this.clock.now() });
   }
 }

@@ -1,10 +1,9 @@
 import { findRecording } from '@muster/agents';
-import { AppError, UploadWorkflowBody, UploadWorkflowForm } from '@muster/contracts';
+import { AppError, invalidField, UploadWorkflowBody, UploadWorkflowForm } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { checkBody, isForm, readForm } from '@muster/platform';
+import { checkBody, type FormOrJson } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
 import { maxRecordingBytes, readRecording } from '@muster/workflows';
-import type { FastifyRequest } from 'fastify';
 
 type Recording = Awaited<ReturnType<typeof readRecording>>;
 
@@ -15,13 +14,10 @@ interface Parts {
 }
 
 /** A recording as it was sent in a form, or one that a machine has made, which a form or JSON names. */
-export async function readUpload(
-  request: FastifyRequest,
-  parts: Parts,
-): Promise<{ recording: Recording; name?: string }> {
-  const { file, recordingId, name } = isForm(request)
-    ? await readUploadForm(request)
-    : { ...readUploadBody(request.body ?? {}), file: undefined };
+export async function readUpload(given: FormOrJson, parts: Parts): Promise<{ recording: Recording; name?: string }> {
+  const { file, recordingId, name } = given.isForm
+    ? await readUploadForm(given)
+    : { ...readUploadBody(given.json ?? {}), file: undefined };
   if (file) return { recording: await readRecording(file), name };
   const made = await recordedBy(parts, recordingId!);
   return { ...made, name: name ?? made.name };
@@ -34,14 +30,14 @@ function readUploadBody(body: unknown): UploadWorkflowBody {
   return checkBody(UploadWorkflowBody, body);
 }
 
-async function readUploadForm(request: FastifyRequest) {
-  const { fields, file } = await readForm(request, { file: 'recording', maxFileBytes: maxRecordingBytes }, bytesOf);
+async function readUploadForm(given: FormOrJson) {
+  const { fields, file } = await given.readForm({ file: 'recording', maxFileBytes: maxRecordingBytes }, bytesOf);
   const { recordingId, name } = checkBody(UploadWorkflowForm, {
     ...fields,
     ...(file ? { recording: 'given' } : {}),
   });
-  if (!file && !recordingId) throw invalid('recording', 'recording must be given, or the recordingId of one');
-  if (file && recordingId) throw invalid('recordingId', 'recordingId and recording cannot both be given');
+  if (!file && !recordingId) throw invalidField('recording', 'recording must be given, or the recordingId of one');
+  if (file && recordingId) throw invalidField('recordingId', 'recordingId and recording cannot both be given');
   return { file: file?.content, recordingId, name };
 }
 
@@ -64,8 +60,4 @@ async function bytesOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for await (const chunk of chunks) pieces.push(chunk);
   return Buffer.concat(pieces);
-}
-
-function invalid(field: string, message: string): AppError {
-  return new AppError('invalid_payload', { detail: `${message}.`, errors: [{ field, message }] });
 }

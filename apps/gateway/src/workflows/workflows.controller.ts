@@ -1,8 +1,8 @@
-import { Body, Controller, Delete, Get, Headers, Inject, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Headers, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutations, principalOf, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
 import {
-  AppError,
+  invalidField,
   CreateWorkflowBody,
   PageQuery,
   RevisionDiff,
@@ -18,7 +18,7 @@ import {
   usdOrNull,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { etagOf, pageOf, paginate } from '@muster/platform';
+import { etagOf, FormOrJson, Given, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import {
   archiveWorkflow,
@@ -37,7 +37,6 @@ import {
   warningsOf,
   type WorkflowRow,
 } from '@muster/workflows';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { readUpload } from './read-upload';
 
 @ApiTags('Workflows')
@@ -56,9 +55,9 @@ export class WorkflowsController {
     answer: WorkflowList,
     errors: ['invalid_payload'],
   })
-  async list(@Req() request: FastifyRequest, @Query() query: WorkflowQuery): Promise<WorkflowList> {
+  async list(@OrganizationId() organizationId: string, @Query() query: WorkflowQuery): Promise<WorkflowList> {
     const page = pageOf(query, 'id');
-    const rows = await listWorkflows(this.database, principalOf(request).organizationId, { page, q: query.q });
+    const rows = await listWorkflows(this.database, organizationId, { page, q: query.q });
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { workflows: items.map(presentSummary), nextCursor };
   }
@@ -72,12 +71,8 @@ export class WorkflowsController {
     status: 201,
     etag: 'read',
   })
-  create(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Body() body: CreateWorkflowBody,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  create(@Mutation() mutation: MutationRequest, @Body() body: CreateWorkflowBody): Promise<Workflow> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       const row = await createWorkflow(tx, caller, body);
       return { ...presented(row), location: `/api/workflows/${row.id}` };
     });
@@ -100,19 +95,19 @@ export class WorkflowsController {
     errors: ['not_found', 'conflict'],
     idempotent: true,
   })
-  async upload(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<unknown> {
+  async upload(
+    @Mutation() mutation: MutationRequest,
+    @OrganizationId() organizationId: string,
+    @Given() given: FormOrJson,
+  ): Promise<Workflow> {
     const { database, storage } = this;
-    const { organizationId } = principalOf(request);
-    const { recording, name } = await readUpload(request, { database, storage, organizationId });
+    const { recording, name } = await readUpload(given, { database, storage, organizationId });
     const prepared = prepareUpload(recording, { organizationId, name });
-    return keepingScreenshots(
-      this.storage,
-      prepared,
-      () =>
-        this.mutations.run(request, reply, async (tx, caller) => {
-          const row = await storeUpload(tx, caller, prepared);
-          return { ...presented(row), location: `/api/workflows/${row.id}` };
-        }) as Promise<Workflow>,
+    return keepingScreenshots(this.storage, prepared, () =>
+      this.mutations.run(mutation, async (tx, caller) => {
+        const row = await storeUpload(tx, caller, prepared);
+        return { ...presented(row), location: `/api/workflows/${row.id}` };
+      }),
     );
   }
 
@@ -125,12 +120,12 @@ export class WorkflowsController {
     etag: 'read',
   })
   async read(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Reply() reply: ReplyHead,
+    @OrganizationId() organizationId: string,
     @Param('id') id: string,
   ): Promise<Workflow> {
-    const row = await findWorkflow(this.database, principalOf(request).organizationId, id);
-    void reply.header('etag', etagOf(row.version));
+    const row = await findWorkflow(this.database, organizationId, id);
+    reply.etag(row.version);
     return presentWorkflow(row);
   }
 
@@ -144,13 +139,12 @@ export class WorkflowsController {
     etag: 'change',
   })
   save(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Body() body: SaveWorkflowBody,
     @Headers('if-match') ifMatch?: string,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) =>
+  ): Promise<Workflow> {
+    return this.mutations.run(mutation, async (tx, caller) =>
       presented(await saveWorkflow(tx, caller, id, body, { ifMatch })),
     );
   }
@@ -165,13 +159,12 @@ export class WorkflowsController {
     etag: 'change',
   })
   update(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Body() change: UpdateWorkflowBody,
     @Headers('if-match') ifMatch?: string,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) =>
+  ): Promise<Workflow> {
+    return this.mutations.run(mutation, async (tx, caller) =>
       presented(await updateWorkflow(tx, caller, id, { change, ifMatch })),
     );
   }
@@ -186,12 +179,11 @@ export class WorkflowsController {
     etag: 'change',
   })
   archive(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Headers('if-match') ifMatch?: string,
-  ): Promise<unknown> {
-    return this.mutations.run(request, reply, async (tx, caller) => {
+  ): Promise<void> {
+    return this.mutations.run(mutation, async (tx, caller) => {
       await archiveWorkflow(tx, caller, id, { ifMatch });
       return { body: undefined };
     });
@@ -205,12 +197,12 @@ export class WorkflowsController {
     errors: ['invalid_payload', 'not_found'],
   })
   async revisions(
-    @Req() request: FastifyRequest,
+    @OrganizationId() organizationId: string,
     @Param('id') id: string,
     @Query() query: PageQuery,
   ): Promise<WorkflowRevisionList> {
     const page = pageOf(query, 'integer');
-    const rows = await listRevisions(this.database, principalOf(request).organizationId, { id, page });
+    const rows = await listRevisions(this.database, organizationId, { id, page });
     const { items, nextCursor } = paginate(rows, page, ({ revision }) => [String(revision)]);
     return { revisions: items.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() })), nextCursor };
   }
@@ -223,12 +215,11 @@ export class WorkflowsController {
     errors: ['invalid_payload', 'not_found'],
   })
   async diff(
-    @Req() request: FastifyRequest,
+    @OrganizationId() organizationId: string,
     @Param('id') id: string,
     @Param('revision') revision: string,
     @Query() { against }: RevisionDiffQuery,
   ): Promise<RevisionDiff> {
-    const { organizationId } = principalOf(request);
     return compareRevisions(this.database, organizationId, { id, revision: revisionOf(revision), against });
   }
 
@@ -241,14 +232,13 @@ export class WorkflowsController {
     etag: 'change',
   })
   restore(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Param('revision') revision: string,
     @Headers('if-match') ifMatch?: string,
-  ): Promise<unknown> {
+  ): Promise<Workflow> {
     const wanted = revisionOf(revision);
-    return this.mutations.run(request, reply, async (tx, caller) =>
+    return this.mutations.run(mutation, async (tx, caller) =>
       presented(await restoreRevision(tx, caller, id, { revision: wanted, ifMatch })),
     );
   }
@@ -256,10 +246,8 @@ export class WorkflowsController {
 
 function revisionOf(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) {
-    throw new AppError('invalid_payload', {
-      detail: "The path's revision must be a number.",
-      errors: [{ field: 'revision', message: 'revision must be a positive integer' }],
-    });
+    const detail = "The path's revision must be a number.";
+    throw invalidField('revision', 'revision must be a positive integer', detail);
   }
   return Number(text);
 }

@@ -1,11 +1,11 @@
-import { Body, Controller, Get, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import type { Socket } from 'node:net';
+import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, principalOf, workers } from '@muster/access';
+import { Caller, Endpoint, type Principal, workers } from '@muster/access';
 import { acknowledgeCommand, CommandPolls, receiveResult, requireOwnAgent } from '@muster/agents';
 import { AgentCommandList, CommandPollQuery, CommandReceipt, CommandResultBody } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { OpenStreams } from '@muster/platform';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Connection, OpenStreams, Reply, ReplyHead } from '@muster/platform';
 
 /** How a machine without a tunnel gets its commands, and how every machine gives back what came of them. */
 @ApiTags('Machines')
@@ -27,25 +27,19 @@ export class CommandsController {
     waits: true,
   })
   async poll(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Reply() reply: ReplyHead,
+    @Connection() connection: Socket,
+    @Caller() caller: Principal,
     @Param('id') agentId: string,
     @Query() { wait = 0 }: CommandPollQuery,
   ): Promise<AgentCommandList> {
-    const organizationId = organizationOf(request, agentId);
-    const ended = new AbortController();
-    const end = () => ended.abort();
-    const forget = this.streams.add(end, 'commands');
-    request.raw.socket.once('close', end);
-    try {
-      const commands = await this.polls.take(organizationId, agentId, wait * 1000, ended.signal);
-      // A connection that is kept would hold up the end of the process.
-      if (ended.signal.aborted) void reply.header('connection', 'close');
-      return { commands };
-    } finally {
-      forget();
-      request.raw.socket.off('close', end);
-    }
+    requireOwnAgent(caller, agentId);
+    const commands = await this.streams.waiting(connection, 'commands', async (ended) => {
+      const taken = await this.polls.take(caller.organizationId, agentId, wait * 1000, ended);
+      if (ended.aborted) reply.closeConnection();
+      return taken;
+    });
+    return { commands };
   }
 
   @Post('/:commandId/ack')
@@ -56,11 +50,12 @@ export class CommandsController {
     errors: ['invalid_payload', 'not_found'],
   })
   acknowledge(
-    @Req() request: FastifyRequest,
+    @Caller() caller: Principal,
     @Param('id') agentId: string,
     @Param('commandId') commandId: string,
   ): Promise<CommandReceipt> {
-    const organizationId = organizationOf(request, agentId);
+    requireOwnAgent(caller, agentId);
+    const { organizationId } = caller;
     return acknowledgeCommand(this.database, { organizationId, agentId, commandId });
   }
 
@@ -76,18 +71,13 @@ export class CommandsController {
     errors: ['not_found'],
   })
   result(
-    @Req() request: FastifyRequest,
+    @Caller() caller: Principal,
     @Param('id') agentId: string,
     @Param('commandId') commandId: string,
     @Body() body: CommandResultBody,
   ): Promise<CommandReceipt> {
-    const organizationId = organizationOf(request, agentId);
+    requireOwnAgent(caller, agentId);
+    const { organizationId } = caller;
     return receiveResult(this.database, { organizationId, agentId, commandId }, body);
   }
-}
-
-function organizationOf(request: FastifyRequest, agentId: string): string {
-  const caller = principalOf(request);
-  requireOwnAgent(caller, agentId);
-  return caller.organizationId;
 }

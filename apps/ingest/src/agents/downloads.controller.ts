@@ -1,12 +1,11 @@
-import { Body, Controller, Inject, Param, Post, Req } from '@nestjs/common';
+import { Body, Controller, Inject, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, principalOf, workers } from '@muster/access';
+import { Caller, Endpoint, type Principal, workers } from '@muster/access';
 import { lendDownload, requireOwnAgent } from '@muster/agents';
 import { DownloadBody, DownloadTicket } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
-import type { FastifyRequest } from 'fastify';
 
 @ApiTags('Machines')
 @Controller('/api/agents/:id/downloads')
@@ -29,11 +28,10 @@ export class DownloadsController {
     errors: ['not_found', 'conflict'],
   })
   request(
-    @Req() request: FastifyRequest,
+    @Caller() caller: Principal,
     @Param('id') agentId: string,
     @Body() { commandId }: DownloadBody,
   ): Promise<DownloadTicket> {
-    const caller = principalOf(request);
     requireOwnAgent(caller, agentId);
     const of = { organizationId: caller.organizationId, agentId, commandId };
     return lendDownload(this.database, this.storage, of, this.clock.now());

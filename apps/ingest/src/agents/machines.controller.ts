@@ -1,6 +1,6 @@
-import { Body, Controller, Inject, Post, Req } from '@nestjs/common';
+import { Body, Controller, Inject, Ip, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, principalOf, signingSecretsOf, workers } from '@muster/access';
+import { Caller, Endpoint, type Principal, signingSecretsOf, workers } from '@muster/access';
 import { AgentsConfig, requireOwnAgent, takeHandshake, takeHeartbeat, takeSetupStatus } from '@muster/agents';
 import {
   HandshakeAnswer,
@@ -13,7 +13,6 @@ import {
 import { Database } from '@muster/database';
 import { BaseConfig, Clock, publicAddress } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
-import type { FastifyRequest } from 'fastify';
 
 /** What machines say of themselves. */
 @ApiTags('Machines')
@@ -37,10 +36,9 @@ export class MachinesController {
     answer: HeartbeatAnswer,
     errors: ['agent_not_found', 'conflict'],
   })
-  heartbeat(@Req() request: FastifyRequest, @Body() body: HeartbeatBody): Promise<HeartbeatAnswer> {
-    const caller = principalOf(request);
+  heartbeat(@Caller() caller: Principal, @Ip() address: string, @Body() body: HeartbeatBody): Promise<HeartbeatAnswer> {
     requireOwnAgent(caller, body.agentId);
-    return takeHeartbeat(this.database, caller.organizationId, body, this.clock.now(), request.ip);
+    return takeHeartbeat(this.database, caller.organizationId, body, this.clock.now(), address);
   }
 
   @Post('/api/agents/handshake')
@@ -52,12 +50,15 @@ export class MachinesController {
     answer: HandshakeAnswer,
     errors: ['agent_not_found', 'conflict'],
   })
-  async handshake(@Req() request: FastifyRequest, @Body() body: HandshakeBody): Promise<HandshakeAnswer> {
-    const caller = principalOf(request);
+  async handshake(
+    @Caller() caller: Principal,
+    @Ip() address: string,
+    @Body() body: HandshakeBody,
+  ): Promise<HandshakeAnswer> {
     const { organizationId } = caller;
     requireOwnAgent(caller, body.agentId);
     const { status } = await this.database.transaction({ organizationId }, (tx) =>
-      takeHandshake(tx, organizationId, body, { from: request.ip, serviceUrl: publicAddress(this.base) }),
+      takeHandshake(tx, organizationId, body, { from: address, serviceUrl: publicAddress(this.base) }),
     );
     return {
       agentId: body.agentId,
@@ -76,11 +77,14 @@ export class MachinesController {
     answer: SuccessAnswer,
     errors: ['agent_not_found', 'conflict'],
   })
-  async setupStatus(@Req() request: FastifyRequest, @Body() body: SetupStatusBody): Promise<SuccessAnswer> {
-    const caller = principalOf(request);
+  async setupStatus(
+    @Caller() caller: Principal,
+    @Ip() address: string,
+    @Body() body: SetupStatusBody,
+  ): Promise<SuccessAnswer> {
     const { organizationId } = caller;
     requireOwnAgent(caller, body.agentId);
-    await this.database.transaction({ organizationId }, (tx) => takeSetupStatus(tx, organizationId, body, request.ip));
+    await this.database.transaction({ organizationId }, (tx) => takeSetupStatus(tx, organizationId, body, address));
     return { success: true };
   }
 }

@@ -1,12 +1,11 @@
-import { Body, Controller, Inject, Param, Post, Req } from '@nestjs/common';
+import { Body, Controller, Inject, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, principalOf, workers } from '@muster/access';
+import { Caller, Endpoint, type Principal, workers } from '@muster/access';
 import { requestUpload, requireOwnAgent } from '@muster/agents';
 import { UploadBody, UploadTicket } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
-import type { FastifyRequest } from 'fastify';
 
 @ApiTags('Machines')
 @Controller('/api/agents/:id/uploads')
@@ -27,12 +26,7 @@ export class UploadsController {
     status: 201,
     errors: ['agent_not_found', 'not_found'],
   })
-  request(
-    @Req() request: FastifyRequest,
-    @Param('id') agentId: string,
-    @Body() body: UploadBody,
-  ): Promise<UploadTicket> {
-    const caller = principalOf(request);
+  request(@Caller() caller: Principal, @Param('id') agentId: string, @Body() body: UploadBody): Promise<UploadTicket> {
     requireOwnAgent(caller, agentId);
     const of = { organizationId: caller.organizationId, agentId };
     return requestUpload(this.database, this.storage, of, body, this.clock.now());

@@ -1,16 +1,6 @@
-import { Body, Controller, Headers, Inject, Param, Post, Req } from '@nestjs/common';
+import { Body, Controller, Headers, Inject, Param, Post } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import {
-  Endpoint,
-  keyOf,
-  principalOf,
-  signatureHeader,
-  signedAt,
-  signers,
-  signingSecretsOf,
-  verify,
-  workers,
-} from '@muster/access';
+import { Caller, CallerIfAny, Endpoint, type Principal, signatureHeader, signedAt, signers, signingSecretsOf, verify, workers } from '@muster/access';
 import {
   AppError,
   CallbackAnswer,
@@ -31,9 +21,8 @@ import {
   organizationOfJob,
   type Reporter,
 } from '@muster/jobs';
-import { Clock, rawBodyOf } from '@muster/platform';
+import { Clock, RawBody } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
-import type { FastifyRequest } from 'fastify';
 
 /** An organization that nobody has. */
 const nobody = '00000000-0000-0000-0000-000000000000';
@@ -57,8 +46,8 @@ export class JobCallbacksController {
     answer: JobWebhookAnswer,
     errors: ['not_found'],
   })
-  webhook(@Req() request: FastifyRequest, @Body() body: JobWebhookBody): Promise<JobWebhookAnswer> {
-    return applyJobReport(this.database, reporterOf(request), body);
+  webhook(@Caller() caller: Principal, @Body() body: JobWebhookBody): Promise<JobWebhookAnswer> {
+    return applyJobReport(this.database, reporterOf(caller), body);
   }
 
   @Post('/api/agents/:id/step-status')
@@ -72,11 +61,11 @@ export class JobCallbacksController {
     errors: ['not_found'],
   })
   step(
-    @Req() request: FastifyRequest,
+    @Caller() caller: Principal,
     @Param('id') agentId: string,
     @Body() body: StepStatusBody,
   ): Promise<CallbackAnswer> {
-    const { organizationId, agentId: own } = reporterOf(request);
+    const { organizationId, agentId: own } = reporterOf(caller);
     if (own && own !== agentId) throw new AppError('permission_denied', { detail: 'This key is another agent’s.' });
     return applyStepStatus(this.database, { organizationId, agentId }, body);
   }
@@ -90,8 +79,8 @@ export class JobCallbacksController {
     answer: JobLogsAnswer,
     errors: ['not_found'],
   })
-  logs(@Req() request: FastifyRequest, @Body() { logs }: JobLogsBody): Promise<JobLogsAnswer> {
-    return appendJobLogs(this.database, reporterOf(request), logs);
+  logs(@Caller() caller: Principal, @Body() { logs }: JobLogsBody): Promise<JobLogsAnswer> {
+    return appendJobLogs(this.database, reporterOf(caller), logs);
   }
 
   @Post('/api/jobs/:id/claim-results')
@@ -113,15 +102,15 @@ export class JobCallbacksController {
     rawBody: true,
   })
   async claims(
-    @Req() request: FastifyRequest,
+    @CallerIfAny() key: Principal | null,
+    @RawBody() rawBody: Buffer,
     @Param('id') jobId: string,
     @Body() { claimResults: claims }: ClaimResultsBody,
     @Headers(signatureHeader) signature?: string,
   ): Promise<ClaimResultsAnswer> {
     const owner = await organizationOfJob(this.database, jobId);
-    const key = keyOf(request);
     if (key && key.organizationId !== owner) throw new AppError('not_found', { detail: 'There is no such job.' });
-    const signed = Buffer.concat([Buffer.from(`${jobId}.`), rawBodyOf(request)]);
+    const signed = Buffer.concat([Buffer.from(`${jobId}.`), rawBody]);
     // Who has no key is not told whether there is such a job: its signature is as wrong as any.
     const organizationId = owner ?? nobody;
     const secrets = signingSecretsOf(this.keyRing, organizationId);
@@ -138,10 +127,9 @@ export class JobCallbacksController {
   }
 }
 
-function reporterOf(request: FastifyRequest): Reporter {
-  const principal = principalOf(request);
+function reporterOf(caller: Principal): Reporter {
   return {
-    organizationId: principal.organizationId,
-    agentId: principal.kind === 'api_key' ? principal.agentId : null,
+    organizationId: caller.organizationId,
+    agentId: caller.kind === 'api_key' ? caller.agentId : null,
   };
 }

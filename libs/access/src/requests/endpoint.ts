@@ -21,14 +21,23 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 import type { AccessRule } from './access-rule';
 
-export interface EndpointOptions {
+/** What a method that answers this may be: the class of its answer is the type that it returns. */
+type Answering<Answer> = <Method extends (...given: never[]) => Answer | Promise<Answer>>(
+  target: object,
+  name: string | symbol,
+  method: TypedPropertyDescriptor<Method>,
+) => void;
+
+export interface EndpointOptions<Answer = unknown, Other = unknown> {
   summary: string;
   description?: string;
   access: AccessRule;
   /** The class of the answer's body; none means an empty answer. */
-  answer?: new () => object;
+  answer?: new () => Answer;
   /** 200 unless said. */
   status?: 200 | 201 | 202 | 204;
+  /** What it answers with another status than its own. */
+  otherwise?: { status: number; description: string; answer: new () => Other };
   /** What can go wrong beyond what every route of its kind shares. */
   errors?: ErrorCode[];
   /** The request's body, where it has one. */
@@ -55,14 +64,20 @@ export interface EndpointOptions {
   stream?: (new () => object)[];
 }
 
-/** Says once what a route is: who may call it, what it answers, and how it can fail, for the guard and the document. */
-export function Endpoint(options: EndpointOptions): MethodDecorator {
+/**
+ * Says once what a route is: who may call it, what it answers, and how it can fail, for the guard, for the document and
+ * for the compiler: a method that answers anything else does not compile.
+ */
+export function Endpoint<Answer = void, Other = never>(
+  options: EndpointOptions<Answer, Other>,
+): Answering<Answer | Other> {
   const {
     summary,
     description,
     access,
     answer,
     status = 200,
+    otherwise,
     body,
     form,
     idempotent,
@@ -98,6 +113,9 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
           : {}),
       },
     }),
+    ...(otherwise
+      ? [ApiResponse({ status: otherwise.status, description: otherwise.description, type: otherwise.answer })]
+      : []),
     ...problemsOf(errorsOf(options)),
     ...(idempotent
       ? [

@@ -8,8 +8,18 @@ import { wasAudited } from '../audit/audit';
 import type { Principal } from '../principal';
 import { principalOf } from './access-guard';
 
-export interface MutationResult {
-  body: unknown;
+/** The request that asks for a change: `Mutations` alone looks into it. */
+export class MutationRequest {
+  constructor(
+    readonly request: FastifyRequest,
+    readonly reply: FastifyReply,
+  ) {}
+}
+
+export interface MutationResult<Body> {
+  body: Body;
+  /** Another status than the route's own. */
+  status?: number;
   /** Where the thing that was made can be read. */
   location?: string;
   etag?: string;
@@ -32,27 +42,27 @@ const keepHours = 24;
 export class Mutations {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  async run(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    work: (tx: Transaction, caller: Principal) => Promise<MutationResult>,
+  async run<Body>(
+    { request, reply }: MutationRequest,
+    work: (tx: Transaction, caller: Principal) => Promise<MutationResult<Body>>,
     options: MutationOptions = {},
-  ): Promise<unknown> {
+  ): Promise<Body> {
     const caller = principalOf(request);
     const scope: Scope = options.scope ?? { organizationId: caller.organizationId };
     const key = idempotencyKeyOf(request);
     const result = await this.database.transaction(scope, async (tx) => {
-      const stored = key ? await recall(tx, caller.organizationId, request, key) : null;
+      const stored = key ? await recall<Body>(tx, caller.organizationId, request, key) : null;
       if (stored) return { ...stored, replayed: true };
       const made = await work(tx, caller);
       if (!wasAudited(tx) && !options.unaudited) {
         throw new Error(`${request.method} ${request.routeOptions.url} changed something and left no audit row`);
       }
-      if (key) await store(tx, caller.organizationId, request, key, { ...made, status: reply.statusCode });
-      return { ...made, status: undefined, replayed: false };
+      const { status = reply.statusCode } = made;
+      if (key) await store(tx, caller.organizationId, request, key, { ...made, status });
+      return { ...made, status, replayed: false };
     });
     if (result.replayed) void reply.header('idempotency-replayed', 'true');
-    if (result.status) void reply.status(result.status);
+    void reply.status(result.status);
     if (result.location) void reply.header('location', result.location);
     if (result.etag) void reply.header('etag', result.etag);
     return result.body;
@@ -68,14 +78,14 @@ function idempotencyKeyOf(request: FastifyRequest): string | null {
   return key;
 }
 
-interface StoredAnswer {
+interface StoredAnswer<Body> {
   requestHash: string;
   status: number;
   location: string | null;
-  body: unknown;
+  body: Body;
 }
 
-async function recall(tx: Transaction, organizationId: string, request: FastifyRequest, key: string) {
+async function recall<Body>(tx: Transaction, organizationId: string, request: FastifyRequest, key: string) {
   const route = routeOf(request);
   if (!(await tryLock(tx, 'idempotency', organizationId, route, key))) {
     throw new AppError('idempotency_key_in_flight', {
@@ -83,7 +93,7 @@ async function recall(tx: Transaction, organizationId: string, request: FastifyR
       headers: { 'retry-after': '1' },
     });
   }
-  const [stored] = await tx.query<StoredAnswer>(
+  const [stored] = await tx.query<StoredAnswer<Body>>(
     `SELECT request_hash, status, location, body FROM idempotency_key
      WHERE organization_id = $1 AND route = $2 AND key = $3 AND expires_at > now()`,
     [organizationId, route, key],
@@ -100,7 +110,7 @@ async function store(
   organizationId: string,
   request: FastifyRequest,
   key: string,
-  { body, status, location }: MutationResult & { status: number },
+  { body, status, location }: MutationResult<unknown> & { status: number },
 ): Promise<void> {
   await tx.execute(
     `INSERT INTO idempotency_key (organization_id, route, key, request_hash, status, location, body, expires_at)

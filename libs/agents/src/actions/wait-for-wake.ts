@@ -1,15 +1,48 @@
+import { type AgentStatus, AppError } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { PubSub } from '@muster/platform';
+import { findAgent } from '../registry/agent-row';
 
-export interface WakeEnd {
+interface WakeEnd {
   state: 'ready' | 'timeout' | 'failed' | 'cancelled';
   error: string | null;
 }
 
+export interface AwaitedWake {
+  organizationId: string;
+  agentId: string;
+  wakeId: string;
+  /** The job that it is for. */
+  jobId: string;
+}
+
 const lookMs = 500;
+/** The wake ends by its own deadline; this is for the case that nobody is there to end it. */
+const patienceMs = 15_000;
+
+/** The status once the wake has worked; otherwise the error that says how it ended. The job stays queued. */
+export async function requireWoken(
+  { database, pubSub, wakeTimeoutMs }: { database: Database; pubSub: PubSub; wakeTimeoutMs: number },
+  wake: AwaitedWake,
+  left: AbortSignal,
+): Promise<AgentStatus> {
+  const signal = AbortSignal.any([left, AbortSignal.timeout(wakeTimeoutMs + patienceMs)]);
+  const end = await waitForWake({ database, pubSub }, wake, signal);
+  if (end?.state === 'ready') return 'online';
+  const { status: agentStatus } = await findAgent(database, wake.organizationId, wake.agentId);
+  const extra = { jobId: wake.jobId, agentStatus };
+  const rest = `The job stays queued and starts once the agent is on.`;
+  if (end === null || end.state === 'timeout') {
+    throw new AppError('execution_timeout', { detail: `The agent was not on in time. ${rest}`, extra });
+  }
+  throw new AppError('agent_not_woken', {
+    detail: `The agent could not be woken: ${end.error ?? end.state} ${rest}`,
+    extra,
+  });
+}
 
 /** How the wake ended; null when the caller stopped waiting. The wake goes on without its callers. */
-export async function waitForWake(
+async function waitForWake(
   { database, pubSub }: { database: Database; pubSub: PubSub },
   wake: { organizationId: string; agentId: string; wakeId: string },
   signal: AbortSignal,

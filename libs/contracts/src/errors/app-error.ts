@@ -28,3 +28,8 @@ export class AppError extends Error {
     this.status = errorTable[code].status;
   }
 }
+
+/** What is wrong with one field of a request. */
+export function invalidField(field: string, message: string, detail = `${message}.`): AppError {
+  return new AppError('invalid_payload', { detail, errors: [{ field, message }] });
+}

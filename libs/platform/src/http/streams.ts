@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Injectable, Optional } from '@nestjs/common';
 import type { Gauge } from 'prom-client';
 
@@ -27,6 +28,20 @@ export class OpenStreams {
       open = false;
       this.ends.delete(end);
     };
+  }
+
+  /** Waits for something to tell, until the client goes away or the process ends: then the signal says so. */
+  async waiting<T>(connection: Socket, kind: StreamKind, work: (ended: AbortSignal) => Promise<T>): Promise<T> {
+    const ended = new AbortController();
+    const end = () => ended.abort();
+    const remove = this.add(end, kind);
+    connection.once('close', end);
+    try {
+      return await work(ended.signal);
+    } finally {
+      remove();
+      connection.off('close', end);
+    }
   }
 
   endAll(): void {

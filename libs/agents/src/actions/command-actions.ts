@@ -1,0 +1,139 @@
+import { audit, isWorkerKeyOf, type Principal, spokenNameOf, sourceOf } from '@muster/access';
+import { type AgentActionAnswer, type AgentActionBody, type CommandKind, invalidField } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { newId } from '@muster/platform';
+import type { KeyRing } from '@muster/vault';
+import { sealPayload } from '../commands/sealed-payload';
+import { startCommand } from '../commands/start-command';
+import { beginRecording, endRecording, requireGoingOn } from '../recordings/ask-recording';
+import { loadAgent } from '../registry/agent-row';
+import { rebootAgent } from './power';
+
+export interface CommandActionParts {
+  keyRing: KeyRing;
+  wakeTimeoutMs: number;
+  now: Date;
+}
+
+const commandTimeoutMs = 120_000;
+/** The film is sent before it is answered, and the worker takes a quarter of an hour for that at most. */
+const stopRecordingTimeoutMs = 20 * 60_000;
+
+/** Gives the worker a key that holds, in place of the one that it has. */
+export async function repairWorker(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  body: AgentActionBody,
+  parts: CommandActionParts,
+): Promise<AgentActionAnswer> {
+  const apiKey = await keyToRepair(tx, caller, id, body, parts.now);
+  const { provider, status, currentJobId, running } = await loadAgent(tx, caller.organizationId, id, 'lock');
+  // Its worker may not be heard for its key; the service begins it anew with one that holds.
+  if (provider === 'local' && status === 'offline' && !currentJobId && !running) {
+    await rebootAgent(tx, caller, id);
+  }
+  return command(tx, caller, id, { body, parts, payload: sealPayload(parts.keyRing, id, { apiKey }) });
+}
+
+export async function startRecording(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  body: AgentActionBody,
+  parts: CommandActionParts,
+): Promise<AgentActionAnswer> {
+  const recordingId = newId();
+  const { name, kind, startUrl } = body;
+  if (kind === 'screen' && startUrl) {
+    throw invalidField('startUrl', 'startUrl is for a recording of the kind browser');
+  }
+  const asked = { ...(name ? { name } : {}), ...(kind ? { kind } : {}), ...(startUrl ? { startUrl } : {}) };
+  const payload = { recordingId, ...asked };
+  const started = await command(tx, caller, id, { body, parts, payload, recordingId });
+  beginRecording(tx, { organizationId: caller.organizationId, agentId: id, recordingId }, asked);
+  return started;
+}
+
+/** Attaches to a recording that goes on, or stops it. */
+export async function reachRecording(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  body: AgentActionBody,
+  parts: CommandActionParts,
+): Promise<AgentActionAnswer> {
+  const recordingId = needed(body, 'recordingId');
+  const of = { organizationId: caller.organizationId, agentId: id, recordingId };
+  await (body.action === 'stop_recording' ? endRecording(tx, of) : requireGoingOn(tx, of));
+  return command(tx, caller, id, { body, parts, payload: { recordingId }, recordingId });
+}
+
+export function deployExtension(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  body: AgentActionBody,
+  parts: CommandActionParts,
+): Promise<AgentActionAnswer> {
+  const { key } = body;
+  const payload = { version: needed(body, 'version'), ...(key ? { key } : {}) };
+  return command(tx, caller, id, { body, parts, payload });
+}
+
+/** The field of an action that cannot do without it. */
+export function needed(body: AgentActionBody, field: 'jobId' | 'apiKey' | 'recordingId' | 'version'): string {
+  const value = body[field];
+  if (value === undefined) {
+    throw invalidField(field, `${body.action} needs ${/^[aeiou]/.test(field) ? 'an' : 'a'} ${field}`);
+  }
+  return value;
+}
+
+/** A wrong key would shut the machine out for good, so it is not even sent. */
+async function keyToRepair(
+  tx: Transaction,
+  { organizationId }: Principal,
+  id: string,
+  body: AgentActionBody,
+  now: Date,
+): Promise<string> {
+  await loadAgent(tx, organizationId, id);
+  const apiKey = needed(body, 'apiKey');
+  if (await isWorkerKeyOf(tx, apiKey, { organizationId, agentId: id, now })) return apiKey;
+  throw invalidField('apiKey', 'apiKey must be a live worker key of this organization, for this agent or for any');
+}
+
+interface ActionCommand {
+  body: AgentActionBody;
+  parts: CommandActionParts;
+  payload: Record<string, unknown>;
+  recordingId?: string;
+}
+
+async function command(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { body: { action, reason }, parts: { wakeTimeoutMs, now }, payload, recordingId }: ActionCommand,
+): Promise<AgentActionAnswer> {
+  const { organizationId } = caller;
+  const recording = recordingId ? { recordingId } : {};
+  const commandId = await startCommand(tx, {
+    organizationId,
+    agentId: id,
+    kind: action as CommandKind,
+    payload,
+    asked: { source: sourceOf(caller), by: spokenNameOf(caller), reason },
+    timeoutMs: action === 'stop_recording' ? stopRecordingTimeoutMs : commandTimeoutMs,
+    wakeTimeoutMs,
+    now,
+  });
+  audit(tx, caller, {
+    action: `agent.${action}`,
+    target: { type: 'agent', id },
+    changes: { commandId, ...recording },
+  });
+  const { status } = await loadAgent(tx, organizationId, id);
+  return { success: true, action, status, commandId, ...recording };
+}

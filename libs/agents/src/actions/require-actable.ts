@@ -1,0 +1,29 @@
+import { type Principal, requireUnsuspended } from '@muster/access';
+import { type AgentAction, type AgentStatus, hasRole } from '@muster/contracts';
+import type { MachineParts } from '../lifecycle/wake-machine';
+import { findAgent } from '../registry/agent-row';
+import { requireOwnMachine } from './require-own-machine';
+
+/** Actions that turn a machine on or off. */
+const switches: ReadonlySet<AgentAction> = new Set(['start', 'stop', 'reboot', 'terminate', 'start_job']);
+/** What a suspended organization may not begin. A reboot starts a machine that is off. */
+const beginnings: ReadonlySet<AgentAction> = new Set(['start', 'start_job', 'start_recording', 'attach_recording']);
+const off: readonly AgentStatus[] = ['stopped', 'stopping'];
+
+/** Throws where it can be said before anything is written that the action may not be: of its caller, or its machine. */
+export async function requireActable(
+  parts: MachineParts,
+  caller: Principal,
+  id: string,
+  { action, force = false }: { action: AgentAction; force?: boolean },
+): Promise<void> {
+  const { organizationId, organizationSuspended } = caller;
+  const begins =
+    beginnings.has(action) ||
+    (organizationSuspended &&
+      action === 'reboot' &&
+      off.includes((await findAgent(parts.database, organizationId, id)).status));
+  if (begins) requireUnsuspended(caller);
+  if (!switches.has(action) || (action === 'terminate' && (force || !hasRole(caller.role, 'admin')))) return;
+  await requireOwnMachine(parts, organizationId, id);
+}

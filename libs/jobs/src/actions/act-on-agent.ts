@@ -1,0 +1,79 @@
+import type { Principal } from '@muster/access';
+import {
+  type CommandActionParts,
+  deployExtension,
+  loadAgent,
+  needed,
+  reachRecording,
+  repairWorker,
+  requireSwitch,
+  startAgent,
+  startRecording,
+} from '@muster/agents';
+import { type AgentActionAnswer, type AgentActionBody, type AgentStatus, AppError, hasRole } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+import { cancelJob } from '../ends/cancel-job';
+import { requireJobOf, startJob } from './start-job';
+import { rebootAgentAndRuns, stopAgentAndRuns, terminateAgentAndRuns } from './switch-agent';
+
+export interface ActionParts extends CommandActionParts {
+  database: Database;
+}
+
+export interface Acted {
+  answer: AgentActionAnswer;
+  location?: string;
+  /** What the answer has to wait for. */
+  wakeId?: string;
+}
+
+/** The eleven actions, each as one use case. */
+export async function actOnAgent(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  body: AgentActionBody,
+  parts: ActionParts,
+): Promise<Acted> {
+  const { action } = body;
+  const done = (status: AgentStatus, more: Partial<AgentActionAnswer> = {}): Acted => ({
+    answer: { success: true, action, status, ...more },
+  });
+  switch (action) {
+    case 'start':
+      return done((await startAgent(tx, caller, id, parts.wakeTimeoutMs)).status);
+    case 'stop':
+      return done((await stopAgentAndRuns(tx, caller, id, body)).status);
+    case 'reboot':
+      return done((await rebootAgentAndRuns(tx, caller, id)).status);
+    case 'terminate':
+      await terminate(tx, caller, id, body);
+      return done('terminated');
+    case 'start_job':
+      return startJob(tx, caller, id, body, parts);
+    case 'stop_job': {
+      const agent = await loadAgent(tx, caller.organizationId, id);
+      const jobId = needed(body, 'jobId');
+      await requireJobOf(parts.database, caller, id, jobId);
+      await cancelJob(tx, caller, jobId, { reason: body.reason, now: parts.now });
+      return done(agent.status, { jobId });
+    }
+    case 'repair':
+      return { answer: await repairWorker(tx, caller, id, body, parts) };
+    case 'start_recording':
+      return { answer: await startRecording(tx, caller, id, body, parts) };
+    case 'attach_recording':
+    case 'stop_recording':
+      return { answer: await reachRecording(tx, caller, id, body, parts) };
+    case 'deploy_extension':
+      return { answer: await deployExtension(tx, caller, id, body, parts) };
+  }
+}
+
+async function terminate(tx: Transaction, caller: Principal, id: string, { force }: AgentActionBody): Promise<void> {
+  if (!hasRole(caller.role, 'admin')) {
+    throw new AppError('permission_denied', { detail: 'Terminating an agent needs the role admin.' });
+  }
+  requireSwitch(await loadAgent(tx, caller.organizationId, id, 'lock'), 'terminated');
+  await terminateAgentAndRuns(tx, caller, id, { force });
+}

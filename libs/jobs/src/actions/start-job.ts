@@ -1,0 +1,82 @@
+import { audit, type Principal, sourceOf } from '@muster/access';
+import { loadAgent, requestWake, requireWakeable } from '@muster/agents';
+import {
+  type AgentActionAnswer,
+  type AgentActionBody,
+  AppError,
+  invalidField,
+  type JobStatus,
+} from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+import { launchJob } from '../launch/launch-job';
+import { findJob } from '../lists/job-row';
+import type { Acted, ActionParts } from './act-on-agent';
+
+/** Queues the job, or takes a queued one, and wakes the agent for it where that is allowed. */
+export async function startJob(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  body: AgentActionBody,
+  parts: ActionParts,
+): Promise<Acted> {
+  const { organizationId } = caller;
+  const agent = await loadAgent(tx, organizationId, id, 'lock');
+  requireOne(body);
+  if (agent.status === 'terminated') {
+    const extra = { agentStatus: agent.status };
+    throw new AppError('agent_not_ready', { detail: 'The agent is terminated.', extra });
+  }
+  // First, as what is wrong with the request is wrong in every state of the machine.
+  const jobId = await jobToStart(tx, caller, id, body, parts);
+  const { status } = await requireWakeable(tx, { organizationId, agentId: id }, 'run');
+  await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
+  const answer: AgentActionAnswer = { success: true, action: 'start_job', status, jobId };
+  const location = `/api/jobs/${jobId}`;
+  if (status === 'online') return { answer, location };
+  const { wakeId } = await requestWake(tx, {
+    organizationId,
+    agentId: id,
+    jobId,
+    source: sourceOf(caller),
+    reason: 'a job is to start',
+    timeoutMs: parts.wakeTimeoutMs,
+  });
+  return { answer, location, wakeId };
+}
+
+/** The agent's job, as it stands. */
+export async function requireJobOf(
+  database: Database,
+  caller: Principal,
+  agentId: string,
+  jobId: string,
+): Promise<{ status: JobStatus }> {
+  const job = await findJob(database, caller.organizationId, jobId);
+  if (job.agentId !== agentId) throw new AppError('not_found', { detail: 'The agent has no such job.' });
+  return job;
+}
+
+async function jobToStart(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { jobId, workflowId, variables }: AgentActionBody,
+  { database, now }: ActionParts,
+): Promise<string> {
+  if (workflowId) {
+    const input = { workflowId, agentId: id, ...(variables ? { variables } : {}) };
+    return (await launchJob(tx, caller, input, now)).jobId;
+  }
+  const { status } = await requireJobOf(database, caller, id, jobId!);
+  if (status !== 'queued') throw new AppError('conflict', { detail: `The job is ${status} and cannot be started.` });
+  audit(tx, caller, { action: 'job.start', target: { type: 'job', id: jobId! }, changes: { agentId: id } });
+  return jobId!;
+}
+
+function requireOne({ jobId, workflowId }: AgentActionBody): void {
+  if (!jobId && !workflowId) {
+    throw invalidField('workflowId', 'start_job needs a workflowId, or the jobId of a queued job');
+  }
+  if (workflowId && jobId) throw invalidField('jobId', 'start_job takes a workflowId or a jobId, not both');
+}

@@ -1,0 +1,44 @@
+import type { Principal } from '@muster/access';
+import { drainAgent, rebootAgent, stopAgent, terminateAgent, type TouchedJobs } from '@muster/agents';
+import type { Transaction } from '@muster/database';
+import { failAgentsRuns } from '../ends/fail-agents-runs';
+
+// What a forced end of a machine, or a reboot, does to the runs on it: they fail in the same transaction.
+
+export async function stopAgentAndRuns(tx: Transaction, caller: Principal, id: string, { force }: { force?: boolean }) {
+  const answer = await stopAgent(tx, caller, id, { force });
+  const error = 'The agent was stopped.';
+  if (force) await failAgentsRuns(tx, caller, id, { errorCode: 'agent_stopped', error });
+  return answer;
+}
+
+export async function rebootAgentAndRuns(tx: Transaction, caller: Principal, id: string) {
+  const answer = await rebootAgent(tx, caller, id);
+  await failAgentsRuns(tx, caller, id, { errorCode: 'agent_rebooted', error: 'The agent was rebooted.' });
+  return answer;
+}
+
+export async function terminateAgentAndRuns(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { force }: { force?: boolean },
+): Promise<void> {
+  await terminateAgent(tx, caller, id, { force });
+  const error = 'The agent was terminated.';
+  if (force) await failAgentsRuns(tx, caller, id, { errorCode: 'agent_stopped', error });
+}
+
+export async function drainAgentAndRuns(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { mode, force, now }: { mode: 'finish' | 'now'; force?: boolean; now: Date },
+): Promise<TouchedJobs> {
+  const touched = await drainAgent(tx, caller, id, { mode, force });
+  if (mode === 'now' && force) {
+    const error = 'The agent was drained at once.';
+    await failAgentsRuns(tx, caller, id, { errorCode: 'agent_stopped', error, stopNow: now });
+  }
+  return touched;
+}
