@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Extensions } from './browser/extensions';
 import { CommandExecutor } from './command-executor';
 import { takeFolder } from './host/folder-lock';
-import { type BootEnd, BootOver, shakeHands } from './protocol/handshake';
+import { BootOver, shakeHands } from './protocol/handshake';
 import { Health } from './host/health';
 import { Fence, Heartbeat } from './protocol/heartbeat';
 import { Journal } from './runs/journal';
@@ -30,7 +30,7 @@ const capabilities = ['run', 'snippet', 'function', 'builder', 'script', 'imagin
 const failedWith = (error: string): Ending => ({ status: 'failed', error, graceMs: 3_000 });
 
 /** A machine that was stopped and still is there, as after hibernation, reports as another boot. */
-const afterBoot: Record<BootEnd, [Outcome, Ending | null]> = {
+const afterBoot: Record<BootOver['end'], [Outcome, Ending | null]> = {
   ended: ['restart', null],
   superseded: [{ exitCode: 3 }, failedWith('another worker took over')],
   terminated: [{ exitCode: 3 }, failedWith('the agent was terminated')],

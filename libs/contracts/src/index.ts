@@ -86,10 +86,12 @@ export {
   UpdateAgentBody,
 } from './http/agents/agents';
 export {
+  type BootEnd,
   HandshakeAnswer,
   HandshakeBody,
   HeartbeatAnswer,
   HeartbeatBody,
+  type MachineRefusal,
   SetupStatusBody,
 } from './http/agents/machines';
 export {

@@ -1,6 +1,17 @@
 import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { createOrganization, Endpoint, findOrganization, listOrganizations, Mutation, MutationRequest, Mutations, Passwords, sessionsOf, updateOrganization } from '@muster/access';
+import {
+  createOrganization,
+  Endpoint,
+  findOrganization,
+  listOrganizations,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  Passwords,
+  sessionsOf,
+  updateOrganization,
+} from '@muster/access';
 import {
   CreatedOrganization,
   CreateOrganizationBody,

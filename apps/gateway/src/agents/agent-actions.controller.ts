@@ -1,7 +1,16 @@
 import type { Socket } from 'node:net';
 import { Body, Controller, Get, HttpStatus, Inject, Param, Patch, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Caller, Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, type Principal, sessionsAndKeysOf } from '@muster/access';
+import {
+  Caller,
+  Endpoint,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  OrganizationId,
+  type Principal,
+  sessionsAndKeysOf,
+} from '@muster/access';
 import {
   explainingBlocked,
   markActivity,

@@ -1,6 +1,15 @@
 import { Body, Controller, HttpStatus, Inject, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { type AccessRule, Caller, Endpoint, Mutation, MutationRequest, Mutations, type Principal, requireUnsuspended } from '@muster/access';
+import {
+  type AccessRule,
+  Caller,
+  Endpoint,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  type Principal,
+  requireUnsuspended,
+} from '@muster/access';
 import { explainingBlocked, findAgent, readScript, requireOwnAgent, runCommand } from '@muster/agents';
 import { AgentScript, AgentScriptBody, AppError, CommandStarted, invalidField } from '@muster/contracts';
 import { Database } from '@muster/database';

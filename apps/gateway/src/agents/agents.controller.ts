@@ -1,6 +1,14 @@
 import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf, sessionsOf } from '@muster/access';
+import {
+  Endpoint,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  OrganizationId,
+  sessionsAndKeysOf,
+  sessionsOf,
+} from '@muster/access';
 import { createAgent, findAgent, listAgents, requireOwnMachine, updateAgent } from '@muster/agents';
 import {
   Agent,

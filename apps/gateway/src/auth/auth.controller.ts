@@ -1,6 +1,24 @@
 import { Body, Controller, Get, Inject, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { anyone, Browser, Caller, Endpoint, FromBrowser, logIn, logOut, Mutation, MutationRequest, Mutations, overrideOrganization, Passwords, type Principal, sessionsAndKeysOf, sessionsOf, SignInConfig, type UserPrincipal } from '@muster/access';
+import {
+  anyone,
+  Browser,
+  Caller,
+  Endpoint,
+  FromBrowser,
+  logIn,
+  logOut,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  overrideOrganization,
+  Passwords,
+  type Principal,
+  sessionsAndKeysOf,
+  sessionsOf,
+  SignInConfig,
+  type UserPrincipal,
+} from '@muster/access';
 import { Identity, IdentityOrganization, LoginBody, OrganizationOverrideBody, SuccessAnswer } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Attempts, ClientAddress, Clock } from '@muster/platform';

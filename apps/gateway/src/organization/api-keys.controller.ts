@@ -1,6 +1,16 @@
 import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { createApiKey, Endpoint, listApiKeys, Mutation, MutationRequest, Mutations, OrganizationId, revokeApiKey, sessionsOf } from '@muster/access';
+import {
+  createApiKey,
+  Endpoint,
+  listApiKeys,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  OrganizationId,
+  revokeApiKey,
+  sessionsOf,
+} from '@muster/access';
 import { ApiKey, ApiKeyList, ApiKeyParams, CreateApiKeyBody, CreatedApiKey, PageQuery } from '@muster/contracts';
 import { type ApiKeyEntity, Database } from '@muster/database';
 import { Clock, pageOf, paginate } from '@muster/platform';

@@ -1,6 +1,18 @@
 import { Body, Controller, Get, Headers, Inject, Patch } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, readSettings, sessionsAndKeysOf, sessionsOf, type SettingsRow, signingSecretsOf, updateSettings } from '@muster/access';
+import {
+  Endpoint,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  OrganizationId,
+  readSettings,
+  sessionsAndKeysOf,
+  sessionsOf,
+  type SettingsRow,
+  signingSecretsOf,
+  updateSettings,
+} from '@muster/access';
 import { OrganizationSettings, SigningSecret, UpdateOrganizationSettingsBody, usdOf } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { enqueueWaitingAgents } from '@muster/jobs';

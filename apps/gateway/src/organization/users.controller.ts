@@ -1,6 +1,18 @@
 import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { createUser, Endpoint, findUser, listUsers, Mutation, MutationRequest, Mutations, OrganizationId, Passwords, sessionsOf, updateUser } from '@muster/access';
+import {
+  createUser,
+  Endpoint,
+  findUser,
+  listUsers,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  OrganizationId,
+  Passwords,
+  sessionsOf,
+  updateUser,
+} from '@muster/access';
 import { CreateUserBody, PageQuery, UpdateUserBody, User, UserList } from '@muster/contracts';
 import { Database, type UserEntity } from '@muster/database';
 import { pageOf, paginate } from '@muster/platform';

@@ -1,6 +1,16 @@
 import { Body, Controller, Delete, Get, Inject, Param, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { deleteSecret, Endpoint, listSecrets, Mutation, MutationRequest, Mutations, OrganizationId, putSecret, sessionsOf } from '@muster/access';
+import {
+  deleteSecret,
+  Endpoint,
+  listSecrets,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  OrganizationId,
+  putSecret,
+  sessionsOf,
+} from '@muster/access';
 import { PageQuery, PutSecretBody, Secret, SecretList } from '@muster/contracts';
 import { Database, type VaultSecretEntity } from '@muster/database';
 import { enqueueWaitingAgents } from '@muster/jobs';

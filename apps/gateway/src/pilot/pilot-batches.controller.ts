@@ -1,11 +1,10 @@
-import { Controller, Get, Inject, Param, Query, Req } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, principalOf, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
 import { PilotBatchDetail, PilotBatchList, PilotBatchParams, PilotBatchQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { findPilotBatch, listPilotBatches } from '@muster/pilot';
 import { pageOf, paginate } from '@muster/platform';
-import type { FastifyRequest } from 'fastify';
 import { presentPilotBatch, presentPilotBatchDetail } from './present-pilot-batch';
 
 @ApiTags('Pilot')
@@ -20,9 +19,8 @@ export class PilotBatchesController {
     answer: PilotBatchList,
     errors: ['invalid_payload'],
   })
-  async list(@Req() request: FastifyRequest, @Query() query: PilotBatchQuery): Promise<PilotBatchList> {
+  async list(@OrganizationId() organizationId: string, @Query() query: PilotBatchQuery): Promise<PilotBatchList> {
     const page = pageOf(query, 'time', 'id');
-    const { organizationId } = principalOf(request);
     const rows = await listPilotBatches(this.database, organizationId, { page, filter: query });
     const { items, nextCursor } = paginate(rows, page, ({ occurredAt, id }) => [occurredAt.toISOString(), id]);
     return { batches: items.map(presentPilotBatch), nextCursor };
@@ -35,7 +33,10 @@ export class PilotBatchesController {
     answer: PilotBatchDetail,
     errors: ['invalid_payload', 'not_found'],
   })
-  async read(@Req() request: FastifyRequest, @Param() { batchId }: PilotBatchParams): Promise<PilotBatchDetail> {
-    return presentPilotBatchDetail(await findPilotBatch(this.database, principalOf(request).organizationId, batchId));
+  async read(
+    @OrganizationId() organizationId: string,
+    @Param() { batchId }: PilotBatchParams,
+  ): Promise<PilotBatchDetail> {
+    return presentPilotBatchDetail(await findPilotBatch(this.database, organizationId, batchId));
   }
 }

@@ -1,11 +1,10 @@
-import { Controller, Get, Inject, Param, Query, Req } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, principalOf, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
 import { LibrarySessionDetail, LibrarySessionList, PilotBatchParams, SessionQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { findSession, listSessions } from '@muster/pilot';
 import { pageOf, paginate } from '@muster/platform';
-import type { FastifyRequest } from 'fastify';
 import { presentSession, presentSessionEntry } from './present-session';
 
 @ApiTags('Process library')
@@ -21,9 +20,8 @@ export class SessionsController {
     answer: LibrarySessionList,
     errors: ['invalid_payload'],
   })
-  async list(@Req() request: FastifyRequest, @Query() query: SessionQuery): Promise<LibrarySessionList> {
+  async list(@OrganizationId() organizationId: string, @Query() query: SessionQuery): Promise<LibrarySessionList> {
     const page = pageOf(query, 'time', 'id');
-    const { organizationId } = principalOf(request);
     const rows = await listSessions(this.database, organizationId, { page, filter: query });
     const { items, nextCursor } = paginate(rows, page, (row) => [row.occurredAt.toISOString(), row.pilotBatchId]);
     return { sessions: items.map(presentSession), nextCursor };
@@ -36,8 +34,10 @@ export class SessionsController {
     answer: LibrarySessionDetail,
     errors: ['invalid_payload', 'not_found'],
   })
-  async read(@Req() request: FastifyRequest, @Param() { batchId }: PilotBatchParams): Promise<LibrarySessionDetail> {
-    const { organizationId } = principalOf(request);
+  async read(
+    @OrganizationId() organizationId: string,
+    @Param() { batchId }: PilotBatchParams,
+  ): Promise<LibrarySessionDetail> {
     const { session, timeline } = await findSession(this.database, organizationId, batchId);
     return { ...presentSession(session), timeline: timeline.map(presentSessionEntry) };
   }

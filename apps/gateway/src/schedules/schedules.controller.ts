@@ -1,6 +1,15 @@
 import { Body, Controller, Delete, Get, Headers, Inject, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Caller, Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, type Principal, sessionsAndKeysOf } from '@muster/access';
+import {
+  Caller,
+  Endpoint,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  OrganizationId,
+  type Principal,
+  sessionsAndKeysOf,
+} from '@muster/access';
 import {
   invalidField,
   CreateScheduleBody,

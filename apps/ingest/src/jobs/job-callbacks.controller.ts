@@ -1,6 +1,17 @@
 import { Body, Controller, Headers, Inject, Param, Post } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Caller, CallerIfAny, Endpoint, type Principal, signatureHeader, signedAt, signers, signingSecretsOf, verify, workers } from '@muster/access';
+import {
+  Caller,
+  CallerIfAny,
+  Endpoint,
+  type Principal,
+  signatureHeader,
+  signedAt,
+  signers,
+  signingSecretsOf,
+  verify,
+  workers,
+} from '@muster/access';
 import {
   AppError,
   CallbackAnswer,

@@ -1,11 +1,11 @@
-import { Body, Controller, Inject, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Inject, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, principalOf, workersAndSessionsOf } from '@muster/access';
+import { Caller, Endpoint, type Principal, workersAndSessionsOf } from '@muster/access';
 import { AppError, maxSummaryBytes, RunSummaryAnswer, RunSummaryBody } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { settleJobCost } from '@muster/jobs';
 import { type IngestedBatch, ingestRunSummary, readRunSummary } from '@muster/pilot';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Reply, ReplyHead } from '@muster/platform';
 import { asRunSummaryFailure } from './run-summary-failure';
 
 @ApiTags('Callbacks')
@@ -38,13 +38,12 @@ export class RunSummaryController {
     failsAs: asRunSummaryFailure,
   })
   async ingest(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Reply() reply: ReplyHead,
+    @Caller() caller: Principal,
     // Not as its class: which of the three it is, and how it is spelled, is found out here.
     @Body() body: unknown,
   ): Promise<RunSummaryAnswer> {
     if (body === undefined) throw new AppError('RUN_SUMMARY_REQUEST_FAILED', { detail: 'The body is empty.' });
-    const caller = principalOf(request);
     const summary = readRunSummary(body);
     const { organizationId } = caller;
     const batch = await this.database.transaction({ organizationId }, async (tx) => {
@@ -52,7 +51,7 @@ export class RunSummaryController {
       if (ingested.jobId) await settleJobCost(tx, ingested.jobId);
       return ingested;
     });
-    void reply.header('location', `/api/pilot/batches/${encodeURIComponent(batch.batchId)}`);
+    reply.location(`/api/pilot/batches/${encodeURIComponent(batch.batchId)}`);
     return presentIngested(batch);
   }
 }

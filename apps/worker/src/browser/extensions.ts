@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { DownloadBody, DownloadTicket } from '@muster/contracts';
 import { isObject, textOf, type Command, type Result } from '../protocol/command';
 import { download } from '../protocol/download';
-import type { Service } from '../protocol/service';
+import { type Service, textOfBody } from '../protocol/service';
 import { unzip } from '../host/zip';
 import { Chromium, type LoadedExtension } from './chromium';
 import { findBrowser } from './find-browser';
@@ -123,9 +124,9 @@ function folderIn(workerFolder: string): string {
 }
 
 async function askWhere(service: Service, agentId: string, commandId: string) {
-  const text = JSON.stringify({ commandId });
+  const text = textOfBody<DownloadBody>({ commandId });
   const call = { method: 'POST' as const, path: `/api/agents/${agentId}/downloads`, text };
-  const { status, body } = await service.insist(() => call);
+  const { status, body } = await service.insist<DownloadTicket>(() => call);
   const downloadUrl = textOf(body.downloadUrl);
   const why = textOf(body.detail) || `the service does not say where the extension is: it answered ${status}`;
   return { downloadUrl, why, code: status === 404 ? 'extension_not_found' : undefined };

@@ -1,7 +1,15 @@
-import type { CallbackReason } from '@muster/contracts';
+import type {
+  CallbackAnswer,
+  CallbackReason,
+  ClaimResultsBody,
+  JobLogsBody,
+  JobWebhookAnswer,
+  JobWebhookBody,
+  StepStatusBody,
+} from '@muster/contracts';
 import { sign } from './signature';
-import type { Call } from './service';
-import type { Item } from '../spool/spool-item';
+import { type Call, type Fields, textOfBody } from './service';
+import type { ClaimReport, Item, StepReport } from '../spool/spool-item';
 
 export interface Sender {
   agentId: string;
@@ -13,22 +21,35 @@ export interface Sender {
 /** The request that tells the service of these items: several logs, or one of anything else. */
 export function callbackOf(items: Item[], { agentId, jobId, signingSecret, screenshotKey }: Sender): Call {
   const item = items[0]!;
-  const post = (path: string, body: unknown): Call => ({ method: 'POST', path, text: JSON.stringify(body) });
+  const post = <Body = never>(path: string, body: NoInfer<Body>): Call => ({
+    method: 'POST',
+    path,
+    text: textOfBody<Body>(body),
+  });
   switch (item.kind) {
     case 'log':
-      return post('/api/job-logs', {
-        logs: items.map((each) => (each.kind === 'log' ? { jobId, ...each.entry } : null)),
+      return post<JobLogsBody>('/api/job-logs', {
+        logs: items.flatMap((each) => (each.kind === 'log' ? [{ jobId, ...each.entry }] : [])),
       });
     case 'webhook':
-      return post('/api/job-webhook', { jobId, ...item.body });
+      return post<JobWebhookBody>('/api/job-webhook', { jobId, ...item.body });
     case 'terminal':
-      return post('/api/job-webhook', { jobId, ...item.body, ...(screenshotKey ? { screenshotKey } : {}) });
+      return post<JobWebhookBody>('/api/job-webhook', {
+        jobId,
+        ...item.body,
+        screenshotKey: screenshotKey || undefined,
+      });
     case 'step':
-      return post(`/api/agents/${agentId}/step-status`, { jobId, ...item.body });
+      return post<StepReport & Pick<StepStatusBody, 'jobId'>>(`/api/agents/${agentId}/step-status`, {
+        jobId,
+        ...item.body,
+      });
     case 'summary':
-      return post('/api/pilot/run-summary', item.body);
+      return post<Record<string, unknown>>('/api/pilot/run-summary', item.body);
     case 'claims': {
-      const call = post(`/api/jobs/${jobId}/claim-results`, { claimResults: item.claims });
+      const call = post<Record<keyof ClaimResultsBody, ClaimReport[]>>(`/api/jobs/${jobId}/claim-results`, {
+        claimResults: item.claims,
+      });
       // Signed anew for each attempt: a signature is good for five minutes.
       const signature = sign(signingSecret, `${jobId}.${call.text}`, Date.now());
       return { ...call, headers: { 'x-service-signature': signature } };
@@ -41,6 +62,6 @@ export function callbackOf(items: Item[], { agentId, jobId, signingSecret, scree
 const over: CallbackReason = 'job_over';
 
 /** Whether the answer says that the job is over for the service, so that its run here has lost its reason. */
-export function saysJobIsOver(body: Record<string, unknown>): boolean {
+export function saysJobIsOver(body: Fields<CallbackAnswer & JobWebhookAnswer>): boolean {
   return body.accepted === false && body.reason === over;
 }

@@ -1,4 +1,5 @@
-import type { CommandKind } from '@muster/contracts';
+import type { AgentCommand, CommandKind, CommandResultBody } from '@muster/contracts';
+import type { Fields } from './service';
 
 export type Kind = CommandKind;
 
@@ -20,25 +21,13 @@ const kinds: Record<Kind, true> = {
   restart: true,
 };
 
-export interface Command {
-  commandId: string;
-  kind: Kind;
-  agentId: string;
-  organizationId: string;
-  jobId: string | null;
+export interface Command extends Omit<AgentCommand, 'jobId' | 'deadline'> {
+  jobId: NonNullable<AgentCommand['jobId']> | null;
   /** Milliseconds since 1970. */
   deadline: number | null;
-  env: Record<string, string>;
-  payload: Record<string, unknown>;
 }
 
-export interface Result {
-  status: 'success' | 'failed';
-  output?: unknown;
-  error?: string;
-  code?: string;
-  exitCode?: number;
-}
+export type Result = { [Name in keyof CommandResultBody]: NonNullable<CommandResultBody[Name]> };
 
 /** Ids become file names here. */
 const id = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
@@ -46,12 +35,13 @@ const id = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 /** The command, or what is wrong with it. */
 export function readCommand(body: unknown, agentId: string): Command | string {
   if (!isObject(body)) return 'a command is an object';
-  const { commandId, kind, deadline, organizationId } = body;
+  const given: Fields<AgentCommand> = body;
+  const { commandId, kind, deadline, organizationId } = given;
   // Absent and null are the same here.
-  const [jobId, env, payload] = [body.jobId ?? null, body.env ?? {}, body.payload ?? {}];
+  const [jobId, env, payload] = [given.jobId ?? null, given.env ?? {}, given.payload ?? {}];
   if (typeof commandId !== 'string' || !id.test(commandId)) return 'commandId must be an id';
   if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind)) return 'kind is not one that this worker knows';
-  if (body.agentId !== agentId) return 'the command is for another agent';
+  if (given.agentId !== agentId) return 'the command is for another agent';
   if (jobId !== null && (typeof jobId !== 'string' || !id.test(jobId))) return 'jobId must be an id';
   if (kind === 'run' && jobId === null) return 'a run needs its jobId';
   if (!isObject(env)) return 'env must be an object';

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallbackAnswer, JobWebhookAnswer } from '@muster/contracts';
 import { backoffMs } from './backoff';
 import { callbackOf, saysJobIsOver } from './callbacks';
 import type { LocalLog } from '../host/local-log';
@@ -127,7 +128,7 @@ export class Delivery {
       }
       const { screenshotKey } = this.spool;
       const sender = { agentId, jobId, signingSecret: signingSecret(), screenshotKey };
-      const answer = await service.call(callbackOf(items, sender));
+      const answer = await service.call<CallbackAnswer & JobWebhookAnswer>(callbackOf(items, sender));
       if (saysJobIsOver(answer.body)) onJobOver(jobId);
       return { verdict: verdictOf(answer.status), why: `answered ${answer.status}`, retryAfterMs: answer.retryAfterMs };
     } catch (error) {

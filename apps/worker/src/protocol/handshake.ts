@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { BootEnd, HandshakeAnswer, HandshakeBody, MachineRefusal } from '@muster/contracts';
 import { backoffMs, callbackBackoff, refusedKeyBackoff } from './backoff';
 import { textOf } from './command';
 import { refusesKey, type Keys } from '../host/keys';
 import type { LocalLog } from '../host/local-log';
 import { machineName, platformName, workerVersion } from '../host/machine';
-import { type Answer, messageOf, type Service } from './service';
+import { type Answer, messageOf, textOfBody, type Service } from './service';
 
 export interface Introduction {
   organizationId: string;
@@ -21,11 +22,8 @@ export interface HandshakeOptions {
   log: LocalLog;
 }
 
-/** Why this boot is not heard any more: its machine was stopped, another worker has its place, its agent is no more. */
-export type BootEnd = 'ended' | 'superseded' | 'terminated';
-
 export class BootOver extends Error {
-  constructor(readonly end: BootEnd) {
+  constructor(readonly end: BootEnd | 'terminated') {
     super(`the service does not hear this boot any more: ${end}`);
   }
 }
@@ -36,7 +34,7 @@ export async function shakeHands(
   { agentId, bootId, tunnel, capabilities, keys, log }: HandshakeOptions,
   stopping: AbortSignal,
 ): Promise<Introduction> {
-  const text = JSON.stringify({
+  const text = textOfBody<HandshakeBody>({
     agentId,
     bootId,
     hostname: machineName(),
@@ -45,11 +43,12 @@ export async function shakeHands(
     platform: platformName(),
     capabilities,
   });
+  const call = { method: 'POST', path: '/api/agents/handshake', text } as const;
   for (let attempt = 1; ; attempt += 1) {
     let limits = callbackBackoff;
     let retryAfterMs = 0;
     try {
-      const answer = await service.call({ method: 'POST', path: '/api/agents/handshake', text });
+      const answer = await service.call<HandshakeAnswer & MachineRefusal>(call);
       const { organizationId, signingSecret, heartbeatSeconds } = answer.body;
       if (answer.status < 300 && textOf(signingSecret)) {
         keys.confirm();
@@ -86,9 +85,11 @@ export async function shakeHands(
   }
 }
 
+const bootEnds: readonly BootEnd[] = ['ended', 'superseded'];
+
 /** Of a machine that is being stopped nothing follows yet: it is off soon, or goes on. */
-function bootEndOf({ status, body: { boot, agentStatus } }: Answer): BootEnd | null {
+function bootEndOf({ status, body: { boot, agentStatus } }: Answer<MachineRefusal>): BootEnd | 'terminated' | null {
   if (status !== 409) return null;
   if (agentStatus === 'terminated') return 'terminated';
-  return boot === 'ended' || boot === 'superseded' ? boot : null;
+  return bootEnds.find((end) => end === boot) ?? null;
 }

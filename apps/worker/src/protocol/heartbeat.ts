@@ -1,10 +1,11 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { HeartbeatAnswer, HeartbeatBody } from '@muster/contracts';
 import { backoffMs } from './backoff';
 import type { Health } from '../host/health';
 import type { LocalLog } from '../host/local-log';
 import { machineIp, workerVersion, type MachineMetrics } from '../host/machine';
-import { messageOf, verdictOf, type Service } from './service';
+import { messageOf, textOfBody, verdictOf, type Service } from './service';
 import { rest } from '../host/waiting';
 
 export interface HeartbeatOptions {
@@ -72,12 +73,12 @@ export class Heartbeat {
     this.wasUnhealthy = problems.length > 0;
     const { jobIds, active } = running();
     const vmIp = machineIp();
-    const text = JSON.stringify({
+    const text = textOfBody<HeartbeatBody>({
       agentId,
       bootId,
-      ...(tunnel ? { tunnelHostname: tunnel } : {}),
+      tunnelHostname: tunnel || undefined,
       vmState: 'running',
-      ...(vmIp ? { vmIp } : {}),
+      vmIp: vmIp || undefined,
       workerVersion,
       healthy: problems.length === 0,
       activity: active || this.wasActive,
@@ -85,7 +86,8 @@ export class Heartbeat {
       metrics: { ...(await metrics.read()), ...(problems.length ? { problems } : {}) },
     });
     this.wasActive = false;
-    const answer = await service.call({ method: 'POST', path: '/api/agent/heartbeat', text, timeoutMs: 10_000 });
+    const call = { method: 'POST', path: '/api/agent/heartbeat', text, timeoutMs: 10_000 } as const;
+    const answer = await service.call<HeartbeatAnswer>(call);
     const { pendingCommands, abandon } = answer.body;
     if (answer.status === 409) {
       await this.options.onUnknown();

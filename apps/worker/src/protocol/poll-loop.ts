@@ -1,8 +1,9 @@
+import type { AgentCommand, AgentCommandList } from '@muster/contracts';
 import { backoffMs } from './backoff';
 import { isObject, readCommand, type Command } from './command';
 import type { Taking } from './listener';
 import type { LocalLog } from '../host/local-log';
-import { messageOf, verdictOf, type Service } from './service';
+import { type Fields, messageOf, verdictOf, type Service } from './service';
 import { rest } from '../host/waiting';
 
 const longPollSeconds = 25;
@@ -76,7 +77,8 @@ export class PollLoop {
     const timeoutMs = (wait + 15) * 1000;
     // What is offered while we end is offered again: only an acknowledgement takes it.
     const until = this.stopping;
-    const { status, body } = await service.call({ method: 'GET', path: `${path}?wait=${wait}`, timeoutMs, until });
+    const call = { method: 'GET', path: `${path}?wait=${wait}`, timeoutMs, until } as const;
+    const { status, body } = await service.call<AgentCommandList>(call);
     if (verdictOf(status) !== 'delivered') throw new Error(`answered ${status}`);
     let stuck = false;
     const commands = Array.isArray(body.commands) ? (body.commands as unknown[]) : [];
@@ -85,8 +87,9 @@ export class PollLoop {
       if (typeof command === 'string') {
         log('error', 'a command is wrong', { why: command });
         stuck = true;
-        const ours = isObject(offered) && offered.agentId === agentId;
-        if (ours && typeof offered.commandId === 'string') reject(offered.commandId, command);
+        const named: Fields<AgentCommand> = isObject(offered) ? offered : {};
+        const { commandId } = named;
+        if (named.agentId === agentId && typeof commandId === 'string') reject(commandId, command);
         continue;
       }
       const taking = take(command);

@@ -1,10 +1,20 @@
+import type { Problem } from '@muster/contracts';
 import { backoffMs, readRetryAfter } from './backoff';
 import { rest, within } from '../host/waiting';
 
-export interface Answer {
+/** An answer's fields by the contract's names. What they hold is looked at before it is believed. */
+export type Fields<Body> = { readonly [Name in keyof Body]?: unknown };
+
+/** The body is what the contract says, or a problem. */
+export interface Answer<Body = unknown> {
   status: number;
-  body: Record<string, unknown>;
+  body: Fields<Body> & Fields<Problem>;
   retryAfterMs: number;
+}
+
+/** The text of a body, which says of which class of the contract it is. */
+export function textOfBody<Body = never>(body: NoInfer<Body>): string {
+  return JSON.stringify(body);
 }
 
 export interface Call {
@@ -43,7 +53,7 @@ export class Service {
     return new Service(this.baseUrl, this.keyNow, this.ended, { ...this.headers, ...headers });
   }
 
-  async call({ method, path, text, headers, apiKey, timeoutMs = 30_000, until }: Call): Promise<Answer> {
+  async call<Body>({ method, path, text, headers, apiKey, timeoutMs = 30_000, until }: Call): Promise<Answer<Body>> {
     return within(timeoutMs, until ? [this.ended, until] : [this.ended], async (signal) => {
       const response = await fetch(this.baseUrl + path, {
         method,
@@ -68,10 +78,10 @@ export class Service {
   }
 
   /** Asks until there is an answer that another attempt wouldn't change. Throws when the worker ends. */
-  async insist(call: () => Call): Promise<Answer> {
+  async insist<Body>(call: () => Call): Promise<Answer<Body>> {
     for (let attempt = 1; ; attempt += 1) {
       this.ended.throwIfAborted();
-      const answer = await this.call(call()).catch(() => null);
+      const answer = await this.call<Body>(call()).catch(() => null);
       if (answer && verdictOf(answer.status) !== 'later') return answer;
       await rest(backoffMs(attempt, undefined, answer?.retryAfterMs), this.ended);
     }
@@ -84,10 +94,10 @@ export function messageOf(error: unknown): string {
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }
 
-function parseObject(text: string): Record<string, unknown> {
+function parseObject<Body>(text: string): Fields<Body> {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+    return typeof value === 'object' && value !== null ? (value as Fields<Body>) : {};
   } catch {
     return {};
   }

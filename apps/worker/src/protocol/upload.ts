@@ -1,8 +1,9 @@
 import { createReadStream, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { Readable } from 'node:stream';
+import type { UploadBody, UploadTicket } from '@muster/contracts';
 import { isObject, textOf } from './command';
-import { verdictOf, type Service, type Verdict } from './service';
+import { textOfBody, verdictOf, type Service, type Verdict } from './service';
 import { within } from '../host/waiting';
 
 const sendMs = 15 * 60_000;
@@ -37,8 +38,8 @@ export async function sendUpload(
   const size = sizeOf(path);
   if (size === null) return { verdict: 'refused', why: 'the file is gone', retryAfterMs: 0 };
   const contentType = types[extname(filename).toLowerCase()] ?? 'application/octet-stream';
-  const text = JSON.stringify({ jobId, filename, contentType, size });
-  const asked = await service.call({ method: 'POST', path: `/api/agents/${agentId}/uploads`, text });
+  const text = textOfBody<UploadBody>({ jobId, filename, contentType, size });
+  const asked = await service.call<UploadTicket>({ method: 'POST', path: `/api/agents/${agentId}/uploads`, text });
   const { key, uploadUrl, method, headers } = asked.body;
   const verdict = verdictOf(asked.status);
   if (verdict !== 'delivered' || !textOf(uploadUrl)) {

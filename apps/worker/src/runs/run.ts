@@ -18,7 +18,7 @@ import { scriptEnvironment, secretNamesOf, secretsOf, type WorkerFacts } from '.
 import { messageOf, type Service } from '../protocol/service';
 import { closeTemporaryFolder, openTemporaryFolder } from '../host/short-folder';
 import { Spool } from '../spool/spool';
-import type { Item } from '../spool/spool-item';
+import type { Item, WebhookReport } from '../spool/spool-item';
 
 /** Why a run ends other than by itself. `silent`: nobody wants to hear of it. */
 export interface Ending {
@@ -259,17 +259,19 @@ export class Run {
     return remaining;
   }
 
-  private lastWord(output: RunOutput): Record<string, unknown> & { status: string } {
+  private lastWord(output: RunOutput): WebhookReport {
     const code = this.exitCode();
     const result = readResult(this.spool.folder);
-    const given = result === undefined || !this.fits(result) ? {} : { result };
-    if (this.ending) return { status: this.ending.status, error: this.redactor.text(this.ending.error), ...given };
+    const given: Pick<WebhookReport, 'result'> = result === undefined || !this.fits(result) ? {} : { result };
+    if (this.ending && this.ending.status !== 'silent') {
+      return { status: this.ending.status, error: this.redactor.text(this.ending.error), ...given };
+    }
     if (code === 0) return { status: 'completed', ...given };
     const why = code === null ? (this.record.root ? 'the process was killed' : restarted) : `exit code ${code}`;
     return {
       status: 'failed',
       error: [why, this.isUnreadable ? '' : output.lastErrors()].filter(Boolean).join('\n'),
-      ...(this.spool.state.errorCode ? { errorCode: this.spool.state.errorCode } : {}),
+      errorCode: this.spool.state.errorCode || undefined,
       ...given,
     };
   }

@@ -1,3 +1,4 @@
+import type { StepStatus } from '@muster/contracts';
 import { isObject, textOf } from '../protocol/command';
 import { cutMessage } from './output-lines';
 import { levelOf, type OpenStep, type RunState } from './run-state';
@@ -66,7 +67,7 @@ function hearEvent(heard: Heard, event: Record<string, unknown>, now: number): v
     case 'ai_usage': {
       const open = state.openSteps[textOf(event.key)];
       const step = open ?? newStep(state, 'AI usage', at);
-      const ended = open ? { status: 'running' } : { status: 'passed', finishedAt: at };
+      const ended: StepChange = open ? { status: 'running' } : { status: 'passed', finishedAt: at };
       items.push(stepItem(state, step, { ...ended, usage: event.usage }));
       return;
     }
@@ -132,7 +133,7 @@ function smallEnough(metadata: Record<string, unknown>): Record<string, unknown>
 }
 
 interface StepChange {
-  status: string;
+  status: StepStatus;
   finishedAt?: number;
   error?: string;
   metadata?: unknown;
@@ -147,15 +148,15 @@ function stepItem(state: RunState, step: OpenStep, change: StepChange): Item {
     kind: 'step',
     body: {
       stepOrder: order,
-      ...(stepId ? { stepId } : {}),
+      stepId: stepId || undefined,
       name,
       status,
       seq: state.callbackSeq,
       startedAt,
-      ...(finishedAt === undefined ? {} : { finishedAt: new Date(finishedAt).toISOString() }),
-      ...(error ? { error: cutMessage(error) } : {}),
-      ...(isObject(metadata) ? { metadata: smallEnough(metadata) } : {}),
-      ...(usage === undefined ? {} : { usage }),
+      finishedAt: finishedAt === undefined ? undefined : new Date(finishedAt).toISOString(),
+      error: error ? cutMessage(error) : undefined,
+      metadata: isObject(metadata) ? smallEnough(metadata) : undefined,
+      usage,
     },
   };
 }

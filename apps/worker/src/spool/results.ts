@@ -1,10 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CommandResultBody } from '@muster/contracts';
 import type { Result } from '../protocol/command';
 import { readJson, writeWhole } from '../host/files';
 import type { LocalLog } from '../host/local-log';
 import type { Origin } from '../protocol/origin';
-import { verdictOf, type Answer, type Service } from '../protocol/service';
+import { textOfBody, verdictOf, type Answer, type Service } from '../protocol/service';
 
 /** What lies on disk; an older worker left no origin. */
 type Kept = Partial<Result> & { origin?: Origin };
@@ -62,8 +63,8 @@ export class Results {
   private async deliver(service: Service, commandId: string): Promise<void> {
     const { origin = {}, ...result } = readJson<Kept>(this.pathOf(commandId)) ?? {};
     const path = `/api/agents/${this.agentId}/commands/${commandId}/result`;
-    const send = (body: unknown): Promise<Answer> => {
-      const call = { method: 'POST' as const, path, text: JSON.stringify(body) };
+    const send = (body: Partial<Result>): Promise<Answer> => {
+      const call = { method: 'POST' as const, path, text: textOfBody<Partial<CommandResultBody>>(body) };
       return service.with(origin).insist(() => call);
     };
     let answer = await send(result);

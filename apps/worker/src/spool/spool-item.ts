@@ -1,26 +1,25 @@
-import type { LogLevel } from '@muster/contracts';
+import type { ClaimResult, JobLogEntry, JobWebhookBody, StepStatusBody } from '@muster/contracts';
+import type { Fields } from '../protocol/service';
 
 export const lanes = ['events', 'logs', 'uploads'] as const;
 export type Lane = (typeof lanes)[number];
 
-interface LogEntry {
-  level: LogLevel;
-  message: string;
-  /** Unix seconds. */
-  timestamp: number;
-  seq: number;
-}
+/** What a script says of itself goes out as it said it: the service looks at it. */
+type Said<Body, Names extends keyof Body> = Omit<Body, Names | 'jobId'> & Fields<Pick<Body, Names>>;
+export type WebhookReport = Said<JobWebhookBody, never>;
+export type StepReport = Said<StepStatusBody, 'usage'>;
+export type ClaimReport = Said<ClaimResult, keyof ClaimResult>;
 
 /** One thing that the service must hear of a run. What it holds is redacted already. */
 export type Item =
-  | { kind: 'log'; entry: LogEntry }
-  | { kind: 'webhook'; body: Record<string, unknown> }
-  | { kind: 'step'; body: Record<string, unknown> }
-  | { kind: 'claims'; claims: Record<string, unknown>[] }
+  | { kind: 'log'; entry: Omit<JobLogEntry, 'jobId'> }
+  | { kind: 'webhook'; body: WebhookReport }
+  | { kind: 'step'; body: StepReport }
+  | { kind: 'claims'; claims: ClaimReport[] }
   | { kind: 'summary'; body: Record<string, unknown> }
   | { kind: 'upload'; file: string; filename: string; screenshot: boolean }
   /** Goes out when everything else of the run has. */
-  | { kind: 'terminal'; body: Record<string, unknown> };
+  | { kind: 'terminal'; body: WebhookReport };
 
 /** Each lane is delivered in order by itself: a large upload doesn't hold back the steps. */
 export function laneOf(item: Item): Lane {

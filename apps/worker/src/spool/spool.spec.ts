@@ -18,7 +18,7 @@ describe('The spool', () => {
     kind: 'log',
     entry: { level: 'info', message, timestamp: 1, seq },
   });
-  const step = (seq: number): Item => ({ kind: 'step', body: { seq } });
+  const step = (seq: number): Item => ({ kind: 'step', body: { stepOrder: seq, status: 'running', seq } });
   const seqs = (spool: Spool, lane: 'logs' | 'events', limits = all) =>
     spool
       .next(lane, limits)

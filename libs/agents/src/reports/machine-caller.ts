@@ -1,5 +1,5 @@
 import type { Principal } from '@muster/access';
-import { AppError } from '@muster/contracts';
+import { type AgentStatus, AppError, type BootEnd, type MachineRefusal } from '@muster/contracts';
 
 /** A key that is bound to an agent speaks for it alone; an unbound worker key for every agent of its organization. */
 export function requireOwnAgent(caller: Principal, agentId: string): void {
@@ -7,10 +7,8 @@ export function requireOwnAgent(caller: Principal, agentId: string): void {
   throw new AppError('permission_denied', { detail: 'This key speaks for another agent.' });
 }
 
-/** What became of a boot that may not speak any more: its machine was stopped, or a newer one has its place. */
-type BootEnd = 'ended' | 'superseded';
-
 /** What a machine wants, and its agent's state does not allow. */
-export function refusedMachine(detail: string, agentStatus: string, boot?: BootEnd): AppError {
-  return new AppError('conflict', { detail, extra: { agentStatus, ...(boot ? { boot } : {}) } });
+export function refusedMachine(detail: string, agentStatus: AgentStatus, boot?: BootEnd): AppError {
+  const extra: MachineRefusal = { agentStatus, ...(boot ? { boot } : {}) };
+  return new AppError('conflict', { detail, extra: { ...extra } });
 }

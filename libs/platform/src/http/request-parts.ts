@@ -24,6 +24,11 @@ export class ReplyHead {
     void this.reply.header('etag', etagOf(revision));
   }
 
+  /** Where the thing that was made can be read. */
+  location(path: string): void {
+    void this.reply.header('location', path);
+  }
+
   /** The connection is not kept: one that stays would hold up the end of the process. */
   closeConnection(): void {
     void this.reply.header('connection', 'close');

@@ -68,6 +68,15 @@ export class HandshakeAnswer {
   @TextField({ description: 'Keys x-service-signature, in both directions.', example: 'mss_…' }) signingSecret!: string;
 }
 
+/** What became of a boot that may not speak any more: its machine was stopped, or a newer one has its place. */
+export type BootEnd = 'ended' | 'superseded';
+
+/** What a conflict tells a machine beside the problem's own fields. */
+export interface MachineRefusal {
+  agentStatus: AgentStatus;
+  boot?: BootEnd;
+}
+
 @IgnoreUnknownFields()
 export class SetupStatusBody {
   @UuidField() agentId!: string;
