@@ -59,6 +59,17 @@ export function callbackOf(items: Item[], { agentId, jobId, signingSecret, scree
   }
 }
 
+/** With one of the interface's codes (section 7) the service refuses the summary itself. */
+const summaryCodes = ['INVALID_RUN_SUMMARY_PAYLOAD', 'MISSING_BATCH_ID', 'JOB_NOT_FOUND', 'RUN_SUMMARY_REQUEST_FAILED'];
+
+/**
+ * Whether a refusal is not of the item. A service that does not take summaries yet, or a proxy in front of one that is
+ * being replaced, says 404 to them; that it does not know the job, it says with a code of its own.
+ */
+export function isRefusedUnread(item: Item, body: Record<string, unknown>): boolean {
+  return item.kind === 'summary' && !summaryCodes.includes(String(body.code));
+}
+
 const over: CallbackReason = 'job_over';
 
 /** Whether the answer says that the job is over for the service, so that its run here has lost its reason. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallbackAnswer, JobWebhookAnswer } from '@muster/contracts';
 import { backoffMs } from './backoff';
-import { callbackOf, saysJobIsOver } from './callbacks';
+import { callbackOf, isRefusedUnread, saysJobIsOver } from './callbacks';
 import type { LocalLog } from '../host/local-log';
 import { messageOf, verdictOf, type Service, type Verdict } from './service';
 import type { Entry, Spool } from '../spool/spool';
@@ -11,8 +11,11 @@ import { sendUpload } from './upload';
 
 const logsPerRequest = 1000;
 const logBytesPerRequest = 900 * 1024;
-/** The store, unlike the service, may refuse a file for good without saying so. */
-const uploadAttempts = 20;
+/**
+ * The store, unlike the service, may refuse a file for good without saying so; and a service that is older than its
+ * workers does not take their summaries: the run's end waits behind them, but not for ever.
+ */
+const patientAttempts = 20;
 
 export interface DeliveryContext {
   service: Service;
@@ -28,6 +31,8 @@ interface Attempt {
   why: string;
   retryAfterMs: number;
   screenshotKey?: string;
+  /** It may be that it never will be taken, though nobody said so. */
+  isPatient?: boolean;
 }
 
 /**
@@ -93,10 +98,12 @@ export class Delivery {
 
   private async deliver(lane: Lane, entries: Entry[]): Promise<void> {
     const { log } = this.context;
+    let patience = patientAttempts;
     for (let attempt = 1; ; attempt += 1) {
-      const { verdict, why, retryAfterMs, screenshotKey } = await this.attempt(entries.map(({ item }) => item));
+      const { verdict, why, retryAfterMs, screenshotKey, isPatient } = await this.attempt(entries.map((e) => e.item));
       this.stopping.signal.throwIfAborted();
-      if (verdict === 'later' && !(lane === 'uploads' && attempt >= uploadAttempts)) {
+      if (isPatient) patience -= 1;
+      if (verdict === 'later' && patience > 0) {
         if (attempt === 1) log('warn', 'a callback waits', { jobId: this.jobId, lane, why });
         await sleep(backoffMs(attempt, undefined, retryAfterMs), undefined, { signal: this.stopping.signal });
         continue;
@@ -124,15 +131,19 @@ export class Delivery {
       if (item.kind === 'upload') {
         const upload = { path: join(runRoot, 'uploads', item.file), filename: item.filename, jobId, agentId };
         const { key, ...attempt } = await sendUpload(service, upload, this.stopping.signal);
-        return { ...attempt, screenshotKey: item.screenshot && attempt.verdict === 'delivered' ? key : undefined };
+        const isShown = item.screenshot && attempt.verdict === 'delivered';
+        return { ...attempt, isPatient: true, screenshotKey: isShown ? key : undefined };
       }
       const { screenshotKey } = this.spool;
       const sender = { agentId, jobId, signingSecret: signingSecret(), screenshotKey };
       const answer = await service.call<CallbackAnswer & JobWebhookAnswer>(callbackOf(items, sender));
       if (saysJobIsOver(answer.body)) onJobOver(jobId);
-      return { verdict: verdictOf(answer.status), why: `answered ${answer.status}`, retryAfterMs: answer.retryAfterMs };
+      const said = verdictOf(answer.status);
+      const isPatient = said === 'refused' && isRefusedUnread(item, answer.body);
+      const verdict = isPatient ? 'later' : said;
+      return { verdict, why: `answered ${answer.status}`, retryAfterMs: answer.retryAfterMs, isPatient };
     } catch (error) {
-      return { verdict: 'later', why: messageOf(error), retryAfterMs: 0 };
+      return { verdict: 'later', why: messageOf(error), retryAfterMs: 0, isPatient: item.kind === 'upload' };
     }
   }
 

@@ -6,6 +6,7 @@ when the worker is restarted while the script runs.
 
 import contextlib
 import contextvars
+import datetime
 import json
 import os
 import shutil
@@ -156,16 +157,53 @@ def _camel(row):
     return {name(key): value for key, value in dict(row).items()}
 
 
+def _moment(value):
+    """A time as the service reads it: seconds since 1970, a datetime (without a zone it is this machine's), a text."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        value = datetime.datetime.fromtimestamp(value, datetime.timezone.utc)
+    if isinstance(value, datetime.datetime):
+        text = value.astimezone(datetime.timezone.utc).isoformat(timespec="milliseconds")
+        return text.replace("+00:00", "Z")
+    return value
+
+
+def _summary_claim(given):
+    row = _camel(given)
+    if row.get("outcome") not in _outcomes:
+        raise ValueError("muster.run_summary: a claim's outcome is one of %s" % ", ".join(_outcomes))
+    for name in ("claimId", "npi"):
+        if row.get(name) is not None:
+            row[name] = str(row[name])
+    return row
+
+
+def _summary_stop(given):
+    row = _camel(given)
+    row["at"] = _moment(row.get("at", time.time()))
+    detail = row.get("detail")
+    if detail is not None and not isinstance(detail, str):
+        row["detail"] = json.dumps(_plain(detail))
+    return row
+
+
 def run_summary(batch_id=None, claims=None, stop_events=None, **summary):
+    """What became of a batch: its claims, why it stopped, and what else there is to say of it.
+
+    A batch that is told again, with the same batch_id, takes the place of what was told before; without one it is the
+    run's own batch. Each claim is a dict of claim_id, outcome, and npi, processing_seconds, message where known; each
+    stop event one of reason, and at, detail. worker_key, started_at and finished_at are the batch's own.
+    """
     batch = _camel(summary)
+    for name in ("startedAt", "finishedAt"):
+        if name in batch:
+            batch[name] = _moment(batch[name])
     if batch_id is not None:
         batch["batchId"] = str(batch_id)
-    body = {
-        "batchSummary": batch,
-        "claimResults": [_camel(row) for row in claims or []],
-        "stopEvents": [_camel(row) for row in stop_events or []],
-    }
-    _report("run_summary", body=body)
+    rows = [_summary_claim(row) for row in claims or []]
+    if len(rows) > 10000:
+        raise ValueError("muster.run_summary: more than 10,000 claims")
+    stops = [_summary_stop(row) for row in stop_events or []]
+    _report("run_summary", body={"batchSummary": batch, "claimResults": rows, "stopEvents": stops})
 
 
 if __name__ == "__main__":

@@ -115,8 +115,10 @@ function hearProgress({ state }: Heard, { percent, currentStep }: Record<string,
   return true;
 }
 
+/** A summary that names no batch is of the run's own. */
 function summaryOf(body: Record<string, unknown>, jobId: string): Record<string, unknown> {
-  return { ...body, batchSummary: { jobId, ...(isObject(body.batchSummary) ? body.batchSummary : {}) } };
+  const given = isObject(body.batchSummary) ? body.batchSummary : {};
+  return { ...body, batchSummary: { jobId, batchId: jobId, ...given } };
 }
 
 function newStep(state: RunState, name: string, at: number, stepId?: string): OpenStep {

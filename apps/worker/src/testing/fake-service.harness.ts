@@ -91,7 +91,9 @@ export class FakeService {
 
   private lastHeard(): string {
     const heard = this.heard.filter(({ path }) => path !== '/api/agent/heartbeat').slice(-20);
-    return heard.map(({ method, path, status, text }) => `${method} ${path} ${status} ${text.slice(0, 200)}`).join('\n');
+    return heard
+      .map(({ method, path, status, text }) => `${method} ${path} ${status} ${text.slice(0, 200)}`)
+      .join('\n');
   }
 
   accepted(path: string | RegExp): Heard[] {
@@ -207,7 +209,11 @@ export class FakeService {
     } else if (path.endsWith('/downloads')) {
       const file = this.downloads.get(body.commandId);
       return file ? { status: 200, body: { downloadUrl: `${this.url}${file}` } } : { status: 404 };
-    } else if (path !== '/api/pilot/run-summary') return { status: 404 };
+    } else if (path === '/api/pilot/run-summary') {
+      const { batchSummary, claimResults, stopEvents } = body;
+      this.check(batchSummary.batchId && Array.isArray(claimResults) && Array.isArray(stopEvents), 'run summary');
+      return { status: 201, body: { success: true, batchId: batchSummary.batchId } };
+    } else return { status: 404 };
     return { status: 200, body: { accepted: true } };
   }
 

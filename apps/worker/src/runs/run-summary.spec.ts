@@ -1,0 +1,104 @@
+import { FakeService } from '../testing/fake-service.harness';
+import { runOf, WorkerHarness } from '../testing/worker-process.harness';
+
+const path = '/api/pilot/run-summary';
+
+describe('a run’s summary', () => {
+  let service: FakeService;
+  let worker: WorkerHarness;
+
+  beforeEach(async () => {
+    service = await FakeService.start();
+    worker = new WorkerHarness(service);
+    await worker.start();
+  });
+  afterEach(async () => {
+    await worker.remove();
+    await service.stop();
+    expect(service.faults).toEqual([]);
+  });
+
+  const told = (jobId: string) => service.accepted(path).filter(({ text }) => text.includes(jobId));
+  const end = (jobId: string) => service.until('the end', () => service.terminal(jobId));
+
+  it('is the run’s own batch unless it names one, with times and rows as the service reads them', async () => {
+    const run = runOf(`
+import datetime, muster
+muster.run_summary(
+    worker_key="eob",
+    started_at=1767225600.5,
+    finished_at=datetime.datetime(2026, 1, 1, 2, tzinfo=datetime.timezone(datetime.timedelta(hours=1))),
+    claims=[{"claim_id": 17, "npi": 1234567893, "outcome": "eob_uploaded", "processing_seconds": 1.5}],
+    stop_events=[{"reason": "list_empty", "at": 1767225601, "detail": {"page": 3}}],
+)
+muster.run_summary("another", job_id=None)
+for wrong in ([{"claim_id": "x", "outcome": "done"}], [{"claim_id": "x", "outcome": "failed"}] * 10001):
+    try:
+        muster.run_summary("wrong", claims=wrong)
+    except ValueError:
+        continue
+    raise SystemExit("taken")
+`);
+    const { jobId } = run;
+    await service.push(run);
+    expect(await end(jobId)).toMatchObject({ status: 'completed' });
+    expect(service.accepted(path).map(({ body }) => body)).toEqual([
+      {
+        batchSummary: {
+          jobId,
+          batchId: jobId,
+          workerKey: 'eob',
+          startedAt: '2026-01-01T00:00:00.500Z',
+          finishedAt: '2026-01-01T01:00:00.000Z',
+        },
+        claimResults: [{ claimId: '17', npi: '1234567893', outcome: 'eob_uploaded', processingSeconds: 1.5 }],
+        stopEvents: [{ reason: 'list_empty', at: '2026-01-01T00:00:01.000Z', detail: '{"page": 3}' }],
+      },
+      { batchSummary: { jobId: null, batchId: 'another' }, claimResults: [], stopEvents: [] },
+    ]);
+  });
+
+  it('is sent until it is taken, also by a service that does not know of summaries yet, and before the end', async () => {
+    const ways = [{ status: 503 }, 'hang up' as const, { status: 404, body: { code: 'not_found' } }, { status: 405 }];
+    service.interfere = (heard) => (heard.path === path ? ways.shift() : undefined);
+    const run = runOf('import muster\nmuster.run_summary("b", claims=[{"claim_id": "c", "outcome": "failed"}])');
+    await service.push(run);
+    expect(await end(run.jobId)).toMatchObject({ status: 'completed' });
+    expect(ways).toEqual([]);
+    expect(told(run.jobId)).toHaveLength(1);
+    expect(service.heard.findIndex((heard) => heard.body?.status === 'completed')).toBeGreaterThan(
+      service.heard.findLastIndex((heard) => heard.path === path),
+    );
+  });
+
+  it('is given up where the service refuses it by its code, and holds nothing back', async () => {
+    const asked: string[] = [];
+    service.interfere = (heard) => {
+      if (heard.path !== path) return undefined;
+      asked.push(heard.body.batchSummary.batchId);
+      return { status: 404, body: { code: 'JOB_NOT_FOUND' } };
+    };
+    const run = runOf(
+      'import muster\nmuster.run_summary("gone")\nmuster.run_summary("gone too")\nmuster.log("info", "on")',
+    );
+    await service.push(run);
+    expect(await end(run.jobId)).toMatchObject({ status: 'completed' });
+    expect(asked).toEqual(['gone', 'gone too']);
+    expect(worker.stderr).toContain('a callback was refused and is dropped');
+  });
+
+  it('outlives the worker that was killed before it was taken', async () => {
+    service.interfere = (heard) => (heard.path === path ? { status: 503 } : undefined);
+    const claims = 'claims=[{"claim_id": "c%d" % n, "outcome": "failed"} for n in range(5000)]';
+    const run = runOf(`import muster\nmuster.run_summary("kept", ${claims})`);
+    await service.push(run);
+    await service.until('an attempt', () => service.heard.find((heard) => heard.path === path));
+    await worker.kill();
+    service.interfere = () => undefined;
+    await worker.start();
+    await end(run.jobId);
+    expect(told(run.jobId).map(({ body }) => [body.batchSummary.batchId, body.claimResults.length])).toEqual([
+      ['kept', 5000],
+    ]);
+  });
+});
