@@ -39,7 +39,8 @@ export { MachineControl } from './orders/machine-control';
 export { describeWithin, machineOf } from './orders/machine-of';
 export { decideWakeStep } from './lifecycle/wake-machine';
 export { MachinesModule } from './lifecycle/machines.module';
-export { type AgentMove, lifecycleEntry, type LifecycleFacts, moveAgent } from './lifecycle/move-agent';
+export { canWake, inSql, isOff, isOn, mayTakeWork, offStatuses } from './lifecycle/agent-life';
+export { lifecycleEntry, type LifecycleFacts, moveAgent } from './lifecycle/move-agent';
 export {
   lastWakeFailures,
   recordWakeBlocked,

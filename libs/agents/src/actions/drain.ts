@@ -35,7 +35,7 @@ export async function drainAgent(
   const reason = mode === 'now' ? `drained at once by ${spokenNameOf(caller)}` : `drained by ${spokenNameOf(caller)}`;
   const source = sourceOf(caller);
   if (agent.status === 'online') {
-    await moveAgent(tx, { organizationId, agentId: id, from: ['online'], to: 'draining', source, reason });
+    await moveAgent(tx, { organizationId, agentId: id, move: 'drain', to: 'draining', source, reason });
   }
   audit(tx, caller, {
     action: 'agent.drain',
@@ -59,7 +59,7 @@ export async function undrainAgent(tx: Transaction, caller: Principal, id: strin
     [id],
   );
   const [source, reason] = [sourceOf(caller), `let go again by ${spokenNameOf(caller)}`];
-  await moveAgent(tx, { organizationId, agentId: id, from: ['draining'], to: 'online', source, reason });
+  await moveAgent(tx, { organizationId, agentId: id, move: 'undrain', to: 'online', source, reason });
   audit(tx, caller, {
     action: 'agent.undrain',
     target: { type: 'agent', id },

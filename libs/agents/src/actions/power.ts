@@ -1,13 +1,8 @@
 import { audit, spokenNameOf, type Principal, sourceOf } from '@muster/access';
-import {
-  type AgentStatus,
-  agentStatuses,
-  AppError,
-  type LifecycleEvent,
-  type LifecycleSource,
-} from '@muster/contracts';
+import { type AgentStatus, AppError, type LifecycleSource } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { type AgentRow, loadAgent } from '../registry/agent-row';
+import { agentMoves, type MoveOf } from '../lifecycle/agent-life';
 import { lifecycleEntry, moveAgent } from '../lifecycle/move-agent';
 import { cancelWake, requestWake } from '../lifecycle/wakes';
 import { tunnelUrlOf } from '../reports/tunnel-url';
@@ -22,7 +17,7 @@ export async function startAgent(
 ): Promise<{ status: AgentStatus }> {
   const agent = await loadAgent(tx, caller.organizationId, id, 'lock');
   requireSwitch(agent, 'started');
-  requireStatus(agent, ['stopped', 'offline', 'starting'], 'started');
+  requireStatus(agent, [...agentMoves.wake.from, 'starting'], 'started');
   const of = { organizationId: caller.organizationId, agentId: id };
   const [source, reason] = [sourceOf(caller), `started by ${spokenNameOf(caller)}`];
   await requestWake(tx, { ...of, source, reason, timeoutMs: wakeTimeoutMs });
@@ -39,25 +34,19 @@ export async function startAgent(
 }
 
 interface Order {
-  from: readonly AgentStatus[];
-  to: 'stopping' | 'rebooting';
+  ordered: MoveOf<'stop' | 'reboot'>;
   done: 'stopped' | 'rebooted';
-  eventType: LifecycleEvent;
   action: string;
 }
 
 const stop: Order = {
-  from: ['online', 'offline', 'starting', 'draining', 'stopping'],
-  to: 'stopping',
+  ordered: { move: 'stop', to: 'stopping', eventType: 'manual_stop' },
   done: 'stopped',
-  eventType: 'manual_stop',
   action: 'agent.stop',
 };
 const reboot: Order = {
-  from: agentStatuses.filter((status) => status !== 'terminated'),
-  to: 'rebooting',
+  ordered: { move: 'reboot', to: 'rebooting', eventType: 'manual_reboot' },
   done: 'rebooted',
-  eventType: 'manual_reboot',
   action: 'agent.reboot',
 };
 
@@ -83,18 +72,19 @@ async function order(
   tx: Transaction,
   caller: Principal,
   id: string,
-  { from, to, done, eventType, action, force }: Order & { force?: boolean },
+  { ordered, done, action, force }: Order & { force?: boolean },
 ): Promise<{ status: AgentStatus }> {
   const agent = await loadAgent(tx, caller.organizationId, id, 'lock');
+  const { move, to } = ordered;
   requireSwitch(agent, done);
-  requireStatus(agent, from, done);
+  requireStatus(agent, [...agentMoves[move].from, to], done);
   if (force === false) requireFree(agent, done);
   const of = { organizationId: caller.organizationId, agentId: id };
   const [source, reason] = [sourceOf(caller), `${done} by ${spokenNameOf(caller)}`];
   if (to === 'stopping') await cancelWake(tx, { ...of, reason });
   if (agent.status !== to) {
     if (agent.status === 'stopping') recordStopEnded(tx, agent, { source, reason });
-    await moveAgent(tx, { ...of, from: [agent.status], to, source, reason, eventType });
+    await moveAgent(tx, { ...of, ...ordered, source, reason });
     await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId: id } });
   }
   audit(tx, caller, {

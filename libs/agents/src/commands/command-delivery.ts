@@ -4,6 +4,7 @@ import { Database } from '@muster/database';
 import { BaseConfig, Clock, PubSub, Outbound, OutboundFailed, OutboundRefused, ownAddress } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import { isOn } from '../lifecycle/agent-life';
 import { commandColumns, type CommandRow } from './command-row';
 import { composeDeliveries, missingSecretsText, enqueueForLostSecret } from './compose-delivery';
 import { failCommand } from './fail-commands';
@@ -31,7 +32,6 @@ interface Claimed extends CommandRow {
   serviceUrl: string | null;
 }
 
-const reachable: readonly AgentStatus[] = ['online', 'draining'];
 /** What makes a worker well again reaches one that is offline too: a push is signed, and needs no key of the worker's. */
 const mending: readonly CommandKind[] = ['repair', 'restart'];
 const pushTimeoutMs = 10_000;
@@ -98,7 +98,7 @@ export class CommandDelivery {
   private async push(command: Claimed): Promise<DeliveryOutcome> {
     if (!command.isDue) return this.giveUp(command);
     const mends = command.agentStatus === 'offline' && mending.includes(command.kind);
-    if (!reachable.includes(command.agentStatus) && !mends) {
+    if (!isOn(command.agentStatus) && !mends) {
       return this.postpone(command, 'unreachable', maxBackoffMs, `the agent is ${command.agentStatus}`);
     }
     if (!command.tunnelUrl || command.tunnelUrl === command.unreachableTunnel) {
@@ -188,7 +188,7 @@ export class CommandDelivery {
       `UPDATE agent_command SET next_push_at = now() + $2 * interval '1 millisecond', push_error = $3,
          pushes = CASE WHEN $4 THEN pushes ELSE 0 END
        WHERE id = $1 AND status = 'pending' AND taken_at IS NULL`,
-      [command.id, delayMs, pushError, reachable.includes(command.agentStatus)],
+      [command.id, delayMs, pushError, isOn(command.agentStatus)],
       'command_postponed',
     );
     return outcome;

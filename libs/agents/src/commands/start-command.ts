@@ -1,7 +1,8 @@
-import type { AgentProvider, AgentStatus, CommandKind } from '@muster/contracts';
+import type { AgentStatus, CommandKind } from '@muster/contracts';
 import { AppError } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
 import { noSuchAgent } from '../registry/agent-row';
+import { isOn, mayTakeWork, type WorkFacts } from '../lifecycle/agent-life';
 import { recordWakeBlocked, requestWake } from '../lifecycle/wakes';
 import { issueCommand } from './issue-command';
 import type { Asked } from './record-actions';
@@ -21,42 +22,32 @@ export interface CommandRequest {
 
 export type CommandReadiness = { action: 'issue' | 'wake' } | { action: 'blocked' | 'refuse'; reason: string };
 
-export interface CommandFacts {
-  status: AgentStatus;
-  provider: AgentProvider;
-  /** How it is being drained, whatever its machine does meanwhile; null where it is not. */
-  drain: string | null;
-  autoWake: boolean;
-}
-
 /** They end what runs, look into it, or make the machine well again: a draining agent takes them too. */
 const nothingNew: readonly CommandKind[] = ['stop_job', 'attach_recording', 'stop_recording', 'repair', 'restart'];
 /** A repair that nobody takes now waits for the worker's next word. */
 const repairWaitsMs = 24 * 3_600_000;
 
 /** Whether a command may go to the agent as it is: at once, after a wake, or not at all. */
-export function decideCommand(agent: CommandFacts, kind: CommandKind): CommandReadiness {
-  const { status, provider, drain, autoWake } = agent;
-  if (status !== 'terminated' && (drain || status === 'draining') && !nothingNew.includes(kind)) {
-    return { action: 'refuse', reason: 'The agent is being drained and takes nothing new.' };
-  }
-  switch (status) {
-    case 'online':
-    case 'draining':
-    case 'starting':
-    case 'rebooting':
+export function decideCommand({ drain, ...agent }: WorkFacts, kind: CommandKind): CommandReadiness {
+  const { status } = agent;
+  const passesDrain = nothingNew.includes(kind);
+  const work = mayTakeWork({ ...agent, drain: passesDrain ? null : drain });
+  switch (work.takes) {
+    case 'now':
+    case 'after_boot':
       return { action: 'issue' };
-    case 'terminated':
+    case 'after_drain':
+      if (passesDrain) return { action: 'issue' };
+      return { action: 'refuse', reason: 'The agent is being drained and takes nothing new.' };
+    case 'never':
       return { action: 'refuse', reason: 'The agent is terminated.' };
-    case 'stopped':
-    case 'stopping':
-    case 'offline':
+    case 'after_wake':
       // Its worker may be there and only its key be dead: it is told as soon as it can be.
       if (status === 'offline' && kind === 'repair') return { action: 'issue' };
-      if (provider === 'external') {
+      if (work.by === 'owner') {
         return { action: 'refuse', reason: `The agent is ${status}, and only its owner can start it.` };
       }
-      if (autoWake) return { action: 'wake' };
+      if (work.by === 'itself') return { action: 'wake' };
       return { action: 'blocked', reason: `The agent is ${status} and auto-wake is off; start it manually.` };
   }
 }
@@ -93,7 +84,7 @@ export async function startCommand(tx: Transaction, request: CommandRequest): Pr
   const { organizationId, agentId, kind, payload, env, asked, timeoutMs, wakeTimeoutMs, now } = request;
   const of = { organizationId, agentId };
   const { status, action } = await requireWakeable(tx, of, kind);
-  const asleep = status !== 'online' && status !== 'draining';
+  const asleep = !isOn(status);
   if (action === 'wake') {
     await requestWake(tx, { ...of, source: 'api', reason: `a ${kind} command waits`, timeoutMs: wakeTimeoutMs });
   }
@@ -121,7 +112,7 @@ async function lockForCommand(
   tx: Transaction,
   { organizationId, agentId }: { organizationId: string; agentId: string },
 ) {
-  const [agent] = await tx.query<CommandFacts>(
+  const [agent] = await tx.query<WorkFacts>(
     `SELECT a.status, a.provider, a.drain, s.vm_auto_wake_on_job AS "autoWake"
      FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id
      WHERE a.id = $1 AND a.organization_id = $2

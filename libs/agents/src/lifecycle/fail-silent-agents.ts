@@ -1,6 +1,7 @@
 import type { AgentStatus } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
 import { Round, sweep, type SweepCounts } from '@muster/platform';
+import { agentMoves, inSql, isOn } from './agent-life';
 import { moveAgent } from './move-agent';
 
 interface Watched {
@@ -11,15 +12,13 @@ interface Watched {
   statusSince: Date;
 }
 
-const expectedToSpeak: readonly AgentStatus[] = ['online', 'draining'];
-
 /** Why the agent is to be taken as offline, or null. */
 export function decideSilence(
   { status, lastSeen, statusSince }: Omit<Watched, 'id' | 'organizationId'>,
   now: Date,
   offlineAfterMs: number,
 ): string | null {
-  if (!expectedToSpeak.includes(status)) return null;
+  if (!isOn(status)) return null;
   const heard = Math.max(lastSeen?.getTime() ?? 0, statusSince.getTime());
   const silentMs = now.getTime() - heard;
   return silentMs > offlineAfterMs ? `not heard of for ${Math.round(silentMs / 1000)} s` : null;
@@ -38,7 +37,7 @@ export function failSilentAgents(
       database.query<{ id: string }>(
         'system',
         `SELECT id FROM agent
-         WHERE status IN ('online', 'draining') AND id > $2
+         WHERE status IN ${inSql(agentMoves.silent.from)} AND id > $2
            AND (last_seen < now() - $1 * interval '1 millisecond' OR last_seen IS NULL)
            AND status_since < now() - $1 * interval '1 millisecond'
          ORDER BY id LIMIT $3`,
@@ -66,7 +65,7 @@ async function failIfSilent(tx: Transaction, id: string, offlineAfterMs: number)
   const move = {
     organizationId,
     agentId: id,
-    from: expectedToSpeak,
+    move: 'silent',
     to: 'offline',
     source: 'watchdog',
     reason,

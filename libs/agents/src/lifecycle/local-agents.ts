@@ -47,7 +47,7 @@ export class LocalAgentRows implements LocalAgents {
       }
       await moveAgent(tx, {
         ...of,
-        from: ['online', 'starting', 'draining', 'rebooting'],
+        move: 'gave_up',
         to: 'offline',
         source: 'provider',
         reason,

@@ -1,21 +1,18 @@
 import { audit } from '@muster/access';
 import type { AgentStatus, LifecycleEvent, LifecycleSource } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
+import { inSql, type MoveOf, offStatuses, originsOf } from './agent-life';
 import { appendTimeline, type TimelineEntry } from '../timeline/append-timeline';
 import { withEndedBoot } from '../orders/ended-boots';
 
-export interface AgentMove {
+type AgentMove = MoveOf & {
   organizationId: string;
   agentId: string;
-  from: readonly AgentStatus[];
-  to: AgentStatus;
   source: LifecycleSource;
   reason: string;
-  /** The lifecycle event that the move is, if it is one. */
-  eventType?: LifecycleEvent;
   /** Which loop of the service moves it, where the source does not say that already. */
   by?: string;
-}
+};
 
 /** Whoever asked leaves an audit row of the own, and what a machine says of itself is on its timeline. */
 const auditedElsewhere: ReadonlySet<LifecycleSource> = new Set(['api', 'console', 'handshake']);
@@ -28,20 +25,20 @@ const actions: Partial<Record<AgentStatus, string>> = {
 };
 
 /**
- * Moves an agent from one of the states named, and records it on its timeline; the audit too where the service does it by
- * itself. Null: it was in none of them.
+ * Makes a move of an agent's life, from where that begins, and records it on its timeline; the audit too where the
+ * service does it by itself. Null: it was elsewhere.
  */
 export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ previous: AgentStatus } | null> {
-  const { organizationId, agentId, from, to, source, reason, eventType } = move;
+  const { organizationId, agentId, to, source, reason, eventType } = move;
   const [moved] = await tx.query<{ previous: AgentStatus; lastSeen: Date | null; vmState: string | null }>(
     `UPDATE agent SET status = $3, status_since = now(), status_source = $4, status_reason = $5,
-       on_since = CASE WHEN $3 NOT IN ('stopped', 'terminated') THEN COALESCE(agent.on_since, now()) END,
+       on_since = CASE WHEN $3 NOT IN ${inSql(offStatuses)} THEN COALESCE(agent.on_since, now()) END,
        previous_status = CASE WHEN was.status <> $3 THEN was.status ELSE agent.previous_status END,
        ended_boots = CASE WHEN $3 = 'stopped' THEN ${withEndedBoot('agent')} ELSE agent.ended_boots END
      FROM (SELECT id, status FROM agent WHERE id = $1 AND organization_id = $2 FOR UPDATE) AS was
      WHERE agent.id = was.id AND was.status = ANY($6)
      RETURNING was.status AS previous, agent.last_seen, agent.vm_state`,
-    [agentId, organizationId, to, source, reason, from],
+    [agentId, organizationId, to, source, reason, originsOf(move)],
     'move_agent',
   );
   if (!moved) return null;

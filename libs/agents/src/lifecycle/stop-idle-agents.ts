@@ -1,7 +1,10 @@
 import { type Database, databaseTime, type Transaction } from '@muster/database';
 import { Round, sweep, type SweepCounts } from '@muster/platform';
 import { decideIdleStop, type IdleDecision, type IdleFacts } from './decide-idle-stop';
+import { agentMoves, inSql } from './agent-life';
 import { moveAgent } from './move-agent';
+
+const stoppable = inSql(agentMoves.idle_stop.from);
 
 /** Of one that is offline, over `a`: since its first wake that brought no word, or since it fell silent. */
 export const silentSince = `
@@ -28,7 +31,7 @@ export const idleCandidates = `
   FROM organization_settings s CROSS JOIN LATERAL (
     SELECT a.id, COALESCE(a.last_activity_at, a.status_since) AS at FROM agent a
     WHERE a.organization_id = s.organization_id
-      AND a.status IN ('online', 'offline') AND a.provider <> 'external' AND NOT a.idle_auto_stop_exempt
+      AND a.status IN ${stoppable} AND a.provider <> 'external' AND NOT a.idle_auto_stop_exempt
       AND a.drain IS NULL
       AND COALESCE(a.last_activity_at, a.status_since) <= $1::timestamptz - s.idle_stop_minutes * interval '1 minute'
       AND (a.idle_stop_failed_at IS NULL OR a.idle_stop_failed_at <= $1::timestamptz - interval '1 minute')
@@ -89,7 +92,7 @@ async function clampFutureActivity(database: Database, now: Date): Promise<void>
        SELECT ahead.id FROM organization_settings s CROSS JOIN LATERAL (
          SELECT a.id FROM agent a
          WHERE a.organization_id = s.organization_id
-           AND a.status IN ('online', 'offline') AND a.provider <> 'external' AND NOT a.idle_auto_stop_exempt
+           AND a.status IN ${stoppable} AND a.provider <> 'external' AND NOT a.idle_auto_stop_exempt
            AND a.drain IS NULL
            AND COALESCE(a.last_activity_at, a.status_since) > $1::timestamptz + interval '1 minute'
          FOR UPDATE SKIP LOCKED) ahead)`,
@@ -108,7 +111,7 @@ export function stopIfIdle(database: Database, agentId: string, now: Date): Prom
     await moveAgent(tx, {
       organizationId: facts.organizationId,
       agentId,
-      from: [facts.status],
+      move: 'idle_stop',
       to: 'stopping',
       source: 'idle_monitor',
       reason: decision.reason,

@@ -1,4 +1,4 @@
-import type { AgentStatus, LifecycleEvent } from '@muster/contracts';
+import type { AgentStatus } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
 import type { Clock } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
@@ -7,6 +7,7 @@ import { appendTimeline } from '../timeline/append-timeline';
 import { withEndedBoot } from '../orders/ended-boots';
 import { holdLease, leaseMs } from '../orders/hold-lease';
 import { describeWithin, machineColumns, machineOf, type MachineRow } from '../orders/machine-of';
+import { isOn } from './agent-life';
 import { lifecycleEntry, moveAgent } from './move-agent';
 import { cancelWake, announceReady } from './wakes';
 
@@ -33,7 +34,7 @@ export function decideWakeStep({ open, due, over, agentStatus }: WakeFacts): Wak
   if (!open) return 'none';
   if (agentStatus === 'terminated') return 'cancel';
   // A heartbeat brought it back without a new boot.
-  if (agentStatus === 'online' || agentStatus === 'draining') return 'ready';
+  if (isOn(agentStatus)) return 'ready';
   if (over) return 'expire';
   if (!due) return 'none';
   return agentStatus === 'stopping' || agentStatus === 'rebooting' ? 'later' : 'try';
@@ -200,7 +201,7 @@ async function expire(parts: MachineParts, claimed: Claimed): Promise<void> {
 async function finish(
   parts: MachineParts,
   claimed: Claimed,
-  end: { state: 'failed' | 'timeout'; eventType: LifecycleEvent; reason: string },
+  end: { state: 'failed' | 'timeout'; eventType: WakeEnd; reason: string },
 ): Promise<void> {
   const { database, machines, keyRing, clock } = parts;
   const { wakeId, agentId } = claimed;
@@ -216,16 +217,18 @@ async function finish(
   });
 }
 
+type WakeEnd = 'wake_failed' | 'wake_timeout';
+
 /** The agent is as its machine is: nobody waits for it any more. */
 export async function settleAgent(
   tx: Transaction,
   { organizationId, agentId }: Pick<MachineRow, 'organizationId' | 'agentId'>,
-  end: { eventType: LifecycleEvent; reason: string; found: string | null; ip: string | null },
+  end: { eventType: WakeEnd; reason: string; found: string | null; ip: string | null },
 ): Promise<void> {
   const { eventType, reason, found, ip } = end;
-  const to: AgentStatus = found === 'stopped' || found === 'gone' ? 'stopped' : 'offline';
+  const to = found === 'stopped' || found === 'gone' ? 'stopped' : 'offline';
   const source = 'provider';
-  const moved = await moveAgent(tx, { organizationId, agentId, from: ['starting'], to, source, reason, eventType });
+  const moved = await moveAgent(tx, { organizationId, agentId, move: 'wake_ended', to, source, reason, eventType });
   if (!moved) {
     const [agent] = await tx.query<{ status: AgentStatus }>('SELECT status FROM agent WHERE id = $1', [agentId]);
     const { status } = agent!;

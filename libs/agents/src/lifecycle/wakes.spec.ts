@@ -95,7 +95,7 @@ describe('machines', () => {
       const of = await agentAt('offline');
       await wake(of);
       await lab.db.transaction('system', (tx) =>
-        moveAgent(tx, { ...of, from: ['starting'], to: 'online', source: 'heartbeat', reason: 'it is back' }),
+        moveAgent(tx, { ...of, move: 'recover', to: 'online', source: 'heartbeat', reason: 'it is back' }),
       );
       await waitFor('the end', async () => {
         const [found] = await wakesOf(of);

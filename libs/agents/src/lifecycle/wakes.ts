@@ -2,6 +2,7 @@ import { type AgentStatus, AppError, type LifecycleSource } from '@muster/contra
 import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { appendTimeline } from '../timeline/append-timeline';
+import { isOn } from './agent-life';
 import { lifecycleEntry, moveAgent } from './move-agent';
 
 export interface WakeRequest {
@@ -30,22 +31,22 @@ export async function requestWake(tx: Transaction, request: WakeRequest): Promis
     agentId,
   ]);
   if (open) return { wakeId: open.id, joined: true };
-  const isOn = agent.status === 'online' || agent.status === 'draining';
+  const isReady = isOn(agent.status);
   const wakeId = newId();
   await tx.execute(
     `INSERT INTO agent_wake
        (id, organization_id, agent_id, source, reason, attempt, state, finished_at, deadline)
      VALUES ($1, $2, $3, $4, $5, 0, $6, CASE WHEN $6 = 'ready' THEN now() END,
              now() + $7 * interval '1 millisecond')`,
-    [wakeId, organizationId, agentId, source, reason, isOn ? 'ready' : 'open', timeoutMs],
+    [wakeId, organizationId, agentId, source, reason, isReady ? 'ready' : 'open', timeoutMs],
     'insert_wake',
   );
-  if (isOn) return { wakeId, joined: false };
+  if (isReady) return { wakeId, joined: false };
   const facts = { eventType: 'wake_requested', source, reason, ...(jobId ? { jobId } : {}) } as const;
   const moved = await moveAgent(tx, {
     organizationId,
     agentId,
-    from: ['stopped', 'offline'],
+    move: 'wake',
     to: 'starting',
     source,
     reason,

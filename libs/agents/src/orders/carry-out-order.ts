@@ -130,7 +130,7 @@ async function beginAsDescribed(parts: MachineParts, order: Order): Promise<void
   await database.transaction('system', async (tx) => {
     if (found.state === 'running' || found.state === 'starting') {
       const reason = `its provider says that it is ${found.state}; it has not reported yet`;
-      await moveAgent(tx, { organizationId, agentId, from: ['stopped'], to: 'offline', source: 'provider', reason });
+      await moveAgent(tx, { organizationId, agentId, move: 'found_on', to: 'offline', source: 'provider', reason });
     }
     await tx.execute('UPDATE agent SET vm_state = $2, vm_ip = $3 WHERE id = $1', [agentId, found.state, found.ip]);
   });

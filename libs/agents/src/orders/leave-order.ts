@@ -1,7 +1,8 @@
-import type { AgentStatus, LifecycleEvent, LifecycleSource } from '@muster/contracts';
+import type { AgentStatus, LifecycleSource } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { Logger } from '@nestjs/common';
 import type { Order } from './machine-order';
+import { type MoveOf, onStatusOf } from '../lifecycle/agent-life';
 import { moveAgent } from '../lifecycle/move-agent';
 import type { MachineParts } from '../lifecycle/wake-machine';
 
@@ -18,17 +19,15 @@ export async function leaveOrder(
   const { agentId, organizationId, status, statusSource } = order;
   const off = state === 'stopped' || state === 'gone';
   const idle = status === 'stopping' && statusSource === 'idle_monitor';
-  const eventType: LifecycleEvent | undefined = idle ? (off ? 'idle_stop_success' : 'idle_stop_failed') : undefined;
   await parts.database.transaction('system', async (tx) => {
     const of = { organizationId, agentId };
     const heardLately = status === 'stopping' && !off && (await wasHeardLately(tx, agentId));
+    const left = off ? 'stopped' : decideLeft(order, heardLately);
     const moved = await moveAgent(tx, {
       ...of,
-      from: [status],
-      to: off ? 'stopped' : decideLeft(order, heardLately),
+      ...endOf(status, left, idle),
       source: idle ? 'idle_monitor' : 'provider',
       reason,
-      ...(eventType ? { eventType } : {}),
     });
     if (!moved) return;
     if (failed) logger.warn(`agent ${agentId}: ${reason}`);
@@ -47,13 +46,21 @@ export async function leaveOrder(
   });
 }
 
+function endOf(status: AgentStatus, to: LeftAs | 'stopped', idle: boolean): MoveOf<'stop_ended' | 'reboot_ended'> {
+  if (status !== 'stopping') return { move: 'reboot_ended', to: to === 'stopped' ? to : 'offline' };
+  if (!idle) return { move: 'stop_ended', to };
+  return { move: 'stop_ended', to, eventType: to === 'stopped' ? 'idle_stop_success' : 'idle_stop_failed' };
+}
+
+type LeftAs = 'offline' | 'online' | 'draining';
+
 /** A machine that could not be stopped is what it was, where it goes on reporting; of another nobody knows. */
 export function decideLeft(
   { status, previousStatus, drain }: Pick<Order, 'status' | 'previousStatus' | 'drain'>,
   heardLately: boolean,
-): AgentStatus {
+): LeftAs {
   if (status !== 'stopping' || previousStatus === 'offline' || !heardLately) return 'offline';
-  return drain ? 'draining' : 'online';
+  return onStatusOf({ drain });
 }
 
 async function wasHeardLately(tx: Transaction, agentId: string): Promise<boolean> {
@@ -71,6 +78,6 @@ async function continueWake(tx: Transaction, of: { organizationId: string; agent
   );
   if (!wake) return;
   const { id: wakeId, source, reason } = wake;
-  await moveAgent(tx, { ...of, from: ['stopped', 'offline'], to: 'starting', source, reason });
+  await moveAgent(tx, { ...of, move: 'wake', to: 'starting', source, reason });
   await tx.enqueue({ queue: 'dispatch', name: 'wake-agent', payload: { wakeId } });
 }

@@ -5,6 +5,7 @@ import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
 import { carryOutOrder } from './carry-out-order';
 import { recoverAgent } from '../recovery/recover-agent';
+import { inSql, passingStatuses } from '../lifecycle/agent-life';
 import { moveAgent } from '../lifecycle/move-agent';
 import { type MachineParts, wakeMachine } from '../lifecycle/wake-machine';
 
@@ -91,7 +92,7 @@ export class MachineControl {
     return this.database.query(
       'system',
       `SELECT a.id, a.status FROM agent a
-       WHERE a.status IN ('starting', 'stopping', 'rebooting') AND a.status_since < now() - interval '10 seconds'
+       WHERE a.status IN ${inSql(passingStatuses)} AND a.status_since < now() - interval '10 seconds'
          AND NOT EXISTS (SELECT FROM agent_wake w WHERE w.agent_id = a.id AND w.state = 'open')
          AND NOT EXISTS (SELECT FROM agent_control c WHERE c.agent_id = a.id AND a.status <> 'starting')
        ORDER BY a.status_since LIMIT $1`,
@@ -115,7 +116,7 @@ export class MachineControl {
       await moveAgent(tx, {
         organizationId,
         agentId,
-        from: ['starting'],
+        move: 'wake_lost',
         to: 'offline',
         source: 'watchdog',
         reason,

@@ -186,7 +186,7 @@ describe('orders to machines', () => {
       const of = await agentAt();
       await wake(of);
       await lab.db.transaction('system', (tx) =>
-        moveAgent(tx, { ...of, from: ['starting'], to: 'terminated', source: 'api', reason: 'test' }),
+        moveAgent(tx, { ...of, move: 'terminate', to: 'terminated', source: 'api', reason: 'test' }),
       );
       await lab.db.query(
         'system',

@@ -1,5 +1,6 @@
 import type { AgentStatus } from '@muster/contracts';
 import type { ListedMachine } from '@muster/vm';
+import { canWake } from '../lifecycle/agent-life';
 
 /** What the service knows of the agent that a machine says it belongs to. */
 export interface ClaimedOwner {
@@ -37,16 +38,14 @@ export function isConfirmed({ firstSeenAt, actedAt }: Finding, now: Date, confir
   return now.getTime() - since >= confirmMs;
 }
 
-/** Those that only a report of their own brings back: the machine of any other one is under somebody's hands. */
-const judged: readonly AgentStatus[] = ['stopped', 'offline'];
-
 /** What becomes of an agent once it is confirmed that its machine is gone; null: it is not to be judged now. */
 export function decideGone(
   { status, heardAgoMs }: { status: AgentStatus; heardAgoMs: number | null },
   { listed }: { listed: boolean },
   confirmMs: number,
 ): { to: 'terminated' | 'offline'; reason: string } | null {
-  if (!judged.includes(status)) return null;
+  // Those that only a report of their own brings back: the machine of any other one is under somebody's hands.
+  if (!canWake(status)) return null;
   // A machine that spoke is there, whatever its provider says.
   if (status === 'offline' && heardAgoMs !== null && heardAgoMs < confirmMs) return null;
   // Where a provider has never heard of a machine, it may be we who ask the wrong one: other credentials, another host.

@@ -29,7 +29,7 @@ async function decide(
   );
   const verdict = agent && decideGone(agent, { listed }, confirmMs);
   if (!verdict) return 'none';
-  const { organizationId, status, now } = agent;
+  const { organizationId, now } = agent;
   const { to, reason } = verdict;
   const of = { organizationId, agentId };
   const [finding] = await tx.query<Finding & { isNew: boolean }>(
@@ -50,7 +50,7 @@ async function decide(
   await tx.execute(`UPDATE agent SET vm_state = 'gone', vm_ip = NULL, public_tunnel_url = NULL WHERE id = $1`, [
     agentId,
   ]);
-  await moveAgent(tx, { ...of, from: [status], to, source: 'watchdog', by: 'reaper', reason });
+  await moveAgent(tx, { ...of, move: 'gone', to, source: 'watchdog', by: 'reaper', reason });
   appendTimeline(tx, of, [{ kind: 'provisioning', source: 'watchdog', level: 'warn', message: `${to}: ${reason}` }]);
   await tx.execute(
     to === 'terminated'

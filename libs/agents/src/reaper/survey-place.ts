@@ -1,5 +1,5 @@
-import type { AgentStatus } from '@muster/contracts';
 import { type ListedMachine, type Machine, MachineError, type MachineProvider } from '@muster/vm';
+import { canWake } from '../lifecycle/agent-life';
 import type { MachineRow } from '../orders/machine-of';
 
 interface SurveyedAgent extends MachineRow {
@@ -31,8 +31,6 @@ const listLimitMs = 30_000;
 const describeLimitMs = 10_000;
 const atOnce = 4;
 const failuresUntilLeft = 3;
-/** The machines of the others report, or somebody is at them. */
-const quiet: readonly AgentStatus[] = ['stopped', 'offline'];
 
 /** What a place has, and which of its agents' machines it has not. Throws where it does not answer. */
 export async function surveyPlace(provider: MachineProvider, place: Place, limits: SurveyLimits): Promise<Survey> {
@@ -74,7 +72,8 @@ async function surveyAgent(
   const { agentId, status, machine } = agent;
   const listed = survey.machines?.find((each) => isMachineOf(provider, each, agent)) ?? null;
   let state = listed?.state ?? null;
-  if (!listed && quiet.includes(status)) {
+  // The machines of the others report, or somebody is at them.
+  if (!listed && canWake(status)) {
     try {
       ({ state } = await unless(signal, describeLimitMs, provider.describe(machine)));
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { AgentProvider, AgentStatus } from '@muster/contracts';
+import { agentMoves } from '../lifecycle/agent-life';
 
 /** In this order. */
 const recoverySteps = ['resync', 'repair', 'restart', 'reboot'] as const;
@@ -21,7 +22,7 @@ export type RecoveryDecision = { step: RecoveryStep; reason: string } | { step: 
 
 export const checksUntilAttempt = 3;
 const restMs = 10 * 60_000;
-const reportsAtAll: readonly AgentStatus[] = ['online', 'draining', 'offline'];
+const reportsAtAll: readonly AgentStatus[] = agentMoves.mend.from;
 
 /** What is tried now to make an unhealthy worker well again, and why that, or why nothing. */
 export function decideRecovery(facts: RecoveryFacts, now: Date): RecoveryDecision {

@@ -144,8 +144,7 @@ async function attempt(
       await issueCommand(tx, { ...of, kind: 'restart', payload: {}, deadline });
       return;
     case 'reboot': {
-      const from = ['online', 'draining', 'offline'] as const;
-      await moveAgent(tx, { ...of, from, to: 'rebooting', source: 'watchdog', by: 'auto_recovery', reason });
+      await moveAgent(tx, { ...of, move: 'mend', to: 'rebooting', source: 'watchdog', by: 'auto_recovery', reason });
       await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
     }
   }

@@ -1,4 +1,5 @@
 import { type AgentStatus, roundedQuotient } from '@muster/contracts';
+import { isOff, isOn } from '../lifecycle/agent-life';
 import { decideIdleStop, type IdleFacts } from '../lifecycle/decide-idle-stop';
 import type { AgentRow } from './agent-row';
 
@@ -14,9 +15,9 @@ export function explainAgent(
   const since = `${words[status]} since ${statusSince.toISOString()} (${statusSource})`;
   // Some reasons are sentences, with their full stop.
   const because = statusReason ? `: ${statusReason.replace(/\.$/, '')}` : '';
-  const isOn = status === 'online' || status === 'draining' || (status === 'offline' && stopAt !== null);
-  const next = !isOn ? '' : stopAt ? stopSentence(stopAt, now) : ` It stays on: ${reason}.`;
-  return { why: `${since}${because}.${next}${isOn ? extendedBy(agent) : ''}${costSentence(agent, now)}`, stopAt };
+  const mayBeOn = isOn(status) || (status === 'offline' && stopAt !== null);
+  const next = !mayBeOn ? '' : stopAt ? stopSentence(stopAt, now) : ` It stays on: ${reason}.`;
+  return { why: `${since}${because}.${next}${mayBeOn ? extendedBy(agent) : ''}${costSentence(agent, now)}`, stopAt };
 }
 
 function stopSentence(stopAt: Date, now: Date): string {
@@ -33,7 +34,7 @@ function costSentence(
   { status, onSince, computeMicrosPerHour }: Pick<AgentRow, 'status' | 'onSince' | 'computeMicrosPerHour'>,
   now: Date,
 ): string {
-  if (!onSince || status === 'stopped' || status === 'terminated') return '';
+  if (!onSince || isOff(status)) return '';
   const onMs = Math.max(0, now.getTime() - onSince.getTime());
   const cents = roundedQuotient(BigInt(onMs) * BigInt(computeMicrosPerHour), 3_600_000n * 10_000n);
   const usd = (Number(cents) / 100).toFixed(2);

@@ -1,5 +1,5 @@
 import { audit, spokenNameOf, type Principal, sourceOf } from '@muster/access';
-import { agentStatuses, AppError } from '@muster/contracts';
+import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { requireFree } from '../actions/power';
 import { type EndedCommand, endedColumns } from '../commands/ended-command';
@@ -7,8 +7,6 @@ import { recordEnded } from '../commands/record-actions';
 import { moveAgent } from '../lifecycle/move-agent';
 import { failRecordingsOfTerminated } from '../recordings/settle-recordings';
 import { loadAgent } from './agent-row';
-
-const living = agentStatuses.filter((status) => status !== 'terminated');
 
 /** Ends a machine for good: it is gone from the lists at once, and from its provider as soon as that is done. */
 export async function terminateAgent(
@@ -24,7 +22,7 @@ export async function terminateAgent(
   await moveAgent(tx, {
     organizationId,
     agentId: id,
-    from: living,
+    move: 'terminate',
     to: 'terminated',
     source: sourceOf(caller),
     reason: `terminated by ${spokenNameOf(caller)}`,

@@ -1,4 +1,5 @@
 import type { AgentStatus } from '@muster/contracts';
+import { isOn, type MoveOf, onStatusOf } from '../lifecycle/agent-life';
 
 export interface HeartbeatFacts {
   status: AgentStatus;
@@ -9,22 +10,20 @@ export interface HeartbeatFacts {
   drain: string | null;
 }
 
-export interface HeartbeatMove {
-  from: AgentStatus[];
-  to: AgentStatus;
+export type HeartbeatMove = MoveOf<'unhealthy' | 'recover'> & {
   reason: string;
   /** The assistant has mended something, and says so. */
   recovered: boolean;
-}
+};
 
 const unhealthyLimit = 3;
 
 /** What a heartbeat changes beyond the times it notes; null for nearly every one. */
 export function decideHeartbeat(facts: HeartbeatFacts): HeartbeatMove | null {
   const { status, healthy, unhealthyBefore, unhealthyNow, drain } = facts;
-  if (!healthy && unhealthyNow >= unhealthyLimit && (status === 'online' || status === 'draining')) {
+  if (!healthy && unhealthyNow >= unhealthyLimit && isOn(status)) {
     return {
-      from: ['online', 'draining'],
+      move: 'unhealthy',
       to: 'offline',
       reason: `unhealthy ${unhealthyNow} times in a row`,
       recovered: false,
@@ -34,7 +33,7 @@ export function decideHeartbeat(facts: HeartbeatFacts): HeartbeatMove | null {
   if (healthy && (status === 'offline' || status === 'starting')) {
     const reason =
       unhealthyBefore > 0 ? `healthy again after ${unhealthyBefore} unhealthy checks` : 'reports again after silence';
-    return { from: ['offline', 'starting'], to: drain ? 'draining' : 'online', reason, recovered: true };
+    return { move: 'recover', to: onStatusOf({ drain }), reason, recovered: true };
   }
   return null;
 }

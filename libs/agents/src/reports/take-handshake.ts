@@ -1,6 +1,7 @@
-import { type AgentStatus, agentStatuses, type HandshakeBody } from '@muster/contracts';
+import type { AgentStatus, HandshakeBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { type AgentRow, loadAgent } from '../registry/agent-row';
+import { agentMoves, onStatusOf } from '../lifecycle/agent-life';
 import { moveAgent } from '../lifecycle/move-agent';
 import { withEndedBoot } from '../orders/ended-boots';
 import { completeWake } from '../lifecycle/wakes';
@@ -10,8 +11,7 @@ import { refusedMachine } from './machine-caller';
 import { resumeWork } from './resume-work';
 import { tunnelUrlOf } from './tunnel-url';
 
-const refused: readonly AgentStatus[] = ['stopping', 'terminated'];
-const welcome = agentStatuses.filter((status) => !refused.includes(status));
+const welcome: readonly AgentStatus[] = agentMoves.boot.from;
 
 /** A machine has booted and reports for work. Answers its status. */
 export async function takeHandshake(
@@ -24,7 +24,7 @@ export async function takeHandshake(
   const { agentId, bootId, workerVersion, hostname, platform, capabilities } = body;
   const of = { organizationId, agentId };
   const agent = await loadAgent(tx, organizationId, agentId, 'lock');
-  if (refused.includes(agent.status)) throw refusedMachine(`The agent is ${agent.status}.`, agent.status);
+  if (!welcome.includes(agent.status)) throw refusedMachine(`The agent is ${agent.status}.`, agent.status);
   await requireLivingBoot(tx, agent, bootId);
   const [before] = await tx.query<{ bootId: string | null }>(
     `UPDATE agent SET
@@ -56,7 +56,7 @@ export async function takeHandshake(
   const sameBoot = before!.bootId === bootId;
   // The machine that is to reboot is still there: the boot that ends the reboot is another one.
   if (agent.status === 'rebooting' && sameBoot) return { status: agent.status };
-  const status: AgentStatus = agent.drain ? 'draining' : 'online';
+  const status = onStatusOf(agent);
   appendTimeline(tx, of, [
     {
       kind: 'provisioning',
@@ -67,7 +67,7 @@ export async function takeHandshake(
   ]);
   if (agent.status !== status || !sameBoot) {
     const reason = sameBoot ? 'the worker reported again' : 'the worker reported after its boot';
-    await moveAgent(tx, { ...of, from: welcome, to: status, source: 'handshake', reason });
+    await moveAgent(tx, { ...of, move: 'boot', to: status, source: 'handshake', reason });
   }
   await completeWake(tx, of);
   await resumeWork(tx, of);

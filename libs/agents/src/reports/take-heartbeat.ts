@@ -121,9 +121,9 @@ const heartbeat = `
 async function applyMove(
   tx: Transaction,
   of: { organizationId: string; agentId: string },
-  { from, to, reason, recovered }: HeartbeatMove,
+  { reason, recovered, ...moved }: HeartbeatMove,
 ): Promise<AgentStatus | null> {
-  if (!(await moveAgent(tx, { ...of, from, to, source: 'heartbeat', reason }))) return null;
+  if (!(await moveAgent(tx, { ...of, ...moved, source: 'heartbeat', reason }))) return null;
   if (recovered) {
     // Whoever waits for the machine has what was waited for.
     await completeWake(tx, of);
@@ -136,5 +136,5 @@ async function applyMove(
     appendTimeline(tx, of, [note]);
     await resumeWork(tx, of);
   }
-  return to;
+  return moved.to;
 }

@@ -1,5 +1,5 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
-import { beginClearing, dropTimelineOfJob, keepStopOrders, promiseRemoval } from '@muster/agents';
+import { beginClearing, dropTimelineOfJob, isOn, keepStopOrders, promiseRemoval } from '@muster/agents';
 import { type AgentStatus, isTerminal, type JobStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { issueStop } from '../ends/cancel-job';
@@ -68,7 +68,7 @@ async function endNow(tx: Transaction, caller: Principal, jobId: string, job: De
   await finishJob(tx, { organizationId, jobId, to: 'cancelled', source: sourceOf(caller), error: reason });
   if (!dispatched) return;
   // A machine that is not there learns with its next heartbeat that the job is over.
-  if (agentStatus === 'online' || agentStatus === 'draining') {
+  if (isOn(agentStatus)) {
     const commandId = await issueStop(tx, { organizationId, agentId, jobId, reason, graceMs: 0, now });
     beginClearing(tx, agentId, commandId);
   }

@@ -1,3 +1,4 @@
+import { canWake, mayTakeWork } from '@muster/agents';
 import type { AgentProvider, AgentStatus, WaitingReason } from '@muster/contracts';
 
 export interface StartFacts {
@@ -30,17 +31,16 @@ export type StartDecision =
 
 /** May the agent's first job start now, and if not, why not? */
 export function decideStart(facts: StartFacts): StartDecision {
-  const { agent, head, gate } = facts;
+  const { agent, head, gate, autoWake } = facts;
   if (!head) return { action: 'none', reason: 'nothing is queued that may start yet' };
-  if (agent.status === 'terminated') {
-    return { action: 'fail', code: 'agent_not_ready', reason: 'its agent was terminated' };
-  }
+  const work = mayTakeWork({ ...agent, autoWake });
+  if (work.takes === 'never') return withoutAgent;
   if (head.nothingToRun) {
     return { action: 'fail', code: 'nothing_to_run', reason: 'the workflow has neither a script nor steps' };
   }
   if (agent.currentJobId) return wait('agent_busy', `job ${agent.currentJobId} has the machine`);
   if (agent.clearing) return wait('agent_busy', 'what is left of its last job is being killed');
-  if (agent.drain || agent.status === 'draining') return wait('draining', 'the agent is being drained');
+  if (work.takes === 'after_drain') return drained;
   if (facts.missingSecrets.length) return withoutSecrets(facts.missingSecrets);
   if (!gate.canLaunchRuns) return wait('billing_gate', gate.reason ?? 'the billing gate is closed');
   if (facts.maxConcurrentRuns !== null && facts.runningInOrganization >= facts.maxConcurrentRuns) {
@@ -49,6 +49,9 @@ export function decideStart(facts: StartFacts): StartDecision {
   return decideReadiness(agent, facts);
 }
 
+const withoutAgent: StartDecision = { action: 'fail', code: 'agent_not_ready', reason: 'its agent was terminated' };
+const drained = wait('draining', 'the agent is being drained');
+
 /** Asked for by name when the job was launched, and gone since: no later attempt would find it. */
 export function withoutSecrets(missing: string[]): StartDecision {
   return { action: 'fail', code: 'secret_missing', reason: `the vault has no secret ${missing.join(', ')}` };
@@ -56,34 +59,35 @@ export function withoutSecrets(missing: string[]): StartDecision {
 
 /** Can the machine take a job, and if not, is somebody to wake it? Also for one that has a job it has not begun. */
 export function decideReadiness(
-  agent: Pick<StartFacts['agent'], 'status' | 'provider'>,
+  { status, provider }: Pick<StartFacts['agent'], 'status' | 'provider'>,
   { autoWake, wakeRestsUntil }: Pick<StartFacts, 'autoWake' | 'wakeRestsUntil'>,
 ): StartDecision {
-  switch (agent.status) {
-    case 'online':
+  // What it was given before its drain, it may begin.
+  const work = mayTakeWork({ status, provider, autoWake, drain: null });
+  switch (work.takes) {
+    case 'now':
       return { action: 'start', reason: 'the agent is online and free' };
-    case 'starting':
-    case 'rebooting':
-      return wait('agent_waking', `the agent is ${agent.status}`);
-    case 'stopping':
-      return wait('agent_offline', 'the agent is stopping; it is woken once it has stopped');
-    case 'draining':
-      return wait('draining', 'the agent is being drained');
-    case 'terminated':
-      return { action: 'fail', code: 'agent_not_ready', reason: 'its agent was terminated' };
-    default: {
-      if (agent.provider === 'external') {
-        return wait('agent_offline', `the agent is ${agent.status} and cannot be started from here`);
+    case 'after_boot':
+      return wait('agent_waking', `the agent is ${status}`);
+    case 'after_drain':
+      return drained;
+    case 'never':
+      return withoutAgent;
+    case 'after_wake':
+      if (!canWake(status)) {
+        return wait('agent_offline', `the agent is ${status}; it is woken once it has stopped`);
       }
-      if (!autoWake) {
-        const reason = `the agent is ${agent.status} and auto-wake is off; start it by hand`;
+      if (work.by === 'owner') {
+        return wait('agent_offline', `the agent is ${status} and cannot be started from here`);
+      }
+      if (work.by === 'hand') {
+        const reason = `the agent is ${status} and auto-wake is off; start it by hand`;
         return { action: 'wait', waiting: 'agent_offline', reason, blocked: true };
       }
       if (wakeRestsUntil) {
         return wait('agent_offline', `it did not wake; it is tried again at ${wakeRestsUntil.toISOString()}`);
       }
       return { action: 'wake', waiting: 'agent_waking', reason: 'a job is queued' };
-    }
   }
 }
 

@@ -1,4 +1,5 @@
 import {
+  canWake,
   CommandDelivery,
   issueCommand,
   recordWakeBlocked,
@@ -117,7 +118,7 @@ export class Dispatch {
 
   /** A machine that does not wake is tried again, but not at once and not for ever faster. */
   private async wakeRestsUntil(tx: Transaction, { agentId, status }: AgentFacts): Promise<Date | null> {
-    if (status !== 'stopped' && status !== 'offline') return null;
+    if (!canWake(status)) return null;
     const { consecutive, lastAt } = await lastWakeFailures(tx, agentId);
     if (!lastAt || consecutive === 0) return null;
     const until = new Date(lastAt.getTime() + wakeBackoffMs(consecutive));

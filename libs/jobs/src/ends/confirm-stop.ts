@@ -51,8 +51,8 @@ async function clear(
 ): Promise<void> {
   if (!isOver && provider !== 'external') {
     const reason = 'the agent did not confirm that nothing of its last job runs';
-    const move = { organizationId, agentId, to: 'rebooting', source: 'watchdog', reason } as const;
-    const moved = await moveAgent(tx, { ...move, from: ['online', 'draining', 'offline'] });
+    const of = { organizationId, agentId };
+    const moved = await moveAgent(tx, { ...of, move: 'mend', to: 'rebooting', source: 'watchdog', reason });
     if (moved) await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
     // Its new boot, or its end, clears it.
     if (moved) return;

@@ -1,3 +1,4 @@
+import { isOff, isOn } from '@muster/agents';
 import type { AgentStatus } from '@muster/contracts';
 
 export interface StaleFacts {
@@ -50,9 +51,8 @@ export function decideStale(facts: StaleFacts, { lostAfterMs, stalledAfterMs }: 
 }
 
 function whyLost({ status, agentStatus }: StaleFacts): string {
-  if (agentStatus !== 'online' && agentStatus !== 'draining') {
-    const off = agentStatus === 'stopped' || agentStatus === 'terminated';
-    return off ? `The agent was ${agentStatus}` : 'The agent went offline';
+  if (!isOn(agentStatus)) {
+    return isOff(agentStatus) ? `The agent was ${agentStatus}` : 'The agent went offline';
   }
   return status === 'queued'
     ? 'The agent took the job and never began it'

@@ -1,4 +1,4 @@
-import { appendTimeline, moveAgent } from '@muster/agents';
+import { appendTimeline, inSql, isOff, moveAgent, offStatuses } from '@muster/agents';
 import type { AgentProvider, AgentStatus, JobStatus } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
 import { Round, sweep, type SweepCounts } from '@muster/platform';
@@ -19,7 +19,7 @@ export type CancelStep = { action: 'confirm' | 'kill' | 'reboot' | 'wait'; reaso
 
 /** What becomes of a cancel that its agent does not confirm: TERM, KILL, reboot, each after its time. */
 export function decideCancelStep({ step, provider, agentStatus, rebooted }: CancelFacts): CancelStep {
-  if (['stopped', 'terminated'].includes(agentStatus)) {
+  if (isOff(agentStatus)) {
     return { action: 'confirm', reason: `the machine is ${agentStatus}: nothing runs on it` };
   }
   if (step >= 3 && rebooted) return { action: 'confirm', reason: 'the machine has booted anew' };
@@ -73,7 +73,7 @@ function candidatesAfter(
        AND (j.cancel_requested_at, j.id) > ($1::timestamptz, $2::uuid)
        AND j.cancel_requested_at <= $3::timestamptz - ($4 + j.cancel_step * $5) * interval '1 millisecond'
        AND (j.cancel_step < 2 OR (j.cancel_step = 2 AND a.provider <> 'external')
-            OR a.status IN ('stopped', 'terminated', 'online'))
+            OR a.status IN ${inSql([...offStatuses, 'online'])})
      ORDER BY j.cancel_requested_at, j.id LIMIT $6`,
     [after?.at ?? '-infinity', after?.id ?? noId, now, stopGraceMs, stopDeadlineMs / 2, limit],
   );
@@ -114,9 +114,8 @@ async function escalate(tx: Transaction, id: string, now: Date): Promise<CancelO
     await issueStop(tx, { organizationId, agentId, jobId: id, reason: job.reason ?? undefined, graceMs: 0, now });
     return 'killed';
   }
-  const from = ['online', 'offline', 'draining'] as const;
-  const reason = decision.reason;
-  await moveAgent(tx, { organizationId, agentId, from, to: 'rebooting', source: 'watchdog', reason });
+  const { reason } = decision;
+  await moveAgent(tx, { organizationId, agentId, move: 'mend', to: 'rebooting', source: 'watchdog', reason });
   await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
   return 'rebooted';
 }

@@ -1,4 +1,4 @@
-import { beginClearing } from '@muster/agents';
+import { beginClearing, isOn } from '@muster/agents';
 import type { AgentStatus, LifecycleSource } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { issueStop } from './cancel-job';
@@ -33,7 +33,7 @@ export async function giveUpRun(
   });
   if (!ended?.applied) return {};
   // An agent that is not there learns it with its next heartbeat.
-  const killed = agentStatus === 'online' || agentStatus === 'draining';
+  const killed = isOn(agentStatus);
   if (killed) {
     const commandId = await issueStop(tx, { organizationId, agentId, jobId, reason, graceMs: 0, now });
     beginClearing(tx, agentId, commandId);

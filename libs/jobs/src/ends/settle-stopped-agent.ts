@@ -1,9 +1,10 @@
+import { offStatuses } from '@muster/agents';
 import type { AgentStatus } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { finishJob } from './finish-job';
 
 /** Off, or not yet spoken since it was: whatever it had been told to end has ended. */
-const silentSinceOff: readonly AgentStatus[] = ['stopped', 'terminated', 'starting'];
+const silentSinceOff: readonly AgentStatus[] = [...offStatuses, 'starting'];
 
 /** A machine is off, so the jobs that were to end on it are cancelled; the ends enqueue what is next. */
 export async function settleStoppedAgent(database: Database, agentId: string): Promise<{ cancelled: number }> {

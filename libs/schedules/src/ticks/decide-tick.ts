@@ -1,3 +1,4 @@
+import { mayTakeWork } from '@muster/agents';
 import type { AgentProvider, AgentStatus, MisfirePolicy, SkipReason } from '@muster/contracts';
 import type { CronRule } from '../cron/cron-rule';
 import { nextRun, runsBetween } from '../cron/next-run';
@@ -104,20 +105,19 @@ export function decideRun(facts: GuardFacts, now: Date): GuardDecision {
 
 /** Can its agent take a run, now or once it is awake? */
 function decideAgent({ agent, autoWake, force }: GuardFacts): GuardDecision {
-  if (!agent || agent.status === 'terminated') return skip('agent_not_ready', 'its agent was terminated');
-  if (agent.drain || agent.status === 'draining') return skip('agent_not_ready', 'its agent is being drained');
-  switch (agent.status) {
-    case 'online':
-    case 'starting':
-    case 'rebooting':
+  const work = agent && mayTakeWork({ ...agent, autoWake });
+  if (!work || work.takes === 'never') return skip('agent_not_ready', 'its agent was terminated');
+  switch (work.takes) {
+    case 'after_drain':
+      return skip('agent_not_ready', 'its agent is being drained');
+    case 'now':
+    case 'after_boot':
       return { launch: true, wake: false };
-    case 'stopping':
-    case 'stopped':
-    case 'offline':
-      if (agent.provider === 'external') {
+    case 'after_wake':
+      if (work.by === 'owner') {
         return skip('agent_not_ready', `its agent is ${agent.status} and cannot be started from here`);
       }
-      if (autoWake || force) return { launch: true, wake: force };
+      if (work.by === 'itself' || force) return { launch: true, wake: force };
       return {
         launch: false,
         reason: 'agent_not_ready',

@@ -1,0 +1,190 @@
+import type { Principal } from '@muster/access';
+import { type AgentStatus, agentStatuses, AppError } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { KeyRing } from '@muster/vault';
+import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import fc from 'fast-check';
+import { Client } from 'pg';
+import { rebootAgent, startAgent, stopAgent } from '../actions/power';
+import { drainAgent, undrainAgent } from '../actions/drain';
+import { settleGone } from '../reaper/settle-gone';
+import { recoverAgent } from '../recovery/recover-agent';
+import { terminateAgent } from '../registry/terminate-agent';
+import { agentMoves, type MoveName, type MoveOf, originsOf } from './agent-life';
+import { failSilentAgents } from './fail-silent-agents';
+import { LocalAgentRows } from './local-agents';
+import { type AgentOf, useMachines } from './machines.harness';
+import { moveAgent } from './move-agent';
+import { stopIfIdle } from './stop-idle-agents';
+
+jest.setTimeout(120_000);
+
+const names = Object.keys(agentMoves) as MoveName[];
+const everyMove = names.flatMap((move) => agentMoves[move].to.map((to) => ({ move, to }) as MoveOf));
+const edges = new Set(
+  names.flatMap((move) => agentMoves[move].from.flatMap((from) => agentMoves[move].to.map((to) => `${from} → ${to}`))),
+);
+
+describe('an agent’s life', () => {
+  it('ends when it is terminated, and can get there from everywhere', () => {
+    for (const status of agentStatuses) {
+      const leaves = [...edges].some((edge) => edge.startsWith(`${status} →`));
+      expect([status, leaves]).toEqual([status, status !== 'terminated']);
+      expect(edges.has(`${status} → terminated`)).toBe(status !== 'terminated');
+    }
+  });
+
+  it('has no move that no code makes, and no code changes a status in another way', () => {
+    const root = resolve(__dirname, '../../../..');
+    const files = execFileSync('git', ['ls-files', 'libs/*/src/*.ts', 'apps/*/src/*.ts'], { cwd: root })
+      .toString()
+      .split('\n')
+      .filter((file) => file && !/\.(spec|harness)\.ts$|^libs\/(testing|database)\/|^apps\/e2e\//.test(file));
+    const texts = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+    const code = [...texts.values()].join('\n');
+    expect(names.filter((name) => !code.includes(`move: '${name}'`))).toEqual([]);
+    const writers = [...texts].filter(([, text]) =>
+      [...text.matchAll(/UPDATE agent(?: (?:AS )?\w+)?\s+SET([^`]*?)(?:WHERE|FROM)\b/gi)].some(([, columns]) =>
+        /(?<!\w)status\s*=/.test(columns!),
+      ),
+    );
+    expect(writers.map(([file]) => file)).toEqual(['libs/agents/src/lifecycle/move-agent.ts']);
+  });
+
+  it('refuses an end, and an event, that the table does not have', () => {
+    expect(() => originsOf({ move: 'drain', to: 'online' } as never)).toThrow(
+      'no agent becomes online by the move drain',
+    );
+    expect(() => originsOf({ move: 'fly', to: 'online' } as never)).toThrow('by the move fly');
+    const wrong = { move: 'stop', to: 'stopping', eventType: 'wake_ready' } as never;
+    expect(() => originsOf(wrong)).toThrow('the move stop is no wake_ready');
+  });
+
+  describe('in the database', () => {
+    const lab = useMachines();
+
+    beforeAll(async () => {
+      // Whoever changes a status, by whatever statement, is written down.
+      const admin = new Client({ connectionString: lab.harness.databaseUrl });
+      await admin.connect();
+      await admin.query(`
+        CREATE TABLE seen_move (agent_id uuid, edge text);
+        GRANT SELECT ON seen_move TO muster_system;
+        CREATE FUNCTION see_move() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
+          INSERT INTO seen_move VALUES (NEW.id, OLD.status || ' → ' || NEW.status);
+          RETURN NULL;
+        END $$;
+        CREATE TRIGGER see_move AFTER UPDATE ON agent FOR EACH ROW
+          WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION see_move()`);
+      await admin.end();
+    });
+
+    const edgesOf = async ({ agentId }: AgentOf) =>
+      (await lab.db.query<{ edge: string }>('system', 'SELECT edge FROM seen_move WHERE agent_id = $1', [agentId])).map(
+        ({ edge }) => edge,
+      );
+
+    it('makes each move from its beginnings alone', async () => {
+      for (const status of agentStatuses) {
+        // Another one for each move: the sweep must not come between.
+        for (const one of everyMove) {
+          const of = await lab.agentAt(status, { provider: 'external', statusSince: new Date(Date.now() + 60_000) });
+          const moved = await lab.db.transaction('system', (tx) =>
+            moveAgent(tx, { ...of, ...one, source: 'api', reason: 'test' }),
+          );
+          const may = (agentMoves[one.move].from as readonly AgentStatus[]).includes(status);
+          expect([one, moved]).toEqual([one, may ? { previous: status } : null]);
+          expect(await lab.statusOf(of)).toBe(may ? one.to : status);
+          expect(await edgesOf(of)).toEqual(may && one.to !== status ? [`${status} → ${one.to}`] : []);
+        }
+      }
+    });
+
+    const inTenant = <T>({ organizationId }: Principal, work: (tx: Transaction) => Promise<T>) =>
+      lab.db.transaction({ organizationId }, work);
+    const bootOf = async ({ agentId }: AgentOf) =>
+      (await lab.db.query<{ boot: string }>('system', 'SELECT boot_id AS boot FROM agent WHERE id = $1', [agentId]))[0]!
+        .boot;
+    const callerOf = ({ organizationId }: AgentOf): Principal => ({
+      kind: 'api_key',
+      id: 'testkey01',
+      scope: 'api',
+      agentId: null,
+      role: 'admin',
+      organizationId,
+      organizationName: 'Organization',
+      organizationSuspended: false,
+    });
+
+    const actions: Record<string, (of: AgentOf, caller: Principal) => Promise<unknown>> = {
+      start: ({ agentId }, caller) => inTenant(caller, (tx) => startAgent(tx, caller, agentId, 400)),
+      stop: ({ agentId }, caller) => inTenant(caller, (tx) => stopAgent(tx, caller, agentId, { force: true })),
+      reboot: ({ agentId }, caller) => inTenant(caller, (tx) => rebootAgent(tx, caller, agentId)),
+      drain: ({ agentId }, caller) => inTenant(caller, (tx) => drainAgent(tx, caller, agentId, { mode: 'finish' })),
+      undrain: ({ agentId }, caller) => inTenant(caller, (tx) => undrainAgent(tx, caller, agentId)),
+      terminate: ({ agentId }, caller) =>
+        inTenant(caller, (tx) => terminateAgent(tx, caller, agentId, { force: true })),
+      wake: (of) => lab.wake(of, { timeoutMs: 400 }),
+      newBoot: (of) => lab.handshake(of, `boot ${Math.random()}`),
+      sameBoot: async (of) => lab.handshake(of, await bootOf(of)),
+      beat: async (of) => lab.heartbeat(of, await bootOf(of)),
+      unhealthy: async (of) => {
+        for (let beat = 0; beat < 3; beat += 1) await lab.heartbeat(of, await bootOf(of), false);
+      },
+      silence: async ({ agentId }) => {
+        await lab.db.query('system', `UPDATE agent SET last_seen = now() - interval '1 hour' WHERE id = $1`, [agentId]);
+        await failSilentAgents(lab.db, { offlineAfterMs: 1 });
+      },
+      idle: ({ agentId }) => stopIfIdle(lab.db, agentId, new Date(Date.now() + 3_600_000)),
+      gaveUp: ({ agentId }) => lab.harness.app.nest.get(LocalAgentRows, { strict: false }).gaveUp(agentId, 'test'),
+      control: ({ agentId }) => lab.machines.control(agentId),
+      recover: async ({ agentId }) => {
+        await lab.db.query(
+          'system',
+          `UPDATE agent SET recovery_checks = 3, recovery_step = 'restart', last_seen = now() WHERE id = $1`,
+          [agentId],
+        );
+        await recoverAgent(
+          { database: lab.db, keyRing: lab.harness.app.nest.get(KeyRing, { strict: false }) },
+          agentId,
+        );
+      },
+      gone: ({ agentId }) =>
+        settleGone(
+          lab.db,
+          { place: { provider: 'http', name: 'p' } as never, agentId, listed: Math.random() < 0.2 },
+          0,
+        ),
+      planeFails: () => Promise.resolve((lab.plane.behaviour = 'fails')),
+      planeWorks: () => Promise.resolve((lab.plane.behaviour = 'well')),
+      switchedOff: () => Promise.resolve((lab.plane.state = 'stopped')),
+    };
+
+    // MUSTER_SEED repeats a walk.
+    it('makes no other move, whatever comes over it, two things at a time', async () => {
+      const walked = new Set<string>();
+      const step = fc.constantFrom(...Object.keys(actions));
+      await fc.assert(
+        fc.asyncProperty(
+          fc.constantFrom('stopped', 'offline', 'online'),
+          fc.array(fc.tuple(step, step), { minLength: 10, maxLength: 20 }),
+          async (status, steps) => {
+            const of = await lab.agentAt(status);
+            const caller = callerOf(of);
+            for (const pair of steps) {
+              const done = await Promise.allSettled(pair.map((name) => actions[name]!(of, caller)));
+              for (const one of done) if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(AppError);
+            }
+            const seen = await edgesOf(of);
+            for (const edge of seen) walked.add(edge);
+            expect(seen.filter((edge) => !edges.has(edge))).toEqual([]);
+          },
+        ),
+        { numRuns: 30, ...(process.env['MUSTER_SEED'] ? { seed: Number(process.env['MUSTER_SEED']) } : {}) },
+      );
+      expect(walked.size).toBeGreaterThan(15);
+    });
+  });
+});
