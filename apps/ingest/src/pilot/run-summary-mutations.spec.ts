@@ -1,0 +1,230 @@
+import { newId } from '@muster/platform';
+import { type Harness, type HttpClient, makeApiKey, makeJob, makeOrganization, startHarness } from '@muster/testing';
+import fc from 'fast-check';
+import { ingest } from '../ingest.harness';
+
+const path = '/api/pilot/run-summary';
+const codes: Record<string, number[]> = {
+  INVALID_RUN_SUMMARY_PAYLOAD: [400],
+  MISSING_BATCH_ID: [400],
+  JOB_NOT_FOUND: [404],
+  RUN_SUMMARY_REQUEST_FAILED: [400, 413, 415],
+};
+/** How many summaries are sent; and how long at most that takes. */
+const runs = 3000;
+const withinMs = 45_000;
+
+jest.setTimeout(withinMs * 2);
+
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+/** Values that nobody expects anywhere. */
+const strange = fc.oneof(
+  fc.constantFrom<Json>(null, true, false, 0, -1, 1.5, 1e300, '', ' ', '5', 'null', '\ud800', '\u0000', '💥', [], {}),
+  fc.constantFrom<Json>('x'.repeat(20_000), Array(10_001).fill({}), Array(300).fill({ claimId: 1 }), [[[[[]]]]]),
+  fc.constantFrom<Json>('2026-02-30T00:00:00Z', '2026-01-31', '0000-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z'),
+  fc.constantFrom<Json>({ prototype: {} }, { toString: 1 }, { length: 3 }, nested(70), nested(60)),
+  fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>,
+  fc.double() as fc.Arbitrary<Json>,
+);
+
+const keys = [
+  ...['batchSummary', 'batch_summary', 'claimResults', 'claim_results', 'stopEvents', 'stop_events'],
+  ...['practiceRunSummary', 'practice_run_summary', 'batchId', 'batch_id', 'jobId', 'job_id', 'claimId', 'claim_id'],
+  ...['outcome', 'npi', 'processingSeconds', 'processing_seconds', 'startedAt', 'at', 'reason', 'metadata', 'totals'],
+  ...['constructor', 'hasOwnProperty', 'toString', 'length', '', '0', 'x'.repeat(5000)],
+];
+
+type Mutation =
+  | { kind: 'replace'; at: number; value: Json }
+  | { kind: 'remove'; at: number }
+  | { kind: 'add'; at: number; key: string; value: Json }
+  | { kind: 'respell'; at: number }
+  | { kind: 'wrap'; at: number; key: string };
+
+const at = fc.nat({ max: 10_000 });
+const mutation: fc.Arbitrary<Mutation> = fc.oneof(
+  fc.record({ kind: fc.constant('replace' as const), at, value: strange }),
+  fc.record({ kind: fc.constant('remove' as const), at }),
+  fc.record({ kind: fc.constant('add' as const), at, key: fc.constantFrom(...keys), value: strange }),
+  fc.record({ kind: fc.constant('respell' as const), at }),
+  fc.record({ kind: fc.constant('wrap' as const), at, key: fc.constantFrom(...keys) }),
+);
+
+/** What happens to the text on its way: cut off, a byte changed, a key twice. */
+const damage = fc.oneof(
+  { weight: 12, arbitrary: fc.constant(null) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('cut' as const), at }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('byte' as const), at, byte: fc.nat({ max: 255 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('twice' as const), at, value: strange }) },
+);
+
+describe('a run summary that was changed in any way', () => {
+  let harness: Harness;
+  let worker: HttpClient;
+  let organizationId: string;
+  let jobs: string[];
+  const sql = (text: string) => harness.db.query<any>('system', text);
+
+  beforeAll(async () => {
+    harness = await startHarness({ ...ingest, env: { RATE_LIMIT_PER_MINUTE: '1000000', LOG_LEVEL: 'warn' } });
+    organizationId = (await makeOrganization(harness.db)).id;
+    worker = harness.http.withKey((await makeApiKey(harness.db, { organizationId, scope: 'worker' })).secret);
+    const stranger = (await makeOrganization(harness.db)).id;
+    const [own, theirs] = await Promise.all(
+      [organizationId, stranger].map((of) => makeJob(harness.db, { organizationId: of })),
+    );
+    jobs = [own!.id, theirs!.id, newId()];
+  });
+  afterAll(() => harness.close());
+
+  /** All that is stored, to the last row and column. */
+  const contents = async () => {
+    const tables = ['pilot_batch', 'pilot_claim_result', 'pilot_stop_event', 'run_cost', 'job'];
+    const digests = tables.map(
+      (table) => `(SELECT md5(COALESCE(string_agg(t::text, '|' ORDER BY t::text), '')) FROM ${table} t)`,
+    );
+    const [row] = await sql(`SELECT concat_ws(' ', ${digests.join(', ')},
+      (SELECT count(*) FROM audit_entry), (SELECT count(*) FROM outbox WHERE name = 'batch-ingested')) AS all`);
+    return row.all as string;
+  };
+
+  const valid = fc
+    .record({
+      envelope: fc.constantFrom('camel', 'nested', 'nested_snake'),
+      isSnake: fc.boolean(),
+      job: fc.constantFrom(0, 0, 0, 1, 2, null, null),
+      claims: fc.nat({ max: 5 }),
+      stops: fc.nat({ max: 2 }),
+    })
+    .map(({ envelope, isSnake, job, claims, stops }): Json => {
+      const content: Json = {
+        batchSummary: {
+          batchId: 'one and the same',
+          ...(job === null ? {} : { jobId: job }),
+          workerKey: 'eob',
+          startedAt: '2026-01-31T09:00:00Z',
+          finishedAt: '2026-01-31T09:30:00Z',
+          totals: { claims },
+          metadata: { shift: 'early' },
+        },
+        claimResults: Array.from({ length: claims }, (_, n) => ({
+          claimId: `C${n}`,
+          npi: '1234567893',
+          outcome: ['eob_uploaded', 'no_eob_found', 'failed'][n % 3]!,
+          processingSeconds: n + 0.5,
+          message: null,
+        })),
+        stopEvents: Array.from({ length: stops }, () => ({ reason: 'end', at: '2026-01-31T09:30:00Z', detail: 'd' })),
+      };
+      const spelled = isSnake && envelope !== 'camel' ? snaked(content) : content;
+      if (envelope === 'camel') return spelled;
+      return { [envelope === 'nested' ? 'practiceRunSummary' : 'practice_run_summary']: spelled };
+    });
+
+  it('is stored whole, or refused by one of the codes and stored not at all', async () => {
+    let before = await contents();
+    const seen: Record<string, number> = {};
+    const changed = fc.tuple(valid, fc.array(mutation, { minLength: 0, maxLength: 3 }), damage);
+    await fc.assert(
+      fc.asyncProperty(changed, async ([summary, mutations, harm]) => {
+        const named = JSON.parse(JSON.stringify(summary), (key, value: unknown) =>
+          /^job_?id$/i.test(key) && typeof value === 'number' ? jobs[value] : value,
+        ) as Json;
+        const text = damaged(JSON.stringify(mutations.reduce(mutated, named)) ?? '', harm);
+        const answer = await worker.send('POST', path, text);
+        const what = answer.status === 201 ? 'stored' : String(answer.body.code);
+        seen[what] = (seen[what] ?? 0) + 1;
+        const now = await contents();
+        if (answer.status === 201) {
+          const { batchId, claims, stopEvents } = answer.body;
+          const [{ rows, stops, counted }] = await harness.db.query<any>(
+            { organizationId },
+            `SELECT (SELECT count(*) FROM pilot_claim_result c WHERE c.pilot_batch_id = b.id) AS rows,
+                    (SELECT count(*) FROM pilot_stop_event s WHERE s.pilot_batch_id = b.id) AS stops,
+                    claims_eob_uploaded + claims_no_eob_found + claims_failed AS counted
+             FROM pilot_batch b WHERE organization_id = $1 AND batch_id = $2`,
+            [organizationId, batchId],
+          );
+          expect([rows, stops, counted]).toEqual([claims, stopEvents, claims]);
+        } else {
+          expect(codes[answer.body.code] ?? [answer.text]).toContain(answer.status);
+          const { shape } = answer.body;
+          expect(Object.keys(shape).sort()).toEqual(['claimResults', 'envelope', 'keys', 'stopEvents']);
+          expect([null, 'camel', 'nested', 'nested_snake']).toContain(shape.envelope);
+          expect(shape.keys.length).toBeLessThanOrEqual(50);
+          expect(now).toBe(before);
+        }
+        before = now;
+      }),
+      { numRuns: runs, interruptAfterTimeLimit: withinMs, markInterruptAsFailure: false },
+    );
+    // None of the ways was left out.
+    for (const way of ['stored', ...Object.keys(codes)]) expect([way, seen[way]]).toEqual([way, expect.any(Number)]);
+  });
+});
+
+/** The places of a value: itself, and all below it. */
+function placesOf(value: Json, place: (string | number)[] = []): (string | number)[][] {
+  if (typeof value !== 'object' || value === null) return [place];
+  const entries: [string | number, Json][] = Array.isArray(value)
+    ? value.slice(0, 20).map((item, index) => [index, item])
+    : Object.entries(value);
+  return [place, ...entries.flatMap(([key, inner]) => placesOf(inner, [...place, key]))];
+}
+
+function mutated(value: Json, change: Mutation): Json {
+  const places = placesOf(value);
+  const place = places[change.at % places.length]!;
+  const old = place.reduce<any>((inner, key) => inner?.[key], value) as Json;
+  switch (change.kind) {
+    case 'replace':
+      return put(value, place, change.value);
+    case 'remove':
+      return put(value, place, undefined);
+    case 'wrap':
+      return put(value, place, { [change.key]: old });
+    case 'respell':
+      return put(value, place, snaked(old));
+    case 'add':
+      if (Array.isArray(old)) return put(value, place, [...old, change.value]);
+      return typeof old === 'object' && old !== null
+        ? put(value, place, { ...old, [change.key]: change.value })
+        : put(value, place, change.value);
+  }
+}
+
+function put(value: Json, [key, ...rest]: (string | number)[], inner: Json | undefined): Json {
+  if (key === undefined) return inner ?? null;
+  const copy: any = Array.isArray(value) ? [...value] : { ...(value as object) };
+  if (rest.length === 0 && inner === undefined) delete copy[key];
+  else copy[key] = put(copy[key], rest, inner);
+  return Array.isArray(copy) ? copy.filter((item) => item !== undefined) : copy;
+}
+
+function snaked(value: Json): Json {
+  if (Array.isArray(value)) return value.map(snaked);
+  if (typeof value !== 'object' || value === null) return value;
+  const spelled = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [spelled(key), snaked(inner)]));
+}
+
+type Damage =
+  | { kind: 'cut'; at: number }
+  | { kind: 'byte'; at: number; byte: number }
+  | { kind: 'twice'; at: number; value: Json }
+  | null;
+
+function damaged(text: string, harm: Damage): string | Uint8Array {
+  if (harm === null || text.length === 0) return text;
+  const place = harm.at % text.length;
+  if (harm.kind === 'cut') return text.slice(0, place);
+  if (harm.kind === 'twice') return text.replace(/\}$/, `,"batchSummary":${JSON.stringify(harm.value) ?? 'null'}}`);
+  const bytes = Buffer.from(text);
+  bytes[place % bytes.length] = harm.byte;
+  return new Uint8Array(bytes);
+}
+
+function nested(depth: number): Json {
+  return depth === 0 ? 1 : [nested(depth - 1)];
+}
