@@ -22,8 +22,8 @@ const tablesOf = {
   jobs: ['job', 'job_step', 'ai_usage', 'claim_outcome', 'job_log_seen', 'batch', 'deleted_job'],
   schedules: ['schedule', 'schedule_run'],
   pricing: [
-    ...['run_cost', 'run_cost_component', 'usage_event', 'usage_counter'],
-    ...['client_pricing_model', 'billing_metric', 'billing_metric_step'],
+    ...['run_cost', 'run_cost_component', 'model_price', 'default_model_price', 'default_price_list', 'cost_recompute'],
+    ...['usage_event', 'usage_counter', 'client_pricing_model', 'billing_metric', 'billing_metric_step'],
   ],
   pilot: [
     ...['pilot_batch', 'pilot_claim_result', 'pilot_stop_event'],

@@ -24,6 +24,8 @@ import { JobsController } from './jobs/jobs.controller';
 import { PilotBatchesController } from './pilot/pilot-batches.controller';
 import { SessionsController } from './pilot/sessions.controller';
 import { SchedulesController } from './schedules/schedules.controller';
+import { CostsController } from './pricing/costs.controller';
+import { ModelPricesController } from './pricing/model-prices.controller';
 import { UsageController } from './usage/usage.controller';
 import { WorkflowsController } from './workflows/workflows.controller';
 import { AuthController } from './auth/auth.controller';
@@ -66,6 +68,8 @@ import { VaultController } from './organization/vault.controller';
     PilotBatchesController,
     SessionsController,
     UsageController,
+    CostsController,
+    ModelPricesController,
     WorkflowsController,
     SchedulesController,
     DocsController,

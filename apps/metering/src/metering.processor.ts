@@ -1,9 +1,10 @@
 import { Inject } from '@nestjs/common';
-import type { JobPayloadIds, PilotBatchPayload, ProbePayload } from '@muster/contracts';
+import type { JobPayloadIds, PilotBatchPayload, ProbePayload, RecomputePayload } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
 import { removeObjects } from '@muster/agents';
 import { settleJobCost } from '@muster/jobs';
 import { Clock, HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { recomputeCosts } from '@muster/pricing';
 import { ObjectStorage } from '@muster/storage';
 import { tellSession } from '@muster/pilot';
 
@@ -35,5 +36,10 @@ export class MeteringProcessor extends QueueProcessor {
   @HandlesJob('metering', 'batch-ingested')
   async batchIngested({ pilotBatchId }: PilotBatchPayload): Promise<void> {
     await this.database.transaction('system', (tx) => tellSession(tx, pilotBatchId));
+  }
+
+  @HandlesJob('metering', 'recompute-costs')
+  async recomputeCosts({ recomputeId }: RecomputePayload): Promise<void> {
+    await recomputeCosts(this.database, recomputeId, (tx, jobId) => settleJobCost(tx, jobId, { anew: true }));
   }
 }

@@ -26,6 +26,13 @@ export const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) =
     return made.body.batchId;
   },
   '/api/jobs/{id}': async ({ organizationId }, db) => (await makeJob(db, { organizationId })).id,
+  '/api/organization/model-prices/recompute/{id}': async ({ as }) => {
+    const asked = await as.admin.post('/api/organization/model-prices/recompute', {
+      from: '2026-01-01',
+      to: '2026-01-31',
+    });
+    return asked.body.recomputeId;
+  },
   '/api/schedules/{id}': async (tenant, db) => {
     const { organizationId } = tenant;
     const [workflow, agent] = [

@@ -85,15 +85,8 @@ export {
   TerminateAgentQuery,
   UpdateAgentBody,
 } from './http/agents/agents';
-export {
-  type BootEnd,
-  HandshakeAnswer,
-  HandshakeBody,
-  HeartbeatAnswer,
-  HeartbeatBody,
-  type MachineRefusal,
-  SetupStatusBody,
-} from './http/agents/machines';
+export { HandshakeAnswer, HandshakeBody, type MachineRefusal } from './http/agents/machines';
+export { type BootEnd, HeartbeatAnswer, HeartbeatBody, SetupStatusBody } from './http/agents/machines';
 export {
   AgentCommand,
   AgentCommandList,
@@ -166,6 +159,7 @@ export {
   JobPayloadIds,
   PilotBatchPayload,
   ProbePayload,
+  RecomputePayload,
   WakePayload,
 } from './queues/payloads';
 export {
@@ -324,6 +318,9 @@ export {
   SessionQuery,
 } from './http/pilot/sessions';
 export { StaleJobs } from './http/jobs/stale-jobs';
+export { CostRecompute, ModelPrice, type ModelPriceInput, ModelPriceList } from './http/pricing/model-prices';
+export { PutModelPricesBody, RecomputeCostsBody } from './http/pricing/model-prices';
+export { CostComponent, CostGroup, type CostGrouping, Costs, CostsQuery, JobCost } from './http/pricing/costs';
 export { Usage, UsageLimits, UsageQuery } from './http/usage/usage';
 export {
   BackfillAnswer,

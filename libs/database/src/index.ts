@@ -26,6 +26,7 @@ export { ScheduleEntity } from './entities/schedule';
 export { RunCostComponentEntity, RunCostEntity } from './entities/usage';
 export { WorkflowEntity, WorkflowRevisionEntity } from './entities/workflow';
 export { entities } from './entities';
+export { CostRecomputeEntity, ModelPriceEntity } from './entities/model-price';
 export { OrganizationEntity, OrganizationSettingsEntity } from './entities/organization';
 export { OutboxEntity, QueueProbeEntity } from './entities/outbox';
 export { listLoopRuns } from './loops/loop-runs';

@@ -16,6 +16,16 @@ export {
 export { readUsage, type UsageOfMonth } from './usage/read-usage';
 export { type CounterFault, unequalCounters } from './usage/reconcile-usage';
 export { type EndedRun, recordRuns } from './usage/record-usage';
-export { settleRunCost } from './costs/settle-run-cost';
-export { type AskedRuns, reserveRuns } from './usage/reserve-runs';
+export { costsCsv } from './costs/costs-csv';
 export { costSoFar } from './costs/cost-so-far';
+export { listCosts } from './costs/list-costs';
+export { readRunCost } from './costs/read-run-cost';
+export { findRecompute, recomputeCosts, type RecomputeRow, requestRecompute } from './costs/recompute-costs';
+export { type SettledCost, settleRunCost } from './costs/settle-run-cost';
+export {
+  listDefaultModelPrices,
+  listModelPrices,
+  replaceDefaultModelPrices,
+  replaceModelPrices,
+} from './prices/model-price-lists';
+export { type AskedRuns, reserveRuns } from './usage/reserve-runs';

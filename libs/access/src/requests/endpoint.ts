@@ -34,6 +34,8 @@ export interface EndpointOptions<Answer = unknown, Other = unknown> {
   access: AccessRule;
   /** The class of the answer's body; none means an empty answer. */
   answer?: new () => Answer;
+  /** Answers a table in place of JSON. */
+  csv?: true;
   /** 200 unless said. */
   status?: 200 | 201 | 202 | 204;
   /** What it answers with another status than its own. */
@@ -88,6 +90,7 @@ export function Endpoint<Answer = void, Other = never>(
     bodyLimit,
     waits,
     failsAs,
+    csv,
   } = options;
   return applyDecorators(
     HttpCode(status),
@@ -104,6 +107,7 @@ export function Endpoint<Answer = void, Other = never>(
       status,
       description: statusText[status],
       ...(answer ? { type: answer } : {}),
+      ...(csv ? { content: { 'text/csv': { schema: { type: 'string' } } } } : {}),
       ...(stream ? { content: { 'text/event-stream': { schema: eachOf(stream) } } } : {}),
       headers: {
         'X-Request-Id': { description: "The request's id, given or made.", schema: { type: 'string' } },

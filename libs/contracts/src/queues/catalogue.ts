@@ -6,6 +6,7 @@ import {
   JobPayloadIds,
   PilotBatchPayload,
   ProbePayload,
+  RecomputePayload,
   WakePayload,
 } from './payloads';
 
@@ -83,6 +84,8 @@ export const queueCatalogue = {
       'remove-objects': { payload: JobPayloadIds, ...quick, timeoutMs: 300_000 },
       /** A practice's batch was told: its session is made anew. */
       'batch-ingested': { payload: PilotBatchPayload, ...quick },
+      /** Runs are to be priced anew, in steps. */
+      'recompute-costs': { payload: RecomputePayload, ...quick, timeoutMs: 120_000 },
     },
   },
   feedback: { app: 'feedback-sync', purpose: 'feedback to bring to the trackers', concurrency: 5, jobs: { probe } },

@@ -20,6 +20,10 @@ export class BatchPayload {
   @UuidField() batchId!: string;
 }
 
+export class RecomputePayload {
+  @UuidField() recomputeId!: string;
+}
+
 export class JobPayloadIds {
   @UuidField() jobId!: string;
 }

@@ -16,6 +16,7 @@ import { DeletedJobEntity, ObjectRemovalEntity } from './deleted-job';
 import { AiUsageEntity, ArtifactEntity, ClaimOutcomeEntity, JobEntity, JobLogSeenEntity, JobStepEntity } from './job';
 import { LoopRunEntity } from './loop-run';
 import { MachineFindingEntity } from './machine-finding';
+import { CostRecomputeEntity, DefaultModelPriceEntity, DefaultPriceListEntity, ModelPriceEntity } from './model-price';
 import { OrganizationEntity, OrganizationSettingsEntity } from './organization';
 import { OutboxEntity, QueueProbeEntity } from './outbox';
 import {
@@ -47,6 +48,9 @@ export const entities = [
   ClaimOutcomeEntity,
   ClientPricingModelEntity,
   DeletedJobEntity,
+  CostRecomputeEntity,
+  DefaultModelPriceEntity,
+  DefaultPriceListEntity,
   IdempotencyKeyEntity,
   JobEntity,
   JobLogSeenEntity,
@@ -54,6 +58,7 @@ export const entities = [
   LoopRunEntity,
   MachineFindingEntity,
   ObjectRemovalEntity,
+  ModelPriceEntity,
   OrganizationEntity,
   OrganizationSettingsEntity,
   OutboxEntity,

@@ -20,6 +20,7 @@ import { RunsByStart1763786000002 } from './1763786000002-runs-by-start';
 import { LoopRuns1763786000003 } from './1763786000003-loop-runs';
 import { OutboxWords1763790000000 } from './1763790000000-outbox-words';
 import { Money1763791000000 } from './1763791000000-money';
+import { ModelPrices1763791000001 } from './1763791000001-model-prices';
 import { PilotRecords1763792000000 } from './1763792000000-pilot-records';
 import { ClientPricing1763793000000 } from './1763793000000-client-pricing';
 import { DeletedJobs1763793000001 } from './1763793000001-deleted-jobs';
@@ -50,6 +51,7 @@ export const migrations = [
   LoopRuns1763786000003,
   OutboxWords1763790000000,
   Money1763791000000,
+  ModelPrices1763791000001,
   PilotRecords1763792000000,
   ClientPricing1763793000000,
   DeletedJobs1763793000001,

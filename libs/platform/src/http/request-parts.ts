@@ -29,6 +29,12 @@ export class ReplyHead {
     void this.reply.header('location', path);
   }
 
+  /** The body is a table, to be kept as a file of this name. */
+  csvFile(name: string): void {
+    void this.reply.header('content-type', 'text/csv; charset=utf-8');
+    void this.reply.header('content-disposition', `attachment; filename="${name}"`);
+  }
+
   /** The connection is not kept: one that stays would hold up the end of the process. */
   closeConnection(): void {
     void this.reply.header('connection', 'close');

@@ -123,12 +123,13 @@ function sumsByModel(usages: ModelUsage[]): ModelSum[] {
     const isShown = models.has(name) || models.size < maxModels;
     if (isShown) models.add(name);
     const { provider, model } = isShown ? usage : { provider: others, model: others };
-    const key = `${usage.price !== null} ${isShown ? name : ''}`;
+    const key = `${isShown ? name : others}\n${usage.price === null ? 'unpriced' : 'priced'}`;
     const sum = sums.get(key) ?? emptySum({ provider, model, isPriced: usage.price !== null });
     sums.set(key, sum);
     add(sum, usage);
   }
-  return [...sums.values()];
+  // In an order that is the same wherever it is computed.
+  return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum);
 }
 
 function add(sum: ModelSum, { inputTokens, outputTokens, price, saidMicros }: ModelUsage): void {
@@ -143,7 +144,7 @@ function emptySum(of: Pick<ModelSum, 'provider' | 'model' | 'isPriced'>): ModelS
   return { ...of, tokens: { input: 0n, output: 0n }, worth: { input: 0n, output: 0n }, said: null };
 }
 
-/** In an order that is the same wherever it is computed. */
+/** So that of names that differ in capitals the same one is shown, and of too many models the same ones. */
 function byName(a: ModelUsage, b: ModelUsage): number {
   const [left, right] = [a, b].map(({ provider, model }) => `${provider}\n${model}`) as [string, string];
   return left < right ? -1 : left > right ? 1 : 0;
@@ -160,7 +161,7 @@ function directionComponent(sum: ModelSum, direction: 'input' | 'output'): CostC
     quantity: String(tokens),
     unit: `${direction}_token`,
     // Where prices changed in the middle of the run, what a token cost on average.
-    unitPriceUsd: tokens === 0n ? '0' : decimalText(roundedQuotient(worth * 10n ** 6n, tokens), 18),
+    unitPriceUsd: tokens === 0n ? '0' : decimalText(roundedQuotient(worth * 10n ** 12n, tokens), 24),
     amountMicros: roundedQuotient(worth, tokensPerPrice),
     unpriced: !isPriced,
   };

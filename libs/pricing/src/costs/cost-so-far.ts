@@ -1,14 +1,15 @@
 import type { MicroUsd } from '@muster/contracts';
 import type { JobEntity, RunCostEntity, Transaction } from '@muster/database';
 import { computeRunCost } from './compute-run-cost';
-import { usagesOf } from './settle-run-cost';
+import { priceUsages, readUsages } from './price-usages';
 
-type Running = Pick<JobEntity, 'reportedCostMicros'> & Pick<RunCostEntity, 'computeMicrosPerHour'> & { runMs: number };
+type Running = Pick<JobEntity, 'organizationId' | 'reportedCostMicros'> &
+  Pick<RunCostEntity, 'computeMicrosPerHour'> & { runMs: number };
 
 /** What a run that is under way has cost until now; null where there is no such run. Nothing is written. */
 export async function costSoFar(tx: Transaction, jobId: string): Promise<MicroUsd | null> {
   const [run] = await tx.query<Running>(
-    `SELECT j.reported_cost_micros AS "reportedCostMicros",
+    `SELECT j.organization_id AS "organizationId", j.reported_cost_micros AS "reportedCostMicros",
             GREATEST(0, floor(extract(epoch FROM clock_timestamp() - j.started_at) * 1000))::bigint AS "runMs",
             COALESCE(a.compute_micros_per_hour, s.compute_micros_per_hour) AS "computeMicrosPerHour"
      FROM job j
@@ -19,7 +20,7 @@ export async function costSoFar(tx: Transaction, jobId: string): Promise<MicroUs
     'cost_so_far',
   );
   if (!run) return null;
-  const { runMs, computeMicrosPerHour, reportedCostMicros: reportedMicros } = run;
-  const usages = await usagesOf(tx, jobId);
+  const { organizationId, runMs, computeMicrosPerHour, reportedCostMicros: reportedMicros } = run;
+  const { usages } = await priceUsages(tx, organizationId, { usages: await readUsages(tx, jobId), kept: [] });
   return computeRunCost({ usages, runMs, computeMicrosPerHour, reportedMicros }).totalMicros;
 }

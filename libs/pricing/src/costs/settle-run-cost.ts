@@ -1,41 +1,58 @@
-import type { JobEntity, RunCostEntity, Transaction } from '@muster/database';
 import type { MicroUsd } from '@muster/contracts';
+import type { JobEntity, RunCostEntity, Transaction } from '@muster/database';
 import { recordSpend, runMsOf } from '../usage/record-usage';
-import { computeRunCost, type ModelUsage, type RunCost } from './compute-run-cost';
+import { computeRunCost, type RunCost } from './compute-run-cost';
+import { type KeptPrice, priceUsages, readUsages } from './price-usages';
 
 type CostedJob = Pick<
   JobEntity,
   'organizationId' | 'workflowId' | 'agentId' | 'scheduleId' | 'startedAt' | 'reportedCostMicros'
 > &
-  Pick<RunCostEntity, 'computeMicrosPerHour'> & { finishedAt: Date };
+  Pick<RunCostEntity, 'computeMicrosPerHour'> & { finishedAt: Date; prices: KeptPrice[] | null };
+
+/**
+/** A run's cost as it was settled, and whether that is another amount than before. */
+export interface SettledCost {
+  totalMicros: MicroUsd;
+  changed: boolean;
+}
 
 /**
  * Computes an ended run's cost, writes it beside the job and books the difference. Run again, after a late report, it
- * corrects; run twice, it changes nothing. Answers the whole; null: there is no such ended run.
+ * corrects; run twice, it changes nothing. What was priced once keeps its price, unless it is to be priced `anew`. Null:
+ * there is no such ended run.
  */
-export async function settleRunCost(tx: Transaction, jobId: string): Promise<MicroUsd | null> {
+export async function settleRunCost(
+  tx: Transaction,
+  jobId: string,
+  { anew = false }: { anew?: boolean } = {},
+): Promise<SettledCost | null> {
   // By itself: whoever waits for it must see the cost that its holder wrote, and the usages that came meanwhile.
   tx.defer('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId], 'lock_cost');
   const job = await findCostedJob(tx, jobId);
   if (!job) return null;
   const { organizationId, startedAt, finishedAt, computeMicrosPerHour, reportedCostMicros } = job;
+  const { usages, prices } = await priceUsages(tx, organizationId, {
+    usages: await readUsages(tx, jobId),
+    kept: anew ? [] : (job.prices ?? []),
+  });
   const cost = computeRunCost({
-    usages: await usagesOf(tx, jobId),
+    usages,
     runMs: startedAt && runMsOf({ startedAt, finishedAt }),
     computeMicrosPerHour,
     reportedMicros: reportedCostMicros,
   });
-  await writeCost(tx, { jobId, computeMicrosPerHour, organizationId }, cost);
+  await writeCost(tx, { jobId, computeMicrosPerHour, organizationId, prices }, cost);
   await writeComponents(tx, { ...job, jobId }, cost);
-  await recordSpend(tx, { jobId, organizationId, totalMicros: cost.totalMicros, finishedAt });
-  return cost.totalMicros;
+  const { totalMicros } = cost;
+  return { totalMicros, changed: await recordSpend(tx, { jobId, organizationId, totalMicros, finishedAt }) };
 }
 
 async function findCostedJob(tx: Transaction, jobId: string): Promise<CostedJob | undefined> {
   const [job] = await tx.query<CostedJob>(
     `SELECT j.organization_id AS "organizationId", j.workflow_id AS "workflowId", j.agent_id AS "agentId",
             j.schedule_id AS "scheduleId", j.started_at AS "startedAt", j.finished_at AS "finishedAt",
-            j.reported_cost_micros AS "reportedCostMicros",
+            j.reported_cost_micros AS "reportedCostMicros", r.prices,
             COALESCE(r.compute_micros_per_hour, a.compute_micros_per_hour, s.compute_micros_per_hour)
               AS "computeMicrosPerHour"
      FROM job j
@@ -49,45 +66,29 @@ async function findCostedJob(tx: Transaction, jobId: string): Promise<CostedJob 
   return job;
 }
 
-interface UsageSum {
-  provider: string;
-  model: string;
-  inputTokens: string;
-  outputTokens: string;
-  saidMicros: string | null;
-}
-
-export async function usagesOf(tx: Transaction, jobId: string): Promise<ModelUsage[]> {
-  const sums = await tx.query<UsageSum>(
-    `SELECT provider, model, sum(input_tokens)::text AS "inputTokens", sum(output_tokens)::text AS "outputTokens",
-            sum(cost_micros)::text AS "saidMicros"
-     FROM ai_usage WHERE job_id = $1 GROUP BY provider, model`,
-    [jobId],
-    'usages_of_run',
-  );
-  return sums.map(({ provider, model, inputTokens, outputTokens, saidMicros }) => ({
-    provider,
-    model,
-    inputTokens: BigInt(inputTokens),
-    outputTokens: BigInt(outputTokens),
-    saidMicros: saidMicros === null ? null : BigInt(saidMicros),
-    price: null,
-  }));
-}
-
 async function writeCost(
   tx: Transaction,
-  of: { jobId: string; organizationId: string; computeMicrosPerHour: MicroUsd },
+  of: Pick<RunCostEntity, 'jobId' | 'organizationId' | 'computeMicrosPerHour'> & { prices: KeptPrice[] },
   { aiMicros, computeMicros, reportedMicros, totalMicros }: RunCost,
 ): Promise<void> {
   await tx.execute(
     `INSERT INTO run_cost
-       (job_id, organization_id, compute_micros_per_hour, compute_micros, ai_micros, reported_micros, total_micros)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)
+       (job_id, organization_id, compute_micros_per_hour, compute_micros, ai_micros, reported_micros, total_micros, prices)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
      ON CONFLICT (job_id) DO UPDATE
      SET compute_micros = excluded.compute_micros, ai_micros = excluded.ai_micros,
-         reported_micros = excluded.reported_micros, total_micros = excluded.total_micros, computed_at = now()`,
-    [of.jobId, of.organizationId, of.computeMicrosPerHour, computeMicros, aiMicros, reportedMicros, totalMicros],
+         reported_micros = excluded.reported_micros, total_micros = excluded.total_micros, prices = excluded.prices,
+         computed_at = now()`,
+    [
+      of.jobId,
+      of.organizationId,
+      of.computeMicrosPerHour,
+      computeMicros,
+      aiMicros,
+      reportedMicros,
+      totalMicros,
+      JSON.stringify(of.prices),
+    ],
     'write_run_cost',
   );
 }

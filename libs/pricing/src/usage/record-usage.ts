@@ -44,8 +44,8 @@ export function recordRuns(tx: Transaction, organizationId: string, runs: EndedR
 export async function recordSpend(
   tx: Transaction,
   { jobId, organizationId, totalMicros, finishedAt }: SpendOfRun,
-): Promise<void> {
-  await tx.execute(
+): Promise<boolean> {
+  const booked = await tx.execute(
     `WITH before AS (
        SELECT COALESCE(sum(spend_micros), 0)::bigint AS spent, COALESCE(max(revision), 0) AS revision
        FROM usage_event WHERE job_id = $1 AND kind = 'spend'),
@@ -60,6 +60,7 @@ export async function recordSpend(
     [jobId, organizationId, monthOf(finishedAt), totalMicros],
     'record_spend',
   );
+  return booked > 0;
 }
 
 /** How long it ran, as its times are shown; nothing where it never did, or the clock was turned back meanwhile. */

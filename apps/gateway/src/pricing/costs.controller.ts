@@ -1,0 +1,55 @@
+import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { Costs, CostsQuery, JobCost } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Clock, Reply, ReplyHead } from '@muster/platform';
+import { costsCsv, listCosts, readRunCost } from '@muster/pricing';
+
+@ApiTags('Costs')
+@Controller('/api')
+export class CostsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Get('/jobs/:id/cost')
+  @Endpoint({
+    summary: 'What a run cost, and of what that is made',
+    access: sessionsAndKeysOf('viewer'),
+    answer: JobCost,
+    errors: ['not_found'],
+  })
+  ofJob(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<JobCost> {
+    return readRunCost(this.database, organizationId, id);
+  }
+
+  @Get('/costs')
+  @Endpoint({
+    summary: 'What runs cost, by the day on which they ended, or by what they were of',
+    description: 'The groups add up to the total. Deleted runs are among them. At most three years at once.',
+    access: sessionsAndKeysOf('viewer'),
+    answer: Costs,
+  })
+  costs(@OrganizationId() organizationId: string, @Query() query: CostsQuery): Promise<Costs> {
+    return listCosts(this.database, organizationId, { query, now: this.clock.now() });
+  }
+
+  @Get('/costs/export')
+  @Endpoint<string>({
+    summary: 'The same as a table',
+    description: 'A cell that a spreadsheet would run is quoted with an apostrophe.',
+    access: sessionsAndKeysOf('viewer'),
+    csv: true,
+  })
+  async export(
+    @OrganizationId() organizationId: string,
+    @Reply() reply: ReplyHead,
+    @Query() query: CostsQuery,
+  ): Promise<string> {
+    const costs = await this.costs(organizationId, query);
+    reply.csvFile(`costs-by-${costs.groupBy}-${costs.from}-${costs.to}.csv`);
+    return costsCsv(costs);
+  }
+}

@@ -1,0 +1,111 @@
+import { Body, Controller, Get, Inject, Param, Post, Put } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import {
+  Endpoint,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  OrganizationId,
+  sessionsAndKeysOf,
+  sessionsOf,
+} from '@muster/access';
+import { CostRecompute, ModelPriceList, PutModelPricesBody, RecomputeCostsBody } from '@muster/contracts';
+import { Database } from '@muster/database';
+import {
+  findRecompute,
+  listDefaultModelPrices,
+  listModelPrices,
+  replaceDefaultModelPrices,
+  replaceModelPrices,
+  requestRecompute,
+} from '@muster/pricing';
+import { presentRecompute } from './present-recompute';
+
+@ApiTags('Costs')
+@Controller('/api')
+export class ModelPricesController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+  ) {}
+
+  @Get('/organization/model-prices')
+  @Endpoint({
+    summary: 'What language models cost: the organization’s own prices, and the default ones behind them',
+    access: sessionsAndKeysOf('viewer'),
+    answer: ModelPriceList,
+  })
+  async own(@OrganizationId() organizationId: string): Promise<ModelPriceList> {
+    return { prices: await listModelPrices(this.database, organizationId) };
+  }
+
+  @Put('/organization/model-prices')
+  @Endpoint({
+    summary: 'Replace the organization’s own prices',
+    description: 'A run that has ended keeps its prices; see recompute.',
+    access: sessionsOf('admin'),
+    body: PutModelPricesBody,
+    answer: ModelPriceList,
+  })
+  replaceOwn(@Mutation() mutation: MutationRequest, @Body() { prices }: PutModelPricesBody): Promise<ModelPriceList> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const own = await replaceModelPrices(tx, caller, prices);
+      return { body: { prices: [...own, ...(await listDefaultModelPrices(this.database))] } };
+    });
+  }
+
+  @Post('/organization/model-prices/recompute')
+  @Endpoint({
+    summary: 'Price ended runs anew, by the prices as they are now',
+    access: sessionsOf('admin'),
+    body: RecomputeCostsBody,
+    answer: CostRecompute,
+    status: 202,
+    idempotent: true,
+  })
+  recompute(@Mutation() mutation: MutationRequest, @Body() body: RecomputeCostsBody): Promise<CostRecompute> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const row = await requestRecompute(tx, caller, body);
+      return { body: presentRecompute(row), location: `/api/organization/model-prices/recompute/${row.id}` };
+    });
+  }
+
+  @Get('/organization/model-prices/recompute/:id')
+  @Endpoint({
+    summary: 'How far pricing anew is',
+    access: sessionsAndKeysOf('viewer'),
+    answer: CostRecompute,
+    errors: ['not_found'],
+  })
+  async recomputeStatus(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<CostRecompute> {
+    return presentRecompute(await findRecompute(this.database, organizationId, id));
+  }
+
+  @Get('/admin/model-prices')
+  @Endpoint({
+    summary: 'The default prices of language models',
+    access: sessionsOf('super_admin'),
+    answer: ModelPriceList,
+  })
+  async defaults(): Promise<ModelPriceList> {
+    return { prices: await listDefaultModelPrices(this.database) };
+  }
+
+  @Put('/admin/model-prices')
+  @Endpoint({
+    summary: 'Replace the default prices',
+    access: sessionsOf('super_admin'),
+    body: PutModelPricesBody,
+    answer: ModelPriceList,
+  })
+  replaceDefaults(
+    @Mutation() mutation: MutationRequest,
+    @Body() { prices }: PutModelPricesBody,
+  ): Promise<ModelPriceList> {
+    return this.mutations.run(
+      mutation,
+      async (tx, caller) => ({ body: { prices: await replaceDefaultModelPrices(tx, caller, prices) } }),
+      { scope: 'system' },
+    );
+  }
+}

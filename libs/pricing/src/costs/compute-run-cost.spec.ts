@@ -1,0 +1,124 @@
+import fc from 'fast-check';
+import { computeRunCost, type ModelUsage } from './compute-run-cost';
+
+// The oracle: fractions of whole numbers in USD, and nothing of the code that it judges.
+
+type Fraction = [bigint, bigint];
+const plus = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d + c * b, b * d];
+const times = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * c, b * d];
+
+/** In micro-dollars: of the two whole numbers around it the nearer one, of equally near ones the even one. */
+function rounded([numerator, denominator]: Fraction): bigint {
+  const micros = numerator * 1_000_000n;
+  const below = micros / denominator;
+  const toBelow = micros - below * denominator;
+  const toAbove = denominator - toBelow;
+  if (toBelow === 0n || toBelow < toAbove) return below;
+  if (toBelow > toAbove) return below + 1n;
+  return below % 2n === 0n ? below : below + 1n;
+}
+
+const micros = (count: bigint | number): Fraction => [BigInt(count), 1_000_000n];
+
+function oracle(usages: ModelUsage[], run: { ms: number | null; hourly: number; reported: number | null }) {
+  const ai = new Map<string, Fraction>();
+  const put = (key: string, usd: Fraction) => ai.set(key, plus(ai.get(key) ?? [0n, 1n], usd));
+  for (const { provider, model, inputTokens, outputTokens, price, saidMicros } of usages) {
+    const name = `${provider.toLowerCase()} ${model.toLowerCase()}`;
+    const perToken = (price_: number | bigint): Fraction => times(micros(price_), [1n, 1_000_000n]);
+    put(
+      `${name} ${price ? 'priced' : 'unpriced'} input`,
+      price ? times([inputTokens, 1n], perToken(price.inputMicros)) : [0n, 1n],
+    );
+    put(
+      `${name} ${price ? 'priced' : 'unpriced'} output`,
+      price ? times([outputTokens, 1n], perToken(price.outputMicros)) : [0n, 1n],
+    );
+    if (!price && saidMicros !== null) put(`${name} said`, micros(saidMicros));
+  }
+  const parts = [...ai.values()].map(rounded);
+  if (run.ms !== null) parts.push(rounded(times([BigInt(run.ms), 3_600_000n], micros(run.hourly))));
+  const known = parts.reduce((sum, part) => sum + part, 0n);
+  const beyond = run.reported === null ? 0n : BigInt(run.reported) - known;
+  if (beyond > 0n) parts.push(beyond);
+  return { parts, total: parts.reduce((sum, part) => sum + part, 0n) };
+}
+
+const count = fc.bigInt({ min: 0n, max: 2_147_483_647n });
+const price = fc.nat(10_000_000_000);
+const usage: fc.Arbitrary<ModelUsage> = fc.record({
+  provider: fc.constantFrom('openai', 'OpenAI', 'anthropic'),
+  model: fc.constantFrom('gpt', 'GPT', 'claude', 'clAude'),
+  inputTokens: fc.oneof(fc.bigInt({ min: 0n, max: 50n }), count),
+  outputTokens: fc.oneof(fc.bigInt({ min: 0n, max: 50n }), count),
+  saidMicros: fc.option(fc.bigInt({ min: 0n, max: 10n ** 12n })),
+  price: fc.option(fc.record({ inputMicros: fc.oneof(price, fc.nat(1_000_000)), outputMicros: price })),
+});
+
+describe('what a run costs', () => {
+  it('is to the micro-dollar what plain fractions say, and the sum of what it is made of', () => {
+    const ms = fc.option(fc.oneof(fc.nat(7_200_000), fc.nat(43_200_000)));
+    const run = fc.record({ ms, hourly: fc.nat(10_000_000_000), reported: fc.option(fc.nat(1_000_000_000)) });
+    fc.assert(
+      fc.property(fc.array(usage, { maxLength: 30 }), run, (usages, { ms: runMs, hourly, reported }) => {
+        const facts = { usages, runMs, computeMicrosPerHour: hourly, reportedMicros: reported };
+        const { components, totalMicros, aiMicros, computeMicros, reportedMicros } = computeRunCost(facts);
+        const { parts, total } = oracle(usages, { ms: runMs, hourly, reported });
+        const inOrder = (amounts: bigint[]) => [...amounts].sort((a, b) => (a < b ? -1 : 1));
+        expect(inOrder(components.map(({ amountMicros }) => amountMicros))).toEqual(inOrder(parts));
+        expect([totalMicros, aiMicros + computeMicros + reportedMicros]).toEqual([total, total]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is the same in whatever order its usages are read', () => {
+    fc.assert(
+      fc.property(fc.array(usage, { maxLength: 12 }), (usages) => {
+        const facts = { runMs: 1, computeMicrosPerHour: 1, reportedMicros: null };
+        const amounts = (of: ModelUsage[]) =>
+          computeRunCost({ ...facts, usages: of }).components.map(({ amountMicros, quantity, unit }) => [
+            amountMicros,
+            quantity,
+            unit,
+          ]);
+        expect(amounts([...usages].reverse())).toEqual(amounts(usages));
+      }),
+    );
+  });
+
+  const none = { usages: [], runMs: null, computeMicrosPerHour: 120_000, reportedMicros: null };
+
+  it('is a millionth of a price for a token, and the machine’s hours to nine decimals', () => {
+    const openai = { provider: 'openai', model: 'm', inputTokens: 812n, outputTokens: 64n, saidMicros: 9n };
+    const usages = [{ ...openai, price: { inputMicros: 400_000, outputMicros: 1_600_000 } }];
+    expect(computeRunCost({ ...none, usages, runMs: 1_000 }).components).toMatchObject([
+      { quantity: '812', unit: 'input_token', unitPriceUsd: '0.0000004', amountMicros: 325n, unpriced: false },
+      { quantity: '64', unit: 'output_token', unitPriceUsd: '0.0000016', amountMicros: 102n },
+      { kind: 'compute', quantity: '0.000277778', unit: 'hour', unitPriceUsd: '0.12', amountMicros: 33n },
+    ]);
+  });
+
+  it('has tokens without a price beside what was said of them', () => {
+    const usage = { provider: 'x', model: 'm', inputTokens: 5n, outputTokens: 7n, saidMicros: 4_200n, price: null };
+    expect(computeRunCost({ ...none, usages: [usage, usage] }).components).toMatchObject([
+      { quantity: '10', unit: 'input_token', amountMicros: 0n, unpriced: true },
+      { quantity: '14', unit: 'output_token', amountMicros: 0n, unpriced: true },
+      { kind: 'ai', quantity: '1', unit: 'reported', unitPriceUsd: '0.0084', amountMicros: 8_400n, unpriced: false },
+    ]);
+  });
+
+  it('of more models than anybody reads is shown as of some and the others, and loses nothing of it', () => {
+    const usages = Array.from({ length: 5_000 }, (_, at) => ({
+      provider: 'x',
+      model: `m${at}`,
+      inputTokens: 1_000_000n,
+      outputTokens: 0n,
+      saidMicros: null,
+      price: { inputMicros: 3, outputMicros: 0 },
+    }));
+    const { components, totalMicros } = computeRunCost({ ...none, usages });
+    expect([components.length, totalMicros]).toEqual([402, 15_000n]);
+    expect(components.filter(({ model }) => model === '(others)')).toHaveLength(2);
+  });
+});

@@ -1,0 +1,54 @@
+import { AppError } from '@muster/contracts';
+
+/** Days, both of them inside. */
+export interface Period {
+  from: string;
+  to: string;
+}
+
+const maxYears = 3;
+
+/** Throws where it ends before it begins, or where it is longer than anybody looks at. */
+export function requirePeriod({ from, to }: Period): void {
+  const fault =
+    to < from
+      ? 'to must not be before from'
+      : midnight(to) > yearsAfter(from, maxYears)
+        ? `from and to must not be more than ${maxYears} years apart`
+        : null;
+  if (fault) throw new AppError('invalid_payload', { detail: fault, errors: [{ field: 'to', message: fault }] });
+}
+
+/** The days that an organization's answer is about, where not all are said: the last thirty in its time zone. */
+export function periodOf(asked: Partial<Period>, { now, timezone }: { now: Date; timezone: string }): Period {
+  const to = asked.to ?? dayOf(now, timezone);
+  const period = { from: asked.from ?? daysBefore(to, 29), to };
+  requirePeriod(period);
+  return period;
+}
+
+function dayOf(at: Date, timezone: string): string {
+  const format = new Intl.DateTimeFormat('en-CA', {
+    timeZone: timezone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+  });
+  return format.format(at);
+}
+
+function daysBefore(day: string, days: number): string {
+  const at = midnight(day);
+  at.setUTCDate(at.getUTCDate() - days);
+  return at.getUTCFullYear() < 1 ? '0001-01-01' : at.toISOString().slice(0, 10);
+}
+
+function yearsAfter(day: string, years: number): Date {
+  const at = midnight(day);
+  at.setUTCFullYear(at.getUTCFullYear() + years);
+  return at;
+}
+
+function midnight(day: string): Date {
+  return new Date(`${day}T00:00:00.000Z`);
+}

@@ -1,0 +1,101 @@
+import { audit, type Principal } from '@muster/access';
+import { AppError, type RecomputeCostsBody } from '@muster/contracts';
+import type { CostRecomputeEntity, Database, Transaction } from '@muster/database';
+import { newId } from '@muster/platform';
+import { requirePeriod } from './period';
+import type { SettledCost } from './settle-run-cost';
+
+export type RecomputeRow = Pick<CostRecomputeEntity, 'id' | 'fromDay' | 'toDay' | 'runs' | 'changed' | 'finishedAt'>;
+
+/** Has the runs that ended on these days priced anew, by the lists as they are now. */
+export async function requestRecompute(
+  tx: Transaction,
+  caller: Principal,
+  { from, to }: RecomputeCostsBody,
+): Promise<RecomputeRow> {
+  const { organizationId } = caller;
+  requirePeriod({ from, to });
+  const id = newId();
+  tx.defer('INSERT INTO cost_recompute (id, organization_id, from_day, to_day) VALUES ($1, $2, $3, $4)', [
+    id,
+    organizationId,
+    from,
+    to,
+  ]);
+  audit(tx, caller, {
+    action: 'model_prices.recompute',
+    target: { type: 'organization', id: organizationId },
+    changes: { recomputeId: id, from, to },
+  });
+  await tx.enqueue({ queue: 'metering', name: 'recompute-costs', payload: { recomputeId: id } });
+  return { id, fromDay: from, toDay: to, runs: 0, changed: 0, finishedAt: null };
+}
+
+export async function findRecompute(database: Database, organizationId: string, id: string): Promise<RecomputeRow> {
+  const [row] = await database.query<RecomputeRow>(
+    { organizationId },
+    `SELECT id, from_day::text AS "fromDay", to_day::text AS "toDay", runs, changed, finished_at AS "finishedAt"
+     FROM cost_recompute WHERE id = $1 AND organization_id = $2`,
+    [id, organizationId],
+  );
+  if (!row) throw new AppError('not_found', { detail: 'There is no such recompute.' });
+  return row;
+}
+
+/** How long one message works on it before it leaves the rest to another one. */
+const turnMs = 20_000;
+const pageSize = 1000;
+
+/** Prices a run anew, and says so to whoever keeps its total. */
+type Settle = (tx: Transaction, jobId: string) => Promise<SettledCost | null>;
+
+/** Goes on with it from where it was: each run is settled in a transaction of its own, and counted there. */
+export async function recomputeCosts(database: Database, id: string, settle: Settle): Promise<void> {
+  const until = performance.now() + turnMs;
+  while (performance.now() < until) {
+    const jobIds = await nextRuns(database, id);
+    if (jobIds.length === 0) return finish(database, id);
+    for (const jobId of jobIds) {
+      if (performance.now() >= until) break;
+      await database.transaction('system', (tx) => recompute(tx, { id, jobId }, settle));
+    }
+  }
+  await database.transaction('system', (tx) =>
+    tx.enqueue({ queue: 'metering', name: 'recompute-costs', payload: { recomputeId: id } }),
+  );
+}
+
+async function nextRuns(database: Database, id: string): Promise<string[]> {
+  const rows = await database.query<{ jobId: string }>(
+    'system',
+    `SELECT DISTINCT c.job_id AS "jobId"
+     FROM cost_recompute r
+     JOIN organization_settings s ON s.organization_id = r.organization_id
+     JOIN run_cost_component c ON c.organization_id = r.organization_id
+     WHERE r.id = $1 AND r.finished_at IS NULL AND (r.last_job_id IS NULL OR c.job_id > r.last_job_id)
+       -- A day more on both sides for the index; the zone decides.
+       AND c.finished_at >= r.from_day - 1 AND c.finished_at < r.to_day + 2
+       AND (c.finished_at AT TIME ZONE s.timezone)::date BETWEEN r.from_day AND r.to_day
+     ORDER BY c.job_id LIMIT ${pageSize}`,
+    [id],
+  );
+  return rows.map(({ jobId }) => jobId);
+}
+
+async function recompute(tx: Transaction, { id, jobId }: { id: string; jobId: string }, settle: Settle): Promise<void> {
+  const settled = await settle(tx, jobId);
+  await tx.execute(
+    `UPDATE cost_recompute SET last_job_id = $2, runs = runs + $3, changed = changed + $4
+     WHERE id = $1 AND (last_job_id IS NULL OR last_job_id < $2)`,
+    [id, jobId, settled ? 1 : 0, settled?.changed ? 1 : 0],
+    'count_recomputed',
+  );
+}
+
+async function finish(database: Database, id: string): Promise<void> {
+  await database.query(
+    'system',
+    'UPDATE cost_recompute SET finished_at = now() WHERE id = $1 AND finished_at IS NULL',
+    [id],
+  );
+}

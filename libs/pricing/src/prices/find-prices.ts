@@ -1,0 +1,70 @@
+import type { Transaction } from '@muster/database';
+import { keyOf, type PriceRow, shippedRows } from './price-row';
+
+/** A model on a day. */
+export interface PricedDay {
+  provider: string;
+  model: string;
+  /** In UTC, as YYYY-MM-DD. */
+  day: string;
+}
+
+export type FoundPrice = Pick<PriceRow, 'inputMicros' | 'outputMicros'>;
+
+/**
+ * What a model costs on a day: the organization's price with the latest day not after it, else the default one, else
+ * null. Of all of them it is what one statement saw.
+ */
+export async function findPrices(
+  tx: Transaction,
+  organizationId: string,
+  wanted: PricedDay[],
+): Promise<(of: PricedDay) => FoundPrice | null> {
+  if (wanted.length === 0) return () => null;
+  const models = [...new Map(wanted.map((of) => [modelKeyOf(of), of])).values()];
+  const rows = await tx.query<PriceRow & { source: 'organization' | 'default' | 'replaced' }>(
+    `WITH wanted AS (SELECT * FROM unnest($2::text[], $3::text[]) AS w (provider_key, model_key))
+     SELECT 'organization' AS source, ${columns} FROM model_price p JOIN wanted USING (provider_key, model_key)
+     WHERE organization_id = $1
+     UNION ALL
+     SELECT 'default', ${columns} FROM default_model_price p JOIN wanted USING (provider_key, model_key)
+     UNION ALL
+     SELECT 'replaced', '', '', '', 0, 0 FROM default_price_list`,
+    [organizationId, models.map(({ provider }) => keyOf(provider)), models.map(({ model }) => keyOf(model))],
+    'find_prices',
+  );
+  const isReplaced = rows.some(({ source }) => source === 'replaced');
+  const own = byModel(rows.filter(({ source }) => source === 'organization'));
+  const defaults = isReplaced ? byModel(rows.filter(({ source }) => source === 'default')) : shipped;
+  return (of) => priceOn(own.get(modelKeyOf(of)), of.day) ?? priceOn(defaults.get(modelKeyOf(of)), of.day);
+}
+
+const columns = `provider_key AS "providerKey", model_key AS "modelKey", from_day::text AS "fromDay",
+  input_micros AS "inputMicros", output_micros AS "outputMicros"`;
+
+export function modelKeyOf({ provider, model }: Pick<PricedDay, 'provider' | 'model'>): string {
+  return `${keyOf(provider)}\n${keyOf(model)}`;
+}
+
+type DatedPrice = FoundPrice & Pick<PriceRow, 'fromDay'>;
+
+function byModel(rows: readonly PriceRow[]): Map<string, DatedPrice[]> {
+  const lists = new Map<string, DatedPrice[]>();
+  for (const row of rows) {
+    const key = `${row.providerKey}\n${row.modelKey}`;
+    const list = lists.get(key);
+    if (list) list.push(row);
+    else lists.set(key, [row]);
+  }
+  return lists;
+}
+
+const shipped = byModel(shippedRows);
+
+function priceOn(prices: DatedPrice[] = [], day: string): FoundPrice | null {
+  let latest: DatedPrice | null = null;
+  for (const price of prices) {
+    if (price.fromDay <= day && (!latest || price.fromDay > latest.fromDay)) latest = price;
+  }
+  return latest;
+}

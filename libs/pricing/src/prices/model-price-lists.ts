@@ -1,0 +1,127 @@
+import { audit, type Principal } from '@muster/access';
+import type { ModelPrice, ModelPriceInput } from '@muster/contracts';
+import { type Database, lock, type Transaction } from '@muster/database';
+import { identityOf, presentPrice, type PriceRow, priceRowsOf, shippedRows } from './price-row';
+
+type Query = <T extends object>(sql: string, values?: unknown[]) => Promise<T[]>;
+
+/** What holds for the organization: its own prices, and the default ones that stand behind them. */
+export async function listModelPrices(database: Database, organizationId: string): Promise<ModelPrice[]> {
+  const own = await database.query<PriceRow>(
+    { organizationId },
+    `SELECT ${columns} FROM model_price WHERE organization_id = $1`,
+    [organizationId],
+  );
+  return [...inOrder(own).map((row) => presentPrice(row, 'organization')), ...(await listDefaultModelPrices(database))];
+}
+
+/** The default prices are everybody's, so they are read across organizations. */
+export async function listDefaultModelPrices(database: Database): Promise<ModelPrice[]> {
+  const rows = await readDefaults((sql) => database.query('system', sql));
+  return rows.map((row) => presentPrice(row, 'default'));
+}
+
+/** Replaces the organization's own prices. Runs that have ended keep theirs. */
+export async function replaceModelPrices(
+  tx: Transaction,
+  caller: Principal,
+  prices: ModelPriceInput[],
+): Promise<ModelPrice[]> {
+  const { organizationId } = caller;
+  const rows = priceRowsOf(prices);
+  await lock(tx, 'model_price', organizationId);
+  const before = await tx.query<PriceRow>(`SELECT ${columns} FROM model_price WHERE organization_id = $1`, [
+    organizationId,
+  ]);
+  tx.defer('DELETE FROM model_price WHERE organization_id = $1', [organizationId]);
+  tx.defer(
+    `INSERT INTO model_price (organization_id, provider_key, model_key, from_day, provider, model, input_micros, output_micros)
+     SELECT $1, p.* FROM ${unnested(2)}`,
+    [organizationId, ...columnsOf(rows)],
+  );
+  audit(tx, caller, {
+    action: 'model_prices.replace',
+    target: { type: 'organization', id: organizationId },
+    changes: differences(before, rows),
+  });
+  return inOrder(rows).map((row) => presentPrice(row, 'organization'));
+}
+
+/** Replaces the default prices, for a super_admin, in the system's scope. */
+export async function replaceDefaultModelPrices(
+  tx: Transaction,
+  caller: Principal,
+  prices: ModelPriceInput[],
+): Promise<ModelPrice[]> {
+  const rows = priceRowsOf(prices);
+  await lock(tx, 'default_model_price');
+  const before = await readDefaults((sql) => tx.query(sql));
+  tx.defer('DELETE FROM default_model_price');
+  tx.defer(
+    `INSERT INTO default_model_price (provider_key, model_key, from_day, provider, model, input_micros, output_micros)
+     SELECT p.* FROM ${unnested(1)}`,
+    columnsOf(rows),
+  );
+  tx.defer(`INSERT INTO default_price_list (id) VALUES (true) ON CONFLICT (id) DO UPDATE SET replaced_at = now()`);
+  audit(tx, caller, {
+    action: 'default_model_prices.replace',
+    target: { type: 'model_prices', id: 'default' },
+    changes: differences(before, rows),
+  });
+  return inOrder(rows).map((row) => presentPrice(row, 'default'));
+}
+
+/** What is shipped, until somebody has replaced it. */
+async function readDefaults(query: Query): Promise<readonly PriceRow[]> {
+  const rows = await query<Partial<PriceRow>>(
+    // One statement sees one list: a row without a model says that there is one, however empty.
+    `SELECT ${columns} FROM default_price_list l LEFT JOIN default_model_price p ON true`,
+  );
+  if (rows.length === 0) return inOrder(shippedRows);
+  return inOrder(rows.filter((row): row is PriceRow => typeof row.model === 'string'));
+}
+
+const columns = `provider_key AS "providerKey", model_key AS "modelKey", from_day::text AS "fromDay", provider, model,
+  input_micros AS "inputMicros", output_micros AS "outputMicros"`;
+
+/** As people look for them, however they were written down: by names, the oldest first. */
+function inOrder(rows: readonly PriceRow[]): PriceRow[] {
+  const sorted = rows.map((row) => ({ row, key: identityOf(row) })).sort((a, b) => (a.key < b.key ? -1 : 1));
+  return sorted.map(({ row }) => row);
+}
+
+function unnested(first: number): string {
+  const types = ['text', 'text', 'date', 'text', 'text', 'bigint', 'bigint'];
+  return `unnest(${types.map((type, at) => `$${first + at}::${type}[]`).join(', ')}) AS p`;
+}
+
+function columnsOf(rows: PriceRow[]): unknown[][] {
+  return [
+    rows.map(({ providerKey }) => providerKey),
+    rows.map(({ modelKey }) => modelKey),
+    rows.map(({ fromDay }) => fromDay),
+    rows.map(({ provider }) => provider),
+    rows.map(({ model }) => model),
+    rows.map(({ inputMicros }) => String(inputMicros)),
+    rows.map(({ outputMicros }) => String(outputMicros)),
+  ];
+}
+
+/** So many of each kind are named in the trail; all are counted. */
+const named = 50;
+
+function differences(before: readonly PriceRow[], after: readonly PriceRow[]): Record<string, unknown> {
+  const [was, is] = [before, after].map((rows) => new Map(rows.map((row) => [identityOf(row), textOf(row)])));
+  const added = after.filter((row) => was!.get(identityOf(row)) !== textOf(row)).map(textOf);
+  const removed = before.filter((row) => is!.get(identityOf(row)) !== textOf(row)).map(textOf);
+  return {
+    prices: [before.length, after.length],
+    ...(added.length ? { added: added.length, addedPrices: added.slice(0, named) } : {}),
+    ...(removed.length ? { removed: removed.length, removedPrices: removed.slice(0, named) } : {}),
+  };
+}
+
+function textOf(row: PriceRow): string {
+  const { provider, model, inputUsdPerMillion, outputUsdPerMillion, from } = presentPrice(row, 'default');
+  return `${provider} ${model} from ${from}: ${inputUsdPerMillion} in, ${outputUsdPerMillion} out`;
+}
