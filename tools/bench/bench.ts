@@ -15,6 +15,7 @@ const benchmarks = [
   'schedules',
   'batch',
   'sweeps',
+  'roi',
 ];
 
 const asked = process.argv.slice(2);

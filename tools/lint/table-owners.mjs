@@ -27,7 +27,8 @@ const tablesOf = {
   ],
   pilot: [
     ...['pilot_batch', 'pilot_claim_result', 'pilot_stop_event'],
-    ...['process_library_session_summary', 'process_library_session_timeline'],
+    ...['process_library_session_summary', 'process_library_session_timeline', 'pilot_roi_metric', 'pilot_roi_change'],
+    ...['pilot_roi_state', 'pilot_roi_day', 'pilot_roi_times', 'pilot_roi_cost'],
   ],
 };
 

@@ -23,6 +23,7 @@ import { BatchesController } from './jobs/batches.controller';
 import { JobsController } from './jobs/jobs.controller';
 import { PilotBatchesController } from './pilot/pilot-batches.controller';
 import { SessionsController } from './pilot/sessions.controller';
+import { RoiController } from './pilot/roi.controller';
 import { SchedulesController } from './schedules/schedules.controller';
 import { CostsController } from './pricing/costs.controller';
 import { ModelPricesController } from './pricing/model-prices.controller';
@@ -67,6 +68,7 @@ import { VaultController } from './organization/vault.controller';
     AgentRunsController,
     PilotBatchesController,
     SessionsController,
+    RoiController,
     UsageController,
     CostsController,
     ModelPricesController,

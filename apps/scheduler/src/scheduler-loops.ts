@@ -3,6 +3,7 @@ import { purgeExpired, rewrapSecrets } from '@muster/access';
 import { enqueueDueRemovals, keepTimelinePartitions } from '@muster/agents';
 import { Database, purgeQueueProbes, readBacklog, requestQueueProbes, sweepOutbox } from '@muster/database';
 import { failStaleJobs } from '@muster/jobs';
+import { sweepRollups } from '@muster/pilot';
 import { AppLoops, Clock, MessagePublisher, LoopLedger, Metrics } from '@muster/platform';
 import { purgeScheduleHistory, runDueSchedules } from '@muster/schedules';
 import { KeyRing } from '@muster/vault';
@@ -80,6 +81,11 @@ export class SchedulerLoops extends AppLoops {
             ...(await purgeExpired(database, clock.now())),
             probes: await purgeQueueProbes(database),
           }),
+        },
+        {
+          name: 'settle roi rollups',
+          intervalMs: config.rollupsTickMs,
+          runOnce: (round) => sweepRollups(database, round),
         },
         {
           name: 'remove objects',

@@ -16,6 +16,13 @@ export class SchedulerConfig extends CronConfig {
   })
   readonly timelineRetentionDays!: number;
 
+  @EnvInt('ROLLUPS_TICK_MS', {
+    description: 'How often the sums behind the return on investment are brought up to what has changed.',
+    default: 5_000,
+    min: 50,
+  })
+  readonly rollupsTickMs!: number;
+
   @EnvInt('SCHEDULE_TICK_MS', {
     description: 'How often due schedules are looked for.',
     default: 15_000,

@@ -344,3 +344,4 @@ export {
   AgentResyncEvent,
   AgentStatusEvent,
 } from './http/agents/timeline';
+export { Roi, RoiQuery, type RoiSource } from './http/pilot/roi';

@@ -15,6 +15,7 @@ export {
 export { AgentEntity } from './entities/agent';
 export { BillingMetricEntity, BillingMetricStepEntity, ClientPricingModelEntity } from './entities/client-pricing';
 export { JobEntity } from './entities/job';
+export type { PilotRoiDayEntity, PilotRoiMetricEntity, PilotRoiTimesEntity } from './entities/pilot-roi';
 export {
   PilotBatchEntity,
   PilotClaimResultEntity,

@@ -1,3 +1,4 @@
+export { forgetJobOfBatches } from './batches/forget-job';
 export { type FoundBatch, findPilotBatch } from './batches/find-batch';
 export { type BatchRow, listPilotBatches } from './batches/list-batches';
 export { findSession, listSessions, type SessionEntryRow, type SessionRow } from './sessions/read-sessions';
@@ -5,3 +6,6 @@ export { tellSession } from './sessions/tell-session';
 export { type IngestedBatch, ingestRunSummary } from './summaries/ingest-run-summary';
 export { readRunSummary } from './summaries/read-run-summary';
 export { shapeOf } from './summaries/summary-envelope';
+export { readRoi } from './roi/read-roi';
+export { sweepRollups } from './roi/sweep-rollups';
+export { rebuildRollups, type RollupFault, verifyRollups } from './roi/verify-rollups';

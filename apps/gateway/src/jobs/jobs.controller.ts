@@ -28,6 +28,7 @@ import {
 } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { cancelJob, cancelJobs, deleteJob, findJob, launchJob, listJobs, listSteps, replayJob } from '@muster/jobs';
+import { forgetJobOfBatches } from '@muster/pilot';
 import { Clock, pageOf, paginate } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import { presentEntry } from '../agents/present-entry';
@@ -127,7 +128,7 @@ export class JobsController {
     return this.mutations.run(
       mutation,
       async (tx, caller) => {
-        await deleteJob(tx, caller, id, { now: this.clock.now(), forget: () => Promise.resolve() });
+        await deleteJob(tx, caller, id, { now: this.clock.now(), forget: forgetJobOfBatches });
         return { body: undefined };
       },
       // What was billed is the system's to write.

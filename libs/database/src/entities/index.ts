@@ -26,6 +26,14 @@ import {
   SessionSummaryEntity,
   SessionTimelineEntity,
 } from './pilot';
+import {
+  PilotRoiChangeEntity,
+  PilotRoiCostEntity,
+  PilotRoiDayEntity,
+  PilotRoiMetricEntity,
+  PilotRoiStateEntity,
+  PilotRoiTimesEntity,
+} from './pilot-roi';
 import { RecordingEntity } from './recording';
 import { ScheduleEntity, ScheduleRunEntity } from './schedule';
 import { TimelineEntryEntity, TimelineHeadEntity } from './timeline';
@@ -65,6 +73,12 @@ export const entities = [
   PilotBatchEntity,
   PilotClaimResultEntity,
   PilotStopEventEntity,
+  PilotRoiChangeEntity,
+  PilotRoiCostEntity,
+  PilotRoiDayEntity,
+  PilotRoiMetricEntity,
+  PilotRoiStateEntity,
+  PilotRoiTimesEntity,
   QueueProbeEntity,
   AgentRecoveryEntity,
   RecordingEntity,

@@ -9,6 +9,9 @@ import { OrganizationEntity } from './organization';
 @Index('pilot_batch_workflow_idx', ['organizationId', 'workflowId', 'occurredAt', 'id'], {
   where: 'workflow_id IS NOT NULL',
 })
+@Index('pilot_batch_named_job_idx', ['organizationId', 'namedJobId', 'occurredAt'], {
+  where: 'named_job_id IS NOT NULL',
+})
 @Index('pilot_batch_job_idx', ['jobId', 'occurredAt', 'id'], { where: 'job_id IS NOT NULL' })
 export class PilotBatchEntity {
   /** Ours, and another one after each ingest: what was prepared for an earlier telling finds nothing. */

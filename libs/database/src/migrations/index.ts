@@ -22,10 +22,11 @@ import { OutboxWords1763790000000 } from './1763790000000-outbox-words';
 import { Money1763791000000 } from './1763791000000-money';
 import { ModelPrices1763791000001 } from './1763791000001-model-prices';
 import { PilotRecords1763792000000 } from './1763792000000-pilot-records';
+import { CostsOfSummaries1763792000001 } from './1763792000001-costs-of-summaries';
 import { ClientPricing1763793000000 } from './1763793000000-client-pricing';
 import { DeletedJobs1763793000001 } from './1763793000001-deleted-jobs';
+import { RoiRollups1763793000002 } from './1763793000002-roi-rollups';
 import { Budgets1763794000000 } from './1763794000000-budgets';
-import { CostsOfSummaries1763792000001 } from './1763792000001-costs-of-summaries';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -53,8 +54,9 @@ export const migrations = [
   Money1763791000000,
   ModelPrices1763791000001,
   PilotRecords1763792000000,
+  CostsOfSummaries1763792000001,
   ClientPricing1763793000000,
   DeletedJobs1763793000001,
+  RoiRollups1763793000002,
   Budgets1763794000000,
-  CostsOfSummaries1763792000001,
 ];

@@ -2,6 +2,7 @@ import { audit, type Principal } from '@muster/access';
 import { AppError, type ClaimOutcome } from '@muster/contracts';
 import { type JobEntity, lock, type PilotBatchEntity, type Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
+import { keepRoiMetric } from '../roi/keep-roi-metric';
 import type { RunSummary } from './read-run-summary';
 
 export interface IngestedBatch {
@@ -38,6 +39,7 @@ export async function ingestRunSummary(
   for (let from = 0; from < stopEvents.length; from += rowsAtOnce) {
     await insertStops(tx, { id, organizationId, summary, from });
   }
+  await keepRoiMetric(tx, id);
   const counts = { claims: claims.length, stopEvents: stopEvents.length };
   await tx.enqueue({ queue: 'metering', name: 'batch-ingested', payload: { pilotBatchId: id } });
   audit(tx, caller, {

@@ -1,0 +1,31 @@
+import { Controller, Get, Inject, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { Roi, RoiQuery } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { readRoi } from '@muster/pilot';
+import { Clock } from '@muster/platform';
+
+@ApiTags('Pilot')
+@Controller('/api/pilot/roi')
+export class RoiController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'Return on investment of a range of days',
+    description:
+      'Days are those of the organization’s time zone, both ends included; without any, the last 30. Sums over daily ' +
+      'equal the totals. What was deleted or has run out stays in the figures. The batches behind them: ' +
+      '`GET /api/pilot/batches` with the same days.',
+    access: sessionsAndKeysOf('viewer'),
+    answer: Roi,
+    errors: ['invalid_payload'],
+  })
+  read(@OrganizationId() organizationId: string, @Query() query: RoiQuery): Promise<Roi> {
+    return readRoi(this.database, organizationId, { query, now: this.clock.now() });
+  }
+}

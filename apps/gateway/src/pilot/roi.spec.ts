@@ -1,0 +1,193 @@
+import { FakeClock, type Harness, makeJob, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { newId } from '@muster/platform';
+import { gateway } from '../gateway.harness';
+
+describe('GET /api/pilot/roi', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  // 19 March 2026, 23:30 in Chicago.
+  const clock = new FakeClock(new Date('2026-03-20T04:30:00Z'));
+
+  beforeAll(async () => {
+    harness = await startHarness({ ...gateway, clock });
+  });
+  beforeEach(async () => {
+    tenant = await harness.makeTenant();
+    await tenant.as.admin.patch('/api/organization/settings', { timezone: 'America/Chicago' });
+  });
+  afterAll(() => harness.close());
+
+  const sql = (text: string, values: unknown[]) => harness.db.query('system', text, values);
+  const roi = (query = '') => tenant.api.get(`/api/pilot/roi?${query}`);
+
+  /** A batch at a moment, with these times of claims of which all were uploaded. */
+  async function batch(at: string, micros: (number | null)[], jobId: string | null = null) {
+    const id = newId();
+    await sql(
+      `INSERT INTO pilot_batch (id, organization_id, batch_id, job_id, named_job_id, workflow_id, occurred_at,
+         claims_attempted, claims_eob_uploaded)
+       SELECT $1::uuid, $2, $1::text, $3, $3, (SELECT workflow_id FROM job WHERE id = $3), $4, $5, $5`,
+      [id, tenant.organizationId, jobId, at, micros.length],
+    );
+    await sql(
+      `INSERT INTO pilot_claim_result (organization_id, id, pilot_batch_id, claim_index, claim_id, outcome, processing_micros)
+       SELECT $1, $2 || ':claim:' || n, $2::uuid, n, 'C', 'eob_uploaded', m
+       FROM unnest($3::bigint[]) WITH ORDINALITY AS c (m, n)`,
+      [tenant.organizationId, id, micros],
+    );
+    await sql(
+      `INSERT INTO pilot_roi_metric (pilot_batch_id, organization_id, processing_micros)
+       SELECT $1, $2, ARRAY(SELECT m FROM unnest($3::bigint[]) m WHERE m IS NOT NULL ORDER BY 1)`,
+      [id, tenant.organizationId, micros],
+    );
+    return id;
+  }
+  const job = async (costMicros: number, workflowId?: string) => {
+    const { organizationId } = tenant;
+    const { id } = await makeJob(harness.db, { organizationId, status: 'completed', workflowId });
+    await sql('UPDATE job SET total_cost_micros = $2 WHERE id = $1', [id, costMicros]);
+    return id;
+  };
+
+  it('answers nothing as zeros and nulls, over today and the 29 days before in the organization’s zone', async () => {
+    const { status, body } = await roi();
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      from: '2026-02-18',
+      to: '2026-03-19',
+      batches: 0,
+      jobs: 0,
+      claims: { attempted: 0, eobUploaded: 0, noEobFound: 0, failed: 0, perHour: null },
+      processing: { totalSeconds: 0, averageSeconds: null, p50Seconds: null, p95Seconds: null },
+      cost: { computeUsd: 0, perClaimUsd: null },
+      savings: { minutesPerClaim: 12, hoursSaved: 0, laborUsd: 0, netUsd: 0, roiPercent: null },
+    });
+    expect(body.daily).toHaveLength(30);
+    expect(body.daily.at(-1)).toEqual({
+      date: '2026-03-19',
+      claims: { attempted: 0, eobUploaded: 0, noEobFound: 0, failed: 0 },
+      processingSeconds: 0,
+      computeUsd: 0,
+      laborUsd: 0,
+      netUsd: 0,
+    });
+  });
+
+  it('sums up claims, times, cost and what was saved, from rollups and from raw rows alike', async () => {
+    const jobId = await job(500_000);
+    await batch('2026-03-10T15:00:00Z', [10_000_000, 20_000_000, null], jobId);
+    await batch('2026-03-11T15:00:00Z', [40_000_000], jobId);
+    const { body } = await roi('from=2026-03-09&to=2026-03-12');
+    expect(body).toMatchObject({
+      source: 'rollup',
+      batches: 2,
+      jobs: 1,
+      claims: { attempted: 4, eobUploaded: 4, perHour: 205.7143 },
+      processing: { totalSeconds: 70, averageSeconds: 23.3333, p50Seconds: 20, p95Seconds: 38 },
+      cost: { computeUsd: 0.5, perClaimUsd: 0.125 },
+      savings: { minutesPerClaim: 12, hoursSaved: 0.8, laborUsd: 22.4, netUsd: 21.9, roiPercent: 4380 },
+    });
+    expect(body.daily.map(({ computeUsd, laborUsd }: any) => [computeUsd, laborUsd])).toEqual([
+      [0, 0],
+      [0.5, 16.8],
+      [0, 5.6],
+      [0, 0],
+    ]);
+    expect((await roi('from=2026-03-09&to=2026-03-12&source=computed')).body).toEqual({ ...body, source: 'computed' });
+    // In a range that begins later the job belongs to its first day there.
+    expect((await roi('from=2026-03-11&to=2026-03-12')).body).toMatchObject({ jobs: 1, cost: { computeUsd: 0.5 } });
+  });
+
+  it.each([
+    [
+      'the hour that does not exist',
+      '2026-03-08',
+      ['2026-03-08T06:00:00Z', '2026-03-08T08:30:00Z', '2026-03-09T04:59:59Z'],
+    ],
+    [
+      'the hour that comes twice',
+      '2025-11-02',
+      ['2025-11-02T05:00:00Z', '2025-11-02T06:30:00Z', '2025-11-03T05:59:59Z'],
+    ],
+  ])('has the whole of the day of %s, and no more', async (_, day, moments) => {
+    for (const at of moments) await batch(at, [1_000_000]);
+    const around = [new Date(Date.parse(moments[0]!) - 1000), new Date(Date.parse(moments[2]!) + 1000)];
+    for (const at of around) await batch(at.toISOString(), [1_000_000]);
+    for (const source of ['', '&source=computed']) {
+      expect((await roi(`from=${day}&to=${day}${source}`)).body.claims.attempted).toBe(3);
+    }
+  });
+
+  it('is of one workflow where that is asked for', async () => {
+    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId: tenant.organizationId });
+    await batch('2026-03-10T15:00:00Z', [1_000_000], await job(70_000, workflowId));
+    await batch('2026-03-10T15:00:00Z', [5_000_000], await job(20_000));
+    await batch('2026-03-10T15:00:00Z', [9_000_000]);
+    for (const source of ['', '&source=computed']) {
+      const { body } = await roi(`workflowId=${workflowId}${source}`);
+      expect(body).toMatchObject({ batches: 1, jobs: 1, cost: { computeUsd: 0.07 }, processing: { p50Seconds: 1 } });
+      expect((await roi(`workflowId=${newId()}${source}`)).body.batches).toBe(0);
+      expect((await roi(source)).body).toMatchObject({ batches: 3, jobs: 2, cost: { computeUsd: 0.09 } });
+    }
+  });
+
+  it('is right at once after a change of zone, of settings, of a cost', async () => {
+    const jobId = await job(100_000);
+    await batch('2026-03-10T02:00:00Z', [1_000_000], jobId);
+    const ofDay = async (day: string) => (await roi(`from=${day}&to=${day}`)).body;
+    expect(await ofDay('2026-03-09')).toMatchObject({ source: 'rollup', batches: 1 });
+    await sql('UPDATE job SET total_cost_micros = 250000 WHERE id = $1', [jobId]);
+    expect(await ofDay('2026-03-09')).toMatchObject({ source: 'rollup', cost: { computeUsd: 0.25 } });
+    await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Asia/Tokyo', minutesSavedPerClaim: 60 });
+    expect(await ofDay('2026-03-09')).toMatchObject({ batches: 0 });
+    expect(await ofDay('2026-03-10')).toMatchObject({ batches: 1, savings: { laborUsd: 28 } });
+  });
+
+  it('keeps its figures when a job is deleted', async () => {
+    const jobId = await job(100_000);
+    await batch('2026-03-10T15:00:00Z', [1_000_000, 3_000_000], jobId);
+    const before = (await roi()).body;
+    expect((await tenant.as.member.delete(`/api/jobs/${jobId}`)).status).toBe(204);
+    const left = await sql('SELECT FROM pilot_claim_result WHERE organization_id = $1', [tenant.organizationId]);
+    expect(left).toEqual([]);
+    for (const source of ['rollup', 'computed']) {
+      const { body } = await roi(source === 'computed' ? 'source=computed' : '');
+      expect(body).toEqual({ ...before, source, jobs: 0 });
+    }
+  });
+
+  it('takes up to three years, and refuses what is no range of days', async () => {
+    const { status, body } = await roi('from=2023-03-01&to=2026-03-01');
+    expect([status, body.daily.length]).toEqual([200, 1097]);
+    for (const [query, field] of [
+      ['from=2026-02-31', 'from'],
+      ['to=2025-02-29', 'to'],
+      ['from=2026-3-1', 'from'],
+      ['from=2026-03-01T00:00:00Z', 'from'],
+      ['from=2026-03-02&to=2026-03-01', 'to'],
+      ['from=2026-03-21', 'to'],
+      ['from=2023-03-01&to=2026-03-02', 'to'],
+      ['workflowId=7', 'workflowId'],
+      ['source=rollup', 'source'],
+    ] as const) {
+      const refused = await roi(query);
+      expect([query, refused.status, refused.body.code, refused.body.errors[0].field]).toEqual([
+        query,
+        400,
+        'invalid_payload',
+        field,
+      ]);
+    }
+  });
+
+  it('shows nothing of another organization', async () => {
+    await batch('2026-03-10T15:00:00Z', [1_000_000], await job(100_000));
+    const other = await harness.makeTenant();
+    for (const source of ['', 'source=computed']) {
+      expect((await other.api.get(`/api/pilot/roi?${source}`)).body).toMatchObject({
+        batches: 0,
+        cost: { computeUsd: 0 },
+      });
+    }
+  });
+});

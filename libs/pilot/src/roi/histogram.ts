@@ -1,0 +1,63 @@
+/** Each octave of times has so many buckets, as a power of two: a bucket is at most 1/64 wide. */
+const bits = 6;
+/** One more than any bucket: times are below 2^53 microseconds. */
+export const bucketCount = (53 - bits + 1) * 2 ** bits;
+
+/** Which bucket a time lies in. Buckets are in the order of the times. */
+export function bucketOf(micros: number): number {
+  if (micros < 2 ** bits) return micros;
+  let octave = Math.floor(Math.log2(micros));
+  // The logarithm of a number just below a power of two may come out as that power's.
+  if (2 ** octave > micros) octave -= 1;
+  const shift = octave - bits;
+  return (shift + 1) * 2 ** bits + Math.floor(micros / 2 ** shift) - 2 ** bits;
+}
+
+/** How many there are of each of ascending whole numbers. */
+export interface Counts {
+  keys: number[];
+  counts: number[];
+}
+
+/** Counts as bytes: the distance to the key before and the count, seven bits of a number to a byte. */
+export function pack({ keys, counts }: Counts): Buffer {
+  const bytes: number[] = [];
+  const write = (value: number) => {
+    for (; value >= 128; value = Math.floor(value / 128)) bytes.push((value % 128) + 128);
+    bytes.push(value);
+  };
+  keys.forEach((key, at) => {
+    write(key - (keys[at - 1] ?? 0));
+    write(counts[at]!);
+  });
+  return Buffer.from(bytes);
+}
+
+export function unpack(bytes: Buffer, each: (key: number, count: number) => void): void {
+  let at = 0;
+  const read = () => {
+    let value = 0;
+    for (let scale = 1; ; scale *= 128) {
+      const byte = bytes[at++]!;
+      value += (byte & 127) * scale;
+      if (byte < 128) return value;
+    }
+  };
+  for (let key = 0; at < bytes.length;) {
+    key += read();
+    each(key, read());
+  }
+}
+
+/** Counts ascending numbers, each equal to or greater than the one before. */
+export function countAscending(keys: Iterable<number>): Counts {
+  const counted: Counts = { keys: [], counts: [] };
+  for (const key of keys) {
+    if (counted.keys.at(-1) === key) counted.counts[counted.counts.length - 1]! += 1;
+    else {
+      counted.keys.push(key);
+      counted.counts.push(1);
+    }
+  }
+  return counted;
+}

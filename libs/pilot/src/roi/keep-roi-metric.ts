@@ -1,0 +1,14 @@
+import type { Transaction } from '@muster/database';
+
+/** Keeps the times of a batch's claims beside it, once they are stored. */
+export async function keepRoiMetric(tx: Transaction, pilotBatchId: string): Promise<void> {
+  await tx.execute(
+    `INSERT INTO pilot_roi_metric (pilot_batch_id, organization_id, processing_micros)
+     SELECT b.id, b.organization_id, ARRAY(
+       SELECT c.processing_micros FROM pilot_claim_result c
+       WHERE c.pilot_batch_id = b.id AND c.processing_micros IS NOT NULL ORDER BY 1)
+     FROM pilot_batch b WHERE b.id = $1`,
+    [pilotBatchId],
+    'keep_roi_metric',
+  );
+}

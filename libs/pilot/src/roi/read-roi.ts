@@ -1,0 +1,38 @@
+import { AppError, type Roi, type RoiQuery } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import { computeRoi, dayOf, type RoiSums } from './compute-roi';
+import { readRollup, type RollupRead } from './read-rollup';
+import { roiFigures, type RoiSettings } from './roi-figures';
+import { roiRange } from './roi-range';
+import { settleRollups } from './settle-rollups';
+
+/** What the automation of a range of days saved and cost: from the rollups, or, with the same figures, from raw rows. */
+export async function readRoi(
+  database: Database,
+  organizationId: string,
+  { query, now }: { query: RoiQuery; now: Date },
+): Promise<Roi> {
+  const [settings] = await database.query<RoiSettings & { today: string }>(
+    { organizationId },
+    `SELECT minutes_saved_per_claim, labor_micros_per_hour, ${dayOf('$2::timestamptz')}::text AS today
+     FROM organization_settings s WHERE organization_id = $1`,
+    [organizationId, now],
+    'roi_settings',
+  );
+  if (!settings) throw new AppError('not_found', { detail: 'The organization is gone.' });
+  const range = roiRange(query, settings.today);
+  const read = { organizationId, range, workflowId: query.workflowId ?? null };
+  const rollup = query.source === 'computed' ? null : await settledRollup(database, read);
+  const sums = rollup ?? (await computeRoi(database, organizationId, range, read.workflowId));
+  return roiFigures({ range, source: rollup ? 'rollup' : 'computed', settings }, sums.days, sums.percentiles);
+}
+
+/** Brings the rollups up to what has changed, where that is little; otherwise it is left to the loop. */
+async function settledRollup(database: Database, read: RollupRead): Promise<RoiSums | null> {
+  for (let attempt = 1; attempt <= 3; attempt += 1) {
+    const sums = await readRollup(database, read);
+    if (sums) return sums;
+    if ((await settleRollups(database, read.organizationId)).rest) return null;
+  }
+  return null;
+}

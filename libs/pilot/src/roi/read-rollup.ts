@@ -1,0 +1,120 @@
+import type { Database } from '@muster/database';
+import { bucketCount, unpack } from './histogram';
+import type { RoiSums } from './compute-roi';
+import type { DaySums, Percentiles } from './roi-figures';
+import type { RoiRange } from './roi-range';
+import { everyWorkflow } from './summarize-day';
+
+export interface RollupRead {
+  organizationId: string;
+  range: RoiRange;
+  workflowId: string | null;
+}
+
+interface Row extends DaySums {
+  isCurrent: boolean;
+  revision: number | null;
+  histogram: Buffer | null;
+}
+
+/** The sums of a range from the rollups; null where they are not up to what has changed. */
+export async function readRollup(database: Database, read: RollupRead): Promise<RoiSums | null> {
+  const { organizationId, range, workflowId } = read;
+  const rows = await database.query<Row>(
+    { organizationId },
+    daysSql,
+    [organizationId, range.from, range.to, workflowId ?? everyWorkflow],
+    'roi_days',
+  );
+  const [first] = rows;
+  if (!first?.isCurrent || first.revision === null) return null;
+  const days = rows.filter(({ day }) => day !== null);
+  const counts = new Float64Array(bucketCount);
+  for (const { histogram } of days) unpack(histogram!, (bucket, count) => (counts[bucket]! += count));
+  const timed = days.reduce((sum, each) => sum + each.timed, 0);
+  if (timed === 0) return { days, percentiles: null };
+  const percentiles = await readPercentiles(database, read, { counts, timed, revision: first.revision });
+  return percentiles && { days, percentiles };
+}
+
+/** Whether nothing has changed since, and of which zone's days they are, is seen in the same statement as the sums. */
+const isCurrent = `
+  (SELECT r.timezone = s.timezone AND NOT EXISTS (SELECT FROM pilot_roi_change c WHERE c.organization_id = $1)
+   FROM pilot_roi_state r JOIN organization_settings s ON s.organization_id = r.organization_id
+   WHERE r.organization_id = $1) AS is_current,
+  (SELECT r.revision FROM pilot_roi_state r WHERE r.organization_id = $1) AS revision`;
+
+const daysSql = `
+  WITH cost AS (
+    SELECT day, sum(jobs)::int AS jobs, sum(cost_micros)::bigint AS cost_micros FROM pilot_roi_cost
+    WHERE organization_id = $1 AND workflow_id = $4 AND day BETWEEN $2::date AND $3::date AND day_before < $2::date
+    GROUP BY day)
+  SELECT state.*, d.day::text AS day, d.batches, d.attempted, d.eob_uploaded, d.no_eob_found, d.failed, d.timed,
+         d.processing_micros, d.histogram, COALESCE(cost.jobs, 0) AS jobs, COALESCE(cost.cost_micros, 0) AS cost_micros
+  FROM (SELECT ${isCurrent}) state
+  LEFT JOIN pilot_roi_day d ON d.organization_id = $1 AND d.workflow_id = $4 AND d.day BETWEEN $2::date AND $3::date
+  LEFT JOIN cost ON cost.day = d.day
+  ORDER BY d.day`;
+
+interface TimesOfBucket {
+  revision: number;
+  bucket: number | null;
+  times: Buffer;
+}
+
+/**
+ * Continuous percentiles: the buckets say in which of them the two neighbours lie, and only these are looked into. Null
+ * where the rollups were settled in between.
+ */
+async function readPercentiles(
+  database: Database,
+  { organizationId, range, workflowId }: RollupRead,
+  { counts, timed, revision }: { counts: Float64Array; timed: number; revision: number },
+): Promise<Percentiles | null> {
+  // The place of p among so many is p × (timed − 1), here in twentieths.
+  const places = [10, 19].map((twentieths) => {
+    const place = twentieths * (timed - 1);
+    return { rank: Math.floor(place / 20), part: BigInt(place % 20) };
+  });
+  const asked = places
+    .flatMap(({ rank }) => [rank, Math.min(rank + 1, timed - 1)])
+    .map((rank) => placeOf(counts, rank));
+  const rows = await database.query<TimesOfBucket>(
+    { organizationId },
+    timesSql,
+    [organizationId, range.from, range.to, workflowId ?? everyWorkflow, asked.map(({ bucket }) => bucket)],
+    'roi_times',
+  );
+  if (rows[0]?.revision !== revision) return null;
+  const found = asked.map(({ bucket, ahead }) => {
+    const times: [number, number][] = [];
+    for (const row of rows)
+      if (row.bucket === bucket) unpack(row.times, (micros, count) => times.push([micros, count]));
+    return BigInt(nth(times, ahead));
+  });
+  const [p50, p95] = places.map(({ part }, of) => {
+    const [below, above] = [found[2 * of]!, found[2 * of + 1]!];
+    return 20n * below + part * (above - below);
+  });
+  return { p50: p50!, p95: p95! };
+}
+
+/** Where the time of a rank (from 0, in ascending order) lies: in which bucket, with how many of it ahead. */
+function placeOf(counts: Float64Array, rank: number): { bucket: number; ahead: number } {
+  let ahead = rank;
+  let bucket = 0;
+  for (; ahead >= counts[bucket]!; bucket += 1) ahead -= counts[bucket]!;
+  return { bucket, ahead };
+}
+
+function nth(times: [number, number][], ahead: number): number {
+  times.sort(([one], [other]) => one - other);
+  let rest = ahead;
+  return times.find(([, count]) => (rest -= count) < 0)![0];
+}
+
+const timesSql = `
+  SELECT r.revision, t.bucket, t.times FROM pilot_roi_state r
+  LEFT JOIN pilot_roi_times t ON t.organization_id = r.organization_id AND t.workflow_id = $4
+    AND t.bucket = ANY($5::int[]) AND t.day BETWEEN $2::date AND $3::date
+  WHERE r.organization_id = $1`;

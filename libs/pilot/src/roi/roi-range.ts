@@ -1,0 +1,39 @@
+import { AppError } from '@muster/contracts';
+
+export interface RoiRange {
+  from: string;
+  to: string;
+}
+
+const dayMs = 86_400_000;
+
+/** The days that are asked for; without any, today and the 29 before. Throws invalid_payload. */
+export function roiRange({ from, to }: Partial<RoiRange>, today: string): RoiRange {
+  const last = to ?? today;
+  const first = from ?? dayAfter(last, -29);
+  if (last < first) throw wrong('to', to ? 'to must not be before from' : 'from must not be after today');
+  if (last > threeYearsAfter(first)) throw wrong('to', 'to must be at most 3 years after from');
+  return { from: first, to: last };
+}
+
+/** Every day of the range, in order. */
+export function daysOf({ from, to }: RoiRange): string[] {
+  const days: string[] = [];
+  for (let day = from; day <= to; day = dayAfter(day, 1)) days.push(day);
+  return days;
+}
+
+function dayAfter(day: string, days: number): string {
+  const moment = new Date(Date.parse(`${day}T00:00:00Z`) + days * dayMs);
+  // Before the year 1 there is no day that anybody could name.
+  return moment.getUTCFullYear() < 1 ? '0001-01-01' : moment.toISOString().slice(0, 10);
+}
+
+function threeYearsAfter(day: string): string {
+  const [year, rest] = [Number(day.slice(0, 4)), day.slice(4)];
+  return `${String(Math.min(year + 3, 9999)).padStart(4, '0')}${rest}`;
+}
+
+function wrong(field: string, message: string): AppError {
+  return new AppError('invalid_payload', { detail: `${message}.`, errors: [{ field, message }] });
+}

@@ -1,0 +1,185 @@
+import { type Database, lock, type Transaction } from '@muster/database';
+import { batchesOfRange, dayOf } from './compute-roi';
+import { type BatchOfDay, everyWorkflow, summarizeDay } from './summarize-day';
+
+/** Days that one transaction makes anew: others have their turn in between. */
+const daysAtOnce = 32;
+
+/**
+ * Makes anew the days whose batches, or the cost of whose jobs, changed since the last time, oldest change first. The
+ * ledger's rows go with the transaction that brings the rollups up to them. `rest`: there is more to settle.
+ */
+export async function settleRollups(
+  database: Database,
+  organizationId: string,
+): Promise<{ days: number; rest: boolean }> {
+  return database.transaction({ organizationId }, async (tx) => {
+    await lock(tx, 'pilot_roi', organizationId);
+    const zone = await zoneOf(tx, organizationId);
+    const days = await takeChangedDays(tx, organizationId, zone);
+    if (days.length > 0) await remakeDays(tx, organizationId, days);
+    const [left] = await tx.query<{ rest: boolean }>(
+      'SELECT EXISTS (SELECT FROM pilot_roi_change WHERE organization_id = $1) AS rest',
+      [organizationId],
+      'roi_rest',
+    );
+    return { days: days.length, rest: left!.rest };
+  });
+}
+
+/** The organization's zone. Where the rollups are of another one's days, or none, they begin anew. */
+async function zoneOf(tx: Transaction, organizationId: string): Promise<string> {
+  const [row] = await tx.query<{ timezone: string; rolledUp: string | null }>(
+    `SELECT s.timezone, r.timezone AS rolled_up
+     FROM organization_settings s LEFT JOIN pilot_roi_state r ON r.organization_id = s.organization_id
+     WHERE s.organization_id = $1`,
+    [organizationId],
+    'roi_zone',
+  );
+  const { timezone, rolledUp } = row!;
+  if (timezone !== rolledUp) await beginAnew(tx, organizationId, timezone);
+  return timezone;
+}
+
+/** Drops an organization's rollups, and has every day of its made anew. */
+export async function beginAnew(tx: Transaction, organizationId: string, timezone: string): Promise<void> {
+  await tx.execute('DELETE FROM pilot_roi_change WHERE organization_id = $1', [organizationId]);
+  await tx.execute('DELETE FROM pilot_roi_times WHERE organization_id = $1', [organizationId]);
+  await tx.execute('DELETE FROM pilot_roi_cost WHERE organization_id = $1', [organizationId]);
+  await tx.execute('DELETE FROM pilot_roi_day WHERE organization_id = $1', [organizationId]);
+  await tx.execute(
+    `INSERT INTO pilot_roi_change (organization_id, occurred_at)
+     SELECT $1, min(occurred_at) FROM pilot_batch WHERE organization_id = $1 GROUP BY ${dayOf('occurred_at', '$2')}`,
+    [organizationId, timezone],
+  );
+  await tx.execute(
+    `INSERT INTO pilot_roi_state AS r (organization_id, timezone) VALUES ($1, $2)
+     ON CONFLICT (organization_id) DO UPDATE SET timezone = excluded.timezone, revision = r.revision + 1`,
+    [organizationId, timezone],
+  );
+}
+
+/**
+ * The days of what changed. With a batch also the next day of its job, as that is now another one after it; with a
+ * job's cost all of the job's days.
+ */
+async function takeChangedDays(tx: Transaction, organizationId: string, zone: string): Promise<string[]> {
+  const rows = await tx.query<{ day: string }>(
+    `WITH change AS MATERIALIZED (
+       SELECT id, job_id, ${dayOf('occurred_at', '$2')} AS day FROM pilot_roi_change WHERE organization_id = $1),
+     taken AS MATERIALIZED (
+       SELECT day, CASE WHEN day IS NULL THEN job_id END AS job_id FROM change
+       GROUP BY 1, 2 ORDER BY min(id) LIMIT $3),
+     mine AS MATERIALIZED (
+       SELECT change.* FROM change JOIN taken ON taken.day IS NOT DISTINCT FROM change.day
+         AND (change.day IS NOT NULL OR taken.job_id = change.job_id)),
+     settled AS (
+       DELETE FROM pilot_roi_change c USING mine WHERE c.id = mine.id)
+     SELECT day::text AS day FROM mine WHERE day IS NOT NULL
+     UNION
+     SELECT ${dayOf('b.occurred_at', '$2')}::text FROM mine JOIN pilot_batch b ON b.named_job_id = mine.job_id
+     WHERE mine.day IS NULL AND b.organization_id = $1
+     UNION
+     SELECT (
+       SELECT min(${dayOf('b.occurred_at', '$2')}) FROM pilot_batch b
+       WHERE b.organization_id = $1 AND b.named_job_id = mine.job_id
+         AND ${dayOf('b.occurred_at', '$2')} > mine.day)::text
+     FROM mine WHERE mine.day IS NOT NULL AND mine.job_id IS NOT NULL`,
+    [organizationId, zone, daysAtOnce],
+    'take_roi_changes',
+  );
+  return rows.flatMap(({ day }) => day ?? []);
+}
+
+async function remakeDays(tx: Transaction, organizationId: string, days: string[]): Promise<void> {
+  for (const table of ['times', 'cost', 'day'] as const)
+    tx.defer(drop[table], [organizationId, days], `drop_roi_${table}`);
+  for (const day of days.toSorted()) {
+    const batches = await tx.query<BatchOfDay>(
+      `SELECT b.workflow_id, b.claims_attempted, b.claims_eob_uploaded, b.claims_no_eob_found, b.claims_failed,
+              m.processing_micros
+       FROM pilot_batch b
+       JOIN organization_settings s ON s.organization_id = b.organization_id
+       JOIN pilot_roi_metric m ON m.pilot_batch_id = b.id
+       WHERE b.organization_id = $1 AND ${batchesOfRange('$2', '$2')}`,
+      [organizationId, day],
+      'batches_of_roi_day',
+    );
+    await insertDay(tx, organizationId, summarizeDay(day, batches));
+  }
+  await tx.execute(insertCosts, [organizationId, days, everyWorkflow], 'insert_roi_costs');
+  await tx.execute(
+    'UPDATE pilot_roi_state SET revision = revision + 1 WHERE organization_id = $1',
+    [organizationId],
+    'roi_revision',
+  );
+}
+
+const drop = {
+  times: 'DELETE FROM pilot_roi_times WHERE organization_id = $1 AND day = ANY($2::date[])',
+  cost: 'DELETE FROM pilot_roi_cost WHERE organization_id = $1 AND day = ANY($2::date[])',
+  day: 'DELETE FROM pilot_roi_day WHERE organization_id = $1 AND day = ANY($2::date[])',
+};
+
+async function insertDay(
+  tx: Transaction,
+  organizationId: string,
+  { days, times }: ReturnType<typeof summarizeDay>,
+): Promise<void> {
+  for (const row of days) {
+    tx.defer(
+      `INSERT INTO pilot_roi_day (organization_id, workflow_id, day, batches, attempted, eob_uploaded, no_eob_found,
+         failed, timed, processing_micros, histogram)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+      [
+        organizationId,
+        row.workflowId,
+        row.day,
+        row.batches,
+        row.attempted,
+        row.eobUploaded,
+        row.noEobFound,
+        row.failed,
+        row.timed,
+        String(row.processingMicros),
+        row.histogram,
+      ],
+      'insert_roi_day',
+    );
+  }
+  await tx.execute(
+    `INSERT INTO pilot_roi_times (organization_id, workflow_id, bucket, day, times)
+     SELECT $1, workflow_id, bucket, day, decode(times, 'hex')
+     FROM unnest($2::uuid[], $3::int[], $4::date[], $5::text[]) AS t (workflow_id, bucket, day, times)`,
+    [
+      organizationId,
+      times.map(({ workflowId }) => workflowId),
+      times.map(({ bucket }) => bucket),
+      times.map(({ day }) => day),
+      times.map((row) => row.times.toString('hex')),
+    ],
+    'insert_roi_times',
+  );
+}
+
+const insertCosts = `
+  WITH named AS (
+    SELECT DISTINCT ON (b.named_job_id, ${dayOf('b.occurred_at')})
+      ${dayOf('b.occurred_at')} AS day, b.named_job_id, b.job_id, b.workflow_id, s.timezone,
+      COALESCE(j.total_cost_micros, b.deleted_job_cost_micros, 0) AS cost_micros
+    FROM unnest($2::date[]) AS remade (day)
+    JOIN organization_settings s ON s.organization_id = $1
+    JOIN pilot_batch b ON b.organization_id = $1 AND ${batchesOfRange('remade.day', 'remade.day')}
+    LEFT JOIN job j ON j.id = b.job_id
+    WHERE b.named_job_id IS NOT NULL),
+  before AS (
+    SELECT named.*, COALESCE((
+      SELECT max(${dayOf('p.occurred_at', 'named.timezone')}) FROM pilot_batch p
+      WHERE p.organization_id = $1 AND p.named_job_id = named.named_job_id
+        AND ${dayOf('p.occurred_at', 'named.timezone')} < named.day), '-infinity'::date) AS day_before
+    FROM named)
+  INSERT INTO pilot_roi_cost (organization_id, workflow_id, day, day_before, jobs, cost_micros)
+  SELECT $1, of.workflow_id, day, day_before, count(job_id)::int, sum(cost_micros)
+  FROM before CROSS JOIN LATERAL (
+    SELECT $3::uuid AS workflow_id UNION SELECT before.workflow_id WHERE before.workflow_id IS NOT NULL) of
+  GROUP BY of.workflow_id, day, day_before`;

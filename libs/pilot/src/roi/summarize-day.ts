@@ -1,0 +1,53 @@
+import type { PilotBatchEntity, PilotRoiDayEntity, PilotRoiMetricEntity, PilotRoiTimesEntity } from '@muster/database';
+import { bucketOf, countAscending, pack } from './histogram';
+
+/** What a day's sums are made of. */
+export type BatchOfDay = Pick<
+  PilotBatchEntity,
+  'workflowId' | 'claimsAttempted' | 'claimsEobUploaded' | 'claimsNoEobFound' | 'claimsFailed'
+> &
+  Pick<PilotRoiMetricEntity, 'processingMicros'>;
+
+export type DayRow = Omit<PilotRoiDayEntity, 'organizationId'>;
+export type TimesRow = Omit<PilotRoiTimesEntity, 'organizationId'>;
+
+/** Stands for all workflows, and for batches of none. */
+export const everyWorkflow = '00000000-0000-0000-0000-000000000000';
+
+/** A day's rows in the rollups: of each workflow, and of all. */
+export function summarizeDay(day: string, batches: BatchOfDay[]): { days: DayRow[]; times: TimesRow[] } {
+  const byWorkflow = new Map<string, BatchOfDay[]>([[everyWorkflow, batches]]);
+  for (const batch of batches) {
+    if (batch.workflowId === null) continue;
+    const own = byWorkflow.get(batch.workflowId);
+    if (own) own.push(batch);
+    else byWorkflow.set(batch.workflowId, [batch]);
+  }
+  const parts = [...byWorkflow].filter(([, of]) => of.length > 0).map(([id, of]) => summarize(day, id, of));
+  return { days: parts.map((part) => part.day), times: parts.flatMap((part) => part.times) };
+}
+
+function summarize(day: string, workflowId: string, batches: BatchOfDay[]): { day: DayRow; times: TimesRow[] } {
+  const sum = (key: 'claimsAttempted' | 'claimsEobUploaded' | 'claimsNoEobFound' | 'claimsFailed') =>
+    batches.reduce((total, batch) => total + batch[key], 0);
+  const all = Float64Array.from(batches.flatMap(({ processingMicros }) => processingMicros)).sort();
+  const buckets = countAscending(all.map(bucketOf));
+  let from = 0;
+  const times = buckets.keys.map((bucket, at): TimesRow => {
+    const own = all.subarray(from, (from += buckets.counts[at]!));
+    return { workflowId, bucket, day, times: pack(countAscending(own)) };
+  });
+  const row = {
+    workflowId,
+    day,
+    batches: batches.length,
+    attempted: sum('claimsAttempted'),
+    eobUploaded: sum('claimsEobUploaded'),
+    noEobFound: sum('claimsNoEobFound'),
+    failed: sum('claimsFailed'),
+    timed: all.length,
+    processingMicros: [...all].reduce((total, micros) => total + BigInt(micros), 0n),
+    histogram: pack(buckets),
+  };
+  return { day: row, times };
+}

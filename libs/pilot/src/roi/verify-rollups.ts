@@ -1,0 +1,79 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Database, lock } from '@muster/database';
+import { computeRoi } from './compute-roi';
+import { readRollup } from './read-rollup';
+import { beginAnew, settleRollups } from './settle-rollups';
+
+export interface RollupFault {
+  organizationId: string;
+  workflowId: string | null;
+  /** The days that differ, or what else does. */
+  differs: string[];
+}
+
+/** Compares an organization's rollups with its claims, over all of its days, for all workflows and for each. */
+export async function verifyRollups(database: Database, organizationId: string): Promise<RollupFault[]> {
+  const [{ from, to, workflows } = { from: null, to: null, workflows: [] }] = await database.query<{
+    from: string | null;
+    to: string | null;
+    workflows: string[];
+  }>(
+    { organizationId },
+    `SELECT least(min(b.day), (SELECT min(day) FROM pilot_roi_day d WHERE d.organization_id = $1))::text AS from,
+            greatest(max(b.day), (SELECT max(day) FROM pilot_roi_day d WHERE d.organization_id = $1))::text AS to,
+            COALESCE(array_agg(DISTINCT b.workflow_id) FILTER (WHERE b.workflow_id IS NOT NULL), '{}') AS workflows
+     FROM (SELECT (occurred_at AT TIME ZONE s.timezone)::date AS day, workflow_id
+           FROM pilot_batch p JOIN organization_settings s ON s.organization_id = p.organization_id
+           WHERE p.organization_id = $1) b`,
+    [organizationId],
+  );
+  if (from === null || to === null) return [];
+  const faults: RollupFault[] = [];
+  for (const workflowId of [null, ...workflows]) {
+    const differs = await differencesOf(database, { organizationId, workflowId, range: { from, to } });
+    if (differs.length > 0) faults.push({ organizationId, workflowId, differs });
+  }
+  return faults;
+}
+
+/** What changes while it is compared is looked at again. */
+async function differencesOf(database: Database, read: Parameters<typeof readRollup>[1]): Promise<string[]> {
+  let differs: string[] = [];
+  for (let attempt = 1; attempt <= 3; attempt += 1) {
+    while ((await settleRollups(database, read.organizationId)).rest);
+    const rollup = await readRollup(database, read);
+    const raw = await computeRoi(database, read.organizationId, read.range, read.workflowId);
+    if (!rollup) differs = ['they are never settled'];
+    else {
+      const plain = (sums: typeof raw) => new Map(sums.days.map((day) => [day.day, figuresOf(day)]));
+      const [ours, theirs] = [plain(rollup), plain(raw)];
+      const days = [...new Set([...ours.keys(), ...theirs.keys()])].sort();
+      differs = days.filter((day) => !isDeepStrictEqual(ours.get(day), theirs.get(day)));
+      if (!isDeepStrictEqual(rollup.percentiles, raw.percentiles)) differs.push('percentiles');
+    }
+    if (differs.length === 0) break;
+  }
+  return differs;
+}
+
+function figuresOf(day: Awaited<ReturnType<typeof computeRoi>>['days'][number]): string {
+  const { batches, attempted, eobUploaded, noEobFound, failed, timed, processingMicros, jobs, costMicros } = day;
+  return [batches, attempted, eobUploaded, noEobFound, failed, timed, processingMicros, jobs, costMicros].join(' ');
+}
+
+/** Makes an organization's rollups anew, in steps. Until they are, its figures are computed from the claims. */
+export async function rebuildRollups(database: Database, organizationId: string): Promise<{ days: number }> {
+  await database.transaction({ organizationId }, async (tx) => {
+    await lock(tx, 'pilot_roi', organizationId);
+    const [settings] = await tx.query<{ timezone: string }>(
+      'SELECT timezone FROM organization_settings WHERE organization_id = $1',
+      [organizationId],
+    );
+    if (settings) await beginAnew(tx, organizationId, settings.timezone);
+  });
+  for (let days = 0; ;) {
+    const step = await settleRollups(database, organizationId);
+    days += step.days;
+    if (!step.rest) return { days };
+  }
+}

@@ -1,0 +1,124 @@
+import { migrate } from '@muster/database';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { type BenchStack, onBenchStack } from './bench-stack';
+import { makeBenchTenant } from './bench-tenant';
+import { Child } from './child';
+import { milliseconds } from './report';
+import { median, percentile } from './rounds';
+import type { RoiAnswer } from './roi-subject';
+
+// The return on investment of a year with 1,000,000 claims, beside one of a year with 10,000; and from raw rows, beside
+// the same sums by plain SQL.
+
+const goals = { rollup: 2, raw: 1.3 };
+const rounds = 5;
+const reads = 60;
+
+void onBenchStack(async (stack) => {
+  const few = await start(stack, { batches: 1000, claims: 10 });
+  const many = await start(stack, { batches: 10_000, claims: 100 });
+  const measured = { few: [] as RoiAnswer[], many: [] as RoiAnswer[] };
+  try {
+    for (let round = 0; round <= rounds; round += 1) {
+      const [below, ours] = [await few.ask<RoiAnswer>({ reads }), await many.ask<RoiAnswer>({ reads })];
+      if (round === 0) continue;
+      measured.few.push(below);
+      measured.many.push(ours);
+    }
+    const ratios = measured.many.map((ours, at) => median(ours.rollupMs) / median(measured.few[at]!.rollupMs));
+    const ratio = median(ratios);
+    console.log(
+      `roi: a year of 1,000,000 claims takes ${ratio.toFixed(2)} times one of 10,000 ` +
+        `(median of ${rounds} rounds, ${spread(ratios)}); goal ${goals.rollup}: ${ratio <= goals.rollup ? 'met' : 'not met'}`,
+    );
+    const all = (of: RoiAnswer[], percent: number) =>
+      percentile(
+        of.flatMap(({ rollupMs }) => rollupMs),
+        percent,
+      );
+    for (const percent of [50, 99]) {
+      const [ours, below] = [all(measured.many, percent), all(measured.few, percent)];
+      console.log(
+        `  p${percent}: ${milliseconds(ours)} to ${milliseconds(below)} (${(ours / below).toFixed(2)} times)`,
+      );
+    }
+    const raw = measured.many.map(({ rawMs, plainMs }) => rawMs / plainMs);
+    console.log(
+      `roi from raw rows: ${median(raw).toFixed(2)} times the plain SQL (${spread(raw)}); goal ${goals.raw}: ` +
+        `${median(raw) <= goals.raw ? 'met' : 'not met'}`,
+    );
+    const of = (key: 'rawMs' | 'plainMs') => milliseconds(median(measured.many.map((each) => each[key])));
+    console.log(`  ${of('rawMs')} to ${of('plainMs')}`);
+    const [{ rebuildMs }] = measured.many as [RoiAnswer];
+    console.log(`  all of its rollups made anew in ${milliseconds(rebuildMs)}\n`);
+  } finally {
+    await Promise.all([few.stop(), many.stop()]);
+  }
+});
+
+function spread(ratios: number[]): string {
+  return `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`;
+}
+
+async function start(stack: BenchStack, size: { batches: number; claims: number }): Promise<Child> {
+  const name = `roi_${size.batches}`;
+  const url = new URL(stack.databaseUrl);
+  const client = new Client({ connectionString: stack.databaseUrl });
+  await client.connect();
+  await client.query(`CREATE DATABASE ${name}`);
+  await client.end();
+  url.pathname = `/${name}`;
+  const databaseUrl = url.toString();
+  await migrate(databaseUrl);
+  const organizationId = await makeYear({ ...stack, databaseUrl }, size);
+  return Child.start(join(__dirname, 'roi-subject.js'), {
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: stack.redisUrl,
+    REDIS_PREFIX: name,
+    PUBLIC_APP_URL: 'http://muster.bench',
+    MASTER_KEYS: `bench:${randomBytes(32).toString('base64')}`,
+    LOG_LEVEL: 'error',
+    BENCH_ORGANIZATION: organizationId,
+  });
+}
+
+/** A year of batches, each with a job of its own, with times to the millisecond around half a minute. */
+async function makeYear(stack: BenchStack, { batches, claims }: { batches: number; claims: number }): Promise<string> {
+  const { organizationId, workflowId, agentIds } = await makeBenchTenant(stack, 20);
+  const client = new Client({ connectionString: stack.databaseUrl });
+  await client.connect();
+  await client.query(`UPDATE organization_settings SET timezone = 'America/Chicago'`);
+  await client.query(
+    `WITH run AS (
+       INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, total_cost_micros)
+       SELECT gen_random_uuid(), $1, $2, 1, ($3::uuid[])[1 + n % 20], 'completed', n % 100000
+       FROM generate_series(1, $4) n RETURNING id),
+     batch AS (
+       INSERT INTO pilot_batch (id, organization_id, batch_id, job_id, named_job_id, workflow_id, occurred_at,
+         claims_attempted, claims_eob_uploaded, claims_no_eob_found, claims_failed)
+       SELECT gen_random_uuid(), $1, 'batch ' || row_number() OVER (), id, id, $2,
+         timestamptz '2025-01-01T06:00:00Z' + random() * interval '365 days', $5, 0, 0, 0 FROM run RETURNING id)
+     INSERT INTO pilot_claim_result (organization_id, id, pilot_batch_id, claim_index, claim_id, outcome, processing_micros)
+     SELECT $1, batch.id || ':claim:' || n, batch.id, n, 'C-' || n,
+       (ARRAY['eob_uploaded', 'eob_uploaded', 'no_eob_found', 'failed'])[1 + floor(random() * 4)::int],
+       floor(30000 * exp((random() + random() + random() - 1.5) * 1.2))::bigint * 1000
+     FROM batch, generate_series(0, $5 - 1) n`,
+    [organizationId, workflowId, agentIds, batches, claims],
+  );
+  await client.query(
+    `UPDATE pilot_batch b SET claims_eob_uploaded = c.eob, claims_no_eob_found = c.none, claims_failed = c.failed
+     FROM (SELECT pilot_batch_id, count(*) FILTER (WHERE outcome = 'eob_uploaded') AS eob,
+             count(*) FILTER (WHERE outcome = 'no_eob_found') AS none, count(*) FILTER (WHERE outcome = 'failed') AS failed
+           FROM pilot_claim_result GROUP BY 1) c WHERE c.pilot_batch_id = b.id`,
+  );
+  await client.query(
+    `INSERT INTO pilot_roi_metric (pilot_batch_id, organization_id, processing_micros)
+     SELECT pilot_batch_id, organization_id, array_agg(processing_micros ORDER BY processing_micros)
+     FROM pilot_claim_result GROUP BY 1, 2`,
+  );
+  for (const table of ['pilot_batch', 'pilot_claim_result', 'job']) await client.query(`VACUUM ANALYZE ${table}`);
+  await client.end();
+  return organizationId;
+}
