@@ -49,11 +49,11 @@ export class DispatcherLoops extends AppLoops {
           budgetMs: 10_000,
           runOnce: (round) => stopOverBudget(database, {}, round),
         },
-        { name: 'push commands', intervalMs: commandSweepMs, runOnce: () => delivery.deliverDue() },
+        { name: 'push commands', intervalMs: commandSweepMs, runOnce: (round) => delivery.deliverDue(round) },
         {
           name: 'fail overdue commands',
           intervalMs: commandSweepMs,
-          runOnce: async () => ({ failed: await failOverdueCommands(database) }),
+          runOnce: (round) => failOverdueCommands(database, round),
         },
         {
           name: 'fail silent agents',
@@ -66,7 +66,12 @@ export class DispatcherLoops extends AppLoops {
           intervalMs: idleMonitorTickMs,
           runOnce: (round) => stopIdleAgents(database, {}, round),
         },
-        { name: 'sweep machines', intervalMs: 1000, runOnce: () => machines.sweep(), ended: () => machines.settled() },
+        {
+          name: 'sweep machines',
+          intervalMs: 1000,
+          runOnce: (round) => machines.sweep(round),
+          ended: () => machines.settled(),
+        },
         { name: 'reap machines', intervalMs: reaperTickMs, runOnce: (round) => reaper.runOnce(round) },
       ],
       { app: 'dispatcher', metrics, ledger },

@@ -52,11 +52,9 @@ export class SchedulerLoops extends AppLoops {
         {
           name: 'sweep outbox',
           intervalMs: config.outboxSweepMs,
-          runOnce: async () => {
-            const counts = await sweepOutbox(database, publisher, {
-              republishMs: config.outboxRepublishMs,
-              limit: 500,
-            });
+          runOnce: async (round) => {
+            const options = { republishMs: config.outboxRepublishMs, limit: 500 };
+            const counts = await sweepOutbox(database, publisher, options, round);
             metrics.outboxPublished.inc({ by: 'sweep' }, counts.published);
             return { ...counts };
           },
@@ -72,14 +70,15 @@ export class SchedulerLoops extends AppLoops {
         {
           name: 'purge schedule history',
           intervalMs: maintenanceTickMs,
-          runOnce: () => purgeScheduleHistory(database, { now: clock.now(), keepDays: config.scheduleHistoryDays }),
+          runOnce: (round) =>
+            purgeScheduleHistory(database, { now: clock.now(), keepDays: config.scheduleHistoryDays }, round),
         },
         {
           name: 'purge expired',
           intervalMs: maintenanceTickMs,
-          runOnce: async () => ({
-            ...(await purgeExpired(database, clock.now())),
-            probes: await purgeQueueProbes(database),
+          runOnce: async (round) => ({
+            ...(await purgeExpired(database, clock.now(), round)),
+            ...(await purgeQueueProbes(database, round)),
           }),
         },
         {
@@ -92,7 +91,11 @@ export class SchedulerLoops extends AppLoops {
           intervalMs: maintenanceTickMs,
           runOnce: () => enqueueDueRemovals(database, clock.now()),
         },
-        { name: 'rewrap secrets', intervalMs: maintenanceTickMs, runOnce: () => rewrapSecrets(database, keyRing) },
+        {
+          name: 'rewrap secrets',
+          intervalMs: maintenanceTickMs,
+          runOnce: (round) => rewrapSecrets(database, keyRing, round),
+        },
         {
           name: 'keep timeline partitions',
           intervalMs: maintenanceTickMs,

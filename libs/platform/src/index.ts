@@ -48,6 +48,7 @@ export { checkBody } from './http/bodies/validation';
 export { AppLoops } from './loops/app-loops';
 export { Loop, type LoopParts, type LoopSpec } from './loops/loop';
 export { LoopLedger, type LoopRun, type StuckRow } from './loops/loop-ledger';
+export { purge } from './loops/purge';
 export { Round, type RoundOptions, type RowFailure } from './loops/round';
 export { sweep, type Sweep, type SweepCounts } from './loops/sweep';
 export { createLogger, hideCredentials, NestLogger } from './operations/logger';

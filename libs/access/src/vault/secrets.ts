@@ -1,6 +1,6 @@
 import { AppError, refusedVariableName } from '@muster/contracts';
 import { type Database, type Transaction, VaultSecretEntity } from '@muster/database';
-import type { Page } from '@muster/platform';
+import { type Page, Round, sweep, type SweepCounts } from '@muster/platform';
 import { type KeyRing, open, rewrap, seal } from '@muster/vault';
 import { audit } from '../audit/audit';
 import type { Principal } from '../principal';
@@ -94,35 +94,47 @@ export async function resolveSecrets(
   return { values, missing: keys.filter((key) => !(key in values)) };
 }
 
-/** Brings secrets under the active master key, so that an old one can leave the ring. Answers how many it moved. */
-export async function rewrapSecrets(database: Database, keyRing: KeyRing, limit = 200): Promise<{ rewrapped: number }> {
-  return database.transaction('system', async (tx) => {
-    const rows = await tx.query<{
-      organizationId: string;
-      key: string;
-      masterKeyId: string;
-      wrappedKey: Buffer;
-      sealed: Buffer;
-    }>(
-      `SELECT organization_id, key, master_key_id, wrapped_key, sealed FROM vault_secret
-       WHERE master_key_id <> $1 LIMIT $2 FOR UPDATE SKIP LOCKED`,
-      [keyRing.active.id, limit],
-    );
-    let rewrapped = 0;
-    for (const { organizationId, key, ...row } of rows) {
-      const moved = rewrap(keyRing, placeOf(organizationId, key), {
-        masterKeyId: row.masterKeyId,
-        wrappedKey: row.wrappedKey,
-        sealed: row.sealed,
-      });
-      if (!moved) continue;
-      rewrapped += await tx.execute(
-        'UPDATE vault_secret SET master_key_id = $3, wrapped_key = $4 WHERE organization_id = $1 AND key = $2',
-        [organizationId, key, moved.masterKeyId, moved.wrappedKey],
-      );
-    }
-    return { rewrapped };
+/** Brings secrets under the active master key, so that an old one can leave the ring. */
+export function rewrapSecrets(
+  database: Database,
+  keyRing: KeyRing,
+  round = new Round('rewrap secrets'),
+): Promise<SweepCounts<'rewrapped'>> {
+  return sweep(round, {
+    name: 'secrets',
+    outcomes: ['rewrapped'],
+    candidates: (after: SecretPlace | null, limit) =>
+      database.query<SecretPlace & object>(
+        'system',
+        `SELECT organization_id, key FROM vault_secret
+         WHERE master_key_id <> $1 AND ($2::uuid IS NULL OR (organization_id, key) > ($2, $3))
+         ORDER BY organization_id, key LIMIT $4`,
+        [keyRing.active.id, after?.organizationId ?? null, after?.key ?? null, limit],
+      ),
+    settle: async (place) =>
+      (await database.transaction('system', (tx) => rewrapSecret(tx, keyRing, place))) ? 'rewrapped' : null,
+    rowOf: ({ organizationId, key }) => `secret ${key} of organization ${organizationId}`,
   });
+}
+
+interface SecretPlace {
+  organizationId: string;
+  key: string;
+}
+
+async function rewrapSecret(tx: Transaction, keyRing: KeyRing, { organizationId, key }: SecretPlace): Promise<boolean> {
+  const [row] = await tx.query<{ masterKeyId: string; wrappedKey: Buffer; sealed: Buffer }>(
+    `SELECT master_key_id, wrapped_key, sealed FROM vault_secret
+     WHERE organization_id = $1 AND key = $2 AND master_key_id <> $3 FOR UPDATE SKIP LOCKED`,
+    [organizationId, key, keyRing.active.id],
+  );
+  const moved = row && rewrap(keyRing, placeOf(organizationId, key), row);
+  if (!moved) return false;
+  await tx.execute(
+    'UPDATE vault_secret SET master_key_id = $3, wrapped_key = $4 WHERE organization_id = $1 AND key = $2',
+    [organizationId, key, moved.masterKeyId, moved.wrappedKey],
+  );
+  return true;
 }
 
 /** Binds a sealed value to its place: moved to another organization or name, it does not open. */

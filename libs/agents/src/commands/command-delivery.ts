@@ -1,7 +1,18 @@
 import { sign, signatureHeader, signingSecretsOf } from '@muster/access';
 import type { AgentCommand, AgentStatus, CommandKind } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { BaseConfig, Clock, PubSub, Outbound, OutboundFailed, OutboundRefused, ownAddress } from '@muster/platform';
+import {
+  BaseConfig,
+  Clock,
+  Outbound,
+  OutboundFailed,
+  OutboundRefused,
+  ownAddress,
+  PubSub,
+  Round,
+  sweep,
+  type SweepCounts,
+} from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { isOn } from '../lifecycle/agent-life';
@@ -18,6 +29,8 @@ export type DeliveryOutcome =
   | 'unreachable'
   | 'over'
   | 'secret_missing'
+  /** Its secrets cannot be opened. */
+  | 'sealed'
   /** Somebody else pushes it at this moment, or its next push is not due yet. */
   | 'not due';
 
@@ -34,6 +47,8 @@ interface Claimed extends CommandRow {
 
 /** What makes a worker well again reaches one that is offline too: a push is signed, and needs no key of the worker's. */
 const mending: readonly CommandKind[] = ['repair', 'restart'];
+const sealedError = 'its secrets cannot be opened';
+const pushedAtOnce = 100;
 const pushTimeoutMs = 10_000;
 const firstBackoffMs = 500;
 const maxBackoffMs = 5000;
@@ -65,15 +80,25 @@ export class CommandDelivery {
     return waiting ? 'not due' : 'over';
   }
 
-  /** Pushes what is due, each once at a time over all processes. */
-  async deliverDue(limit = 100): Promise<{ pushed: number }> {
-    const claimed = await this.claim('true', [], limit);
-    await Promise.all(
-      claimed.map((command) =>
-        this.push(command).catch((error: Error) => this.logger.warn(`${command.id}: ${error.message}`)),
-      ),
-    );
-    return { pushed: claimed.length };
+  /**
+   * Pushes what is due, each once at a time over all processes: a page is claimed in one statement, as a push may take
+   * seconds, and what is claimed is due no more, so that the next page is others.
+   */
+  deliverDue(round = new Round('push commands')): Promise<SweepCounts<'taken' | 'postponed' | 'ended'>> {
+    return sweep(round, {
+      name: 'commands',
+      outcomes: ['taken', 'postponed', 'ended'],
+      limit: pushedAtOnce,
+      atOnce: pushedAtOnce,
+      candidates: (_after: Claimed | null, limit) => this.claim('true', [], limit),
+      settle: async (command) => {
+        const outcome = await this.push(command);
+        if (outcome === 'sealed') throw new Error(sealedError);
+        if (outcome === 'taken' || outcome === 'known') return 'taken';
+        return outcome === 'over' || outcome === 'secret_missing' ? 'ended' : 'postponed';
+      },
+      rowOf: ({ id }) => `command ${id}`,
+    });
   }
 
   /** Takes commands for as long as a push may last, by moving their next one away. */
@@ -111,7 +136,7 @@ export class CommandDelivery {
       this.logger.error(`command ${command.id} cannot be composed`, { err: error });
       return [null];
     });
-    if (!composed) return this.postpone(command, 'unreachable', maxBackoffMs, 'its secrets cannot be opened');
+    if (!composed) return this.postpone(command, 'sealed', maxBackoffMs, sealedError);
     if (!('command' in composed)) return this.withoutSecrets(command, composed.missing);
     return this.send(command, composed.command);
   }

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
+import { Round, sweep, type SweepCounts } from '@muster/platform';
 import { failRecordingsOf } from '../recordings/settle-recordings';
 import { type EndedCommand, endedColumns } from './ended-command';
 import { recordEnded } from './record-actions';
@@ -27,27 +28,55 @@ export async function failCommand(
   });
 }
 
+interface Overdue {
+  id: string;
+  /** To the microsecond, which a Date does not have. */
+  at: string;
+}
+
+const first: Overdue = { id: '00000000-0000-0000-0000-000000000000', at: '-infinity' };
+
 /** Fails what is past its deadline. Not runs: a run ends with its job. */
-export async function failOverdueCommands(database: Database, limit = 200): Promise<number> {
-  return database.transaction('system', async (tx) => {
-    const ended = await tx.query<EndedCommand>(
-      `UPDATE agent_command
-       SET status = 'failed', error_code = 'execution_timeout', finished_at = now(), next_push_at = NULL,
-           error = CASE WHEN taken_at IS NULL THEN 'The agent did not take it in time.'
-                        ELSE 'The agent did not finish it in time.' END
-       WHERE id IN (
-         SELECT id FROM agent_command
-         WHERE status = 'pending' AND deadline <= now() AND kind <> 'run'
-         ORDER BY deadline LIMIT $1 FOR UPDATE SKIP LOCKED)
-       RETURNING ${endedColumns}`,
-      [limit],
-      'fail_overdue_commands',
-    );
-    failRecordingsOf(tx, ended);
-    recordEnded(tx, ended, 'watchdog');
-    await enqueueFinished(tx, ended);
-    return ended.length;
+export function failOverdueCommands(
+  database: Database,
+  round = new Round('fail overdue commands'),
+): Promise<SweepCounts<'failed'>> {
+  return sweep(round, {
+    name: 'commands',
+    outcomes: ['failed'],
+    atOnce: 8,
+    candidates: (after: Overdue | null, limit) =>
+      database.query<Overdue & object>(
+        'system',
+        `SELECT id, deadline::text AS at FROM agent_command
+         WHERE status = 'pending' AND deadline <= now() AND kind <> 'run' AND (deadline, id) > ($1::timestamptz, $2::uuid)
+         ORDER BY deadline, id LIMIT $3`,
+        [(after ?? first).at, (after ?? first).id, limit],
+        'overdue_commands',
+      ),
+    settle: async ({ id }) => ((await database.transaction('system', (tx) => failIfOverdue(tx, id))) ? 'failed' : null),
+    rowOf: ({ id }) => `command ${id}`,
   });
+}
+
+/** Looked at again under its lock: its result may have come, and another replica may be at it. */
+async function failIfOverdue(tx: Transaction, id: string): Promise<boolean> {
+  const ended = await tx.query<EndedCommand>(
+    `UPDATE agent_command
+     SET status = 'failed', error_code = 'execution_timeout', finished_at = now(), next_push_at = NULL,
+         error = CASE WHEN taken_at IS NULL THEN 'The agent did not take it in time.'
+                      ELSE 'The agent did not finish it in time.' END
+     WHERE id = (
+       SELECT id FROM agent_command
+       WHERE id = $1 AND status = 'pending' AND deadline <= now() FOR UPDATE SKIP LOCKED)
+     RETURNING ${endedColumns}`,
+    [id],
+    'fail_overdue_command',
+  );
+  failRecordingsOf(tx, ended);
+  recordEnded(tx, ended, 'watchdog');
+  await enqueueFinished(tx, ended);
+  return ended.length > 0;
 }
 
 /** A job that waits for a command learns that it is over; so does a machine that waits for the end of a deleted one. */

@@ -1,4 +1,12 @@
-import { BaseConfig, MessagePublisher, HandlesJob, newId, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import {
+  BaseConfig,
+  MessagePublisher,
+  HandlesJob,
+  newId,
+  ProcessesQueue,
+  QueueProcessor,
+  Round,
+} from '@muster/platform';
 import { type OutboxMessage, type ProbePayload } from '@muster/contracts';
 import { Injectable } from '@nestjs/common';
 import { type Harness, makeOrganization, startHarness, waitFor } from '@muster/testing';
@@ -125,10 +133,12 @@ describe('outbox', () => {
       'system',
       `INSERT INTO outbox (id, queue, name, payload, next_publish_at) VALUES (gen_random_uuid(), 'metering', 'probe', '{}', now())`,
     );
-    expect(await sweepOutbox(harness.db, publisher, { republishMs: 60_000, limit: 10 })).toEqual({
+    const round = new Round('sweep outbox');
+    expect(await sweepOutbox(harness.db, publisher, { republishMs: 60_000, limit: 10 }, round)).toEqual({
       published: 0,
       postponed: 1,
     });
+    expect(round.failures).toEqual([{ row: 'the queues', error: expect.any(String) }]);
     publisher.broken = false;
     await due();
     expect(await sweepOutbox(harness.db, publisher, { republishMs: 60_000, limit: 10 })).toEqual({

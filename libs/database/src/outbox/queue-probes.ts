@@ -1,5 +1,5 @@
 import { type QueueName, queueNames } from '@muster/contracts';
-import { newId, type Page } from '@muster/platform';
+import { newId, type Page, purge, Round } from '@muster/platform';
 import type { Database } from '../database';
 import { QueueProbeEntity } from '../entities/outbox';
 import type { Transaction } from '../transactions/transaction';
@@ -67,8 +67,18 @@ export function findQueueProbe(database: Database, id: string): Promise<QueuePro
 }
 
 /** A day of canaries is enough to look at. */
-export async function purgeQueueProbes(database: Database): Promise<number> {
-  return database.transaction('system', (tx) =>
-    tx.execute(`DELETE FROM queue_probe WHERE requested_at < now() - interval '1 day' AND handled_at IS NOT NULL`),
-  );
+export function purgeQueueProbes(
+  database: Database,
+  round = new Round('purge canaries'),
+): Promise<Record<'probes', number>> {
+  const probes = (limit: number) =>
+    database.transaction('system', (tx) =>
+      tx.execute(
+        `DELETE FROM queue_probe WHERE id IN (
+           SELECT id FROM queue_probe WHERE requested_at < now() - interval '1 day' AND handled_at IS NOT NULL
+           LIMIT $1 FOR UPDATE SKIP LOCKED)`,
+        [limit],
+      ),
+    );
+  return purge(round, { probes });
 }

@@ -1,5 +1,5 @@
 import type { OutboxMessage, QueueName } from '@muster/contracts';
-import type { MessagePublisher } from '@muster/platform';
+import { type MessagePublisher, Round } from '@muster/platform';
 import type { Database } from '../database';
 
 interface Row {
@@ -17,11 +17,15 @@ export interface SweepOptions {
   limit: number;
 }
 
-/** Rings for every row whose time has come: left behind by a crash, forgotten by Redis, or due for another attempt. */
+/**
+ * Publishes every row whose time has come: left behind by a crash, forgotten by Redis, or due for another attempt. Rows
+ * are claimed and published by the page, not settled one by one: what fails is Redis, and never one of them.
+ */
 export async function sweepOutbox(
   database: Database,
   publisher: MessagePublisher,
-  { republishMs: reringMs, limit }: SweepOptions,
+  { republishMs, limit }: SweepOptions,
+  round = new Round('sweep outbox'),
 ): Promise<{ published: number; postponed: number }> {
   const counts = { published: 0, postponed: 0 };
   for (;;) {
@@ -32,18 +36,19 @@ export async function sweepOutbox(
        WHERE id IN (
          SELECT id FROM outbox WHERE next_publish_at <= now() ORDER BY next_publish_at LIMIT $2 FOR UPDATE SKIP LOCKED)
        RETURNING id, queue, name, payload, organization_id, request_id, traceparent`,
-      [reringMs, limit],
+      [republishMs, limit],
       'outbox_sweep',
     );
     if (rows.length === 0) return counts;
     try {
       await publisher.publish(rows.map(messageOf));
       counts.published += rows.length;
-    } catch {
+    } catch (error) {
+      round.fail('the queues', error);
       counts.postponed += await postpone(database, rows);
       return counts;
     }
-    if (rows.length < limit) return counts;
+    if (rows.length < limit || !round.hasTime) return counts;
   }
 }
 

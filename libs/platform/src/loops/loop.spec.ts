@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { Metrics } from '../operations/metrics';
 import { Loop, type LoopSpec } from './loop';
 import { LoopLedger, type LoopRun } from './loop-ledger';
+import type { Round } from './round';
 
 class Ledger extends LoopLedger {
   readonly runs: LoopRun[] = [];
@@ -59,6 +60,24 @@ describe('a maintenance loop', () => {
     breaks = true;
     await loop.runOnce();
     expect(ledger.runs[1]).toMatchObject({ error: 'no database', stuck: [{ row: 'job 1', times: 1 }] });
+  });
+
+  it('remembers a row that failed before until it is tried again', async () => {
+    let next = (round: Round) => round.fail('agent a', new Error('no'));
+    const { loop, ledger } = make((round) => {
+      next(round);
+      return Promise.resolve({ looked: 1 });
+    });
+    await loop.runOnce();
+    next = (round) => void round.untried.add('agent a');
+    await loop.runOnce();
+    expect(ledger.runs[1]).toMatchObject({ failed: 0, stuck: [{ row: 'agent a', times: 1 }] });
+    next = (round) => round.fail('agent a', new Error('again'));
+    await loop.runOnce();
+    expect(ledger.runs[2]).toMatchObject({ failed: 1, stuck: [{ row: 'agent a', error: 'again', times: 2 }] });
+    next = () => undefined;
+    await loop.runOnce();
+    expect(ledger.runs[3]).toMatchObject({ stuck: [] });
   });
 
   it('writes a round that did nothing down seldom', async () => {

@@ -80,7 +80,8 @@ export class Loop {
       still.set(row, { row, error, since: known?.since ?? now, times: (known?.times ?? 0) + 1 });
     }
     // Those that it had no time for are not settled yet.
-    if (this.places.size > 0) for (const [row, known] of this.stuck) if (!still.has(row)) still.set(row, known);
+    const isOpen = (row: string) => this.places.size > 0 || round.untried.has(row);
+    for (const [row, known] of this.stuck) if (!still.has(row) && isOpen(row)) still.set(row, known);
     this.stuck = new Map([...still].slice(0, 50));
   }
 

@@ -22,6 +22,8 @@ export class Round {
   readonly failures: RowFailure[] = [];
   failed = 0;
   readonly places: Map<string, unknown>;
+  /** Rows that failed before and have not been tried again yet. */
+  readonly untried = new Set<string>();
   private readonly logger: Logger;
   private readonly until: number;
 

@@ -1,0 +1,35 @@
+import { DatabaseModule } from '@muster/database';
+import { BaseConfig, Round } from '@muster/platform';
+import { type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
+import { KeyRing } from '@muster/vault';
+import { Logger } from '@nestjs/common';
+import { putSecret, resolveSecrets, rewrapSecrets } from './secrets';
+
+describe('secrets that are brought under another master key', () => {
+  let harness: Harness;
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+    Logger.overrideLogger(false);
+  });
+  afterAll(() => harness.close());
+
+  it('are all of them but the one whose key is lost, which is named', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const before = KeyRing.parse(testMasterKey);
+    const after = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
+    const caller = { kind: 'system', id: 'test', organizationId } as never;
+    for (const key of ['A', 'M', 'Z']) {
+      await harness.db.transaction({ organizationId }, (tx) => putSecret(tx, before, caller, key, `value of ${key}`));
+    }
+    await harness.db.query('system', `UPDATE vault_secret SET master_key_id = 'lost' WHERE key = 'A'`);
+    const round = new Round('test');
+    expect(await rewrapSecrets(harness.db, after, round)).toEqual({ looked: 3, rewrapped: 2 });
+    expect(round.failures).toEqual([
+      { row: `secret A of organization ${organizationId}`, error: 'the master key lost is not in the ring' },
+    ]);
+    const { values } = await resolveSecrets(harness.db, after, organizationId, ['M', 'Z']);
+    expect(values).toEqual({ M: 'value of M', Z: 'value of Z' });
+    expect(await rewrapSecrets(harness.db, after)).toEqual({ looked: 1, rewrapped: 0 });
+  });
+});
