@@ -73,6 +73,6 @@ export function isRefusedUnread(item: Item, body: Record<string, unknown>): bool
 const over: CallbackReason = 'job_over';
 
 /** Whether the answer says that the job is over for the service, so that its run here has lost its reason. */
-export function saysJobIsOver(body: Fields<CallbackAnswer & JobWebhookAnswer>): boolean {
+export function saysJobIsOver(body: Fields<CallbackAnswer> | Fields<JobWebhookAnswer>): boolean {
   return body.accepted === false && body.reason === over;
 }

@@ -18,7 +18,7 @@ const fields: [contract: string, body: string, field: string, noticedIn: string]
   ['agents/commands', 'AgentCommandList', 'commands', 'poll-loop'],
   ['agents/commands', 'AgentCommand', 'deadline', 'command'],
   ['agents/commands', 'AgentCommand', 'payload', 'command'],
-  ['agents/commands', 'CommandResultBody', 'exitCode', 'snippet'],
+  ['agents/commands', 'CommandResultBody', 'code', 'extensions'],
   ['agents/uploads', 'UploadBody', 'contentType', 'upload'],
   ['agents/uploads', 'UploadTicket', 'uploadUrl', 'upload'],
   ['agents/uploads', 'DownloadTicket', 'downloadUrl', 'extensions'],

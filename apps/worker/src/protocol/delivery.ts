@@ -136,7 +136,7 @@ export class Delivery {
       }
       const { screenshotKey } = this.spool;
       const sender = { agentId, jobId, signingSecret: signingSecret(), screenshotKey };
-      const answer = await service.call<CallbackAnswer & JobWebhookAnswer>(callbackOf(items, sender));
+      const answer = await service.call<CallbackAnswer | JobWebhookAnswer>(callbackOf(items, sender));
       if (saysJobIsOver(answer.body)) onJobOver(jobId);
       const said = verdictOf(answer.status);
       const isPatient = said === 'refused' && isRefusedUnread(item, answer.body);

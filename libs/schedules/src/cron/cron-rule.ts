@@ -1,3 +1,5 @@
+import { CronExpressionParser } from 'cron-parser';
+
 /** A cron expression, read. Each list is in ascending order and never empty. */
 export interface CronRule {
   minutes: readonly number[];
@@ -14,7 +16,10 @@ export interface CronRule {
 
 export type CronReading = { rule: CronRule; fault?: undefined } | { rule?: undefined; fault: string };
 
-/** Reads five fields: minute, hour, day of month, month, day of week. What it does not know it refuses, saying why. */
+/**
+ * Reads five fields: minute, hour, day of month, month, day of week. What an item means is cron-parser's to say, item by
+ * item, as of a list it takes no value twice; which items there are, and why one is refused, is said here.
+ */
 export function readCron(expression: string): CronReading {
   try {
     return { rule: parse(expression) };
@@ -24,15 +29,26 @@ export function readCron(expression: string): CronReading {
   }
 }
 
-/** Of what is stored, and was therefore checked. */
+const rules = new Map<string, CronRule>();
+
+/** Of what is stored, and was therefore checked. Kept, because reading costs as much as hundreds of next runs. */
 export function parseCron(expression: string): CronRule {
-  return parse(expression);
+  const known = rules.get(expression);
+  if (known) return known;
+  const rule = parse(expression);
+  if (rules.size >= 2000) rules.clear();
+  rules.set(expression, rule);
+  return rule;
 }
 
 class CronFault extends Error {}
 
 interface Field {
   name: string;
+  /** What cron-parser calls it. */
+  key: 'minute' | 'hour' | 'dayOfMonth' | 'month' | 'dayOfWeek';
+  /** What stands in it while another one is read. */
+  idle: string;
   min: number;
   max: number;
   names?: readonly string[];
@@ -41,16 +57,25 @@ interface Field {
 const maxLength = 200;
 
 const fields: readonly [Field, Field, Field, Field, Field] = [
-  { name: 'minute', min: 0, max: 59 },
-  { name: 'hour', min: 0, max: 23 },
-  { name: 'day of month', min: 1, max: 31 },
+  { name: 'minute', key: 'minute', idle: '0', min: 0, max: 59 },
+  { name: 'hour', key: 'hour', idle: '0', min: 0, max: 23 },
+  { name: 'day of month', key: 'dayOfMonth', idle: '*', min: 1, max: 31 },
   {
     name: 'month',
+    key: 'month',
+    idle: '*',
     min: 1,
     max: 12,
     names: ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'],
   },
-  { name: 'day of week', min: 0, max: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'] },
+  {
+    name: 'day of week',
+    key: 'dayOfWeek',
+    idle: '*',
+    min: 0,
+    max: 7,
+    names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'],
+  },
 ];
 
 const longestMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -117,11 +142,24 @@ function readField(field: Field, text: string): Values {
 }
 
 /** `*`, a value, a range, or one of the first and last with a step. */
-function readItem(field: Field, item: string): number[] {
+function readItem(field: Field, item: string): readonly number[] {
+  requireItem(field, item);
+  // FRI-SUN means what it says; SUN at the start of a range is 0. cron-parser knows it as 0 alone.
+  const plain = item.replace(/(?<=[^-]-)sun(?=$|\/)/i, (end) => (/^(sun|0)-/i.test(item) ? end : '7'));
+  const expression = fields.map((each) => (each === field ? plain : each.idle)).join(' ');
+  try {
+    return CronExpressionParser.parse(expression).fields[field.key].values as readonly number[];
+  } catch (error) {
+    throw fault(field, `${shown(item)} is not understood: ${(error as Error).message}`);
+  }
+}
+
+/** What cron-parser takes and we refuse, and what it refuses in words that don't say what to do. */
+function requireItem(field: Field, item: string): void {
   const [span, step, ...more] = item.split('/');
   if (more.length) throw fault(field, `${shown(item)} has more than one step`);
-  const [from, to] = readSpan(field, span!, item);
-  if (step === undefined) return every(from, to, 1);
+  requireSpan(field, span!, item);
+  if (step === undefined) return;
   if (!/^\d{1,3}$/.test(step)) throw fault(field, `the step ${shown(step)} is not a number`);
   const by = Number(step);
   if (by === 0) throw fault(field, 'a step of 0 never moves on');
@@ -129,21 +167,15 @@ function readItem(field: Field, item: string): number[] {
     throw fault(field, `${shown(item)} has a step without a range; write ${span}-${field.max}/${step} or */${step}`);
   }
   if (by > field.max) throw fault(field, `a step of ${by} is larger than the field`);
-  return every(from, to, by);
 }
 
-function readSpan(field: Field, span: string, item: string): [number, number] {
-  // Sunday is 0 and 7: as the end of everything it counts once.
-  if (span === '*') return [field.min, field.name === 'day of week' ? 6 : field.max];
+function requireSpan(field: Field, span: string, item: string): void {
+  if (span === '*') return;
   const ends = span.split('-');
   if (ends.length > 2) throw fault(field, `${shown(item)} is not a range`);
-  const from = readValue(field, ends[0]!, item);
-  if (ends.length === 1) return [from, from];
-  let to = readValue(field, ends[1]!, item);
-  // FRI-SUN means what it says; SUN at the start of a range is 0.
-  if (to === 0 && from > 0 && /^sun$/i.test(ends[1]!)) to = 7;
-  if (from > to) throw fault(field, `the range ${shown(span)} runs backwards`);
-  return [from, to];
+  const [from, to = from] = ends.map((end) => readValue(field, end, item)) as [number, number?];
+  const toSunday = to === 0 && /^sun$/i.test(ends[1] ?? '');
+  if (from > to && !toSunday) throw fault(field, `the range ${shown(span)} runs backwards`);
 }
 
 const special: Record<string, string> = {
@@ -168,12 +200,6 @@ function readValue(field: Field, text: string, item: string): number {
   const known = /[#?]/.exec(text)?.[0] ?? /^\d*([LWH])(?:$|\d|\()/i.exec(text)?.[1]?.toUpperCase();
   if (known) throw fault(field, `${special[known]} is not supported`);
   throw fault(field, `${shown(text)} is not ${field.names ? 'a number or a name' : 'a number'} that it knows`);
-}
-
-function every(from: number, to: number, step: number): number[] {
-  const values: number[] = [];
-  for (let value = from; value <= to; value += step) values.push(value);
-  return values;
 }
 
 function fault(field: Field, why: string): CronFault {

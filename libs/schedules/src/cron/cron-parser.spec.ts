@@ -1,0 +1,69 @@
+import { CronExpressionParser } from 'cron-parser';
+import fc from 'fast-check';
+import { parseCron, readCron } from './cron-rule';
+import { nextRun } from './next-run';
+import { timezoneOf } from './timezone';
+
+const theirs = (expression: string, tz: string, after: Date) =>
+  CronExpressionParser.parse(expression, { tz, currentDate: after }).next().toDate().toISOString();
+const ours = (expression: string, tz: string, after: Date) =>
+  nextRun(parseCron(expression), tz, after)!.at.toISOString();
+
+describe('beside cron-parser, the rule', () => {
+  const value = (min: number, max: number) => fc.integer({ min, max });
+  const items = (min: number, max: number) =>
+    fc.uniqueArray(value(min, max), { minLength: 1, maxLength: 4 }).map((list) => list.sort((a, b) => a - b).join(','));
+  const field = (min: number, max: number) =>
+    fc.oneof(
+      items(min, max),
+      fc.constant('*'),
+      fc.tuple(value(min, max), value(min, max)).map((ends) => `${Math.min(...ends)}-${Math.max(...ends)}`),
+    );
+  const expressions = fc.tuple(field(0, 59), field(0, 23), field(1, 28), field(1, 12), field(0, 6));
+  const zones = fc.constantFrom('UTC', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'Europe/London');
+  const moments = fc.date({ min: new Date('2026-01-01'), max: new Date('2028-12-31'), noInvalidDate: true });
+
+  it('gives the same next run wherever no clocks change before it', () => {
+    let compared = 0;
+    fc.assert(
+      fc.property(expressions, zones, moments, (fields, zone, after) => {
+        const expression = fields.join(' ');
+        const found = nextRun(parseCron(expression), zone, after)!.at;
+        const day = 86_400_000;
+        const { offset } = timezoneOf(zone).stretchAt(after.getTime() - day);
+        for (let at = after.getTime(); at <= found.getTime() + day; at += day) {
+          if (timezoneOf(zone).offsetAt(at) !== offset) return;
+        }
+        compared += 1;
+        expect(`${expression} ${theirs(expression, zone, after)}`).toBe(`${expression} ${found.toISOString()}`);
+      }),
+      { numRuns: 300 },
+    );
+    expect(compared).toBeGreaterThan(100);
+  });
+
+  it('differs in a gap: a fixed time runs right after it, and not later by the length of the gap', () => {
+    const [expression, zone, after] = ['30 2 * * *', 'America/New_York', new Date('2026-03-08T06:00Z')] as const;
+    expect(ours(expression, zone, after)).toBe('2026-03-08T07:00:00.000Z');
+    expect(theirs(expression, zone, after)).toBe('2026-03-08T07:30:00.000Z');
+  });
+
+  it('differs in a step over all days: it restricts nothing, so that the other field of the day must fit too', () => {
+    const [expression, after] = ['0 0 */2 * MON', new Date('2026-06-02T00:00Z')] as const;
+    expect(ours(expression, 'UTC', after)).toBe('2026-06-15T00:00:00.000Z');
+    expect(theirs(expression, 'UTC', after)).toBe('2026-06-03T00:00:00.000Z');
+  });
+
+  it.each(['0 0 * * FRI-SUN', '0 0 * * 0,7', '1,1 * * * *'])('takes what is refused there: %s', (expression) => {
+    expect(readCron(expression).fault).toBeUndefined();
+    expect(() => CronExpressionParser.parse(expression)).toThrow();
+  });
+
+  it.each([
+    ...['0 0 9 * * *', '@daily', '0 0 L * *', '0 0 * * MON#2', '0 0 ? * *', 'H * * * *', ''],
+    ...['5/15 * * * *', '*/60 * * * *', '007 * * * *'],
+  ])('refuses what is taken there: “%s”', (expression) => {
+    expect(() => CronExpressionParser.parse(expression)).not.toThrow();
+    expect(readCron(expression).fault).toEqual(expect.any(String));
+  });
+});
