@@ -21,6 +21,7 @@ export { isUuid, newId } from './context/ids';
 export { Semaphore } from './context/semaphore';
 export { currentContext, describeContext, type RequestContext, runInContext } from './context/request-context';
 export { acceptRequestId, continueTrace } from './context/trace';
+export { within } from './context/within';
 export { type App, type AppDefinition, createApp } from './create-app';
 export { type Attempt, Attempts } from './http/attempts';
 export { clientAddress } from './http/addresses/client-address';

@@ -1,4 +1,5 @@
 import { AppError } from '@muster/contracts';
+import { within } from '@muster/platform';
 import { MachineError } from '@muster/vm';
 import { machineColumns, machineOf, type MachineRow } from '../orders/machine-of';
 import type { MachineParts } from '../lifecycle/wake-machine';
@@ -24,13 +25,10 @@ export async function requireOwnMachine(
   if (!row) return;
   const provider = machines.of(row.provider);
   if (!provider.isShared) return;
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => (timer = setTimeout(() => resolve(null), guardMs)));
   const refused = provider.describe(machineOf(row, keyRing, clock)).then(
     () => null,
     (error: unknown) => (error instanceof MachineError && error.fault === 'not_ours' ? error : null),
   );
-  const error = await Promise.race([refused, late]);
-  clearTimeout(timer);
+  const error = await within(guardMs, refused, () => null);
   if (error) throw new AppError('machine_not_ours', { detail: error.message, extra: { agentStatus: row.status } });
 }

@@ -1,6 +1,6 @@
 import { type AgentStatus, AppError } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import type { PubSub } from '@muster/platform';
+import { type PubSub, within } from '@muster/platform';
 import { findAgent } from '../registry/agent-row';
 
 interface WakeEnd {
@@ -60,24 +60,11 @@ async function waitForWake(
       );
       if (!row) return { state: 'cancelled', error: 'the agent is gone' };
       if (row.state !== 'open') return { state: row.state, error: row.error };
-      await changeOrTime(heard, signal);
+      // A notice can be lost, so it also looks by itself.
+      await within(lookMs, heard, () => undefined, signal);
     }
     return null;
   } finally {
     unsubscribe();
   }
-}
-
-/** News can be lost, so it also looks by itself. */
-async function changeOrTime(heard: Promise<void>, signal: AbortSignal): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  let end: (() => void) | undefined;
-  const time = new Promise<void>((resolve) => {
-    end = resolve;
-    timer = setTimeout(resolve, lookMs);
-    signal.addEventListener('abort', resolve as () => void, { once: true });
-  });
-  await Promise.race([heard, time]);
-  clearTimeout(timer);
-  signal.removeEventListener('abort', end!);
 }

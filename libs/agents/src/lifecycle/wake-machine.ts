@@ -1,6 +1,6 @@
 import type { AgentStatus } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
-import type { Clock } from '@muster/platform';
+import { type Clock, within } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { MachineError, type Machines } from '@muster/vm';
 import { appendTimeline } from '../timeline/append-timeline';
@@ -59,24 +59,13 @@ const describeLimitMs = 2000;
 export async function wakeMachine(parts: MachineParts, wakeId: string): Promise<WakeStep> {
   const claimed = await parts.database.transaction('system', (tx) => claim(tx, wakeId));
   if (!claimed) return 'none';
-  if (claimed.step === 'try' && !(await within(claimed.leftMs, tryToStart(parts, claimed))))
-    await expire(parts, claimed);
+  if (claimed.step === 'try') {
+    // What comes later finds the wake closed.
+    const done = tryToStart(parts, claimed).then(() => true);
+    if (!(await within(claimed.leftMs, done, () => false))) await expire(parts, claimed);
+  }
   if (claimed.step === 'expire') await expire(parts, claimed);
   return claimed.step;
-}
-
-/** Whether it was done in time. What comes later finds the wake closed. */
-async function within(limitMs: number, work: Promise<void>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), limitMs)));
-  const done = work.then(() => true as const);
-  // Nobody may be left to hear of it.
-  done.catch(() => undefined);
-  try {
-    return await Promise.race([done, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 async function claim(tx: Transaction, wakeId: string): Promise<Claimed | null> {

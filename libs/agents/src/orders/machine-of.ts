@@ -1,6 +1,6 @@
 import { sign, signingSecretsOf } from '@muster/access';
 import type { AgentProvider, AgentStatus } from '@muster/contracts';
-import type { Clock } from '@muster/platform';
+import { type Clock, within } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import type { Machine, MachineDescription, MachineProvider } from '@muster/vm';
 
@@ -31,16 +31,11 @@ export function machineOf(row: MachineRow, keyRing: KeyRing, clock: Clock): Mach
 }
 
 /** What the provider says within the time; null where it does not. */
-export async function describeWithin(
+export function describeWithin(
   provider: MachineProvider,
   machine: Machine,
   limitMs: number,
 ): Promise<MachineDescription | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => (timer = setTimeout(() => resolve(null), limitMs)));
-  try {
-    return await Promise.race([provider.describe(machine).catch(() => null), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const described = provider.describe(machine).catch(() => null);
+  return within(limitMs, described, () => null);
 }

@@ -1,3 +1,4 @@
+import { within } from '@muster/platform';
 import { type ListedMachine, type Machine, MachineError, type MachineProvider } from '@muster/vm';
 import { canWake } from '../lifecycle/agent-life';
 import type { MachineRow } from '../orders/machine-of';
@@ -90,22 +91,12 @@ async function surveyAgent(
 }
 
 /** The work's answer, unless it takes too long or the service ends. */
-export async function unless<T>(signal: AbortSignal, limitMs: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  let end: (() => void) | undefined;
-  const over = new Promise<never>((_, reject) => {
-    const stop = (why: string) => reject(new MachineError('unreachable', why));
-    timer = setTimeout(() => stop(`There was no answer within ${limitMs} ms.`), limitMs);
-    end = () => stop('The service is ending.');
-    if (signal.aborted) end();
-    signal.addEventListener('abort', end);
-  });
-  // Nobody may be left to hear of it.
-  work.catch(() => undefined);
-  try {
-    return await Promise.race([work, over]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', end!);
-  }
+export function unless<T>(signal: AbortSignal, limitMs: number, work: Promise<T>): Promise<T> {
+  const late = (ended: boolean): never => {
+    throw new MachineError(
+      'unreachable',
+      ended ? 'The service is ending.' : `There was no answer within ${limitMs} ms.`,
+    );
+  };
+  return within(limitMs, work, late, signal);
 }

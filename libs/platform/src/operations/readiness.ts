@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { within } from '../context/within';
 
 export interface CheckResult {
   status: 'ok' | 'failed';
@@ -45,7 +46,9 @@ export class Readiness {
     if (!check) return { status: 'failed', latencyMs: null, reason: 'not part of this process' };
     const started = performance.now();
     try {
-      await inTime(check(), timeoutMs);
+      await within(timeoutMs, check(), () => {
+        throw new Error(`no answer within ${timeoutMs} ms`);
+      });
       return { status: 'ok', latencyMs: round(performance.now() - started) };
     } catch (error) {
       return { status: 'failed', latencyMs: null, reason: reasonOf(error) };
@@ -58,18 +61,6 @@ export class Readiness {
     const checks = Object.fromEntries(names.map((name, index) => [name, results[index]!]));
     const missing = names.some((name) => this.checks.get(name)?.required && checks[name]?.status !== 'ok');
     return { ready: !this.draining && !missing, checks };
-  }
-}
-
-async function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

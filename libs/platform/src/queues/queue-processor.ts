@@ -13,6 +13,7 @@ import {
 import type { Job } from 'bullmq';
 import { runInContext } from '../context/request-context';
 import { acceptRequestId, continueTrace } from '../context/trace';
+import { within } from '../context/within';
 import { Metrics } from '../operations/metrics';
 import { MessageLedger } from './message-ledger';
 
@@ -91,7 +92,10 @@ export abstract class QueueProcessor extends WorkerHost {
     const retry = definition?.retry ?? { attempts: 1, backoffMs: 0, maxBackoffMs: 0 };
     try {
       if (!(await this.ledger.waits(job.id!))) return void stop({ outcome: 'repeated' });
-      await withTimeout(this.dispatch(queue, job), definition?.timeoutMs ?? 30_000);
+      const limitMs = definition?.timeoutMs ?? 30_000;
+      await within(limitMs, this.dispatch(queue, job), () => {
+        throw new Error(`the handler did not finish within ${limitMs} ms`);
+      });
       await this.ledger.handled(job.id!);
       stop({ outcome: 'handled' });
     } catch (error) {
@@ -113,17 +117,5 @@ export abstract class QueueProcessor extends WorkerHost {
     if (!faults.none) throw new Error(`payload of ${queue}.${job.name} is not valid: ${faults.errors[0]!.field}`);
     const methods = this as unknown as Record<string, (payload: object) => Promise<void>>;
     await methods[handler.method]!(payload);
-  }
-}
-
-async function withTimeout(work: Promise<void>, timeoutMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`the handler did not finish within ${timeoutMs} ms`)), timeoutMs);
-  });
-  try {
-    await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EC2Client, Instance } from '@aws-sdk/client-ec2';
+import { within } from '@muster/platform';
 import {
   type ListedMachine,
   type Machine,
@@ -192,21 +193,16 @@ export class Ec2Machines implements MachineProvider {
   private async bounded(client: EC2Client, command: Parameters<Send>[0], deadline: number): Promise<unknown> {
     const limitMs = Math.max(1, Math.min(this.options.timeoutMs, deadline - Date.now()));
     const abort = new AbortController();
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        reject(new MachineError('unreachable', `EC2 did not answer within ${limitMs} ms.`));
-        abort.abort();
-      }, limitMs);
-    });
+    const late = (): never => {
+      abort.abort();
+      throw new MachineError('unreachable', `EC2 did not answer within ${limitMs} ms.`);
+    };
     try {
-      return await Promise.race([client.send(command, { abortSignal: abort.signal }), late]);
+      return await within(limitMs, client.send(command, { abortSignal: abort.signal }), late);
     } catch (error) {
       if (error instanceof MachineError) throw error;
       if ((error as Error).name === 'IncorrectInstanceState') throw new WrongState();
       throw asMachineError(error as Error);
-    } finally {
-      clearTimeout(timer);
     }
   }
 
