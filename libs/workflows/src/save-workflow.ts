@@ -1,5 +1,5 @@
 import { audit, type Principal, nameOf } from '@muster/access';
-import { AppError, type SaveWorkflowBody } from '@muster/contracts';
+import { invalidField, type SaveWorkflowBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { etagOf, requireMatch } from '@muster/platform';
 import { requireSteps } from './check-steps';
@@ -15,10 +15,11 @@ export async function saveWorkflow(
   { ifMatch, restoredFrom }: { ifMatch?: string; restoredFrom?: number } = {},
 ): Promise<WorkflowRow> {
   if (body.script === undefined && body.steps === undefined && body.variables === undefined) {
-    throw new AppError('invalid_payload', {
-      detail: 'There is nothing to save: give script, steps or variables.',
-      errors: [{ field: 'script', message: 'script, steps or variables must be given' }],
-    });
+    throw invalidField(
+      'script',
+      'script, steps or variables must be given',
+      'There is nothing to save: give script, steps or variables.',
+    );
   }
   const before = await lockWorkflow(tx, caller.organizationId, id);
   requireMatch(ifMatch, etagOf(before.version));

@@ -1,4 +1,4 @@
-import { type ApiKeyScope, AppError, type CreateApiKeyBody } from '@muster/contracts';
+import { type ApiKeyScope, AppError, type CreateApiKeyBody, invalidField } from '@muster/contracts';
 import { AgentEntity, ApiKeyEntity, type Database, type Transaction } from '@muster/database';
 import type { Clock, Page } from '@muster/platform';
 import { type Actor, audit } from '../audit/audit';
@@ -113,5 +113,5 @@ export async function revokeAgentKeys(
 }
 
 function invalid(field: string, message: string): AppError {
-  return new AppError('invalid_payload', { detail: message, errors: [{ field, message }] });
+  return invalidField(field, message, message);
 }

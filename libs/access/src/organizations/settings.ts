@@ -1,4 +1,10 @@
-import { AppError, type MicroUsd, microsOf, type UpdateOrganizationSettingsBody } from '@muster/contracts';
+import {
+  AppError,
+  invalidField,
+  microsOf,
+  type MicroUsd,
+  type UpdateOrganizationSettingsBody,
+} from '@muster/contracts';
 import { type Database, OrganizationSettingsEntity, type Transaction } from '@muster/database';
 import { etagOf, requireMatch } from '@muster/platform';
 import { audit, changesBetween } from '../audit/audit';
@@ -78,9 +84,10 @@ function requireTimezone(timezone: string): void {
   try {
     new Intl.DateTimeFormat('en', { timeZone: timezone });
   } catch {
-    throw new AppError('invalid_payload', {
-      detail: `${timezone} is not an IANA time zone.`,
-      errors: [{ field: 'timezone', message: 'timezone must be an IANA time zone such as America/Chicago' }],
-    });
+    throw invalidField(
+      'timezone',
+      'timezone must be an IANA time zone such as America/Chicago',
+      `${timezone} is not an IANA time zone.`,
+    );
   }
 }

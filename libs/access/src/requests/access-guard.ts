@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnModuleInit, Optional } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { AppError } from '@muster/contracts';
+import { AppError, invalidField } from '@muster/contracts';
 import {
   addressFor,
   BaseConfig,
@@ -126,10 +126,11 @@ function surplusBody({ method, body, routeOptions }: FastifyRequest): AppError |
   if (endpoint.access.keys.includes('worker') || method === 'DELETE') return undefined;
   if (typeof body !== 'object' || body === null) return undefined;
   for (const field in body) {
-    return new AppError('invalid_payload', {
-      detail: 'This route takes no body.',
-      errors: [{ field: field.slice(0, 200), message: `property ${field.slice(0, 200)} should not exist` }],
-    });
+    return invalidField(
+      field.slice(0, 200),
+      `property ${field.slice(0, 200)} should not exist`,
+      'This route takes no body.',
+    );
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { AppError, refusedVariableName } from '@muster/contracts';
+import { AppError, invalidField, refusedVariableName } from '@muster/contracts';
 import { type Database, type Transaction, VaultSecretEntity } from '@muster/database';
 import { type Page, Round, sweep, type SweepCounts } from '@muster/platform';
 import { type KeyRing, open, rewrap, seal } from '@muster/vault';
@@ -15,7 +15,7 @@ export async function putSecret(
 ): Promise<VaultSecretEntity & { created: boolean }> {
   const refused = refusedVariableName(key);
   if (refused) {
-    throw new AppError('invalid_payload', { detail: refused, errors: [{ field: 'key', message: refused }] });
+    throw invalidField('key', refused, refused);
   }
   const { organizationId } = caller;
   const envelope = seal(keyRing, placeOf(organizationId, key), value);

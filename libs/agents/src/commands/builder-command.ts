@@ -1,4 +1,4 @@
-import type { RunBuilderBody } from '@muster/contracts';
+import { invalidField, type RunBuilderBody } from '@muster/contracts';
 import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
@@ -56,9 +56,10 @@ async function phaseSnippet(tx: Transaction, organizationId: string, portal: str
     return (await findFunction(tx, organizationId, { name })).code;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
-    throw new AppError('invalid_payload', {
-      detail: `There is no snippet for this phase: send code, or keep it as the function ${name}.`,
-      errors: [{ field: 'phase', message: `phase has no snippet for ${portal}` }],
-    });
+    throw invalidField(
+      'phase',
+      `phase has no snippet for ${portal}`,
+      `There is no snippet for this phase: send code, or keep it as the function ${name}.`,
+    );
   }
 }

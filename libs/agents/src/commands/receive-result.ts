@@ -1,4 +1,4 @@
-import { AppError, type CommandReceipt, type CommandResultBody } from '@muster/contracts';
+import { AppError, type CommandReceipt, type CommandResultBody, invalidField } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { applyRecordingResult, recordingOutputOf } from '../recordings/settle-recordings';
 import { type EndedCommand, endedColumns } from './ended-command';
@@ -83,7 +83,7 @@ function textOf(output: unknown): string | null {
   if (output === undefined || output === null) return null;
   if (typeof output !== 'string' && (typeof output !== 'object' || Array.isArray(output))) {
     const message = 'output must be a text or a JSON object';
-    throw new AppError('invalid_payload', { detail: message, errors: [{ field: 'output', message }] });
+    throw invalidField('output', message, message);
   }
   const text = typeof output === 'string' ? output : JSON.stringify(output);
   if (Buffer.byteLength(text) > maxOutputBytes) {

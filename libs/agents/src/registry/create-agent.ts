@@ -1,5 +1,5 @@
 import { audit, type Principal } from '@muster/access';
-import { AppError, type CreateAgentBody } from '@muster/contracts';
+import { AppError, type CreateAgentBody, invalidField } from '@muster/contracts';
 import { type Transaction, violatedConstraint } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
@@ -60,7 +60,7 @@ export async function createAgent(
 
 function refuseLocal(): never {
   const message = 'provider local does not exist on this service';
-  throw new AppError('invalid_payload', { detail: `${message}.`, errors: [{ field: 'provider', message }] });
+  throw invalidField('provider', message);
 }
 
 /** A name is one living agent's. */

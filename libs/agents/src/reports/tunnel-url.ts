@@ -1,4 +1,4 @@
-import { AppError } from '@muster/contracts';
+import { invalidField } from '@muster/contracts';
 
 const hostPattern = /^[a-z0-9.-]+(:\d{1,5})?$/i;
 
@@ -9,10 +9,11 @@ export function tunnelUrlOf(given: string | null | undefined, field = 'tunnelHos
   const url = URL.canParse(text) ? new URL(text) : null;
   const plain = url && !url.username && !url.password && !url.search && !url.hash;
   if (!plain || !['http:', 'https:'].includes(url.protocol)) {
-    throw new AppError('invalid_payload', {
-      detail: `${field} must be a host name or an http(s) URL.`,
-      errors: [{ field, message: `${field} must be a host name or an http(s) URL` }],
-    });
+    throw invalidField(
+      field,
+      `${field} must be a host name or an http(s) URL`,
+      `${field} must be a host name or an http(s) URL.`,
+    );
   }
   return url.href.replace(/\/+$/, '');
 }

@@ -1,4 +1,4 @@
-import { AppError, maxBatchRows } from '@muster/contracts';
+import { AppError, invalidField, maxBatchRows } from '@muster/contracts';
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Cells, GivenRow } from './check-row';
 import { type CsvRecord, CsvRecords, TornTable } from './csv-records';
@@ -157,8 +157,5 @@ function unmarked(head: Buffer): Buffer {
 }
 
 function unreadable(why: string): AppError {
-  return new AppError('invalid_payload', {
-    detail: `The table cannot be taken: ${why}`,
-    errors: [{ field: 'file', message: why }],
-  });
+  return invalidField('file', why, `The table cannot be taken: ${why}`);
 }

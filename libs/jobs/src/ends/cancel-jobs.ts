@@ -1,5 +1,5 @@
 import type { Principal } from '@muster/access';
-import { AppError, type CancelJobsBody, isTerminal } from '@muster/contracts';
+import { type CancelJobsBody, invalidField, isTerminal } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
 import { audit, sourceOf } from '@muster/access';
@@ -22,17 +22,15 @@ export async function cancelJobs(
   now: Date,
 ): Promise<CancelCounts> {
   if ((ids === undefined) === (filter === undefined)) {
-    throw new AppError('invalid_payload', {
-      detail: 'Give either ids or filter.',
-      errors: [{ field: 'ids', message: 'either ids or filter must be given' }],
-    });
+    throw invalidField('ids', 'either ids or filter must be given', 'Give either ids or filter.');
   }
   const { organizationId } = caller;
   if (filter && Object.values(filter).every((value) => value === undefined)) {
-    throw new AppError('invalid_payload', {
-      detail: 'filter must name something; every job of the organization is too many to mean.',
-      errors: [{ field: 'filter', message: 'filter must have at least one field' }],
-    });
+    throw invalidField(
+      'filter',
+      'filter must have at least one field',
+      'filter must name something; every job of the organization is too many to mean.',
+    );
   }
   const chosen = ids ?? (await matching(tx, organizationId, filter!));
   const source = sourceOf(caller);

@@ -1,5 +1,5 @@
 import { appendTimeline, markRunTaken, markWorking } from '@muster/agents';
-import { AppError, type CallbackReason, isTerminal, type JobStatus, type JobWebhookBody } from '@muster/contracts';
+import { type CallbackReason, invalidField, isTerminal, type JobStatus, type JobWebhookBody } from '@muster/contracts';
 import { type Database, type Transaction, violatedConstraint } from '@muster/database';
 import { finishJob } from '../ends/finish-job';
 import { jobEntry } from '../launch/insert-job';
@@ -153,10 +153,11 @@ function saidOf({ progress }: JobWebhookBody): { percent: number | null; current
   const given = typeof progress === 'number' ? { percent: progress } : (progress as Record<string, unknown>);
   const { percent = null, currentStep = null } = given as { percent?: unknown; currentStep?: unknown };
   if (percent !== null && (typeof percent !== 'number' || percent < 0 || percent > 100)) {
-    throw new AppError('invalid_payload', {
-      detail: 'progress is a percentage from 0 to 100, or {percent, currentStep}.',
-      errors: [{ field: 'progress', message: 'progress must be a number from 0 to 100, or {percent, currentStep}' }],
-    });
+    throw invalidField(
+      'progress',
+      'progress must be a number from 0 to 100, or {percent, currentStep}',
+      'progress is a percentage from 0 to 100, or {percent, currentStep}.',
+    );
   }
   return { percent, currentStep: typeof currentStep === 'string' ? currentStep.slice(0, 500) : null };
 }
@@ -166,8 +167,9 @@ function requireOwnKey(organizationId: string, key: string | null | undefined): 
   const own = `artifacts/${organizationId}/`;
   if (!key || (key.startsWith(own) && !key.split('/').some((part) => part === '' || part === '.' || part === '..')))
     return;
-  throw new AppError('invalid_payload', {
-    detail: 'screenshotKey must be the key of one of your uploads.',
-    errors: [{ field: 'screenshotKey', message: 'screenshotKey must be the key of an upload' }],
-  });
+  throw invalidField(
+    'screenshotKey',
+    'screenshotKey must be the key of an upload',
+    'screenshotKey must be the key of one of your uploads.',
+  );
 }

@@ -1,4 +1,4 @@
-import { AppError, readTime } from '@muster/contracts';
+import { invalidField, readTime } from '@muster/contracts';
 import { isUuid } from '../context/ids';
 import { hasHalfPair } from './bodies/text-faults';
 
@@ -63,8 +63,5 @@ function readCursor(cursor: string, sort: SortKind[]): string[] {
   } catch {
     // Falls through to the one answer for every cursor that we did not write.
   }
-  throw new AppError('invalid_payload', {
-    detail: "cursor must be a nextCursor of this list's earlier answer.",
-    errors: [{ field: 'cursor', message: 'cursor is not valid' }],
-  });
+  throw invalidField('cursor', 'cursor is not valid', "cursor must be a nextCursor of this list's earlier answer.");
 }

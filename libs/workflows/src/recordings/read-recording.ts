@@ -1,4 +1,4 @@
-import { AppError } from '@muster/contracts';
+import { AppError, invalidField } from '@muster/contracts';
 import { parseJsonBody } from '@muster/platform';
 import { type Step, typeFaults } from '../check-steps';
 import { recorderTypes } from '../step-types';
@@ -87,5 +87,5 @@ function requireRecorded(steps: Step[]): void {
 }
 
 function unreadable(detail: string, field = 'recording'): AppError {
-  return new AppError('invalid_payload', { detail, errors: [{ field, message: detail }] });
+  return invalidField(field, detail, detail);
 }

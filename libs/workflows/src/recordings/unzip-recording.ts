@@ -1,4 +1,4 @@
-import { AppError } from '@muster/contracts';
+import { AppError, invalidField } from '@muster/contracts';
 import { type Entry, fromBuffer, type ZipFile } from 'yauzl';
 
 const maxUnzippedBytes = 64 * 1024 * 1024;
@@ -116,5 +116,5 @@ function broken(error: Error): AppError {
 }
 
 function unreadable(detail: string): AppError {
-  return new AppError('invalid_payload', { detail, errors: [{ field: 'recording', message: detail }] });
+  return invalidField('recording', detail, detail);
 }

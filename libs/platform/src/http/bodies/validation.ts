@@ -1,5 +1,5 @@
 import { type ArgumentMetadata, Injectable } from '@nestjs/common';
-import { AppError, Faults, ignoresUnknownFields, readFields } from '@muster/contracts';
+import { AppError, Faults, ignoresUnknownFields, invalidField, readFields } from '@muster/contracts';
 import { isUuid } from '../../context/ids';
 
 /** Bodies refuse fields they do not know; queries ignore them; path ids must be UUIDs unless they say otherwise. */
@@ -41,10 +41,7 @@ function checkParam(value: unknown, name: string): unknown {
   const idLike = name === 'id' || name.endsWith('Id');
   if (!idLike) return value;
   if (!isUuid(value)) {
-    throw new AppError('invalid_payload', {
-      detail: `The path's ${name} must be a UUID.`,
-      errors: [{ field: name, message: `${name} must be a UUID` }],
-    });
+    throw invalidField(name, `${name} must be a UUID`, `The path's ${name} must be a UUID.`);
   }
   // In capitals it is the same id; from here on it has one spelling.
   return value.toLowerCase();
