@@ -7,8 +7,8 @@ const maxPageBytes = 2 * 1024 * 1024;
  */
 export function pageWithin(select: string, { order, bytes }: { order: string; bytes: string }): string {
   return `SELECT * FROM (
-      SELECT listed.*, count(*) OVER ()::int AS "pageRows", COALESCE(sum(${bytes}) OVER (
-        ORDER BY ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS "bytesBefore"
+      SELECT listed.*, count(*) OVER ()::int AS page_rows, COALESCE(sum(${bytes}) OVER (
+        ORDER BY ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before
       FROM (${select}) listed) page
-    WHERE "bytesBefore" < ${maxPageBytes} ORDER BY ${order}`;
+    WHERE bytes_before < ${maxPageBytes} ORDER BY ${order}`;
 }

@@ -41,13 +41,10 @@ export interface ScheduleRunRow {
 }
 
 const select = `
-  SELECT s.id, s.organization_id AS "organizationId", s.name, s.workflow_id AS "scriptId", s.agent_id AS "agentId",
-         s.cron_expression AS "cronExpression", s.timezone, s.enabled, s.variables, s.vault_keys AS "vaultKeys",
-         s.max_runtime_minutes AS "maxRuntimeMinutes", s.max_retries AS "maxRetries",
-         s.retry_delay_seconds AS "retryDelaySeconds", s.concurrency_limit AS "concurrencyLimit",
-         s.idempotency_window_minutes AS "idempotencyWindowMinutes", s.misfire_policy AS "misfirePolicy", s.max_cost_micros AS "maxCostMicros",
-         s.next_run_at AS "nextRunAt", s.last_run_at AS "lastRunAt", s.last_run_job_id AS "lastRunJobId",
-         s.last_result AS "lastResult", s.version, s.created_at AS "createdAt", s.updated_at AS "updatedAt"
+  SELECT s.id, s.organization_id, s.name, s.workflow_id AS script_id, s.agent_id, s.cron_expression, s.timezone,
+         s.enabled, s.variables, s.vault_keys, s.max_runtime_minutes, s.max_retries, s.retry_delay_seconds,
+         s.concurrency_limit, s.idempotency_window_minutes, s.misfire_policy, s.max_cost_micros, s.next_run_at,
+         s.last_run_at, s.last_run_job_id, s.last_result, s.version, s.created_at, s.updated_at
   FROM schedule s`;
 
 export function listSchedules(
@@ -82,7 +79,7 @@ export async function findSchedule(database: Database, organizationId: string, i
 export function recentRuns(database: Database, organizationId: string, id: string): Promise<ScheduleRunRow[]> {
   return database.query<ScheduleRunRow>(
     { organizationId },
-    `SELECT nominal_at AS "nominalAt", fired_at AS "firedAt", kind, outcome, reason, detail, job_id AS "jobId"
+    `SELECT nominal_at, fired_at, kind, outcome, reason, detail, job_id
      FROM schedule_run WHERE schedule_id = $1 AND organization_id = $2
      ORDER BY nominal_at DESC, kind LIMIT 50`,
     [id, organizationId],

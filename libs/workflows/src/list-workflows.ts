@@ -11,8 +11,8 @@ export function listWorkflows(
 ): Promise<WorkflowSummaryRow[]> {
   return database.query<WorkflowSummaryRow>(
     { organizationId },
-    `SELECT w.id, w.name, w.description, w.max_cost_micros AS "maxCostMicros", w.revision, w.version, r.variables,
-            w.created_at AS "createdAt", w.updated_at AS "updatedAt"
+    `SELECT w.id, w.name, w.description, w.max_cost_micros, w.revision, w.version, r.variables, w.created_at,
+            w.updated_at
      FROM workflow w JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision
      WHERE w.organization_id = $1 AND w.archived_at IS NULL
        AND ($2::uuid IS NULL OR w.id > $2)

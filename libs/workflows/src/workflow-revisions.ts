@@ -23,8 +23,7 @@ export async function listRevisions(
   await findWorkflow(database, organizationId, id);
   return database.query<RevisionRow>(
     { organizationId },
-    `SELECT revision, variables, script, steps, restored_from AS "restoredFrom", saved_by AS "savedBy",
-            created_at AS "createdAt"
+    `SELECT revision, variables, script, steps, restored_from, saved_by, created_at
      FROM workflow_revision
      WHERE workflow_id = $1 AND organization_id = $2 AND ($3::int IS NULL OR revision < $3)
      ORDER BY revision DESC LIMIT $4`,

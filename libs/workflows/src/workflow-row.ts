@@ -17,8 +17,8 @@ export interface WorkflowRow {
   updatedAt: Date;
 }
 
-const columns = `w.id, w.name, w.description, w.max_cost_micros AS "maxCostMicros", w.revision, w.version, r.variables, r.script, r.steps,
-  w.created_at AS "createdAt", w.updated_at AS "updatedAt"`;
+const columns = `w.id, w.name, w.description, w.max_cost_micros, w.revision, w.version, r.variables, r.script, r.steps,
+  w.created_at, w.updated_at`;
 const join = 'workflow w JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision';
 
 export async function findWorkflow(database: Database, organizationId: string, id: string): Promise<WorkflowRow> {

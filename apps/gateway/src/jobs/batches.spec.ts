@@ -54,7 +54,7 @@ describe('batches', () => {
       const messages = () =>
         harness.db.query<any>(
           'system',
-          `SELECT payload->>'agentId' AS "agentId" FROM outbox WHERE organization_id = $1`,
+          `SELECT payload->>'agentId' AS agent_id FROM outbox WHERE organization_id = $1`,
           [tenant.organizationId],
         );
       const { body } = await post({ rows: rowsOf(10) });

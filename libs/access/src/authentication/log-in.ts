@@ -78,8 +78,7 @@ async function findAccount(
 ): Promise<Account | undefined> {
   const [account] = await database.query<Account>(
     'system',
-    `SELECT u.id, u.organization_id AS "organizationId", u.password_hash AS "passwordHash", u.disabled,
-            a.last_at IS NOT NULL AS "knowsAddress"
+    `SELECT u.id, u.organization_id, u.password_hash, u.disabled, a.last_at IS NOT NULL AS knows_address
      FROM app_user u
      LEFT JOIN sign_in_address a ON a.user_id = u.id AND a.address = $2
        AND a.last_at > $3::timestamptz - $4 * interval '1 day'

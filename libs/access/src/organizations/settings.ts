@@ -29,12 +29,9 @@ export interface SettingsRow {
 export async function readSettings(database: Database, organizationId: string): Promise<SettingsRow> {
   const [row] = await database.query<SettingsRow>(
     { organizationId },
-    `SELECT revision, vm_auto_wake_on_job AS "vmAutoWakeOnJob", auto_stop_enabled AS "autoStopEnabled",
-            idle_stop_minutes AS "idleStopMinutes", max_concurrent_runs AS "maxConcurrentRuns",
-            monthly_run_limit AS "monthlyRunLimit", monthly_spend_limit_micros AS "monthlySpendLimitMicros",
-            labor_micros_per_hour AS "laborMicrosPerHour", minutes_saved_per_claim AS "minutesSavedPerClaim",
-            compute_micros_per_hour AS "computeMicrosPerHour", timezone,
-            fail_stalled_runs AS "failStalledRuns"
+    `SELECT revision, vm_auto_wake_on_job, auto_stop_enabled, idle_stop_minutes, max_concurrent_runs,
+            monthly_run_limit, monthly_spend_limit_micros, labor_micros_per_hour, minutes_saved_per_claim,
+            compute_micros_per_hour, timezone, fail_stalled_runs
      FROM organization_settings WHERE organization_id = $1`,
     [organizationId],
     'read_settings',

@@ -112,9 +112,9 @@ export class CommandDelivery {
          SELECT c.id FROM agent_command c
          WHERE c.next_push_at <= now() AND c.status = 'pending' AND c.taken_at IS NULL AND ${condition}
          ORDER BY c.next_push_at LIMIT $1 FOR UPDATE SKIP LOCKED)
-       RETURNING ${commandColumns}, c.pushes, c.deadline > now() AS "isDue", a.status AS "agentStatus",
-         COALESCE(a.public_tunnel_url, a.tunnel_url) AS "tunnelUrl", a.unreachable_tunnel AS "unreachableTunnel",
-         a.boot_id AS "bootId", a.seen_from AS "seenFrom", a.service_url AS "serviceUrl"`,
+       RETURNING ${commandColumns}, c.pushes, c.deadline > now() AS is_due, a.status AS agent_status,
+         COALESCE(a.public_tunnel_url, a.tunnel_url) AS tunnel_url, a.unreachable_tunnel,
+         a.boot_id, a.seen_from, a.service_url`,
       [limit, ...values],
       condition === 'true' ? 'claim_due_commands' : 'claim_command',
     );

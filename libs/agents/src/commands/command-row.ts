@@ -16,5 +16,5 @@ export interface CommandRow {
 }
 
 export const commandColumns = `
-  c.id, c.organization_id AS "organizationId", c.agent_id AS "agentId", c.job_id AS "jobId", c.kind, c.payload, c.env,
-  c.vault_keys AS "vaultKeys", c.deadline, c.request_id AS "requestId", c.traceparent`;
+  c.id, c.organization_id, c.agent_id, c.job_id, c.kind, c.payload, c.env,
+  c.vault_keys, c.deadline, c.request_id, c.traceparent`;

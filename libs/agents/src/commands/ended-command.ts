@@ -14,5 +14,5 @@ export interface EndedCommand {
 }
 
 /** For the RETURNING of a statement that ends commands. */
-export const endedColumns = `id, organization_id AS "organizationId", agent_id AS "agentId", job_id AS "jobId", kind,
-  payload->>'recordingId' AS "recordingId", status, error, error_code AS code`;
+export const endedColumns = `id, organization_id, agent_id, job_id, kind,
+  payload->>'recordingId' AS recording_id, status, error, error_code AS code`;

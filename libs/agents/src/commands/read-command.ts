@@ -41,7 +41,7 @@ export async function readScript(
   const { organizationId, agentId } = of;
   const [row] = await database.query<AgentScript & Record<string, unknown>>(
     { organizationId },
-    `SELECT id AS "commandId", job_id AS "jobId", kind, payload FROM agent_command
+    `SELECT id AS command_id, job_id, kind, payload FROM agent_command
      WHERE agent_id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR id = $3)
        AND ($4::uuid IS NULL OR job_id = $4) AND kind IN ('run', 'script', 'snippet', 'function', 'builder')
        -- A run that is over has given its script back: it stands in the workflow's revision.

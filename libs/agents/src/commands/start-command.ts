@@ -113,7 +113,7 @@ async function lockForCommand(
   { organizationId, agentId }: { organizationId: string; agentId: string },
 ) {
   const [agent] = await tx.query<WorkFacts>(
-    `SELECT a.status, a.provider, a.drain, s.vm_auto_wake_on_job AS "autoWake"
+    `SELECT a.status, a.provider, a.drain, s.vm_auto_wake_on_job AS auto_wake
      FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id
      WHERE a.id = $1 AND a.organization_id = $2
      FOR UPDATE OF a`,

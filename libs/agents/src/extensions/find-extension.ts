@@ -19,7 +19,7 @@ export async function findExtension(
   const named = key !== null;
   const [row] = await database.query<DeployedExtension>(
     { organizationId },
-    `SELECT storage_key AS "storageKey", filename
+    `SELECT storage_key, filename
      FROM artifact
      WHERE organization_id = $1 AND ${named ? '(storage_key = $2 OR id::text = $2)' : 'filename ~* $2'}
      ORDER BY id DESC LIMIT 1`,

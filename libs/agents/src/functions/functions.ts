@@ -13,7 +13,7 @@ export interface FunctionRow {
   updatedAt: Date;
 }
 
-const columns = `id, name, description, parameters, code, created_at AS "createdAt", updated_at AS "updatedAt"`;
+const columns = `id, name, description, parameters, code, created_at, updated_at`;
 
 export function listFunctions(database: Database, organizationId: string, page: Page): Promise<FunctionRow[]> {
   return database.query<FunctionRow & Record<string, unknown>>(

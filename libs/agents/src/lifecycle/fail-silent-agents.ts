@@ -53,7 +53,7 @@ export function failSilentAgents(
 /** Read again under its lock: it may have reported since, and another replica may be at it. */
 async function failIfSilent(tx: Transaction, id: string, offlineAfterMs: number): Promise<boolean> {
   const [agent] = await tx.query<Watched & { now: Date }>(
-    `SELECT id, organization_id AS "organizationId", status, last_seen AS "lastSeen", status_since AS "statusSince",
+    `SELECT id, organization_id, status, last_seen, status_since,
             clock_timestamp() AS now
      FROM agent WHERE id = $1 FOR UPDATE SKIP LOCKED`,
     [id],

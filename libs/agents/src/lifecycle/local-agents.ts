@@ -59,7 +59,7 @@ export class LocalAgentRows implements LocalAgents {
   private async organizationOf(agentId: string): Promise<string | null> {
     const [agent] = await this.database.query<{ organizationId: string }>(
       'system',
-      `SELECT organization_id AS "organizationId" FROM agent WHERE id = $1 AND status <> 'terminated'`,
+      `SELECT organization_id FROM agent WHERE id = $1 AND status <> 'terminated'`,
       [agentId],
     );
     return agent?.organizationId ?? null;

@@ -27,7 +27,7 @@ export const workColumns = `
  * this; what is left out here are those that stay for as long as they have work, so that they stand in nobody's way.
  */
 export const idleCandidates = `
-  SELECT idle.id, s.organization_id AS "organizationId", idle.at::text AS at
+  SELECT idle.id, s.organization_id, idle.at::text AS at
   FROM organization_settings s CROSS JOIN LATERAL (
     SELECT a.id, COALESCE(a.last_activity_at, a.status_since) AS at FROM agent a
     WHERE a.organization_id = s.organization_id
@@ -130,11 +130,9 @@ async function lockFacts(
   const locked = await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE SKIP LOCKED', [agentId], 'lock_idle_agent');
   if (locked.length === 0) return undefined;
   const [facts] = await tx.query<IdleFacts & { organizationId: string }>(
-    `SELECT a.organization_id AS "organizationId", a.status, a.status_since AS "statusSince", a.provider,
-            a.last_activity_at AS "lastActivityAt", ${silentSince} AS "silentSince",
-            a.idle_auto_stop_exempt AS "idleAutoStopExempt", a.drain,
-            a.idle_stop_failed_at AS "idleStopFailedAt", ${workColumns},
-            s.auto_stop_enabled AS "autoStopEnabled", s.idle_stop_minutes AS "idleStopMinutes"
+    `SELECT a.organization_id, a.status, a.status_since, a.provider, a.last_activity_at,
+            ${silentSince} AS silent_since, a.idle_auto_stop_exempt, a.drain, a.idle_stop_failed_at, ${workColumns},
+            s.auto_stop_enabled, s.idle_stop_minutes
      FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id
      WHERE a.id = $1`,
     [agentId],

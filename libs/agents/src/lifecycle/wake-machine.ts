@@ -77,7 +77,7 @@ async function claim(tx: Transaction, wakeId: string): Promise<Claimed | null> {
   if (!agent) return null;
   const [wake] = await tx.query<Omit<WakeFacts, 'agentStatus'> & Pick<Claimed, 'attempt' | 'error' | 'leftMs'>>(
     `SELECT state = 'open' AS open, next_try_at <= now() AS due, deadline <= now() AS over, attempt, error,
-            extract(epoch FROM deadline - now())::float8 * 1000 AS "leftMs"
+            extract(epoch FROM deadline - now())::float8 * 1000 AS left_ms
      FROM agent_wake WHERE id = $1 FOR UPDATE`,
     [wakeId],
     'wake_row',

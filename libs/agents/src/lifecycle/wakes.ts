@@ -162,7 +162,7 @@ export interface WakeFailures {
 
 export async function lastWakeFailures(tx: Transaction, agentId: string): Promise<WakeFailures> {
   const rows = await tx.query<{ state: string; finishedAt: Date; error: string | null }>(
-    `SELECT state, finished_at AS "finishedAt", error FROM agent_wake
+    `SELECT state, finished_at, error FROM agent_wake
      WHERE agent_id = $1 AND state IN ('ready', 'timeout', 'failed') ORDER BY requested_at DESC LIMIT 10`,
     [agentId],
     'last_wakes',

@@ -45,8 +45,8 @@ const logger = new Logger('machines');
 /** Takes the agent's order for as long as a try may last; null where there is none, or somebody is at it. */
 async function claim(tx: Transaction, agentId: string): Promise<Order | null> {
   const [agent] = await tx.query<Omit<Order, Asked>>(
-    `SELECT ${machineColumns}, extract(epoch FROM now() - a.status_since)::float8 * 1000 AS "forMs",
-            a.status_source AS "statusSource", a.previous_status AS "previousStatus", a.last_seen IS NULL AND a.vm_state IS NULL AS "neverSeen", a.drain
+    `SELECT ${machineColumns}, extract(epoch FROM now() - a.status_since)::float8 * 1000 AS for_ms,
+            a.status_source, a.previous_status, a.last_seen IS NULL AND a.vm_state IS NULL AS never_seen, a.drain
      FROM agent a WHERE a.id = $1 FOR UPDATE`,
     [agentId],
     'control_agent',
@@ -68,7 +68,7 @@ async function claim(tx: Transaction, agentId: string): Promise<Order | null> {
          refusals = CASE WHEN same(c, excluded) THEN c.refusals ELSE 0 END,
          error = CASE WHEN same(c, excluded) THEN c.error END
      WHERE c.next_try_at <= now() OR NOT same(c, excluded)
-     RETURNING extract(epoch FROM now() - issued_at)::float8 * 1000 AS "issuedAgoMs", attempt, error, refusals`.replaceAll(
+     RETURNING extract(epoch FROM now() - issued_at)::float8 * 1000 AS issued_ago_ms, attempt, error, refusals`.replaceAll(
       'same(c, excluded)',
       '(c.status = excluded.status AND c.status_since = excluded.status_since)',
     ),

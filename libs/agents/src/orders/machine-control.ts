@@ -167,7 +167,7 @@ export class MachineControl {
   private async abandonStart(agentId: string): Promise<void> {
     await this.database.transaction('system', async (tx) => {
       const [agent] = await tx.query<{ organizationId: string }>(
-        'SELECT organization_id AS "organizationId" FROM agent WHERE id = $1 FOR UPDATE',
+        'SELECT organization_id FROM agent WHERE id = $1 FOR UPDATE',
         [agentId],
       );
       // Under the lock nobody begins another one.

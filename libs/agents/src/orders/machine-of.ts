@@ -15,8 +15,7 @@ export interface MachineRow {
 
 /** What a provider's column list is, over `a`. */
 export const machineColumns = `
-  a.id AS "agentId", a.organization_id AS "organizationId", a.status, a.provider, a.provider_ref AS "providerRef",
-  a.provider_config AS "providerConfig"`;
+  a.id AS agent_id, a.organization_id, a.status, a.provider, a.provider_ref, a.provider_config`;
 
 /** An agent as its provider knows it. */
 export function machineOf(row: MachineRow, keyRing: KeyRing, clock: Clock): Machine {

@@ -54,7 +54,7 @@ describe('the reaper', () => {
       [ms],
     );
   const findings = () =>
-    db.query<any>('system', 'SELECT kind, ref, reason, acted_at AS "actedAt" FROM machine_finding ORDER BY kind, ref');
+    db.query<any>('system', 'SELECT kind, ref, reason, acted_at FROM machine_finding ORDER BY kind, ref');
   const agentOf = async (ref: string, status = 'stopped', input: object = {}) => {
     const organizationId = ours;
     const providerConfig = { instanceId: ref, region: 'here' };

@@ -21,8 +21,8 @@ async function decide(
   confirmMs: number,
 ): Promise<'none' | 'known' | 'found' | 'terminated' | 'offline'> {
   const [agent] = await tx.query<{ organizationId: string; status: AgentStatus; heardAgoMs: number | null; now: Date }>(
-    `SELECT organization_id AS "organizationId", status, clock_timestamp() AS now,
-            extract(epoch FROM now() - last_seen)::float8 * 1000 AS "heardAgoMs"
+    `SELECT organization_id, status, clock_timestamp() AS now,
+            extract(epoch FROM now() - last_seen)::float8 * 1000 AS heard_ago_ms
      FROM agent WHERE id = $1 FOR UPDATE SKIP LOCKED`,
     [agentId],
     'reaper_agent',
@@ -35,7 +35,7 @@ async function decide(
   const [finding] = await tx.query<Finding & { isNew: boolean }>(
     `INSERT INTO machine_finding AS f (kind, provider, place, ref, agent_id, reason) VALUES ('gone', $1, $2, $3, $5, $4)
      ON CONFLICT (kind, provider, place, ref) DO UPDATE SET last_seen_at = now(), reason = excluded.reason
-     RETURNING first_seen_at AS "firstSeenAt", acted_at AS "actedAt", xmax = 0 AS "isNew"`,
+     RETURNING first_seen_at, acted_at, xmax = 0 AS is_new`,
     [place.provider, place.name, agentId, reason, agentId],
     'reaper_missed',
   );

@@ -73,8 +73,7 @@ async function decide(
   if (provider.isShared && !(await isOrganizations(tx, found))) return { step: 'not ours', ...none };
   const agentId = found.agentId && isUuid(found.agentId) ? found.agentId : null;
   const rows = await tx.query<Claimed & Pick<Machine, 'agentId' | 'providerRef' | 'providerConfig'>>(
-    `SELECT a.id AS "agentId", a.organization_id AS "organizationId", a.status, a.provider_ref AS "providerRef",
-            a.provider_config AS "providerConfig",
+    `SELECT a.id AS agent_id, a.organization_id, a.status, a.provider_ref, a.provider_config,
             EXISTS (SELECT FROM agent_control c WHERE c.agent_id = a.id AND a.status = 'terminated') AS ending
      FROM agent a WHERE a.provider = $1 AND (a.id = $2 OR a.provider_ref = ANY($3))`,
     [place.provider as AgentProvider, agentId, [found.ref, ...(found.id ? namesOf(found.id) : [])]],
@@ -98,7 +97,7 @@ async function decide(
   const [finding] = await tx.query<Finding & { isNew: boolean }>(
     `INSERT INTO machine_finding AS f (kind, provider, place, ref, agent_id, reason) VALUES ('orphan', $1, $2, $3, $4, $5)
      ON CONFLICT (kind, provider, place, ref) DO UPDATE SET last_seen_at = now(), reason = excluded.reason
-     RETURNING first_seen_at AS "firstSeenAt", acted_at AS "actedAt", xmax = 0 AS "isNew"`,
+     RETURNING first_seen_at, acted_at, xmax = 0 AS is_new`,
     [...key, agentId, reason],
     'reaper_found',
   );

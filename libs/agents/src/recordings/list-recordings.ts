@@ -25,10 +25,9 @@ export interface RecordingRow {
 }
 
 const select = `
-  SELECT r.id, r.agent_id AS "agentId", r.name, r.kind, r.start_url AS "startUrl", r.status, r.created_at AS "createdAt", r.started_at AS "startedAt",
-         r.ended_at AS "endedAt", r.error, r.artifact_id AS "artifactId", f.content_type AS "contentType",
-         f.size, f.storage_key AS "storageKey", r.events_artifact_id AS "eventsArtifactId", e.size AS "eventsSize",
-         e.storage_key AS "eventsKey"
+  SELECT r.id, r.agent_id, r.name, r.kind, r.start_url, r.status, r.created_at, r.started_at, r.ended_at, r.error,
+         r.artifact_id, f.content_type, f.size, f.storage_key, r.events_artifact_id, e.size AS events_size,
+         e.storage_key AS events_key
   FROM recording r LEFT JOIN artifact f ON f.id = r.artifact_id LEFT JOIN artifact e ON e.id = r.events_artifact_id`;
 
 /** Newest first: ids are made in the order of time. */

@@ -38,7 +38,7 @@ export async function recoverAgent(
 ): Promise<RecoveryDecision | null> {
   const [found] = await database.query<{ organizationId: string }>(
     'system',
-    'SELECT organization_id AS "organizationId" FROM agent WHERE id = $1',
+    'SELECT organization_id FROM agent WHERE id = $1',
     [agentId],
   );
   if (!found) return null;
@@ -58,12 +58,12 @@ export async function recoverAgent(
 async function lockFacts(tx: Transaction, agentId: string): Promise<RecoveryFacts & Locked> {
   await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId], 'lock_agent_to_recover');
   const [agent] = await tx.query<Locked>(
-    `SELECT a.organization_id AS "organizationId", a.name, a.status, a.provider, a.recovery_checks AS "unhealthyChecks",
+    `SELECT a.organization_id, a.name, a.status, a.provider, a.recovery_checks AS unhealthy_checks,
             a.recovery_step AS last, clock_timestamp() AS now,
             EXISTS (SELECT FROM job j
                     WHERE j.agent_id = a.id AND j.status = 'running'
                       AND GREATEST(j.started_at, j.last_heartbeat_at, j.last_progress_at)
-                          > now() - interval '${runSilentAfter}') AS "runReports"
+                          > now() - interval '${runSilentAfter}') AS run_reports
      FROM agent a WHERE a.id = $1`,
     [agentId],
     'recovery_facts',

@@ -40,17 +40,12 @@ export interface AgentRow {
 
 /** Rows of this shape, whatever follows: a WHERE over `a`, an order, a limit. */
 export const selectAgents = `
-  SELECT a.id, a.organization_id AS "organizationId", a.name, a.status, a.status_since AS "statusSince",
-         a.status_source AS "statusSource", a.status_reason AS "statusReason", a.provider,
-         a.provider_ref AS "providerRef", a.labels, a.last_seen AS "lastSeen",
-         a.last_activity_at AS "lastActivityAt", a.public_tunnel_url AS "publicTunnelUrl",
-         a.tunnel_url AS "tunnelUrl", a.vm_state AS "vmState", a.vm_ip AS "vmIp",
-         a.idle_auto_stop_exempt AS "idleAutoStopExempt", a.worker_version AS "workerVersion",
-         a.current_job_id AS "currentJobId", a.drain, a.created_at AS "createdAt",
-         a.on_since AS "onSince", a.last_activity AS "lastActivity", a.idle_stop_failed_at AS "idleStopFailedAt",
-         ${silentSince} AS "silentSince", ${workColumns},
-         s.auto_stop_enabled AS "autoStopEnabled", s.idle_stop_minutes AS "idleStopMinutes",
-         COALESCE(a.compute_micros_per_hour, s.compute_micros_per_hour) AS "computeMicrosPerHour"
+  SELECT a.id, a.organization_id, a.name, a.status, a.status_since, a.status_source, a.status_reason, a.provider,
+         a.provider_ref, a.labels, a.last_seen, a.last_activity_at, a.public_tunnel_url, a.tunnel_url, a.vm_state,
+         a.vm_ip, a.idle_auto_stop_exempt, a.worker_version, a.current_job_id, a.drain, a.created_at, a.on_since,
+         a.last_activity, a.idle_stop_failed_at, ${silentSince} AS silent_since, ${workColumns}, s.auto_stop_enabled,
+         s.idle_stop_minutes,
+         COALESCE(a.compute_micros_per_hour, s.compute_micros_per_hour) AS compute_micros_per_hour
   FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id`;
 
 const one = `${selectAgents} WHERE a.id = $1 AND a.organization_id = $2`;

@@ -24,8 +24,7 @@ export async function readLiveStatus(
 ): Promise<LiveStatus> {
   const [row] = await database.query<MachineRow & Omit<LiveStatus, 'stale'>>(
     { organizationId },
-    `SELECT ${machineColumns}, a.last_seen AS "lastSeen", a.last_activity_at AS "lastActivityAt",
-            a.public_tunnel_url AS "publicTunnelUrl", a.vm_state AS "vmState", a.vm_ip AS "vmIp"
+    `SELECT ${machineColumns}, a.last_seen, a.last_activity_at, a.public_tunnel_url, a.vm_state, a.vm_ip
      FROM agent a WHERE a.id = $1 AND a.organization_id = $2`,
     [id, organizationId],
     'live_status',

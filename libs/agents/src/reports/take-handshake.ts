@@ -78,7 +78,7 @@ export async function takeHandshake(
 /** Words of a boot that is over may come late; whoever still is that boot has to become another one, or to end. */
 async function requireLivingBoot(tx: Transaction, { id, status }: AgentRow, bootId: string): Promise<void> {
   const [over] = await tx.query<{ isLatest: boolean }>(
-    'SELECT boot_id = $2 AS "isLatest" FROM agent WHERE id = $1 AND $2 = ANY(ended_boots)',
+    'SELECT boot_id = $2 AS is_latest FROM agent WHERE id = $1 AND $2 = ANY(ended_boots)',
     [id, bootId],
     'ended_boot',
   );

@@ -103,19 +103,19 @@ const heartbeat = `
     WHERE id = $1 AND organization_id = $2 AND boot_id = $3 AND status <> 'terminated'
       AND NOT $3 = ANY(ended_boots)
     RETURNING unhealthy_checks, recovery_checks)
-  SELECT a.status, a.boot_id AS "bootId", a.drain, a.unhealthy_checks AS "unhealthyBefore",
-         (SELECT unhealthy_checks FROM beat) AS "unhealthyNow",
-         (SELECT recovery_checks FROM beat) AS "recoveryChecks", a.recovery_step IS NOT NULL AS recovering,
+  SELECT a.status, a.boot_id, a.drain, a.unhealthy_checks AS unhealthy_before,
+         (SELECT unhealthy_checks FROM beat) AS unhealthy_now,
+         (SELECT recovery_checks FROM beat) AS recovery_checks, a.recovery_step IS NOT NULL AS recovering,
          (SELECT count(*)::int FROM agent_command c
           WHERE c.agent_id = a.id AND c.status = 'pending' AND c.taken_at IS NULL AND c.deadline > now())
-           AS "pendingCommands",
+           AS pending_commands,
          ARRAY(
            SELECT said.id::text FROM unnest($11::uuid[]) AS said (id)
            WHERE NOT EXISTS (
              SELECT FROM job j
              WHERE j.id = said.id AND j.agent_id = a.id AND j.organization_id = a.organization_id
                AND j.status IN ('queued', 'running'))) AS abandon,
-         COALESCE(a.unreachable_tunnel = COALESCE($4, a.public_tunnel_url, a.tunnel_url), false) AS "tunnelFails"
+         COALESCE(a.unreachable_tunnel = COALESCE($4, a.public_tunnel_url, a.tunnel_url), false) AS tunnel_fails
   FROM agent a WHERE a.id = $1 AND a.organization_id = $2`;
 
 async function applyMove(

@@ -15,8 +15,7 @@ export interface ArtifactRow {
 }
 
 const select = `
-  SELECT id, agent_id AS "agentId", job_id AS "jobId", kind, filename, content_type AS "contentType",
-         size, storage_key AS "storageKey", created_at AS "createdAt"
+  SELECT id, agent_id, job_id, kind, filename, content_type, size, storage_key, created_at
   FROM artifact`;
 
 /** Newest first: ids are made in the order of time. */

@@ -37,7 +37,7 @@ export async function removeObjects(
   for (let removed = 0; ;) {
     const rows = await database.query<{ storageKey: string }>(
       'system',
-      `SELECT storage_key AS "storageKey" FROM object_removal WHERE job_id = $1 AND storage_key > $2
+      `SELECT storage_key FROM object_removal WHERE job_id = $1 AND storage_key > $2
        ORDER BY storage_key LIMIT 100`,
       [jobId, after],
     );
@@ -66,7 +66,7 @@ export async function enqueueDueRemovals(database: Database, now: Date): Promise
          SELECT storage_key FROM object_removal
          WHERE last_arrival_at <= $1 AND (enqueued_at IS NULL OR enqueued_at < $1::timestamptz - interval '1 hour')
          ORDER BY last_arrival_at LIMIT 1000 FOR UPDATE SKIP LOCKED)
-       RETURNING job_id AS "jobId"`,
+       RETURNING job_id`,
       [now],
     );
     const jobs = [...new Set(due.map(({ jobId }) => jobId))];

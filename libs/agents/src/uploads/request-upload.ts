@@ -42,7 +42,7 @@ async function requireOwnJob(
   const [agent] = await database.query<{ hasJob: boolean }>(
     { organizationId },
     `SELECT $3::uuid IS NULL
-         OR EXISTS (SELECT FROM job j WHERE j.id = $3 AND j.agent_id = a.id AND j.organization_id = $2) AS "hasJob"
+         OR EXISTS (SELECT FROM job j WHERE j.id = $3 AND j.agent_id = a.id AND j.organization_id = $2) AS has_job
      FROM agent a WHERE a.id = $1 AND a.organization_id = $2 AND a.status <> 'terminated'`,
     [agentId, organizationId, jobId],
     'upload_owner',

@@ -30,8 +30,7 @@ export class LoopRuns extends LoopLedger {
 export function listLoopRuns(database: Database): Promise<LoopRunEntity[]> {
   return database.query<LoopRunEntity & object>(
     'system',
-    `SELECT name, app, host, interval_ms AS "intervalMs", began_at AS "beganAt", duration_ms AS "durationMs", counts,
-            failed, error, stuck
+    `SELECT name, app, host, interval_ms, began_at, duration_ms, counts, failed, error, stuck
      FROM loop_run ORDER BY app, name`,
   );
 }

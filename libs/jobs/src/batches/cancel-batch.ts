@@ -41,7 +41,7 @@ export async function cancelBatch(database: Database, batchId: string, now: () =
 
 async function endSome(tx: Transaction, batchId: string, now: Date): Promise<{ found: number; ended: number }> {
   const open = await tx.query<{ id: string; organizationId: string; reason: string | null; source: 'api' | 'console' }>(
-    `SELECT j.id, j.organization_id AS "organizationId", b.cancel_reason AS reason, b.cancel_source AS source
+    `SELECT j.id, j.organization_id, b.cancel_reason AS reason, b.cancel_source AS source
      FROM batch b JOIN job j ON j.batch_id = b.id
      WHERE b.id = $1 AND b.cancel_requested_at IS NOT NULL
        AND j.status IN ('queued', 'running') AND j.cancel_requested_at IS NULL

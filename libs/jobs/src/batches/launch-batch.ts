@@ -97,8 +97,8 @@ async function factsOf(
   );
   if (errors.length) throw invalid(errors);
   const [facts] = await tx.query<Facts>(
-    `SELECT ${limitColumns}, w.revision AS "workflowRevision", r.variables AS "workflowVariables",
-            ${runsAnything} AS "workflowRuns", w.max_cost_micros AS "workflowMaxCost",
+    `SELECT ${limitColumns}, w.revision AS workflow_revision, r.variables AS workflow_variables,
+            ${runsAnything} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
             ARRAY(SELECT a.id FROM agent a WHERE a.id = ANY($3) AND a.organization_id = o.id
                   AND a.status <> 'terminated') AS agents
      FROM organization o

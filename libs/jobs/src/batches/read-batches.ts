@@ -24,11 +24,10 @@ export interface BatchRow {
 }
 
 // A row of the batch counts once, by its latest attempt; what earlier attempts cost was spent all the same.
-const select = `SELECT b.id, b.workflow_id AS "workflowId", b.workflow_revision AS "workflowRevision",
-    b.created_at AS "createdAt", b.created_by AS "createdBy", b.cancel_requested_at AS "cancelRequestedAt",
+const select = `SELECT b.id, b.workflow_id, b.workflow_revision, b.created_at, b.created_by, b.cancel_requested_at,
     b.total, b.rejected, c.queued, c.running, c.completed, c.failed, c.cancelled,
-    c.attempted AS "claimsAttempted", c.eob_uploaded AS "claimsEobUploaded",
-    c.no_eob_found AS "claimsNoEobFound", c.claims_failed AS "claimsFailed", c.cost AS "costMicros"
+    c.attempted AS claims_attempted, c.eob_uploaded AS claims_eob_uploaded, c.no_eob_found AS claims_no_eob_found,
+    c.claims_failed, c.cost AS cost_micros
   FROM page b CROSS JOIN LATERAL (
     SELECT (count(*) FILTER (WHERE latest AND status = 'queued'))::int AS queued,
            (count(*) FILTER (WHERE latest AND status = 'running'))::int AS running,

@@ -54,7 +54,7 @@ async function lockAll(tx: Transaction, organizationId: string, id: string): Pro
   lockJobFirst(tx, organizationId, id);
   tx.defer('SELECT FROM job_log_seen WHERE job_id = $1 FOR UPDATE', [id]);
   const [job] = await tx.query<Deletable>(
-    `SELECT j.status, j.agent_id AS "agentId", a.status AS "agentStatus", j.command_id IS NOT NULL AS dispatched
+    `SELECT j.status, j.agent_id, a.status AS agent_status, j.command_id IS NOT NULL AS dispatched
      FROM job j JOIN agent a ON a.id = j.agent_id WHERE j.id = $1 AND j.organization_id = $2`,
     [id, organizationId],
   );

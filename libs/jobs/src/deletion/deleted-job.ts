@@ -25,7 +25,7 @@ export async function deletedOf(
 ): Promise<string[]> {
   const rows = await database.query<{ jobId: string }>(
     { organizationId },
-    `SELECT job_id AS "jobId" FROM deleted_job
+    `SELECT job_id FROM deleted_job
      WHERE job_id = ANY($1) AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)`,
     [jobIds, organizationId, agentId],
     'deleted_jobs',

@@ -192,7 +192,7 @@ export class Dispatch {
       scheduleId: string | null;
       retryOf: string | null;
     }>(
-      `SELECT j.id, c.id AS "commandId", j.vault_keys AS "vaultKeys", j.schedule_id AS "scheduleId", j.retry_of AS "retryOf"
+      `SELECT j.id, c.id AS command_id, j.vault_keys, j.schedule_id, j.retry_of
        FROM job j JOIN agent_command c ON c.id = j.command_id
        WHERE j.id = $1 AND j.status = 'queued' AND c.status = 'pending' AND c.taken_at IS NULL`,
       [jobId],
@@ -240,9 +240,10 @@ function runOf({ workflowName: name, script, steps }: HeadJob): string | null {
 async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<AgentFacts | undefined> {
   tx.defer('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId], 'lock_agent');
   const [agent] = await tx.query<AgentFacts>(
-    `SELECT a.organization_id AS "organizationId", a.id AS "agentId", a.status, a.provider, a.drain,
-            a.current_job_id AS "currentJobId", EXISTS (SELECT FROM agent_command c WHERE c.id = a.clearing_command_id) AS clearing, a.dispatched_at AS "dispatchedAt",
-            s.vm_auto_wake_on_job AS "autoWake", s.max_concurrent_runs AS "maxConcurrentRuns", ${limitColumns}
+    `SELECT a.organization_id, a.id AS agent_id, a.status, a.provider, a.drain,
+            a.current_job_id, a.dispatched_at,
+            EXISTS (SELECT FROM agent_command c WHERE c.id = a.clearing_command_id) AS clearing,
+            s.vm_auto_wake_on_job AS auto_wake, s.max_concurrent_runs, ${limitColumns}
      FROM agent a JOIN organization o ON o.id = a.organization_id
      JOIN organization_settings s ON s.organization_id = o.id
      LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
@@ -256,11 +257,10 @@ async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<A
 /** By priority, and by arrival among equals. What waits for its retry lets the others pass. */
 async function firstInQueue(tx: Transaction, agentId: string): Promise<HeadJob | undefined> {
   const [head] = await tx.query<HeadJob>(
-    `SELECT j.id, j.workflow_id AS "workflowId", j.workflow_revision AS "workflowRevision", r.script, j.variables,
+    `SELECT j.id, j.workflow_id, j.workflow_revision, r.script, j.variables,
             CASE WHEN r.script !~ '\\S' THEN r.steps END AS steps,
-            (SELECT name FROM workflow w WHERE w.id = j.workflow_id) AS "workflowName",
-            j.vault_keys AS "vaultKeys", j.max_runtime_ms AS "maxRuntimeMs", j.lineage,
-            j.schedule_id AS "scheduleId", j.retry_of AS "retryOf", j.request_id AS "requestId", j.traceparent
+            (SELECT name FROM workflow w WHERE w.id = j.workflow_id) AS workflow_name,
+            j.vault_keys, j.max_runtime_ms, j.lineage, j.schedule_id, j.retry_of, j.request_id, j.traceparent
      FROM job j JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
      WHERE j.agent_id = $1 AND j.status = 'queued' AND j.command_id IS NULL AND j.cancel_requested_at IS NULL
        AND j.not_before <= now()

@@ -77,7 +77,7 @@ describe('a job that arrives at the moment of an idle stop', () => {
     const read = async () =>
       (
         await lab.query(
-          `SELECT a.status, a.current_job_id AS "currentJobId", j.id AS "jobId", j.command_id AS "commandId",
+          `SELECT a.status, a.current_job_id, j.id AS job_id, j.command_id,
                   (SELECT count(*)::int FROM agent_wake w WHERE w.agent_id = a.id AND w.state = 'open') AS wakes
            FROM agent a JOIN job j ON j.agent_id = a.id WHERE a.id = $1`,
           [agentId],

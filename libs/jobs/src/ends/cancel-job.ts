@@ -54,7 +54,7 @@ async function lockJob(tx: Transaction, organizationId: string, id: string): Pro
 /** Those of them that there are, locked in one order for everybody. */
 export function lockJobs(tx: Transaction, organizationId: string, ids: string[]): Promise<Cancellable[]> {
   return tx.query<Cancellable>(
-    `SELECT id, status, agent_id AS "agentId", command_id IS NOT NULL AS dispatched,
+    `SELECT id, status, agent_id, command_id IS NOT NULL AS dispatched,
             cancel_requested_at IS NOT NULL AS cancelling
      FROM job WHERE id = ANY($1) AND organization_id = $2 ORDER BY id FOR UPDATE`,
     [ids, organizationId],

@@ -24,7 +24,7 @@ export async function cancelWaitingJobs(
     `UPDATE job SET status = 'cancelled', finished_at = now(), billed_at = now(), error = $3,
        waiting_reason = NULL, waiting_since = NULL
      WHERE id = ANY($1) AND organization_id = $2 AND status = 'queued' AND command_id IS NULL AND billed_at IS NULL
-     RETURNING id AS "jobId", agent_id AS "agentId", finished_at AS "finishedAt"`,
+     RETURNING id AS job_id, agent_id, finished_at`,
     [ids, organizationId, reason ?? null],
   );
   recordRuns(

@@ -24,8 +24,7 @@ interface Answered {
 export async function confirmStop(database: Database, commandId: string): Promise<void> {
   await database.transaction('system', async (tx) => {
     const [command] = await tx.query<Answered>(
-      `SELECT c.organization_id AS "organizationId", c.agent_id AS "agentId", a.provider, c.job_id AS "jobId", c.status,
-              c.output, j.cancel_reason AS "cancelReason",
+      `SELECT c.organization_id, c.agent_id, a.provider, c.job_id, c.status, c.output, j.cancel_reason,
               COALESCE(j.cancel_requested_at IS NOT NULL AND j.status IN ('queued', 'running'), false) AS cancelling,
               COALESCE(a.clearing_command_id = c.id, false) AS clearing
        FROM agent_command c LEFT JOIN job j ON j.id = c.job_id JOIN agent a ON a.id = c.agent_id

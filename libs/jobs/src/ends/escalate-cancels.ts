@@ -81,9 +81,9 @@ function candidatesAfter(
 
 async function escalate(tx: Transaction, id: string, now: Date): Promise<CancelOutcome | null> {
   const [job] = await tx.query<Due & { requestedAt: Date }>(
-    `SELECT j.id, j.organization_id AS "organizationId", j.agent_id AS "agentId", j.status,
-            j.cancel_step AS step, j.cancel_reason AS reason, j.cancel_requested_at AS "requestedAt", a.provider,
-            a.status AS "agentStatus", a.status = 'online' AND a.status_since > j.cancel_requested_at
+    `SELECT j.id, j.organization_id, j.agent_id, j.status, j.cancel_step AS step, j.cancel_reason AS reason,
+            j.cancel_requested_at AS requested_at, a.provider,
+            a.status AS agent_status, a.status = 'online' AND a.status_since > j.cancel_requested_at
               AND a.status_source = 'handshake' AS rebooted
      FROM job j JOIN agent a ON a.id = j.agent_id
      WHERE j.id = $1 AND j.cancel_requested_at IS NOT NULL AND j.status IN ('queued', 'running')

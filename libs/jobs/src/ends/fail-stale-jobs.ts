@@ -166,12 +166,11 @@ async function settleJob(tx: Transaction, id: string, options: Decided): Promise
 
 async function lockJob(tx: Transaction, id: string): Promise<Locked | undefined> {
   const [job] = await tx.query<Locked>(
-    `SELECT j.organization_id AS "organizationId", j.agent_id AS "agentId", j.status, j.started_at AS "startedAt",
-            j.max_runtime_ms AS "maxRuntimeMs", j.stalled_at AS "stalledAt",
-            j.cancel_requested_at IS NOT NULL AS cancelling, j.last_progress_at AS "lastProgressAt",
-            l.at AS "lastLogAt", a.status AS "agentStatus", s.fail_stalled_runs AS "failStalled",
-            GREATEST(j.started_at, j.last_heartbeat_at, j.last_progress_at, c.taken_at, l.at) AS "heardAt",
-            GREATEST(j.started_at, j.last_progress_at, l.at) AS "progressAt"
+    `SELECT j.organization_id, j.agent_id, j.status, j.started_at, j.max_runtime_ms, j.stalled_at,
+            j.cancel_requested_at IS NOT NULL AS cancelling, j.last_progress_at, l.at AS last_log_at,
+            a.status AS agent_status, s.fail_stalled_runs AS fail_stalled,
+            GREATEST(j.started_at, j.last_heartbeat_at, j.last_progress_at, c.taken_at, l.at) AS heard_at,
+            GREATEST(j.started_at, j.last_progress_at, l.at) AS progress_at
      FROM job j
      JOIN agent a ON a.id = j.agent_id
      JOIN organization_settings s ON s.organization_id = j.organization_id

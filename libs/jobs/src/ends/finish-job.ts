@@ -118,15 +118,11 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
          -- What was never given to an agent cannot have run there.
          AND (NOT $5 OR job.command_id IS NOT NULL)
        RETURNING job.*)
-     SELECT was.status AS previous, m.id IS NOT NULL AS applied, m.agent_id AS "agentId",
-            m.finished_at AS "finishedAt",
-            m.started_at AS "startedAt", m.attempt,
-            m.max_retries AS "maxRetries", m.retry_delay_ms AS "retryDelayMs", m.retry_backoff AS "retryBackoff",
-            m.workflow_id AS "workflowId", m.workflow_revision AS "workflowRevision", m.variables,
-            m.vault_keys AS "vaultKeys", m.priority, m.max_runtime_ms AS "maxRuntimeMs",
-            m.max_cost_micros AS "maxCostMicros",
-            m.schedule_id AS "scheduleId", m.batch_id AS "batchId", m.batch_row AS "batchRow", m.lineage,
-            m.cancel_requested_at IS NOT NULL AS "cancelRequested", m.percent, steps.*
+     SELECT was.status AS previous, m.id IS NOT NULL AS applied, m.agent_id, m.finished_at, m.started_at, m.attempt,
+            m.max_retries, m.retry_delay_ms, m.retry_backoff, m.workflow_id, m.workflow_revision, m.variables,
+            m.vault_keys, m.priority, m.max_runtime_ms, m.max_cost_micros, m.schedule_id, m.batch_id, m.batch_row,
+            m.lineage,
+            m.cancel_requested_at IS NOT NULL AS cancel_requested, m.percent, steps.*
      FROM was LEFT JOIN moved m ON m.id = was.id CROSS JOIN ${countedSteps()} steps`,
     [
       jobId,

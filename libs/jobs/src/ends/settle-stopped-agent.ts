@@ -10,7 +10,7 @@ const silentSinceOff: readonly AgentStatus[] = [...offStatuses, 'starting'];
 export async function settleStoppedAgent(database: Database, agentId: string): Promise<{ cancelled: number }> {
   return database.transaction('system', async (tx) => {
     const [agent] = await tx.query<{ organizationId: string; status: AgentStatus }>(
-      'SELECT organization_id AS "organizationId", status FROM agent WHERE id = $1 FOR UPDATE',
+      'SELECT organization_id, status FROM agent WHERE id = $1 FOR UPDATE',
       [agentId],
     );
     if (!agent || !silentSinceOff.includes(agent.status)) return { cancelled: 0 };

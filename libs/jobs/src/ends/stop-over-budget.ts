@@ -39,8 +39,7 @@ type Budgeted = Pick<JobEntity, 'organizationId' | 'agentId'> & { maxCostMicros:
 /** Read again under its lock: it may have ended since, and another replica may be at it. */
 async function endIfOver(tx: Transaction, jobId: string, now: Date): Promise<boolean> {
   const [run] = await tx.query<Budgeted>(
-    `SELECT j.organization_id AS "organizationId", j.agent_id AS "agentId", j.max_cost_micros AS "maxCostMicros",
-            a.status AS "agentStatus"
+    `SELECT j.organization_id, j.agent_id, j.max_cost_micros, a.status AS agent_status
      FROM job j JOIN agent a ON a.id = j.agent_id
      WHERE j.id = $1 AND j.status = 'running' AND j.max_cost_micros IS NOT NULL FOR UPDATE OF j SKIP LOCKED`,
     [jobId],

@@ -33,10 +33,9 @@ export async function replayJob(
 ): Promise<{ jobId: string; status: 'queued' }> {
   const { organizationId } = caller;
   const [old] = await tx.query<Replayed>(
-    `SELECT j.status, j.workflow_id AS "workflowId", j.workflow_revision AS "workflowRevision",
-            j.agent_id AS "agentId", a.status AS "agentStatus", j.variables, j.vault_keys AS "vaultKeys", j.priority,
-            j.max_retries AS "maxRetries", j.retry_delay_ms AS "retryDelayMs", j.retry_backoff AS "retryBackoff",
-            j.max_runtime_ms AS "maxRuntimeMs", j.max_cost_micros AS "maxCostMicros", j.lineage, ${runsAnything} AS runs
+    `SELECT j.status, j.workflow_id, j.workflow_revision, j.agent_id, a.status AS agent_status, j.variables,
+            j.vault_keys, j.priority, j.max_retries, j.retry_delay_ms, j.retry_backoff, j.max_runtime_ms,
+            j.max_cost_micros, j.lineage, ${runsAnything} AS runs
      FROM job j JOIN agent a ON a.id = j.agent_id
      JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
      WHERE j.id = $1 AND j.organization_id = $2`,

@@ -25,7 +25,7 @@ export function progressOf({ status, percent, stepsTotal, stepsPassed, stepsFail
 /** The steps of the job that $1 names, counted; or none of them, where nobody asks. */
 export function countedSteps(asked = 'true'): string {
   return `(
-    SELECT count(*)::int AS "stepsTotal", (count(*) FILTER (WHERE status = 'passed'))::int AS "stepsPassed",
-           (count(*) FILTER (WHERE status = 'failed'))::int AS "stepsFailed"
+    SELECT count(*)::int AS steps_total, (count(*) FILTER (WHERE status = 'passed'))::int AS steps_passed,
+           (count(*) FILTER (WHERE status = 'failed'))::int AS steps_failed
     FROM job_step WHERE job_id = $1 AND ${asked})`;
 }

@@ -44,19 +44,13 @@ export interface JobRow {
 }
 
 /** For `FROM job j`, with the steps counted beside it. */
-export const jobColumns = `j.id, j.organization_id AS "organizationId", j.status, j.workflow_id AS "workflowId",
-  j.workflow_revision AS "workflowRevision", j.agent_id AS "agentId", j.schedule_id AS "scheduleId",
-  j.batch_id AS "batchId", j.retry_of AS "retryOf", j.attempt, j.priority, j.variables,
-  j.max_retries AS "maxRetries", j.retry_delay_ms AS "retryDelayMs", j.max_runtime_ms AS "maxRuntimeMs",
-  j.max_cost_micros AS "maxCostMicros",
-  j.queued_at AS "queuedAt", j.started_at AS "startedAt", j.finished_at AS "finishedAt",
-  j.waiting_reason AS "waitingReason", j.waiting_since AS "waitingSince",
-  j.cancel_requested_at AS "cancelRequestedAt", j.percent, j.current_step AS "currentStep",
-  j.claims_attempted AS "claimsAttempted", j.claims_eob_uploaded AS "claimsEobUploaded",
-  j.claims_no_eob_found AS "claimsNoEobFound", j.claims_failed AS "claimsFailed",
-  j.total_cost_micros AS "totalCostMicros", j.error, j.error_code AS "errorCode", j.result, j.screenshot_key AS "screenshotKey",
+export const jobColumns = `j.id, j.organization_id, j.status, j.workflow_id, j.workflow_revision, j.agent_id,
+  j.schedule_id, j.batch_id, j.retry_of, j.attempt, j.priority, j.variables, j.max_retries, j.retry_delay_ms,
+  j.max_runtime_ms, j.max_cost_micros, j.queued_at, j.started_at, j.finished_at, j.waiting_reason, j.waiting_since,
+  j.cancel_requested_at, j.percent, j.current_step, j.claims_attempted, j.claims_eob_uploaded, j.claims_no_eob_found,
+  j.claims_failed, j.total_cost_micros, j.error, j.error_code, j.result, j.screenshot_key,
   COALESCE(j.status = 'running' AND j.stalled_at > COALESCE(j.last_progress_at, j.started_at), false) AS stalled,
-  s.total AS "stepsTotal", s.passed AS "stepsPassed", s.failed AS "stepsFailed", s.running AS "stepRunning"`;
+  s.total AS steps_total, s.passed AS steps_passed, s.failed AS steps_failed, s.running AS step_running`;
 
 export const jobSource = `job j CROSS JOIN LATERAL (
   SELECT count(*)::int AS total, (count(*) FILTER (WHERE status = 'passed'))::int AS passed,
@@ -87,7 +81,7 @@ export function lockJobFirst(tx: Transaction, organizationId: string, id: string
 export async function organizationOfJob(database: Database, id: string): Promise<string | null> {
   const [job] = await database.query<{ organizationId: string }>(
     'system',
-    `SELECT organization_id AS "organizationId" FROM job WHERE id = $1
+    `SELECT organization_id FROM job WHERE id = $1
      UNION ALL SELECT organization_id FROM deleted_job WHERE job_id = $1 LIMIT 1`,
     [id],
     'organization_of_job',

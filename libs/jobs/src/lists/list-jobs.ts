@@ -52,11 +52,11 @@ export interface RunRow {
 export async function listAgentRuns(database: Database, organizationId: string, agentId: string): Promise<RunRow[]> {
   const rows = await database.query<RunRow>(
     { organizationId },
-    `SELECT j.id, j.status, j.started_at AS "startedAt",
-            EXTRACT(epoch FROM j.finished_at - j.started_at)::float8 AS "durationSeconds",
+    `SELECT j.id, j.status, j.started_at,
+            EXTRACT(epoch FROM j.finished_at - j.started_at)::float8 AS duration_seconds,
             COALESCE((SELECT ai_micros FROM run_cost r WHERE r.job_id = j.id),
-              (SELECT sum(u.cost_micros)::bigint FROM ai_usage u WHERE u.job_id = j.id), 0) AS "aiCostMicros",
-            s.total AS "stepsTotal", s.passed AS "stepsPassed", s.failed AS "stepsFailed", j.error
+              (SELECT sum(u.cost_micros)::bigint FROM ai_usage u WHERE u.job_id = j.id), 0) AS ai_cost_micros,
+            s.total AS steps_total, s.passed AS steps_passed, s.failed AS steps_failed, j.error
      FROM ${jobSource} WHERE j.agent_id = $1 AND j.organization_id = $2 AND j.started_at IS NOT NULL
      ORDER BY j.started_at DESC, j.id DESC LIMIT 20`,
     [agentId, organizationId],

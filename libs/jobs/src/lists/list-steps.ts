@@ -24,14 +24,13 @@ export async function listSteps(
   const rows = await database.query<StepRow>(
     { organizationId },
     pageWithin(
-      `SELECT s.step_order AS "stepOrder", s.step_id AS "stepId", s.name, s.status,
-            s.started_at AS "startedAt", s.finished_at AS "finishedAt", s.error, s.metadata,
+      `SELECT s.step_order, s.step_id, s.name, s.status, s.started_at, s.finished_at, s.error, s.metadata,
             (SELECT COALESCE(sum(u.cost_micros), 0)::bigint FROM ai_usage u
-             WHERE u.job_id = s.job_id AND u.step_order = s.step_order) AS "costMicros"
+             WHERE u.job_id = s.job_id AND u.step_order = s.step_order) AS cost_micros
      FROM job j LEFT JOIN job_step s ON s.job_id = j.id AND s.step_order > COALESCE($3, -1)
      WHERE j.id = $1 AND j.organization_id = $2
      ORDER BY s.step_order LIMIT $4`,
-      { order: '"stepOrder"', bytes: 'COALESCE(octet_length(metadata::text), 0) + COALESCE(octet_length(error), 0)' },
+      { order: 'step_order', bytes: 'COALESCE(octet_length(metadata::text), 0) + COALESCE(octet_length(error), 0)' },
     ),
     [jobId, organizationId, page.after?.[0] ?? null, page.limit + 1],
   );

@@ -84,4 +84,4 @@ const keepLogs = `
   ${appendLines({ lines: 'fresh', agent: 'seen', count: 'counted', jobId: '$1', organizationId: '$2' })},
   alive AS (
     ${markWorking('SELECT agent_id FROM owner', 'a job’s log')})
-  SELECT seen.agent_id AS "agentId", counted.count::int AS count FROM seen, counted`;
+  SELECT seen.agent_id, counted.count::int AS count FROM seen, counted`;

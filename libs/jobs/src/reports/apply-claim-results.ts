@@ -67,15 +67,15 @@ const apply = `
     SELECT c.outcome FROM claim_outcome c JOIN j ON j.id = c.job_id
     WHERE NOT EXISTS (SELECT FROM written w WHERE w.claim_id = c.claim_id AND w.npi = c.npi)),
   counted AS (
-    SELECT count(*)::int AS attempted, (count(*) FILTER (WHERE outcome = 'eob_uploaded'))::int AS "eobUploaded",
-           (count(*) FILTER (WHERE outcome = 'no_eob_found'))::int AS "noEobFound",
+    SELECT count(*)::int AS attempted, (count(*) FILTER (WHERE outcome = 'eob_uploaded'))::int AS eob_uploaded,
+           (count(*) FILTER (WHERE outcome = 'no_eob_found'))::int AS no_eob_found,
            (count(*) FILTER (WHERE outcome = 'failed'))::int AS failed
     FROM every),
   accepted AS (
     SELECT count(*)::int AS accepted FROM written WHERE changed),
   kept AS (
-    UPDATE job SET claims_attempted = counted.attempted, claims_eob_uploaded = counted."eobUploaded",
-      claims_no_eob_found = counted."noEobFound", claims_failed = counted.failed,
+    UPDATE job SET claims_attempted = counted.attempted, claims_eob_uploaded = counted.eob_uploaded,
+      claims_no_eob_found = counted.no_eob_found, claims_failed = counted.failed,
       last_progress_at = CASE WHEN job.status = 'running' THEN now() ELSE job.last_progress_at END
     FROM j, counted, accepted WHERE job.id = j.id AND accepted.accepted > 0)
   SELECT counted.*, accepted.accepted FROM j, counted, accepted`;

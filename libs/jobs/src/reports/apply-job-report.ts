@@ -126,10 +126,10 @@ const signOfLife = `
     RETURNING job.id, job.percent, job.current_step, job.agent_id),
   alive AS (
     ${markWorking('SELECT agent_id FROM moved', 'a job’s sign of life')})
-  SELECT was.status, was.dispatched, was.agent_id AS "agentId", moved.id IS NOT NULL AS accepted,
+  SELECT was.status, was.dispatched, was.agent_id, moved.id IS NOT NULL AS accepted,
          moved.id IS NOT NULL AND was.status = 'queued' AS began,
          moved.id IS NOT NULL AND moved.percent IS DISTINCT FROM was.percent AS moved, moved.percent,
-         moved.current_step AS "currentStep", steps.*
+         moved.current_step, steps.*
   FROM was LEFT JOIN moved ON moved.id = was.id CROSS JOIN ${countedSteps('$5 IS NOT NULL')} steps`;
 
 function notifySign(tx: Transaction, of: { organizationId: string; jobId: string }, sign: Sign): void {

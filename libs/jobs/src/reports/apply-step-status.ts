@@ -101,7 +101,7 @@ export async function applyStepStatus(
 
 const applyStep = `
   WITH j AS (
-    SELECT id, status, percent, status = 'running' AND max_cost_micros IS NOT NULL AS "hasBudget" FROM job WHERE id = $1 AND organization_id = $2 AND agent_id = $3),
+    SELECT id, status, percent, status = 'running' AND max_cost_micros IS NOT NULL AS has_budget FROM job WHERE id = $1 AND organization_id = $2 AND agent_id = $3),
   old AS (
     SELECT s.* FROM job_step s JOIN j ON j.id = s.job_id WHERE s.step_order = $4),
   step AS (
@@ -144,9 +144,9 @@ const applyStep = `
   others AS (
     SELECT s.status FROM job_step s WHERE s.job_id = $1 AND s.step_order <> $4),
   counted AS (
-    SELECT count(*)::int AS "stepsTotal", (count(*) FILTER (WHERE status = 'passed'))::int AS "stepsPassed",
-           (count(*) FILTER (WHERE status = 'failed'))::int AS "stepsFailed"
+    SELECT count(*)::int AS steps_total, (count(*) FILTER (WHERE status = 'passed'))::int AS steps_passed,
+           (count(*) FILTER (WHERE status = 'failed'))::int AS steps_failed
     FROM (SELECT status FROM others UNION ALL SELECT status FROM step) every)
-  SELECT j.status AS "jobStatus", j.percent, j."hasBudget", old.status AS "previousStatus", counted.*,
+  SELECT j.status AS job_status, j.percent, j.has_budget, old.status AS previous_status, counted.*,
          old.job_id IS NULL OR $8::bigint > old.state_key OR EXISTS (SELECT FROM spent) AS changed
   FROM j CROSS JOIN counted LEFT JOIN old ON true`;

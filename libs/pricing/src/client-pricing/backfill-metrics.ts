@@ -66,7 +66,7 @@ export async function backfillMetrics(
 /** Whose job it is, and that it stays until this is done. An admin reaches the own organization's, a super_admin any. */
 async function organizationOf(tx: Transaction, caller: Principal, jobId: string): Promise<string> {
   const [job] = await tx.query<{ organizationId: string; known: boolean }>(
-    `SELECT j.organization_id AS "organizationId", EXISTS (SELECT FROM organization o WHERE o.id = j.organization_id) AS known
+    `SELECT j.organization_id, EXISTS (SELECT FROM organization o WHERE o.id = j.organization_id) AS known
      FROM job j WHERE j.id = $1 FOR KEY SHARE`,
     [jobId],
   );

@@ -59,4 +59,4 @@ const countSql = `
   SELECT (SELECT type FROM source) AS source,
          (SELECT count(*)::int FROM judged WHERE type = 'claim_result') AS candidates,
          (SELECT count(*)::int FROM judged WHERE type = 'claim_result' AND verdict = 'repeated') AS duplicates,
-         (SELECT COALESCE(jsonb_object_agg(npi, claims), '{}') FROM per_npi) AS "claimsPerNpi"`;
+         (SELECT COALESCE(jsonb_object_agg(npi, claims), '{}') FROM per_npi) AS claims_per_npi`;

@@ -21,11 +21,9 @@ export function listMetrics(
   return database.query<BillingMetricEntity & object>(
     isSuper ? 'system' : { organizationId: caller.organizationId },
     pageWithin(
-      `SELECT m.id, m.organization_id AS "organizationId", m.job_id AS "jobId", m.source, m.npi_count AS "npiCount",
-              m.total_claims AS "totalClaims", m.total_steps_before_dedup AS "totalStepsBeforeDedup",
-              m.duplicates_removed AS "duplicatesRemoved", m.claims_per_npi AS "claimsPerNpi",
-              m.charge_micros AS "chargeMicros", m.pricing_type AS "pricingType", m.block_size AS "blockSize",
-              m.price_micros AS "priceMicros", m.minimum_micros AS "minimumMicros", m.computed_at AS "computedAt"
+      `SELECT m.id, m.organization_id, m.job_id, m.source, m.npi_count, m.total_claims, m.total_steps_before_dedup,
+              m.duplicates_removed, m.claims_per_npi, m.charge_micros, m.pricing_type, m.block_size, m.price_micros,
+              m.minimum_micros, m.computed_at
        FROM billing_metric m JOIN organization_settings s ON s.organization_id = m.organization_id
        WHERE ($1::uuid IS NULL OR m.organization_id = $1) AND ($2::uuid IS NULL OR m.job_id = $2)
          AND ($3::date IS NULL OR (m.computed_at AT TIME ZONE s.timezone)::date >= $3)
@@ -33,7 +31,7 @@ export function listMetrics(
          AND ($5::uuid IS NULL OR m.id < $5)
        ORDER BY m.id DESC LIMIT $6`,
       // On the wire each NPI is there twice, the second time with its figures.
-      { order: 'id DESC', bytes: '4 * pg_column_size("claimsPerNpi")' },
+      { order: 'id DESC', bytes: '4 * pg_column_size(claims_per_npi)' },
     ),
     [organizationId ?? null, jobId ?? null, from ?? null, to ?? null, page.after?.[0] ?? null, page.limit + 1],
   );
@@ -49,7 +47,7 @@ export async function listMetricSteps(
   const own = caller.role === 'super_admin' ? null : caller.organizationId;
   const rows = await database.query<BillingMetricStepEntity & object>(
     scope,
-    `SELECT step_order AS "stepOrder", npi, claim_id AS "claimId", claim_submission_id AS "claimSubmissionId", verdict
+    `SELECT step_order, npi, claim_id, claim_submission_id, verdict
      FROM billing_metric_step
      WHERE metric_id = $1 AND ($2::uuid IS NULL OR organization_id = $2) AND step_order > $3
      ORDER BY step_order LIMIT $4`,

@@ -11,8 +11,7 @@ const defaultModel: PricingModel = {
   minimumMicros: 0,
 };
 
-const columns = `pricing_type AS "pricingType", block_size AS "blockSize", price_micros AS "priceMicros",
-  minimum_micros AS "minimumMicros"`;
+const columns = `pricing_type, block_size, price_micros, minimum_micros`;
 
 /** The model of an organization; throws pricing_model_missing where it has none. */
 export async function readPricingModel(

@@ -101,8 +101,8 @@ function readGroups(
               sum(amount_micros)::bigint AS total
        FROM component c JOIN place p USING (key) GROUP BY 1)
      SELECT ${groupBy === 'model' ? "CASE WHEN g.key IN ('none', '(others)') THEN g.key ELSE g.model END" : 'g.key'} AS key,
-            ${labels[groupBy]} AS label, g.runs, g.ai AS "aiMicros", g.compute AS "computeMicros",
-            g.reported AS "reportedMicros", g.total AS "totalMicros"
+            ${labels[groupBy]} AS label, g.runs, g.ai AS ai_micros, g.compute AS compute_micros,
+            g.reported AS reported_micros, g.total AS total_micros
      FROM g ORDER BY ${groupBy === 'day' ? 'g.key' : 'g.place'}`,
     [organizationId, period.from, period.to],
   );

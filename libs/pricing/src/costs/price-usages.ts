@@ -23,8 +23,8 @@ interface UsageSum extends PricedDay {
 export async function readUsages(tx: Transaction, jobId: string): Promise<UsageOfDay[]> {
   const sums = await tx.query<UsageSum>(
     `SELECT provider, model, to_char(moment AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
-            sum(input_tokens)::text AS "inputTokens", sum(output_tokens)::text AS "outputTokens",
-            sum(cost_micros)::text AS "saidMicros"
+            sum(input_tokens)::text AS input_tokens, sum(output_tokens)::text AS output_tokens,
+            sum(cost_micros)::text AS said_micros
      FROM (
        SELECT u.*, COALESCE(s.finished_at, s.started_at, u.reported_at) AS moment
        FROM ai_usage u LEFT JOIN job_step s ON s.job_id = u.job_id AND s.step_order = u.step_order

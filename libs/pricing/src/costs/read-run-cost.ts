@@ -14,8 +14,8 @@ type Row = { jobId: string } & (
 export async function readRunCost(database: Database, organizationId: string, jobId: string): Promise<JobCost> {
   const rows = await database.query<Row>(
     { organizationId },
-    `SELECT j.id AS "jobId", r.total_micros AS "totalMicros", r.computed_at AS "computedAt", c.kind, c.provider, c.model,
-            c.quantity, c.unit, c.unit_price_usd AS "unitPriceUsd", c.amount_micros AS "amountMicros", c.unpriced
+    `SELECT j.id AS job_id, r.total_micros, r.computed_at, c.kind, c.provider, c.model, c.quantity, c.unit,
+            c.unit_price_usd, c.amount_micros, c.unpriced
      FROM job j
      LEFT JOIN run_cost r ON r.job_id = j.id
      LEFT JOIN run_cost_component c ON c.job_id = r.job_id AND c.organization_id = j.organization_id

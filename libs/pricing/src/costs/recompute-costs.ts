@@ -34,7 +34,7 @@ export async function requestRecompute(
 export async function findRecompute(database: Database, organizationId: string, id: string): Promise<RecomputeRow> {
   const [row] = await database.query<RecomputeRow>(
     { organizationId },
-    `SELECT id, from_day::text AS "fromDay", to_day::text AS "toDay", runs, changed, finished_at AS "finishedAt"
+    `SELECT id, from_day::text AS from_day, to_day::text AS to_day, runs, changed, finished_at
      FROM cost_recompute WHERE id = $1 AND organization_id = $2`,
     [id, organizationId],
   );
@@ -68,7 +68,7 @@ export async function recomputeCosts(database: Database, id: string, settle: Set
 async function nextRuns(database: Database, id: string): Promise<string[]> {
   const rows = await database.query<{ jobId: string }>(
     'system',
-    `SELECT DISTINCT c.job_id AS "jobId"
+    `SELECT DISTINCT c.job_id
      FROM cost_recompute r
      JOIN organization_settings s ON s.organization_id = r.organization_id
      JOIN run_cost_component c ON c.organization_id = r.organization_id

@@ -50,11 +50,10 @@ export async function settleRunCost(
 
 async function findCostedJob(tx: Transaction, jobId: string): Promise<CostedJob | undefined> {
   const [job] = await tx.query<CostedJob>(
-    `SELECT j.organization_id AS "organizationId", j.workflow_id AS "workflowId", j.agent_id AS "agentId",
-            j.schedule_id AS "scheduleId", j.started_at AS "startedAt", j.finished_at AS "finishedAt",
-            j.reported_cost_micros AS "reportedCostMicros", r.prices,
+    `SELECT j.organization_id, j.workflow_id, j.agent_id, j.schedule_id, j.started_at, j.finished_at,
+            j.reported_cost_micros, r.prices,
             COALESCE(r.compute_micros_per_hour, a.compute_micros_per_hour, s.compute_micros_per_hour)
-              AS "computeMicrosPerHour"
+              AS compute_micros_per_hour
      FROM job j
      JOIN agent a ON a.id = j.agent_id
      JOIN organization_settings s ON s.organization_id = j.organization_id

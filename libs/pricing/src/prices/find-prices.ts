@@ -39,8 +39,7 @@ export async function findPrices(
   return (of) => priceOn(own.get(modelKeyOf(of)), of.day) ?? priceOn(defaults.get(modelKeyOf(of)), of.day);
 }
 
-const columns = `provider_key AS "providerKey", model_key AS "modelKey", from_day::text AS "fromDay",
-  input_micros AS "inputMicros", output_micros AS "outputMicros"`;
+const columns = `provider_key, model_key, from_day::text AS from_day, input_micros, output_micros`;
 
 export function modelKeyOf({ provider, model }: Pick<PricedDay, 'provider' | 'model'>): string {
   return `${keyOf(provider)}\n${keyOf(model)}`;

@@ -81,8 +81,7 @@ async function readDefaults(query: Query): Promise<readonly PriceRow[]> {
   return inOrder(rows.filter((row): row is PriceRow => typeof row.model === 'string'));
 }
 
-const columns = `provider_key AS "providerKey", model_key AS "modelKey", from_day::text AS "fromDay", provider, model,
-  input_micros AS "inputMicros", output_micros AS "outputMicros"`;
+const columns = `provider_key, model_key, from_day::text AS from_day, provider, model, input_micros, output_micros`;
 
 /** As people look for them, however they were written down: by names, the oldest first. */
 function inOrder(rows: readonly PriceRow[]): PriceRow[] {

@@ -68,18 +68,17 @@ async function read<T extends LimitFacts>(
 }
 
 /** The limits' columns, for statements that join organization o, organization_settings s and usage_counter c. */
-export const limitColumns = `o.suspended, s.monthly_run_limit AS "monthlyRunLimit",
-  s.monthly_spend_limit_micros AS "monthlySpendLimitMicros", COALESCE(c.runs, 0) AS runs,
-  COALESCE(c.spend_micros, 0) AS "spendMicros"`;
+export const limitColumns = `o.suspended, s.monthly_run_limit, s.monthly_spend_limit_micros, COALESCE(c.runs, 0) AS runs,
+  COALESCE(c.spend_micros, 0) AS spend_micros`;
 
 /** As limitColumns, with what is open: as many rows of an index are read as the organization has open runs. */
 export const gateColumns = `${limitColumns},
   CASE WHEN s.monthly_run_limit IS NULL THEN 0 ELSE
-    (SELECT count(*) FROM job j WHERE j.organization_id = o.id AND j.status IN ('queued', 'running')) END AS "openRuns",
+    (SELECT count(*) FROM job j WHERE j.organization_id = o.id AND j.status IN ('queued', 'running')) END AS open_runs,
   CASE WHEN s.monthly_spend_limit_micros IS NULL THEN 0 ELSE
     (SELECT COALESCE(sum(j.reserved_micros), 0)::bigint FROM job j
-     WHERE j.organization_id = o.id AND j.reserved_micros > 0) END AS "reservedMicros",
-  current_setting('max_connections')::int AS "maxConnections"`;
+     WHERE j.organization_id = o.id AND j.reserved_micros > 0) END AS reserved_micros,
+  current_setting('max_connections')::int AS max_connections`;
 
 /** The month that something at this time is billed in: the first day, in UTC. */
 export function monthOf(at: Date): string {

@@ -32,9 +32,9 @@ export async function readUsage(
   const read = (of: string) =>
     database.query<Row>(
       { organizationId },
-      `SELECT ${gateColumns}, s.max_concurrent_runs AS "maxConcurrentRuns", COALESCE(c.completed, 0) AS completed,
+      `SELECT ${gateColumns}, s.max_concurrent_runs, COALESCE(c.completed, 0) AS completed,
               COALESCE(c.failed, 0) AS failed, COALESCE(c.cancelled, 0) AS cancelled,
-              COALESCE(c.run_ms, 0) AS "runMs"
+              COALESCE(c.run_ms, 0) AS run_ms
        FROM organization o
        JOIN organization_settings s ON s.organization_id = o.id
        LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2

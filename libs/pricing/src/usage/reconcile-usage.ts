@@ -18,7 +18,7 @@ export function unequalCounters(database: Database): Promise<CounterFault[]> {
               count(*) FILTER (WHERE outcome = 'cancelled') AS cancelled,
               sum(run_ms) AS run_ms, sum(spend_micros) AS spend_micros
        FROM usage_event GROUP BY organization_id, month)
-     SELECT COALESCE(c.organization_id, s.organization_id) AS "organizationId",
+     SELECT COALESCE(c.organization_id, s.organization_id) AS organization_id,
             to_char(COALESCE(c.month, s.month), 'YYYY-MM') AS month,
             COALESCE(c.runs, 0) AS counted, COALESCE(s.runs, 0) AS events
      FROM usage_counter c FULL JOIN sums s ON s.organization_id = c.organization_id AND s.month = c.month

@@ -22,13 +22,13 @@ export async function readGuardFacts(
 ): Promise<GuardFacts> {
   const { concurrencyLimit, idempotencyWindowMinutes } = schedule;
   const [row] = await tx.query<Row>(
-    `SELECT ${gateColumns}, s.vm_auto_wake_on_job AS "autoWake", a.status, a.provider, a.drain,
+    `SELECT ${gateColumns}, s.vm_auto_wake_on_job AS auto_wake, a.status, a.provider, a.drain,
             (SELECT count(*)::int FROM job j WHERE j.schedule_id = $3 AND j.status IN ('queued', 'running'))
-              AS "runsOfSchedule",
+              AS runs_of_schedule,
             (SELECT max(r.fired_at) FROM schedule_run r WHERE r.schedule_id = $3 AND r.outcome = 'launched')
-              AS "lastLaunchedAt",
+              AS last_launched_at,
             ARRAY(SELECT name FROM unnest($5::text[]) AS name WHERE NOT EXISTS
-              (SELECT FROM vault_secret v WHERE v.organization_id = o.id AND v.key = name)) AS "missingSecrets"
+              (SELECT FROM vault_secret v WHERE v.organization_id = o.id AND v.key = name)) AS missing_secrets
      FROM organization o
      JOIN organization_settings s ON s.organization_id = o.id
      LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2

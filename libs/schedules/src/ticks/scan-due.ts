@@ -37,7 +37,7 @@ export async function scanDue(
 
 /** Answered from an index, in its order: it costs what it finds, and not what there is. */
 export function scanDueSql(ofOrganization: boolean): string {
-  return `SELECT id, organization_id AS "organizationId", next_run_at AS "nextRunAt" FROM schedule
+  return `SELECT id, organization_id, next_run_at FROM schedule
     WHERE enabled AND next_run_at <= $1 AND (next_run_at, id) > ($2::timestamptz, $3::uuid)
       ${ofOrganization ? 'AND organization_id = $5' : ''}
     ORDER BY next_run_at, id LIMIT $4`;
