@@ -22,8 +22,8 @@ describe('what practices reported', () => {
   const tell = (batchSummary: object, rows: { claimResults?: object[]; stopEvents?: object[] } = {}, of = tenant) => {
     const { organizationId } = of;
     const caller: Principal = { kind: 'api_key', id: 'test', organizationId, scope: 'worker', agentId: null } as never;
-    return harness.db.transaction({ organizationId }, (tx) =>
-      ingestRunSummary(tx, caller, readRunSummary({ batchSummary, ...rows })),
+    return harness.db.transaction({ organizationId }, async (tx) =>
+      ingestRunSummary(tx, caller, await readRunSummary({ batchSummary, ...rows })),
     );
   };
   const tellAll = async () => {

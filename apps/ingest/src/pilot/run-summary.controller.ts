@@ -44,7 +44,7 @@ export class RunSummaryController {
     @Body() body: unknown,
   ): Promise<RunSummaryAnswer> {
     if (body === undefined) throw new AppError('RUN_SUMMARY_REQUEST_FAILED', { detail: 'The body is empty.' });
-    const summary = readRunSummary(body);
+    const summary = await readRunSummary(body);
     const { organizationId } = caller;
     const batch = await this.database.transaction({ organizationId }, async (tx) => {
       const ingested = await ingestRunSummary(tx, caller, summary);

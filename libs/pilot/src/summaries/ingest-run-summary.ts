@@ -139,7 +139,7 @@ async function insertClaims(tx: Transaction, { id, organizationId, summary, from
       rows.map(({ outcome }) => outcome),
       rows.map(({ processingMicros }) => processingMicros),
       rows.map(({ message }) => message),
-      rows.map(({ metadata }) => metadata && JSON.stringify(metadata)),
+      rows.map(({ metadata }) => metadata),
     ],
     'insert_pilot_claims',
   );
@@ -159,7 +159,7 @@ async function insertStops(tx: Transaction, { id, organizationId, summary, from 
       rows.map(({ reason }) => reason),
       rows.map(({ at }) => at),
       rows.map(({ detail }) => detail),
-      rows.map(({ metadata }) => metadata && JSON.stringify(metadata)),
+      rows.map(({ metadata }) => metadata),
     ],
     'insert_pilot_stops',
   );

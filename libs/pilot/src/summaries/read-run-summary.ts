@@ -1,3 +1,4 @@
+import { setImmediate as breathe } from 'node:timers/promises';
 import {
   AppError,
   type ClaimOutcome,
@@ -10,10 +11,14 @@ import {
   RunSummaryContent,
   RunSummaryStop,
 } from '@muster/contracts';
+import { isLarger } from './measure';
 import { respell } from './respell';
 import { type Envelope, envelopeOf, isJson } from './summary-envelope';
 
 type Json = Record<string, unknown>;
+
+const sliceMs = 20;
+const maxRowMetadataBytes = 16 * 1024;
 
 /** A practice's summary of a batch, in the one form in which it is stored. */
 export interface RunSummary {
@@ -34,25 +39,27 @@ interface SummaryClaim {
   outcome: ClaimOutcome;
   processingMicros: number | null;
   message: string | null;
-  metadata: Json | null;
+  /** As JSON. */
+  metadata: string | null;
 }
 
 interface SummaryStop {
   reason: string;
   at: string;
   detail: string | null;
-  metadata: Json | null;
+  /** As JSON. */
+  metadata: string | null;
 }
 
 /** Three envelopes and two spellings become one summary; what is none is refused with the code that says why. */
-export function readRunSummary(body: unknown): RunSummary {
+export async function readRunSummary(body: unknown): Promise<RunSummary> {
   const envelope = envelopeOf(body);
   if (!envelope || !isJson(envelope.content)) throw refused([{ field: '', message: noEnvelope(body, envelope) }]);
   if (envelope.name === 'camel' && !Object.hasOwn(envelope.content, 'batchSummary')) {
     throw refused([{ field: 'batchSummary', message: 'batchSummary must be an object' }]);
   }
   const faults = new Faults();
-  const summary = readContent(envelope.content, faults, body);
+  const summary = await readContent(envelope.content, faults, body);
   if (!summary || !faults.none) throw refused(faults.errors);
   return summary;
 }
@@ -66,7 +73,7 @@ function noEnvelope(body: unknown, envelope: Envelope | null): string {
   );
 }
 
-function readContent(content: Json, faults: Faults, body: unknown): RunSummary | null {
+async function readContent(content: Json, faults: Faults, body: unknown): Promise<RunSummary | null> {
   const { known, unknown } = respell(RunSummaryContent, content, { faults, path: '' });
   const { batchSummary, claimResults, stopEvents } = known;
   if (!isJson(batchSummary)) faults.add('batchSummary', 'batchSummary must be an object');
@@ -84,8 +91,12 @@ function readContent(content: Json, faults: Faults, body: unknown): RunSummary |
   const facts = readFields(RunSummaryBatch, batch.known, { faults, path: 'batchSummary', unknown: 'ignore' });
   const metadata = { ...beside(body, content), ...unknown, ...batch.unknown, ...facts.metadata };
   if (faults.none) measure({ metadata, totals: facts.totals }, faults);
-  const rows = claims.map((row, at) => readRow(RunSummaryClaim, row, { faults, path: `claimResults.${at}` }, claimOf));
-  const events = stops.map((row, at) => readRow(RunSummaryStop, row, { faults, path: `stopEvents.${at}` }, stopOf));
+  const rows = await inSlices(claims, (row, at) =>
+    readRow(RunSummaryClaim, row, { faults, path: `claimResults.${at}` }, claimOf),
+  );
+  const events = await inSlices(stops, (row, at) =>
+    readRow(RunSummaryStop, row, { faults, path: `stopEvents.${at}` }, stopOf),
+  );
   return {
     batchId: facts.batchId,
     jobId: facts.jobId ?? null,
@@ -120,10 +131,23 @@ function isMissing(batchId: unknown): boolean {
 
 function measure(kept: Record<'metadata' | 'totals', unknown>, faults: Faults): void {
   for (const [name, value] of Object.entries(kept)) {
-    if (Buffer.byteLength(JSON.stringify(value ?? null)) <= maxSummaryMetadataBytes) continue;
+    if (!isLarger(value, maxSummaryMetadataBytes)) continue;
     const what = name === 'metadata' ? 'metadata, with the keys that are not known,' : name;
     faults.add(`batchSummary.${name}`, `${what} must be at most ${maxSummaryMetadataBytes} bytes of JSON`);
   }
+}
+
+/** Goes through rows, and lets others have their turns between them. */
+async function inSlices<T, R>(rows: T[], read: (row: T, at: number) => R): Promise<R[]> {
+  const results: R[] = [];
+  let since = performance.now();
+  for (const [at, row] of rows.entries()) {
+    results.push(read(row, at));
+    if (performance.now() - since < sliceMs) continue;
+    await breathe();
+    since = performance.now();
+  }
+  return results;
 }
 
 /** Nothing of a row, where enough was found wrong before. */
@@ -131,7 +155,7 @@ function readRow<T extends object, R>(
   type: new () => T,
   row: unknown,
   { faults, path }: { faults: Faults; path: string },
-  of: (row: T, metadata: Json | null) => R,
+  of: (row: T, metadata: string | null) => R,
 ): R | null {
   if (faults.full) return null;
   if (!isJson(row)) {
@@ -142,16 +166,23 @@ function readRow<T extends object, R>(
   const read = readFields(type, known, { faults, path, unknown: 'ignore' });
   if (!faults.none) return null;
   const metadata = { ...unknown, ...(read as { metadata?: Json | null }).metadata };
-  return of(read, Object.keys(metadata).length ? metadata : null);
+  if (isLarger(metadata, maxRowMetadataBytes)) {
+    faults.add(
+      path,
+      `metadata, with the keys that are not known, must be at most ${maxRowMetadataBytes} bytes of JSON`,
+    );
+    return null;
+  }
+  return of(read, Object.keys(metadata).length ? JSON.stringify(metadata) : null);
 }
 
-function claimOf(row: RunSummaryClaim, metadata: Json | null): SummaryClaim {
+function claimOf(row: RunSummaryClaim, metadata: string | null): SummaryClaim {
   const { claimId, npi = null, outcome, processingSeconds = null, message = null } = row;
   const processingMicros = processingSeconds === null ? null : Math.round(processingSeconds * 1_000_000);
   return { claimId, npi, outcome, processingMicros, message, metadata };
 }
 
-function stopOf({ reason, at, detail = null }: RunSummaryStop, metadata: Json | null): SummaryStop {
+function stopOf({ reason, at, detail = null }: RunSummaryStop, metadata: string | null): SummaryStop {
   return { reason, at, detail, metadata };
 }
 

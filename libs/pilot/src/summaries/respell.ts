@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Faults, fieldNamesOf, maxSummaryClaims } from '@muster/contracts';
+import { type Faults, fieldNamesOf } from '@muster/contracts';
+import { isLarger } from './measure';
 
 export interface Respelled {
   /** What the class knows, in camelCase. */
@@ -22,19 +23,20 @@ export function respell(
     if (name === undefined) unknown[key] = given[key];
     else if (!Object.hasOwn(known, name)) known[name] = given[key];
     else if (!isSame(known[name], given[key])) {
-      faults.add(path ? `${path}.${name}` : name, `${name} is given in two spellings with different values`);
+      faults.add(
+        path ? `${path}.${name}` : name,
+        `${name} is given in two spellings that differ, or are too large to compare`,
+      );
     }
   }
   return { known, unknown };
 }
 
-/** Lists are measured before they are compared. */
+/** Who says something large twice is not compared with himself: that takes longer than others can wait. */
+const maxComparedBytes = 256 * 1024;
+
 function isSame(one: unknown, other: unknown): boolean {
-  if (Array.isArray(one) && Array.isArray(other)) {
-    if (one.length !== other.length) return false;
-    if (one.length > maxSummaryClaims) return true; // It is refused for its length.
-  }
-  return isDeepStrictEqual(one, other);
+  return !isLarger(one, maxComparedBytes) && !isLarger(other, maxComparedBytes) && isDeepStrictEqual(one, other);
 }
 
 const spellings = new WeakMap<object, Map<string, string>>();

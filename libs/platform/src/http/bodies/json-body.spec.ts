@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { parseJsonBody } from './json-body';
 import { parseInSlices } from './parse-in-slices';
 
-const limits = { maxDepth: 64, maxValues: 1_000_000, halfPairs: 'refuse' as const };
+const limits = { maxDepth: 64, maxValues: 1_000_000, maxNames: 50_000, halfPairs: 'refuse' as const };
 
 describe.each([
   ['that is read at once', async (text: string) => parseJsonBody(Buffer.from(text))],
@@ -111,5 +111,8 @@ describe('a JSON body', () => {
     expect(value).toHaveLength(300_001);
     expect(turns).toBeGreaterThan(5);
     await expect(parseInSlices('[1,2,3]', { ...limits, maxValues: 3 })).rejects.toThrow(/more than 3 values/);
+    const names = '[{"a":1,"b":{"c":1,"d":1}},{"a":1,"b":2}]';
+    await expect(parseInSlices(names, { ...limits, maxNames: 2 })).resolves.toEqual(JSON.parse(names));
+    await expect(parseInSlices(names, { ...limits, maxNames: 1 })).rejects.toThrow(/an object of more than 1 names/);
   });
 });

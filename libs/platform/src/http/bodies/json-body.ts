@@ -6,6 +6,8 @@ import { hasNul } from './text-faults';
 const maxDepth = 64;
 /** A hundred columns in each row of the longest batch. */
 const maxValues = 1_000_000;
+/** To go through the names of a larger object takes longer than others can wait; a list is looked at in steps. */
+const maxNames = 50_000;
 /** What takes a few milliseconds at most, whatever it holds. */
 const atOnceBytes = 256 * 1024;
 
@@ -19,7 +21,7 @@ export function parseJsonBody(raw: Buffer, { halfPairs = 'refuse' }: JsonOptions
   if (!isUtf8(raw)) throw invalid('The body is not valid UTF-8.');
   const text = raw.toString('utf8').replace(/^\ufeff/, '');
   return raw.length > atOnceBytes
-    ? parseInSlices(text, { maxDepth, maxValues, halfPairs })
+    ? parseInSlices(text, { maxDepth, maxValues, maxNames, halfPairs })
     : parseAtOnce(text, halfPairs);
 }
 

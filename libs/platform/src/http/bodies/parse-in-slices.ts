@@ -5,6 +5,8 @@ import { hasHalfPair } from './text-faults';
 export interface JsonLimits {
   maxDepth: number;
   maxValues: number;
+  /** In one object. */
+  maxNames: number;
   halfPairs: 'refuse' | 'replace';
 }
 
@@ -31,6 +33,8 @@ class JsonReader {
   private readonly open: Container[] = [];
   /** The key under which the next value of each open object goes. */
   private readonly keys: string[] = [];
+  /** How many members each open container has so far. */
+  private readonly sizes: number[] = [];
 
   constructor(
     private readonly text: string,
@@ -97,6 +101,7 @@ class JsonReader {
     if (this.open.length === this.limits.maxDepth) throw tooDeep(this.limits.maxDepth);
     this.at += 1;
     this.open.push(container);
+    this.sizes[this.open.length - 1] = 0;
     this.next = next;
   }
 
@@ -124,7 +129,14 @@ class JsonReader {
   }
 
   private member(into: Record<string, unknown>, value: unknown): void {
-    const key = this.keys[this.open.length - 1]!;
+    const at = this.open.length - 1;
+    this.sizes[at]! += 1;
+    if (this.sizes[at]! > this.limits.maxNames) {
+      throw new AppError('payload_too_large', {
+        detail: `The body has an object of more than ${this.limits.maxNames.toLocaleString('en-US')} names.`,
+      });
+    }
+    const key = this.keys[at]!;
     const reaches = typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype');
     if (key === 'constructor' && reaches) throw forbidden();
     into[key] = value;
