@@ -1,5 +1,9 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { generatedFiles, firstDifference, staleFiles } from './generate';
 import { repositoryRoot } from './deployment.harness';
+import { readmesWithImports } from './readme-imports';
 
 describe('generated files', () => {
   it('are what the tables say', () => {
@@ -8,6 +12,27 @@ describe('generated files', () => {
 
   it('that are missing are stale', () => {
     expect(staleFiles('/nowhere')).toEqual(Object.keys(generatedFiles).map((path) => `${path}: is missing`));
+  });
+
+  it('say in each README what its app or lib imports', () => {
+    const root = mkdtempSync(join(tmpdir(), 'muster-readmes-'));
+    const write = (path: string, text: string) => {
+      mkdirSync(join(root, dirname(path)), { recursive: true });
+      writeFileSync(join(root, path), text);
+    };
+    write('libs/jobs/README.md', '# jobs\n\n**Owns** jobs. **Imports** nothing of ours.\n');
+    write(
+      'libs/jobs/src/launch.ts',
+      `import { a } from '@muster/contracts';\nimport type { B } from '@muster/agents';\n`,
+    );
+    write('libs/jobs/src/launch.spec.ts', `import { c } from '@muster/testing';\n`);
+    write('libs/vault/README.md', '# vault\n');
+    const readmes = readmesWithImports(root);
+    expect(Object.fromEntries(Object.entries(readmes).map(([path, make]) => [path, make()]))).toEqual({
+      'libs/jobs/README.md': '# jobs\n\n**Owns** jobs. **Imports** agents, contracts.\n',
+      'libs/vault/README.md': '# vault\n\n**Imports** nothing of ours.\n',
+    });
+    rmSync(root, { recursive: true });
   });
 
   it.each([

@@ -2,17 +2,20 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { chartPaths, chartQueues } from './chart-data';
 import { nginxConf } from './nginx-conf';
+import { readmesWithImports } from './readme-imports';
 
-/** What is written, by its path from the repository's root. */
+/** What is written from tables alone, by its path from the repository's root. */
 export const generatedFiles: Record<string, () => string> = {
   'docker/nginx.conf': nginxConf,
   'k8s/chart/generated/paths.yaml': chartPaths,
   'k8s/chart/generated/queues.yaml': chartQueues,
 };
 
-/** Every file that is not what the tables say now, each with its first difference. */
+const filesOf = (root: string) => ({ ...generatedFiles, ...readmesWithImports(root) });
+
+/** Every file that is not what the tables and the sources say now, each with its first difference. */
 export function staleFiles(root: string): string[] {
-  return Object.entries(generatedFiles).flatMap(([path, make]) => {
+  return Object.entries(filesOf(root)).flatMap(([path, make]) => {
     const difference = firstDifference(make(), read(join(root, path)));
     return difference ? [`${path}: ${difference}`] : [];
   });
@@ -44,11 +47,12 @@ function main(args: string[], root: string): number {
     if (stale.length) process.stderr.write('run: node tools/build/build.mjs && node dist/tools/deploy/generate.js\n');
     return stale.length ? 1 : 0;
   }
-  for (const [path, make] of Object.entries(generatedFiles)) {
+  const files = Object.entries(filesOf(root));
+  for (const [path, make] of files) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), make());
   }
-  process.stdout.write(`generate: ${stale.length} of ${Object.keys(generatedFiles).length} files changed\n`);
+  process.stdout.write(`generate: ${stale.length} of ${files.length} files changed\n`);
   return 0;
 }
 

@@ -1,0 +1,41 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** As they stand above each other: what is named first may import what is named later. */
+const layers = [
+  ...['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'feedback-sync'],
+  ...['assistant', 'schedules', 'jobs', 'agents', 'workflows', 'packs', 'pilot', 'pricing', 'feedback', 'access'],
+  ...['vm', 'storage', 'trackers', 'models', 'vault', 'testing', 'database', 'platform', 'contracts'],
+];
+const tests = /\.(spec|harness)\.ts$/;
+const importLine = /\*\*Imports\*\* .*\.$/m;
+
+/** The README of each app and lib, its last sentence made of what its sources import. Tests are no part of it. */
+export function readmesWithImports(root: string): Record<string, () => string> {
+  const namesIn = (kind: string) => (existsSync(join(root, kind)) ? readdirSync(join(root, kind)) : []);
+  const folders = ['apps', 'libs'].flatMap((kind) => namesIn(kind).map((name) => `${kind}/${name}`));
+  const readmes = folders.map((folder) => `${folder}/README.md`).filter((path) => existsSync(join(root, path)));
+  return Object.fromEntries(readmes.map((path) => [path, () => withImports(root, path)]));
+}
+
+function withImports(root: string, path: string): string {
+  const text = readFileSync(join(root, path), 'utf8');
+  const folder = path.replace('/README.md', '');
+  const names = importsOf(join(root, folder), folder.split('/')[1]!);
+  const line = `**Imports** ${names.join(', ') || 'nothing of ours'}.`;
+  return importLine.test(text) ? text.replace(importLine, line) : `${text.trimEnd()}\n\n${line}\n`;
+}
+
+function importsOf(folder: string, own: string): string[] {
+  const sources = existsSync(join(folder, 'src')) ? readdirSync(join(folder, 'src'), { recursive: true }) : [];
+  const found = new Set(
+    (sources as string[])
+      // Of what consists of tests, they are the sources.
+      .filter((file) => /\.tsx?$/.test(file) && (own === 'e2e' || !tests.test(file)))
+      .flatMap((file) => [...readFileSync(join(folder, 'src', file), 'utf8').matchAll(/'@muster\/([\w-]+)'/g)])
+      .map(([, name]) => name!),
+  );
+  const unknown = [...found].filter((name) => !layers.includes(name));
+  if (unknown.length) throw new Error(`say in the layers where ${unknown.join(', ')} stands`);
+  return layers.filter((name) => found.has(name) && name !== own);
+}
