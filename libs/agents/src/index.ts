@@ -19,8 +19,8 @@ export { type AgentRow, findAgent, loadAgent } from './registry/agent-row';
 export { createAgent } from './registry/create-agent';
 export { explainAgent } from './registry/explain-agent';
 export { listAgents } from './registry/list-agents';
-export { readLiveStatus } from './registry/live-status';
-export { terminateAgent } from './registry/terminate-agent';
+export { readLiveStatus } from './orders/live-status';
+export { terminateAgent } from './actions/terminate-agent';
 export { updateAgent } from './registry/update-agent';
 export { AgentsModule } from './agents.module';
 export { CommandDelivery, type DeliveryOutcome } from './commands/command-delivery';
@@ -34,11 +34,11 @@ export { actionKinds } from './commands/record-actions';
 export { decideIdleStop, type IdleDecision, type IdleFacts } from './lifecycle/decide-idle-stop';
 export { decideSilence, failSilentAgents } from './lifecycle/fail-silent-agents';
 export { idleCandidates, idleValues, stopIdleAgents, stopIfIdle } from './lifecycle/stop-idle-agents';
-export { LocalAgentRows } from './lifecycle/local-agents';
+export { LocalAgentRows } from './orders/local-agents';
 export { MachineControl } from './orders/machine-control';
 export { describeWithin, machineOf } from './orders/machine-of';
-export { decideWakeStep } from './lifecycle/wake-machine';
-export { MachinesModule } from './lifecycle/machines.module';
+export { decideWakeStep } from './orders/wake-machine';
+export { MachinesModule } from './orders/machines.module';
 export { canWake, inSql, isOff, isOn, mayTakeWork, offStatuses } from './lifecycle/agent-life';
 export { lifecycleEntry, type LifecycleFacts, moveAgent } from './lifecycle/move-agent';
 export {
@@ -58,7 +58,7 @@ export {
   listFunctions,
   updateFunction,
 } from './functions/functions';
-export { requireOwnAgent } from './reports/machine-caller';
+export { requireOwnAgent } from './registry/machine-caller';
 export { takeHandshake } from './reports/take-handshake';
 export { takeHeartbeat } from './reports/take-heartbeat';
 export { takeSetupStatus } from './reports/take-setup-status';

@@ -1,6 +1,6 @@
 import { type Principal, requireUnsuspended } from '@muster/access';
 import { type AgentAction, type AgentStatus, hasRole } from '@muster/contracts';
-import type { MachineParts } from '../lifecycle/wake-machine';
+import type { MachineParts } from '../orders/wake-machine';
 import { findAgent } from '../registry/agent-row';
 import { requireOwnMachine } from './require-own-machine';
 

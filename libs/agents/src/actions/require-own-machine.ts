@@ -2,7 +2,7 @@ import { AppError } from '@muster/contracts';
 import { within } from '@muster/platform';
 import { MachineError } from '@muster/vm';
 import { machineColumns, machineOf, type MachineRow } from '../orders/machine-of';
-import type { MachineParts } from '../lifecycle/wake-machine';
+import type { MachineParts } from '../orders/wake-machine';
 
 /** A provider that is silent for longer says later what is wrong. */
 const guardMs = 3000;

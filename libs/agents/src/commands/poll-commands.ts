@@ -5,7 +5,7 @@ import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { AgentsConfig } from '../agents.config';
 import { noSuchAgent } from '../registry/agent-row';
-import { refusedMachine } from '../reports/machine-caller';
+import { refusedMachine } from '../registry/machine-caller';
 import { commandColumns, type CommandRow } from './command-row';
 import { type Composed, composeDeliveries, missingSecretsText, enqueueForLostSecret } from './compose-delivery';
 import { failCommand } from './fail-commands';

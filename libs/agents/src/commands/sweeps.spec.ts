@@ -7,7 +7,7 @@ import { VmConfig } from '@muster/vm';
 import { Logger } from '@nestjs/common';
 import { Client } from 'pg';
 import { AgentsModule } from '../agents.module';
-import { MachinesModule } from '../lifecycle/machines.module';
+import { MachinesModule } from '../orders/machines.module';
 import { MachineControl } from '../orders/machine-control';
 import { CommandDelivery } from './command-delivery';
 import { failOverdueCommands } from './fail-commands';

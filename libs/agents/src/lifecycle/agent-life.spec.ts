@@ -11,11 +11,11 @@ import { rebootAgent, startAgent, stopAgent } from '../actions/power';
 import { drainAgent, undrainAgent } from '../actions/drain';
 import { settleGone } from '../reaper/settle-gone';
 import { recoverAgent } from '../recovery/recover-agent';
-import { terminateAgent } from '../registry/terminate-agent';
+import { terminateAgent } from '../actions/terminate-agent';
 import { agentMoves, type MoveName, type MoveOf, originsOf } from './agent-life';
 import { failSilentAgents } from './fail-silent-agents';
-import { LocalAgentRows } from './local-agents';
-import { type AgentOf, useMachines } from './machines.harness';
+import { LocalAgentRows } from '../orders/local-agents';
+import { type AgentOf, useMachines } from '../orders/machines.harness';
 import { moveAgent } from './move-agent';
 import { stopIfIdle } from './stop-idle-agents';
 

@@ -3,7 +3,7 @@ import type { AgentStatus, LifecycleEvent, LifecycleSource } from '@muster/contr
 import type { Transaction } from '@muster/database';
 import { inSql, type MoveOf, offStatuses, originsOf } from './agent-life';
 import { appendTimeline, type TimelineEntry } from '../timeline/append-timeline';
-import { withEndedBoot } from '../orders/ended-boots';
+import { withEndedBoot } from './ended-boots';
 
 type AgentMove = MoveOf & {
   organizationId: string;

@@ -9,7 +9,7 @@ import { findAgent } from '../registry/agent-row';
 import { explainAgent } from '../registry/explain-agent';
 import { AgentsModule } from '../agents.module';
 import { MachineControl } from '../orders/machine-control';
-import { MachinesModule } from './machines.module';
+import { MachinesModule } from '../orders/machines.module';
 import { stopIdleAgents } from './stop-idle-agents';
 
 describe('the idle monitor', () => {

@@ -17,7 +17,7 @@ import {
 import { moveAgent } from '../lifecycle/move-agent';
 import { rebootMachine } from './reboot-machine';
 import { stopMachine } from './stop-machine';
-import type { MachineParts } from '../lifecycle/wake-machine';
+import type { MachineParts } from './wake-machine';
 import { cancelWake } from '../lifecycle/wakes';
 
 /** One step of what an agent's status asks of its machine: stopping, rebooting, terminated. */

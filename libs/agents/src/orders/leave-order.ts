@@ -4,7 +4,7 @@ import { Logger } from '@nestjs/common';
 import type { Order } from './machine-order';
 import { type MoveOf, onStatusOf } from '../lifecycle/agent-life';
 import { moveAgent } from '../lifecycle/move-agent';
-import type { MachineParts } from '../lifecycle/wake-machine';
+import type { MachineParts } from './wake-machine';
 
 /** A machine that spoke so recently is taken to be there still. */
 const heardLatelySeconds = 90;

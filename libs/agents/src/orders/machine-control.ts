@@ -8,7 +8,7 @@ import { carryOutOrder } from './carry-out-order';
 import { recoverAgent } from '../recovery/recover-agent';
 import { inSql, passingStatuses } from '../lifecycle/agent-life';
 import { moveAgent } from '../lifecycle/move-agent';
-import { type MachineParts, wakeMachine } from '../lifecycle/wake-machine';
+import { type MachineParts, wakeMachine } from './wake-machine';
 
 const atOnce = 200;
 const forgottenMs = 5 * 60_000;

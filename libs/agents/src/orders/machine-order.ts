@@ -3,7 +3,7 @@ import { type Machine, MachineError, type MachineProvider, type MachineState } f
 import { appendTimeline } from '../timeline/append-timeline';
 import { holdLease, leaseMs } from './hold-lease';
 import { describeWithin, type MachineRow } from './machine-of';
-import type { MachineParts } from '../lifecycle/wake-machine';
+import type { MachineParts } from './wake-machine';
 
 export interface ControlLimits {
   /** A rebooted machine has to report by then. */

@@ -1,6 +1,6 @@
 import { waitFor } from '@muster/testing';
 import { moveAgent } from '../lifecycle/move-agent';
-import { useMachines } from '../lifecycle/machines.harness';
+import { useMachines } from './machines.harness';
 
 describe('orders to machines', () => {
   const lab = useMachines();

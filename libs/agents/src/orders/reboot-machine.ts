@@ -13,7 +13,7 @@ import {
   type Order,
   reasonOf,
 } from './machine-order';
-import type { MachineParts } from '../lifecycle/wake-machine';
+import type { MachineParts } from './wake-machine';
 
 /** One step of a reboot. */
 export async function rebootMachine(

@@ -14,7 +14,7 @@ import {
   type Order,
   reasonOf,
 } from './machine-order';
-import type { MachineParts } from '../lifecycle/wake-machine';
+import type { MachineParts } from './wake-machine';
 
 /** A stop that was taken and shows no effect is ordered again. */
 const repeatMs = 60_000;

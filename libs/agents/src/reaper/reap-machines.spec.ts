@@ -5,7 +5,7 @@ import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster
 import { KeyRing, VaultModule } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
 import { AgentsModule } from '../agents.module';
-import { MachinesModule } from '../lifecycle/machines.module';
+import { MachinesModule } from '../orders/machines.module';
 import { FakeCloud } from './fake-cloud.harness';
 import { reapMachines, type ReaperParts } from './reap-machines';
 import { Reaper } from './reaper';

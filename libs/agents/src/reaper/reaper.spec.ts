@@ -6,7 +6,7 @@ import { BaseConfig, Metrics } from '@muster/platform';
 import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import { KeyRing, VaultModule } from '@muster/vault';
 import { VmConfig } from '@muster/vm';
-import { MachinesModule } from '../lifecycle/machines.module';
+import { MachinesModule } from '../orders/machines.module';
 import { Reaper } from './reaper';
 import { ReaperConfig } from './reaper.config';
 import { ReaperModule } from './reaper.module';

@@ -1,6 +1,5 @@
 import type { CommandKind, RecordingKind, RecordingStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import type { EndedCommand } from '../commands/ended-command';
 
 /** The status in which a recording waits for the end of such a command. */
 const waitsIn: Partial<Record<CommandKind, RecordingStatus>> = {
@@ -29,6 +28,15 @@ export function recordingOutputOf(output: unknown): RecordingOutput {
 }
 
 const unsaid = 'The worker did not say why.';
+
+/** A command of a recording that is over. */
+interface EndedCommand {
+  agentId: string;
+  kind: CommandKind;
+  recordingId: string | null;
+  status: 'success' | 'failed';
+  error: string | null;
+}
 
 /** A worker's word on a command of its recordings. What comes late finds the recording further on, and changes nothing. */
 export function applyRecordingResult(

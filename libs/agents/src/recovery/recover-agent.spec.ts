@@ -1,7 +1,7 @@
 import { makeJob } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
 import { openPayload } from '../commands/sealed-payload';
-import { type AgentOf, useMachines } from '../lifecycle/machines.harness';
+import { type AgentOf, useMachines } from '../orders/machines.harness';
 import { issueAgentKey } from '../agent-keys';
 
 describe('auto-recovery of an agent', () => {

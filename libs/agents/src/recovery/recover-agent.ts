@@ -7,7 +7,7 @@ import { agentKeyOf, issueAgentKey } from '../agent-keys';
 import { issueCommand } from '../commands/issue-command';
 import { sealPayload } from '../commands/sealed-payload';
 import { moveAgent } from '../lifecycle/move-agent';
-import { resumeWork } from '../reports/resume-work';
+import { resumeWork } from '../commands/resume-work';
 import { appendTimeline } from '../timeline/append-timeline';
 import { decideRecovery, type RecoveryDecision, type RecoveryFacts, type RecoveryStep, words } from './decide-recovery';
 

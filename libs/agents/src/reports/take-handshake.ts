@@ -3,12 +3,12 @@ import type { Transaction } from '@muster/database';
 import { type AgentRow, loadAgent } from '../registry/agent-row';
 import { agentMoves, onStatusOf } from '../lifecycle/agent-life';
 import { moveAgent } from '../lifecycle/move-agent';
-import { withEndedBoot } from '../orders/ended-boots';
+import { withEndedBoot } from '../lifecycle/ended-boots';
 import { completeWake } from '../lifecycle/wakes';
 import { failRecordingsOfOldBoot } from '../recordings/settle-recordings';
 import { appendTimeline } from '../timeline/append-timeline';
-import { refusedMachine } from './machine-caller';
-import { resumeWork } from './resume-work';
+import { refusedMachine } from '../registry/machine-caller';
+import { resumeWork } from '../commands/resume-work';
 import { tunnelUrlOf } from './tunnel-url';
 
 const welcome: readonly AgentStatus[] = agentMoves.boot.from;

@@ -8,8 +8,8 @@ import { moveAgent } from '../lifecycle/move-agent';
 import { completeWake } from '../lifecycle/wakes';
 import { appendTimeline } from '../timeline/append-timeline';
 import { decideHeartbeat, type HeartbeatMove } from './decide-heartbeat';
-import { refusedMachine } from './machine-caller';
-import { resumeWork } from './resume-work';
+import { refusedMachine } from '../registry/machine-caller';
+import { resumeWork } from '../commands/resume-work';
 import { tunnelUrlOf } from './tunnel-url';
 
 interface Beat {

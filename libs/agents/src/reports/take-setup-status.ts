@@ -2,7 +2,7 @@ import type { SetupStatusBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { loadAgent } from '../registry/agent-row';
 import { appendTimeline } from '../timeline/append-timeline';
-import { refusedMachine } from './machine-caller';
+import { refusedMachine } from '../registry/machine-caller';
 import { tunnelUrlOf } from './tunnel-url';
 
 /** How far a machine's installation is; kept as entries of its timeline. */

@@ -4,12 +4,12 @@ import { type Clock, within } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { MachineError, type Machines } from '@muster/vm';
 import { appendTimeline } from '../timeline/append-timeline';
-import { withEndedBoot } from '../orders/ended-boots';
-import { holdLease, leaseMs } from '../orders/hold-lease';
-import { describeWithin, machineColumns, machineOf, type MachineRow } from '../orders/machine-of';
-import { isOn } from './agent-life';
-import { lifecycleEntry, moveAgent } from './move-agent';
-import { cancelWake, announceReady } from './wakes';
+import { withEndedBoot } from '../lifecycle/ended-boots';
+import { holdLease, leaseMs } from './hold-lease';
+import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';
+import { isOn } from '../lifecycle/agent-life';
+import { lifecycleEntry, moveAgent } from '../lifecycle/move-agent';
+import { cancelWake, announceReady } from '../lifecycle/wakes';
 
 export interface MachineParts {
   database: Database;

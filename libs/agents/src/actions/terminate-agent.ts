@@ -1,12 +1,12 @@
 import { audit, spokenNameOf, type Principal, sourceOf } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { requireFree } from '../actions/power';
+import { requireFree } from './power';
 import { type EndedCommand, endedColumns } from '../commands/ended-command';
 import { recordEnded } from '../commands/record-actions';
 import { moveAgent } from '../lifecycle/move-agent';
 import { failRecordingsOfTerminated } from '../recordings/settle-recordings';
-import { loadAgent } from './agent-row';
+import { loadAgent } from '../registry/agent-row';
 
 /** Ends a machine for good: it is gone from the lists at once, and from its provider as soon as that is done. */
 export async function terminateAgent(

@@ -6,7 +6,7 @@ import { BaseConfig, Clock } from '@muster/platform';
 import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import { KeyRing, VaultModule } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
-import { MachinesModule } from '../lifecycle/machines.module';
+import { MachinesModule } from './machines.module';
 import { readLiveStatus } from './live-status';
 
 describe('the live status of a machine', () => {

@@ -6,11 +6,11 @@ import { VaultModule } from '@muster/vault';
 import { VmConfig } from '@muster/vm';
 import { AgentsModule } from '../agents.module';
 import { ControlPlane } from './control-plane.harness';
-import { MachineControl } from '../orders/machine-control';
+import { MachineControl } from './machine-control';
 import { MachinesModule } from './machines.module';
 import { takeHandshake } from '../reports/take-handshake';
 import { takeHeartbeat } from '../reports/take-heartbeat';
-import { requestWake } from './wakes';
+import { requestWake } from '../lifecycle/wakes';
 
 export interface AgentOf {
   organizationId: string;

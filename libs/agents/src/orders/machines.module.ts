@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { VaultModule } from '@muster/vault';
 import { VmModule } from '@muster/vm';
 import { LocalAgentRows } from './local-agents';
-import { MachineControl } from '../orders/machine-control';
+import { MachineControl } from './machine-control';
 
 /** For the apps that turn machines on and off. */
 @Module({

@@ -4,7 +4,7 @@ import { Database } from '@muster/database';
 import { KeyRing } from '@muster/vault';
 import type { LocalAgents } from '@muster/vm';
 import { agentKeyOf } from '../agent-keys';
-import { moveAgent } from './move-agent';
+import { moveAgent } from '../lifecycle/move-agent';
 import { close, settleAgent } from './wake-machine';
 
 /** What the supervision of local workers has to know of agents, and tell of them. */

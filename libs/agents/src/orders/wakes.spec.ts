@@ -3,9 +3,9 @@ import { newId } from '@muster/platform';
 import { waitFor } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
 import { type AgentOf, useMachines } from './machines.harness';
-import { moveAgent } from './move-agent';
+import { moveAgent } from '../lifecycle/move-agent';
 import { decideWakeStep } from './wake-machine';
-import { lastWakeFailures, recordWakeBlocked, requestWake, wakeBackoffMs } from './wakes';
+import { lastWakeFailures, recordWakeBlocked, requestWake, wakeBackoffMs } from '../lifecycle/wakes';
 
 describe('machines', () => {
   const lab = useMachines();

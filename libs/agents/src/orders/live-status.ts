@@ -1,7 +1,7 @@
 import type { AgentStatus } from '@muster/contracts';
-import { describeWithin, machineColumns, machineOf, type MachineRow } from '../orders/machine-of';
-import type { MachineParts } from '../lifecycle/wake-machine';
-import { noSuchAgent } from './agent-row';
+import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';
+import type { MachineParts } from './wake-machine';
+import { noSuchAgent } from '../registry/agent-row';
 
 export interface LiveStatus {
   status: AgentStatus;
