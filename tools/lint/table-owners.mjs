@@ -23,7 +23,14 @@ const tablesOf = {
   schedules: ['schedule', 'schedule_run'],
   pricing: [
     ...['run_cost', 'run_cost_component', 'model_price', 'default_model_price', 'default_price_list', 'cost_recompute'],
-    ...['usage_event', 'usage_counter', 'client_pricing_model', 'billing_metric', 'billing_metric_step'],
+    ...[
+      'usage_event',
+      'usage_counter',
+      'usage_reconciliation',
+      'client_pricing_model',
+      'billing_metric',
+      'billing_metric_step',
+    ],
   ],
   pilot: [
     ...['pilot_batch', 'pilot_claim_result', 'pilot_stop_event'],

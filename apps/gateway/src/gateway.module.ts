@@ -7,6 +7,7 @@ import { VmModule } from '@muster/vm';
 import { ClientPricingController } from './admin/client-pricing.controller';
 import { OrganizationsController } from './admin/organizations.controller';
 import { LoopsController } from './admin/loops.controller';
+import { AdminUsageController } from './admin/usage.controller';
 import { QueuesController } from './admin/queues.controller';
 import { AgentCommandsController } from './agents/agent-commands.controller';
 import { AgentDrainController } from './agents/agent-drain.controller';
@@ -53,6 +54,7 @@ import { VaultController } from './organization/vault.controller';
     OrganizationsController,
     ClientPricingController,
     LoopsController,
+    AdminUsageController,
     QueuesController,
     AgentsController,
     AgentActionsController,

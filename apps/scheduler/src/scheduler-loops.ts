@@ -5,6 +5,7 @@ import { Database, purgeQueueProbes, readBacklog, requestQueueProbes, sweepOutbo
 import { failStaleJobs } from '@muster/jobs';
 import { sweepRollups } from '@muster/pilot';
 import { AppLoops, Clock, MessagePublisher, LoopLedger, Metrics } from '@muster/platform';
+import { reconcileNightly } from '@muster/pricing';
 import { purgeScheduleHistory, runDueSchedules } from '@muster/schedules';
 import { KeyRing } from '@muster/vault';
 import { SchedulerConfig } from './scheduler.config';
@@ -90,6 +91,15 @@ export class SchedulerLoops extends AppLoops {
           name: 'remove objects',
           intervalMs: maintenanceTickMs,
           runOnce: () => enqueueDueRemovals(database, clock.now()),
+        },
+        {
+          name: 'reconcile usage',
+          intervalMs: maintenanceTickMs,
+          runOnce: async () => {
+            const found = await reconcileNightly(database, clock.now());
+            if (found) metrics.usageDifferences.set(found.differing);
+            return { organizations: found?.organizations ?? 0, differing: found?.differing ?? 0 };
+          },
         },
         {
           name: 'rewrap secrets',

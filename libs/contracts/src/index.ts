@@ -322,6 +322,8 @@ export { CostRecompute, ModelPrice, type ModelPriceInput, ModelPriceList } from 
 export { PutModelPricesBody, RecomputeCostsBody } from './http/pricing/model-prices';
 export { CostComponent, CostGroup, type CostGrouping, Costs, CostsQuery, JobCost } from './http/pricing/costs';
 export { Usage, UsageLimits, UsageQuery } from './http/usage/usage';
+export { AdminUsage, AdminUsageQuery, OrganizationUsage } from './http/usage/admin-usage';
+export { UsageDifference, UsageReconciliation } from './http/usage/admin-usage';
 export {
   BackfillAnswer,
   BackfillBody,

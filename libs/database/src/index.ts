@@ -24,7 +24,7 @@ export {
   SessionTimelineEntity,
 } from './entities/pilot';
 export { ScheduleEntity } from './entities/schedule';
-export { RunCostComponentEntity, RunCostEntity } from './entities/usage';
+export { RunCostComponentEntity, RunCostEntity, UsageCounterEntity, UsageReconciliationEntity } from './entities/usage';
 export { WorkflowEntity, WorkflowRevisionEntity } from './entities/workflow';
 export { entities } from './entities';
 export { CostRecomputeEntity, ModelPriceEntity } from './entities/model-price';

@@ -14,7 +14,9 @@ export {
   readLimits,
 } from './usage/billing-gate';
 export { readUsage, type UsageOfMonth } from './usage/read-usage';
-export { type CounterFault, unequalCounters } from './usage/reconcile-usage';
+export { listUsage } from './usage/list-usage';
+export { lastReconciliation, reconcileNightly, reconcileUsage } from './usage/reconcile-usage';
+export { unequalCounters } from './usage/unequal-counters';
 export { type EndedRun, recordRuns } from './usage/record-usage';
 export { costsCsv } from './costs/costs-csv';
 export { costSoFar } from './costs/cost-so-far';

@@ -37,7 +37,13 @@ import {
 import { RecordingEntity } from './recording';
 import { ScheduleEntity, ScheduleRunEntity } from './schedule';
 import { TimelineEntryEntity, TimelineHeadEntity } from './timeline';
-import { RunCostComponentEntity, RunCostEntity, UsageCounterEntity, UsageEventEntity } from './usage';
+import {
+  RunCostComponentEntity,
+  RunCostEntity,
+  UsageCounterEntity,
+  UsageEventEntity,
+  UsageReconciliationEntity,
+} from './usage';
 import { WorkflowEntity, WorkflowRevisionEntity } from './workflow';
 
 export const entities = [
@@ -94,6 +100,7 @@ export const entities = [
   TimelineHeadEntity,
   UsageCounterEntity,
   UsageEventEntity,
+  UsageReconciliationEntity,
   UserEntity,
   VaultSecretEntity,
   WorkflowEntity,

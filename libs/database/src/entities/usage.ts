@@ -116,3 +116,24 @@ export class UsageCounterEntity {
   @Column('bigint', { default: 0 })
   spendMicros!: MicroUsd;
 }
+
+/** A comparison of all counters with what they count; the night is that of one that nobody asked for. */
+@Entity('usage_reconciliation')
+@Index('usage_reconciliation_night_key', ['night'], { unique: true })
+@Index('usage_reconciliation_finished_idx', ['finishedAt'])
+export class UsageReconciliationEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('date', { nullable: true })
+  night!: string | null;
+  @Column('timestamptz')
+  beganAt!: Date;
+  @Column('timestamptz', { nullable: true })
+  finishedAt!: Date | null;
+  @Column('integer', { default: 0 })
+  organizations!: number;
+  @Column('integer', { default: 0 })
+  differing!: number;
+  @Column('jsonb', { default: [] })
+  differences!: object[];
+}

@@ -21,6 +21,7 @@ import { LoopRuns1763786000003 } from './1763786000003-loop-runs';
 import { OutboxWords1763790000000 } from './1763790000000-outbox-words';
 import { Money1763791000000 } from './1763791000000-money';
 import { ModelPrices1763791000001 } from './1763791000001-model-prices';
+import { UsageReconciliation1763791000002 } from './1763791000002-usage-reconciliation';
 import { PilotRecords1763792000000 } from './1763792000000-pilot-records';
 import { CostsOfSummaries1763792000001 } from './1763792000001-costs-of-summaries';
 import { ClientPricing1763793000000 } from './1763793000000-client-pricing';
@@ -53,6 +54,7 @@ export const migrations = [
   OutboxWords1763790000000,
   Money1763791000000,
   ModelPrices1763791000001,
+  UsageReconciliation1763791000002,
   PilotRecords1763792000000,
   CostsOfSummaries1763792000001,
   ClientPricing1763793000000,

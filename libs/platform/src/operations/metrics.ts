@@ -66,6 +66,12 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly usageDifferences = new Gauge({
+    name: 'muster_usage_differences',
+    help: 'Monthly usage counters that were not the sum of what they count, when that was looked at last.',
+    registers: [this.registry],
+  });
+
   readonly loopStuckRows = new Gauge({
     name: 'muster_loop_stuck_rows',
     help: 'Rows that a maintenance loop failed to settle in its last round, by loop.',

@@ -1,28 +1,98 @@
-import type { Database } from '@muster/database';
+import { type Actor, audit } from '@muster/access';
+import { type UsageDifference, type UsageReconciliation, usdOf } from '@muster/contracts';
+import type { Database, Transaction, UsageReconciliationEntity } from '@muster/database';
+import { newId } from '@muster/platform';
+import { type CounterFault, type CounterFigures, unequalCounters } from './unequal-counters';
 
-export interface CounterFault {
-  organizationId: string;
-  month: string;
-  counted: number;
-  events: number;
+/** So many are looked at by one statement. */
+const atOnce = 200;
+/** So many differences are kept and shown; all are counted, and each is in its organization's trail. */
+const shown = 200;
+/** The night ends at this hour of UTC: practices of America sleep, and few runs end. */
+const nightHour = 9;
+
+/** Compares every counter with the events that it counts. What differs is told; nothing is changed. */
+export async function reconcileUsage(
+  database: Database,
+  now: Date,
+  id: string = newId(),
+): Promise<UsageReconciliation> {
+  const faults: CounterFault[] = [];
+  let organizations = 0;
+  for (let after: string | null = null; ;) {
+    const ids = await nextOrganizations(database, after);
+    if (ids.length === 0) break;
+    organizations += ids.length;
+    faults.push(...(await unequalCounters(database, ids)));
+    after = ids.at(-1)!;
+  }
+  const differences = faults.slice(0, shown).map(presentFault);
+  await database.transaction('system', async (tx) => {
+    for (const fault of faults) auditFault(tx, fault);
+    await tx.execute(
+      `INSERT INTO usage_reconciliation (id, began_at, finished_at, organizations, differing, differences)
+       VALUES ($1, $2, now(), $3, $4, $5)
+       ON CONFLICT (id) DO UPDATE SET finished_at = now(), organizations = excluded.organizations,
+         differing = excluded.differing, differences = excluded.differences`,
+      [id, now, organizations, faults.length, JSON.stringify(differences)],
+    );
+  });
+  return { reconciledAt: now.toISOString(), organizations, differing: faults.length, differences };
 }
 
-/** Counters that are not the sum of their events. There are none, unless something wrote past the use cases. */
-export function unequalCounters(database: Database): Promise<CounterFault[]> {
-  return database.query<CounterFault>(
+/** The comparison of last night, by whoever comes first; null where that was made, or is being made. */
+export async function reconcileNightly(database: Database, now: Date): Promise<UsageReconciliation | null> {
+  const night = new Date(now.getTime() - nightHour * 3_600_000).toISOString().slice(0, 10);
+  const [claimed] = await database.query<Pick<UsageReconciliationEntity, 'id'>>(
     'system',
-    `WITH sums AS (
-       SELECT organization_id, month, count(*) FILTER (WHERE kind = 'run') AS runs,
-              count(*) FILTER (WHERE outcome = 'completed') AS completed,
-              count(*) FILTER (WHERE outcome = 'failed') AS failed,
-              count(*) FILTER (WHERE outcome = 'cancelled') AS cancelled,
-              sum(run_ms) AS run_ms, sum(spend_micros) AS spend_micros
-       FROM usage_event GROUP BY organization_id, month)
-     SELECT COALESCE(c.organization_id, s.organization_id) AS organization_id,
-            to_char(COALESCE(c.month, s.month), 'YYYY-MM') AS month,
-            COALESCE(c.runs, 0) AS counted, COALESCE(s.runs, 0) AS events
-     FROM usage_counter c FULL JOIN sums s ON s.organization_id = c.organization_id AND s.month = c.month
-     WHERE (c.runs, c.completed, c.failed, c.cancelled, c.run_ms, c.spend_micros)
-       IS DISTINCT FROM (s.runs, s.completed, s.failed, s.cancelled, s.run_ms, s.spend_micros)`,
+    `INSERT INTO usage_reconciliation AS r (id, night, began_at) VALUES ($1, $2, $3)
+     -- Whoever began it and has not finished it for so long is gone.
+     ON CONFLICT (night) DO UPDATE SET began_at = excluded.began_at
+     WHERE r.finished_at IS NULL AND r.began_at < excluded.began_at - interval '1 hour'
+     RETURNING id`,
+    [newId(), night, now],
   );
+  return claimed ? reconcileUsage(database, now, claimed.id) : null;
+}
+
+/** What the last comparison found. */
+export async function lastReconciliation(database: Database): Promise<UsageReconciliation> {
+  const [last] = await database.query<
+    Pick<UsageReconciliationEntity, 'organizations' | 'differing'> & { beganAt: Date; differences: UsageDifference[] }
+  >(
+    'system',
+    `SELECT began_at, organizations, differing, differences FROM usage_reconciliation
+     WHERE finished_at IS NOT NULL ORDER BY finished_at DESC LIMIT 1`,
+  );
+  if (!last) return { reconciledAt: null, organizations: 0, differing: 0, differences: [] };
+  const { beganAt, ...found } = last;
+  return { reconciledAt: beganAt.toISOString(), ...found };
+}
+
+async function nextOrganizations(database: Database, after: string | null): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(
+    'system',
+    'SELECT id FROM organization WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2',
+    [after, atOnce],
+  );
+  return rows.map(({ id }) => id);
+}
+
+function auditFault(tx: Transaction, fault: CounterFault): void {
+  const { organizationId, month } = fault;
+  const { counted, events } = presentFault(fault);
+  const actor: Actor = { kind: 'system', id: 'usage reconciliation', organizationId };
+  audit(tx, actor, {
+    action: 'usage.difference',
+    target: { type: 'usage_counter', id: month },
+    changes: { counted, events },
+  });
+}
+
+function presentFault({ organizationId, month, counted, events }: CounterFault): UsageDifference {
+  return { organizationId, month, counted: presentFigures(counted), events: presentFigures(events) };
+}
+
+export function presentFigures({ runMs, spendMicros, ...counts }: CounterFigures) {
+  return { ...counts, runMinutes: runMs / 60_000, spendUsd: usdOf(spendMicros) };
 }

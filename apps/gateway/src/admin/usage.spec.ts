@@ -1,0 +1,92 @@
+import { reconcileNightly, recordRuns } from '@muster/pricing';
+import { newId } from '@muster/platform';
+import { type Harness, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+describe('usage across organizations', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    tenant = await harness.makeTenant('Northside Dental');
+    const { organizationId } = tenant;
+    const at = (time: string) => new Date(`2026-03-10T${time}Z`);
+    await harness.db.transaction('system', async (tx) =>
+      recordRuns(tx, organizationId, [
+        { jobId: newId(), outcome: 'completed', startedAt: at('10:00:00'), finishedAt: at('10:30:00') },
+        { jobId: newId(), outcome: 'failed', startedAt: null, finishedAt: at('11:00:00') },
+      ]),
+    );
+  });
+  afterAll(() => harness.close());
+
+  const reconcile = async () => (await tenant.as.super_admin.post('/api/admin/usage/reconcile')).body;
+  const metric = async () =>
+    /^muster_usage_differences (\d+)$/m.exec(await harness.app.metrics.registry.metrics())?.[1];
+  const figures = { runs: 2, completed: 1, failed: 1, cancelled: 0, runMinutes: 30, spendUsd: 0 };
+
+  it('is shown by the month, page by page, to super_admins alone', async () => {
+    await harness.makeTenant();
+    const first = (await tenant.as.super_admin.get('/api/admin/usage?month=2026-03&limit=1')).body;
+    expect(first).toMatchObject({ month: '2026-03', differing: 0, usage: [expect.anything()] });
+    const second = await tenant.as.super_admin.get(`/api/admin/usage?month=2026-03&limit=1&cursor=${first.nextCursor}`);
+    expect([...first.usage, ...second.body.usage]).toContainEqual({
+      organizationId: tenant.organizationId,
+      name: 'Northside Dental',
+      ...figures,
+    });
+    for (const client of [tenant.as.admin, tenant.api]) {
+      expect((await client.get('/api/admin/usage')).status).toBe(403);
+      expect((await client.post('/api/admin/usage/reconcile')).status).toBe(403);
+    }
+  });
+
+  it('that is not what it counts is told by the answer, the trail, the list and a metric, and left as it is', async () => {
+    expect(await reconcile()).toMatchObject({ differing: 0, differences: [] });
+    expect(await metric()).toBe('0');
+    const { organizationId } = tenant;
+    await harness.db.query('system', 'UPDATE usage_counter SET runs = 7, spend_micros = 1 WHERE organization_id = $1', [
+      organizationId,
+    ]);
+    const difference = {
+      organizationId,
+      month: '2026-03',
+      counted: { ...figures, runs: 7, spendUsd: 0.000001 },
+      events: figures,
+    };
+    const found = await reconcile();
+    expect(found).toMatchObject({ differing: 1, differences: [difference] });
+    expect(await metric()).toBe('1');
+    expect((await tenant.as.super_admin.get('/api/admin/usage')).body).toMatchObject({
+      reconciledAt: found.reconciledAt,
+      differing: 1,
+      differences: [difference],
+    });
+    const { entries } = (await tenant.as.admin.get('/api/audit?limit=2')).body;
+    expect(entries).toMatchObject([
+      { action: 'usage.reconcile', changes: { differing: 1 } },
+      {
+        action: 'usage.difference',
+        actor: { kind: 'system' },
+        target: { id: '2026-03' },
+        changes: { counted: { runs: 7 } },
+      },
+    ]);
+    expect((await reconcile()).differing).toBe(1);
+    await harness.db.query('system', 'UPDATE usage_counter SET runs = 2, spend_micros = 0');
+    expect((await reconcile()).differing).toBe(0);
+  });
+
+  it('is looked at once each night, by whoever comes first, and again where that one is gone', async () => {
+    const night = new Date('2026-05-01T09:00:00Z');
+    const after = (minutes: number) => new Date(night.getTime() + minutes * 60_000);
+    const several = await Promise.all([1, 2, 3].map((minute) => reconcileNightly(harness.db, after(minute))));
+    expect(several.filter(Boolean)).toHaveLength(1);
+    expect(await reconcileNightly(harness.db, after(24 * 60 - 1))).toBeNull();
+    expect(await reconcileNightly(harness.db, after(24 * 60))).toMatchObject({ differing: 0 });
+    await harness.db.query('system', `UPDATE usage_reconciliation SET finished_at = NULL WHERE night = '2026-05-02'`);
+    expect(await reconcileNightly(harness.db, after(24 * 60 + 30))).toBeNull();
+    expect(await reconcileNightly(harness.db, after(24 * 60 + 61))).not.toBeNull();
+  });
+});

@@ -1,0 +1,25 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { isolate } from '../transactions/tenant-isolation';
+
+/** Comparisons of the month's counters with what they count: one each night, and those that somebody asked for. */
+export class UsageReconciliation1763791000002 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE TABLE usage_reconciliation (
+        id uuid PRIMARY KEY,
+        night date,
+        began_at timestamptz NOT NULL,
+        finished_at timestamptz,
+        organizations integer NOT NULL DEFAULT 0,
+        differing integer NOT NULL DEFAULT 0,
+        differences jsonb NOT NULL DEFAULT '[]'
+      );
+      CREATE UNIQUE INDEX usage_reconciliation_night_key ON usage_reconciliation (night);
+      CREATE INDEX usage_reconciliation_finished_idx ON usage_reconciliation (finished_at)`);
+    await isolate(runner, 'usage_reconciliation', { tenantColumn: null });
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE usage_reconciliation');
+  }
+}
