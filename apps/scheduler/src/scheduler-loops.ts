@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { purgeExpired, rewrapSecrets } from '@muster/access';
-import { enqueueDueRemovals, keepTimelinePartitions } from '@muster/agents';
+import { enqueueDueRemovals, keepTimelinePartitions, purgeTimeline } from '@muster/agents';
 import { Database, purgeQueueProbes, readBacklog, requestQueueProbes, sweepOutbox } from '@muster/database';
-import { failStaleJobs } from '@muster/jobs';
-import { sweepRollups } from '@muster/pilot';
+import { failStaleJobs, purgeReports } from '@muster/jobs';
+import { purgeBatchClaims, sweepRollups } from '@muster/pilot';
 import { AppLoops, Clock, MessagePublisher, LoopLedger, Metrics } from '@muster/platform';
-import { reconcileNightly } from '@muster/pricing';
+import { purgeUsage, reconcileNightly } from '@muster/pricing';
 import { purgeScheduleHistory, runDueSchedules } from '@muster/schedules';
 import { KeyRing } from '@muster/vault';
 import { SchedulerConfig } from './scheduler.config';
@@ -80,6 +80,16 @@ export class SchedulerLoops extends AppLoops {
           runOnce: async (round) => ({
             ...(await purgeExpired(database, clock.now(), round)),
             ...(await purgeQueueProbes(database, round)),
+          }),
+        },
+        {
+          name: 'apply retention',
+          intervalMs: config.retentionTickMs,
+          runOnce: async (round) => ({
+            ...(await purgeTimeline(database, round, clock.now())),
+            ...(await purgeReports(database, round, clock.now())),
+            ...(await purgeBatchClaims(database, round, clock.now())),
+            ...(await purgeUsage(database, round, clock.now())),
           }),
         },
         {

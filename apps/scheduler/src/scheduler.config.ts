@@ -10,11 +10,20 @@ export class SchedulerConfig extends CronConfig {
   readonly maintenanceTickMs!: number;
 
   @EnvInt('TIMELINE_RETENTION_DAYS', {
-    description: 'Timeline entries are dropped by the month, once all of it is older; 0 keeps them for ever.',
+    description:
+      'Timeline entries are dropped by the month, once all of it is older, however long an organization keeps them; 0 ' +
+      'leaves it to the organizations.',
     default: 400,
     max: 36_500,
   })
   readonly timelineRetentionDays!: number;
+
+  @EnvInt('RETENTION_TICK_MS', {
+    description: 'How often what organizations keep no longer is dropped.',
+    default: 600_000,
+    min: 50,
+  })
+  readonly retentionTickMs!: number;
 
   @EnvInt('ROLLUPS_TICK_MS', {
     description: 'How often the sums behind the return on investment are brought up to what has changed.',

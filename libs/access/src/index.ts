@@ -24,6 +24,7 @@ export {
   listOrganizations,
   updateOrganization,
 } from './organizations/organizations';
+export { purgeByRetention } from './organizations/retention';
 export { readSettings, type SettingsRow, updateSettings } from './organizations/settings';
 export type { KeyPrincipal, Principal, UserPrincipal } from './principal';
 export { purgeExpired } from './purge-expired';

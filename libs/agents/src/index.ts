@@ -93,5 +93,6 @@ export {
   releaseMachine,
   takeMachine,
 } from './work/machine-of-job';
+export { purgeTimeline } from './timeline/purge-timeline';
 export { enqueueDueRemovals, promiseRemoval, removeObjects } from './uploads/remove-objects';
 export { whereToBegin } from './timeline/where-to-begin';

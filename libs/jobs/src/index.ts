@@ -29,3 +29,4 @@ export { settleJobCost } from './ends/settle-job-cost';
 export { settleStoppedAgent } from './ends/settle-stopped-agent';
 export { sweepDispatch } from './dispatch/sweep-dispatch';
 export { checkBudget, stopOverBudget } from './ends/stop-over-budget';
+export { purgeReports } from './reports/purge-reports';

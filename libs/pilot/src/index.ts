@@ -9,3 +9,4 @@ export { shapeOf } from './summaries/summary-envelope';
 export { readRoi } from './roi/read-roi';
 export { sweepRollups } from './roi/sweep-rollups';
 export { rebuildRollups, type RollupFault, verifyRollups } from './roi/verify-rollups';
+export { purgeBatchClaims } from './batches/purge-claims';

@@ -31,3 +31,4 @@ export {
   replaceModelPrices,
 } from './prices/model-price-lists';
 export { type AskedRuns, reserveRuns } from './usage/reserve-runs';
+export { purgeUsage } from './usage/purge-usage';

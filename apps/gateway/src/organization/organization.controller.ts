@@ -86,5 +86,11 @@ function presentSettings(row: SettingsRow): OrganizationSettings {
     hourlyComputeUsd: usdOf(row.computeMicrosPerHour),
     timezone: row.timezone,
     failStalledRuns: row.failStalledRuns,
+    logRetentionDays: row.logRetentionDays,
+    timelineRetentionDays: row.timelineRetentionDays,
+    stepRetentionDays: row.stepRetentionDays,
+    claimRetentionDays: row.claimRetentionDays,
+    usageRetentionDays: row.usageRetentionDays,
+    costRetentionDays: row.costRetentionDays,
   };
 }

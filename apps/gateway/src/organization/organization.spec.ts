@@ -29,6 +29,12 @@ describe('an organization’s own things at the gateway', () => {
         hourlyComputeUsd: 0.12,
         timezone: 'UTC',
         failStalledRuns: false,
+        logRetentionDays: 90,
+        timelineRetentionDays: 90,
+        stepRetentionDays: null,
+        claimRetentionDays: null,
+        usageRetentionDays: null,
+        costRetentionDays: null,
       });
       const changed = await as.admin.patch('/api/organization/settings', {
         idleStopMinutes: 0.05,

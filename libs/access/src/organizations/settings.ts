@@ -9,8 +9,9 @@ import { type Database, OrganizationSettingsEntity, type Transaction } from '@mu
 import { etagOf, requireMatch } from '@muster/platform';
 import { audit, changesBetween } from '../audit/audit';
 import type { Principal } from '../principal';
+import type { Retention } from './retention';
 
-export interface SettingsRow {
+export interface SettingsRow extends Retention {
   revision: number;
   vmAutoWakeOnJob: boolean;
   autoStopEnabled: boolean;
@@ -31,7 +32,8 @@ export async function readSettings(database: Database, organizationId: string): 
     { organizationId },
     `SELECT revision, vm_auto_wake_on_job, auto_stop_enabled, idle_stop_minutes, max_concurrent_runs,
             monthly_run_limit, monthly_spend_limit_micros, labor_micros_per_hour, minutes_saved_per_claim,
-            compute_micros_per_hour, timezone, fail_stalled_runs
+            compute_micros_per_hour, timezone, fail_stalled_runs, log_retention_days, timeline_retention_days,
+            step_retention_days, claim_retention_days, usage_retention_days, cost_retention_days
      FROM organization_settings WHERE organization_id = $1`,
     [organizationId],
     'read_settings',

@@ -29,5 +29,11 @@ export class OrganizationSettingsEntity {
   @Column('bigint', { default: 120_000 }) computeMicrosPerHour!: MicroUsd;
   @Column('text', { default: 'UTC' }) timezone!: string;
   @Column('boolean', { default: false }) failStalledRuns!: boolean;
+  @Column('integer', { nullable: true, default: 90 }) logRetentionDays!: number | null;
+  @Column('integer', { nullable: true, default: 90 }) timelineRetentionDays!: number | null;
+  @Column('integer', { nullable: true }) stepRetentionDays!: number | null;
+  @Column('integer', { nullable: true }) claimRetentionDays!: number | null;
+  @Column('integer', { nullable: true }) usageRetentionDays!: number | null;
+  @Column('integer', { nullable: true }) costRetentionDays!: number | null;
   @Column('timestamptz', { default: () => 'now()' }) updatedAt!: Date;
 }

@@ -27,6 +27,7 @@ import { CostsOfSummaries1763792000001 } from './1763792000001-costs-of-summarie
 import { ClientPricing1763793000000 } from './1763793000000-client-pricing';
 import { DeletedJobs1763793000001 } from './1763793000001-deleted-jobs';
 import { RoiRollups1763793000002 } from './1763793000002-roi-rollups';
+import { Retention1763793000003 } from './1763793000003-retention';
 import { Budgets1763794000000 } from './1763794000000-budgets';
 
 /** One linear history, oldest first. */
@@ -60,5 +61,6 @@ export const migrations = [
   ClientPricing1763793000000,
   DeletedJobs1763793000001,
   RoiRollups1763793000002,
+  Retention1763793000003,
   Budgets1763794000000,
 ];

@@ -1,5 +1,5 @@
-/** Each octave of times has so many buckets, as a power of two: a bucket is at most 1/64 wide. */
-const bits = 6;
+/** Each octave of times has so many buckets, as a power of two: a bucket is at most 1/32 wide. */
+const bits = 5;
 /** One more than any bucket: times are below 2^53 microseconds. */
 export const bucketCount = (53 - bits + 1) * 2 ** bits;
 

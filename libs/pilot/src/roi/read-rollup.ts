@@ -86,12 +86,9 @@ async function readPercentiles(
     'roi_times',
   );
   if (rows[0]?.revision !== revision) return null;
-  const found = asked.map(({ bucket, ahead }) => {
-    const times: [number, number][] = [];
-    for (const row of rows)
-      if (row.bucket === bucket) unpack(row.times, (micros, count) => times.push([micros, count]));
-    return BigInt(nth(times, ahead));
-  });
+  const times = new Map(asked.map(({ bucket }) => [bucket, new Times()]));
+  for (const row of rows) times.get(row.bucket!)?.add(row.times);
+  const found = asked.map(({ bucket, ahead }) => BigInt(times.get(bucket)!.at(ahead)));
   const [p50, p95] = places.map(({ part }, of) => {
     const [below, above] = [found[2 * of]!, found[2 * of + 1]!];
     return 20n * below + part * (above - below);
@@ -107,10 +104,31 @@ function placeOf(counts: Float64Array, rank: number): { bucket: number; ahead: n
   return { bucket, ahead };
 }
 
-function nth(times: [number, number][], ahead: number): number {
-  times.sort(([one], [other]) => one - other);
-  let rest = ahead;
-  return times.find(([, count]) => (rest -= count) < 0)![0];
+/** The times of one bucket. They are few, and each day has its own in order. */
+class Times {
+  private readonly micros: number[] = [];
+  private readonly repeats = new Map<number, number>();
+  private sorted?: Float64Array;
+
+  add(packed: Buffer): void {
+    unpack(packed, (micros, count) => {
+      this.micros.push(micros);
+      if (count > 1) this.repeats.set(micros, (this.repeats.get(micros) ?? 0) + count - 1);
+    });
+  }
+
+  /** The time with so many ahead of it. */
+  at(ahead: number): number {
+    this.sorted ??= Float64Array.from(this.micros).sort();
+    if (this.repeats.size === 0) return this.sorted[ahead]!;
+    let rest = ahead;
+    for (let place = 0; ; place += 1) {
+      const micros = this.sorted[place]!;
+      const isFirst = micros !== this.sorted[place - 1];
+      rest -= 1 + (isFirst ? (this.repeats.get(micros) ?? 0) : 0);
+      if (rest < 0) return micros;
+    }
+  }
 }
 
 const timesSql = `

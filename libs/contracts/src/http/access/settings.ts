@@ -15,6 +15,50 @@ export class OrganizationSettings {
   @TextField({ example: 'America/Chicago', max: 64 }) timezone!: string;
   @BooleanField({ example: false, description: 'Fail a run that reports no progress any more, instead of saying so.' })
   failStalledRuns!: boolean;
+  @IntField({
+    nullable: true,
+    min: 1,
+    max: 36_500,
+    example: 90,
+    description: 'Days that are kept of what runs wrote; null: for ever.',
+  })
+  logRetentionDays!: number | null;
+  @IntField({
+    nullable: true,
+    min: 1,
+    max: 36_500,
+    example: 90,
+    description: 'Days that are kept of what else happened on machines; null: for ever.',
+  })
+  timelineRetentionDays!: number | null;
+  @IntField({
+    nullable: true,
+    min: 1,
+    max: 36_500,
+    description: 'Days that are kept of the steps of ended runs; null: for ever.',
+  })
+  stepRetentionDays!: number | null;
+  @IntField({
+    nullable: true,
+    min: 1,
+    max: 36_500,
+    description: 'Days that are kept of single claims of runs and batches; their sums stay; null: for ever.',
+  })
+  claimRetentionDays!: number | null;
+  @IntField({
+    nullable: true,
+    min: 1,
+    max: 36_500,
+    description: 'Days that are kept of usage, by the whole month; null: for ever.',
+  })
+  usageRetentionDays!: number | null;
+  @IntField({
+    nullable: true,
+    min: 1,
+    max: 36_500,
+    description: 'Days that are kept of the parts of what ended runs cost; their total stays; null: for ever.',
+  })
+  costRetentionDays!: number | null;
 }
 
 export class UpdateOrganizationSettingsBody {
@@ -29,6 +73,12 @@ export class UpdateOrganizationSettingsBody {
   @UsdField({ optional: true, max: 10_000 }) hourlyComputeUsd?: number;
   @TextField({ optional: true, example: 'America/Chicago', max: 64 }) timezone?: string;
   @BooleanField({ optional: true }) failStalledRuns?: boolean;
+  @IntField({ optional: true, nullable: true, min: 1, max: 36_500 }) logRetentionDays?: number | null;
+  @IntField({ optional: true, nullable: true, min: 1, max: 36_500 }) timelineRetentionDays?: number | null;
+  @IntField({ optional: true, nullable: true, min: 1, max: 36_500 }) stepRetentionDays?: number | null;
+  @IntField({ optional: true, nullable: true, min: 1, max: 36_500 }) claimRetentionDays?: number | null;
+  @IntField({ optional: true, nullable: true, min: 1, max: 36_500 }) usageRetentionDays?: number | null;
+  @IntField({ optional: true, nullable: true, min: 1, max: 36_500 }) costRetentionDays?: number | null;
 }
 
 export class SigningSecret {

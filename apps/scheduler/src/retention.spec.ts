@@ -1,0 +1,188 @@
+import { Client } from 'pg';
+import { DatabaseModule } from '@muster/database';
+import { purgeBatchClaims, readRoi } from '@muster/pilot';
+import { purgeReports } from '@muster/jobs';
+import { purgeTimeline } from '@muster/agents';
+import { purgeUsage } from '@muster/pricing';
+import { BaseConfig, newId, Round } from '@muster/platform';
+import { type Harness, makeJob, makeOrganization, startHarness } from '@muster/testing';
+
+const now = new Date('2026-06-15T12:00:00Z');
+const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
+
+describe('retention', () => {
+  let harness: Harness;
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+    const owner = new Client({ connectionString: harness.databaseUrl });
+    await owner.connect();
+    await owner.query(
+      `CREATE TABLE timeline_entry_2026 PARTITION OF timeline_entry FOR VALUES FROM ('2026-01-01Z') TO ('2026-07-01Z')`,
+    );
+    await owner.end();
+  });
+  afterAll(() => harness.close());
+
+  const sql = <T extends object = any>(text: string, values: unknown[] = []) =>
+    harness.db.query<T & object>('system', text, values);
+  const purge = async () => {
+    await purgeTimeline(harness.db, new Round('test'), now);
+    await purgeReports(harness.db, new Round('test'), now);
+    await purgeBatchClaims(harness.db, new Round('test'), now);
+    await purgeUsage(harness.db, new Round('test'), now);
+  };
+
+  /** A run that ended so long ago, with a row of every kind. */
+  async function runOf(
+    organizationId: string,
+    days: number,
+    seq: number,
+    of?: { agentId: string; workflowId: string },
+  ) {
+    const at = daysAgo(days);
+    const run = {
+      organizationId,
+      status: 'completed' as const,
+      startedAt: at,
+      finishedAt: at,
+      claimsAttempted: 1,
+      ...of,
+    };
+    const { id, agentId, workflowId } = await makeJob(harness.db, run);
+    const row = [id, organizationId, at];
+    for (const [kind, offset] of [
+      ['execution', 0],
+      ['lifecycle', 1],
+    ] as const) {
+      await sql(
+        `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, message, job_id, recorded_at)
+         VALUES ($1, $2, $3, $4, 'x', $5, $6)`,
+        [agentId, seq * 2 + offset, organizationId, kind, id, at],
+      );
+    }
+    await sql(
+      `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key) VALUES ($1, 1, $2, 'passed', 1)`,
+      [id, organizationId],
+    );
+    await sql(`INSERT INTO claim_outcome (job_id, claim_id, organization_id, outcome) VALUES ($1, 'C', $2, 'failed')`, [
+      id,
+      organizationId,
+    ]);
+    await sql(
+      `WITH event AS (
+         INSERT INTO usage_event (job_id, kind, organization_id, month, at)
+         SELECT $1, 'run', $2, date_trunc('month', $3::timestamptz, 'UTC')::date, $3 RETURNING month)
+       INSERT INTO usage_counter AS c (organization_id, month, runs) SELECT $2, month, 1 FROM event
+       ON CONFLICT (organization_id, month) DO UPDATE SET runs = c.runs + 1`,
+      row,
+    );
+    await sql(
+      `INSERT INTO run_cost_component (job_id, position, organization_id, workflow_id, agent_id, finished_at, kind,
+         quantity, unit, unit_price_usd, amount_micros, unpriced)
+       VALUES ($1, 1, $2, $4, $5, $3, 'compute', 1, 'hour', 1, 7, false)`,
+      [...row, workflowId, agentId],
+    );
+    const batch = newId();
+    await sql(
+      `INSERT INTO pilot_batch (id, organization_id, batch_id, occurred_at, claims_attempted, claims_eob_uploaded)
+       VALUES ($1, $2, $4, $3, 2, 2)`,
+      [batch, organizationId, at, batch],
+    );
+    await sql(
+      `INSERT INTO pilot_claim_result (organization_id, id, pilot_batch_id, claim_index, claim_id, outcome, processing_micros)
+       SELECT $1, $2 || ':claim:' || n, $2::uuid, n, 'C', 'eob_uploaded', n * 1000000 FROM generate_series(1, 2) n`,
+      [organizationId, batch],
+    );
+    await sql(
+      `INSERT INTO pilot_roi_metric (pilot_batch_id, organization_id, processing_micros) VALUES ($1, $2, '{1000000,2000000}')`,
+      [batch, organizationId],
+    );
+    return { id, agentId, workflowId };
+  }
+
+  const left = async (organizationId: string) => {
+    const counted: Record<string, number> = {};
+    for (const [name, from] of [
+      ['logs', `timeline_entry WHERE kind = 'execution' AND`],
+      ['timeline', `timeline_entry WHERE kind <> 'execution' AND`],
+      ['steps', 'job_step WHERE'],
+      ['claims', 'claim_outcome WHERE'],
+      ['batchClaims', 'pilot_claim_result WHERE'],
+      ['events', 'usage_event WHERE'],
+      ['counters', 'usage_counter WHERE'],
+      ['costs', 'run_cost_component WHERE'],
+      ['jobs', 'job WHERE'],
+      ['batches', 'pilot_batch WHERE'],
+    ]) {
+      const [row] = await sql(`SELECT count(*)::int AS n FROM ${from} organization_id = $1`, [organizationId]);
+      counted[name!] = row!.n;
+    }
+    return counted;
+  };
+
+  async function twoRuns(settings: string) {
+    const { id } = await makeOrganization(harness.db);
+    if (settings) await sql(`UPDATE organization_settings SET ${settings} WHERE organization_id = $1`, [id]);
+    const { agentId, workflowId } = await runOf(id, 100, 1);
+    await runOf(id, 3, 2, { agentId, workflowId });
+    return id;
+  }
+  const all = {
+    logs: 2,
+    timeline: 2,
+    steps: 2,
+    claims: 2,
+    batchClaims: 4,
+    events: 2,
+    counters: 2,
+    costs: 2,
+    jobs: 2,
+    batches: 2,
+  };
+
+  it('drops logs and timeline after 90 days, and nothing else, unless an organization says otherwise', async () => {
+    const [usual, forEver] = [
+      await twoRuns(''),
+      await twoRuns('log_retention_days = NULL, timeline_retention_days = NULL'),
+    ];
+    await purge();
+    expect(await left(usual)).toEqual({ ...all, logs: 1, timeline: 1 });
+    expect(await left(forEver)).toEqual(all);
+  });
+
+  it.each([
+    ['log', { logs: 1 }],
+    ['timeline', { timeline: 1 }],
+    ['step', { steps: 1 }],
+    ['claim', { claims: 1, batchClaims: 2 }],
+    ['usage', { events: 1, counters: 1 }],
+    ['cost', { costs: 1 }],
+  ])('applies the %s period to its rows alone, and to those of other organizations not at all', async (name, gone) => {
+    const kept = 'log_retention_days = NULL, timeline_retention_days = NULL';
+    const other = await twoRuns(kept);
+    const id = await twoRuns(kept);
+    await sql(`UPDATE organization_settings SET ${name}_retention_days = 30 WHERE organization_id = $1`, [id]);
+    await purge();
+    expect(await left(id)).toEqual({ ...all, ...gone });
+    expect(await left(other)).toEqual(all);
+  });
+
+  it('takes thousands of rows in steps, and changes no figure of the return on investment', async () => {
+    const id = await twoRuns('claim_retention_days = 30');
+    const [{ agentId }] = await sql('SELECT agent_id FROM job WHERE organization_id = $1 LIMIT 1', [id]);
+    await sql(
+      `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, message, recorded_at)
+       SELECT $1, 1000 + n, $2, 'execution', 'x', $3 FROM generate_series(1, 2500) n`,
+      [agentId, id, daysAgo(95)],
+    );
+    const roi = (source?: 'computed') =>
+      readRoi(harness.db, id, { query: { from: '2026-01-01', to: '2026-06-15', source }, now });
+    const before = await roi('computed');
+    expect(before.claims.attempted).toBe(4);
+    await purge();
+    expect(await left(id)).toMatchObject({ logs: 1, batchClaims: 2 });
+    expect(await roi('computed')).toEqual(before);
+    expect(await roi()).toEqual({ ...before, source: 'rollup' });
+  });
+});

@@ -1,0 +1,56 @@
+import type { Database, OrganizationSettingsEntity } from '@muster/database';
+import { type Round, sweep, type SweepCounts } from '@muster/platform';
+
+/** For how many days an organization keeps each kind of row; null keeps it for ever. */
+export type Retention = Pick<
+  OrganizationSettingsEntity,
+  | 'logRetentionDays'
+  | 'timelineRetentionDays'
+  | 'stepRetentionDays'
+  | 'claimRetentionDays'
+  | 'usageRetentionDays'
+  | 'costRetentionDays'
+>;
+
+export interface Purge {
+  /** Names it within its round. */
+  name: string;
+  keptFor: keyof Retention;
+  now: Date;
+  /** Drops some of what is older, in a transaction that nobody has to wait for long; answers how many rows. */
+  step(organizationId: string, before: Date): Promise<number>;
+}
+
+const noId = '00000000-0000-0000-0000-000000000000';
+
+/** Drops what each organization keeps no longer, step by step, until nothing is left or the round's time is up. */
+export function purgeByRetention(
+  database: Database,
+  round: Round,
+  { name, keptFor, now, step }: Purge,
+): Promise<SweepCounts<'purged'>> {
+  return sweep<Pick<OrganizationSettingsEntity, 'organizationId'> & Retention, 'purged'>(round, {
+    name,
+    outcomes: ['purged'],
+    candidates: (after, limit) =>
+      database.query(
+        'system',
+        `SELECT organization_id, log_retention_days, timeline_retention_days, step_retention_days,
+                claim_retention_days, usage_retention_days, cost_retention_days
+         FROM organization_settings WHERE organization_id > $1 ORDER BY organization_id LIMIT $2`,
+        [after?.organizationId ?? noId, limit],
+        'retention',
+      ),
+    settle: async (organization) => {
+      const days = organization[keptFor];
+      if (days === null) return null;
+      const before = new Date(now.getTime() - days * 86_400_000);
+      let purged = 0;
+      for (let rows = 1; rows > 0 && round.hasTime; purged += rows) {
+        rows = await step(organization.organizationId, before);
+      }
+      return purged > 0 ? 'purged' : null;
+    },
+    rowOf: ({ organizationId }) => `organization ${organizationId}`,
+  });
+}

@@ -1,0 +1,38 @@
+import { purgeByRetention } from '@muster/access';
+import type { Database } from '@muster/database';
+import type { Round } from '@muster/platform';
+
+const rowsAtOnce = 1000;
+
+/** Drops steps and claims of runs that ended before the periods that each organization keeps them. Counts stay. */
+export async function purgeReports(
+  database: Database,
+  round: Round,
+  now: Date,
+): Promise<{ steps: number; claims: number }> {
+  const purge = (name: 'steps' | 'claims', keptFor: 'stepRetentionDays' | 'claimRetentionDays') =>
+    purgeByRetention(database, round, {
+      name: `${name} of runs`,
+      keptFor,
+      now,
+      step: async (organizationId, before) =>
+        (await database.query('system', purgeSql[name], [organizationId, before, rowsAtOnce], `purge_${name}`)).length,
+    });
+  const steps = await purge('steps', 'stepRetentionDays');
+  const claims = await purge('claims', 'claimRetentionDays');
+  return { steps: steps.purged, claims: claims.purged };
+}
+
+const purgeSql = {
+  steps: `
+    DELETE FROM job_step s USING (
+      SELECT s.job_id, s.step_order FROM job j JOIN job_step s ON s.job_id = j.id
+      WHERE j.organization_id = $1 AND j.finished_at < $2 LIMIT $3) old
+    WHERE s.job_id = old.job_id AND s.step_order = old.step_order AND s.organization_id = $1 RETURNING s.step_order`,
+  claims: `
+    DELETE FROM claim_outcome c USING (
+      SELECT c.job_id, c.claim_id, c.npi FROM job j JOIN claim_outcome c ON c.job_id = j.id
+      WHERE j.organization_id = $1 AND j.finished_at < $2 LIMIT $3) old
+    WHERE c.job_id = old.job_id AND c.claim_id = old.claim_id AND c.npi = old.npi AND c.organization_id = $1
+    RETURNING c.claim_id`,
+};

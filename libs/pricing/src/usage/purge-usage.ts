@@ -1,0 +1,56 @@
+import { purgeByRetention } from '@muster/access';
+import type { Database } from '@muster/database';
+import type { Round } from '@muster/platform';
+
+const rowsAtOnce = 1000;
+
+/**
+ * Drops usage by the whole month, its counter with its events so that they stay each other's sum, and the parts of what
+ * runs cost, after the periods that each organization keeps them. What a run cost in all stays on it.
+ */
+export async function purgeUsage(
+  database: Database,
+  round: Round,
+  now: Date,
+): Promise<{ usage: number; costs: number }> {
+  const usage = await purgeByRetention(database, round, {
+    name: 'usage',
+    keptFor: 'usageRetentionDays',
+    now,
+    step: (organizationId, before) =>
+      database.transaction('system', async (tx) => {
+        const [old] = await tx.query<{ month: string }>(
+          `SELECT min(month)::text AS month FROM usage_event
+           WHERE organization_id = $1 AND month + interval '1 month' <= $2::timestamptz AT TIME ZONE 'UTC'`,
+          [organizationId, before],
+        );
+        if (!old?.month) return 0;
+        await tx.execute('DELETE FROM usage_counter WHERE organization_id = $1 AND month = $2', [
+          organizationId,
+          old.month,
+        ]);
+        return tx.execute('DELETE FROM usage_event WHERE organization_id = $1 AND month = $2', [
+          organizationId,
+          old.month,
+        ]);
+      }),
+  });
+  const costs = await purgeByRetention(database, round, {
+    name: 'costs',
+    keptFor: 'costRetentionDays',
+    now,
+    step: async (organizationId, before) => {
+      const rows = await database.query(
+        'system',
+        `DELETE FROM run_cost_component c USING (
+           SELECT job_id, position FROM run_cost_component
+           WHERE organization_id = $1 AND finished_at < $2 ORDER BY finished_at LIMIT $3) old
+         WHERE c.job_id = old.job_id AND c.position = old.position AND c.organization_id = $1 RETURNING c.position`,
+        [organizationId, before, rowsAtOnce],
+        'purge_costs',
+      );
+      return rows.length;
+    },
+  });
+  return { usage: usage.purged, costs: costs.purged };
+}
