@@ -34,17 +34,23 @@ export const batchColumns = `b.id, b.batch_id, b.job_id, b.worker_key,
 
 export const batchSource = 'pilot_batch b LEFT JOIN job j ON j.id = b.job_id';
 
-export interface BatchFilter extends Period {
+interface BatchFilter extends Period {
   workflowId?: string;
   jobId?: string;
 }
 
+interface Listing {
+  page: Page;
+  filter: BatchFilter;
+}
+
 /** The latest day first. */
-export function listPilotBatches(
-  database: Database,
-  organizationId: string,
-  { page, filter }: { page: Page; filter: BatchFilter },
-): Promise<BatchRow[]> {
+export function listPilotBatches(database: Database, organizationId: string, listing: Listing): Promise<BatchRow[]> {
+  const { text, values } = listBatchesStatement(organizationId, listing);
+  return database.query<BatchRow>({ organizationId }, text, values);
+}
+
+export function listBatchesStatement(organizationId: string, { page, filter }: Listing) {
   const values: unknown[] = [organizationId];
   const placed = (value: unknown) => `$${values.push(value)}`;
   const conditions = ['b.organization_id = $1', ...withinPeriod('b.occurred_at', filter, values)];
@@ -55,10 +61,9 @@ export function listPilotBatches(
     conditions.push(`(b.occurred_at, b.id) < (${placed(at)}::timestamptz, ${placed(id)}::uuid)`);
   }
   const limit = placed(page.limit + 1);
-  return database.query<BatchRow>(
-    { organizationId },
-    `SELECT ${batchColumns} FROM ${batchSource}
+  return {
+    text: `SELECT ${batchColumns} FROM ${batchSource}
      WHERE ${conditions.join(' AND ')} ORDER BY b.occurred_at DESC, b.id DESC LIMIT ${limit}`,
     values,
-  );
+  };
 }

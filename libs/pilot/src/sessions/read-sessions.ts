@@ -29,12 +29,18 @@ const columns = `s.pilot_batch_id, s.occurred_at, s.worker_key,
 
 const source = 'process_library_session_summary s JOIN pilot_batch b ON b.id = s.pilot_batch_id';
 
+interface Listing {
+  page: Page;
+  filter: Period & { workerKey?: string };
+}
+
 /** The latest day first. */
-export function listSessions(
-  database: Database,
-  organizationId: string,
-  { page, filter }: { page: Page; filter: Period & { workerKey?: string } },
-): Promise<SessionRow[]> {
+export function listSessions(database: Database, organizationId: string, listing: Listing): Promise<SessionRow[]> {
+  const { text, values } = listSessionsStatement(organizationId, listing);
+  return database.query<SessionRow>({ organizationId }, text, values);
+}
+
+export function listSessionsStatement(organizationId: string, { page, filter }: Listing) {
   const values: unknown[] = [organizationId];
   const placed = (value: unknown) => `$${values.push(value)}`;
   const conditions = ['s.organization_id = $1', ...withinPeriod('s.occurred_at', filter, values)];
@@ -44,12 +50,11 @@ export function listSessions(
     conditions.push(`(s.occurred_at, s.pilot_batch_id) < (${placed(at)}::timestamptz, ${placed(id)}::uuid)`);
   }
   const limit = placed(page.limit + 1);
-  return database.query<SessionRow>(
-    { organizationId },
-    `SELECT ${columns} FROM ${source}
+  return {
+    text: `SELECT ${columns} FROM ${source}
      WHERE ${conditions.join(' AND ')} ORDER BY s.occurred_at DESC, s.pilot_batch_id DESC LIMIT ${limit}`,
     values,
-  );
+  };
 }
 
 /** A session with its timeline, as they were at one moment. */
