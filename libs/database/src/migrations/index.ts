@@ -29,6 +29,7 @@ import { DeletedJobs1763793000001 } from './1763793000001-deleted-jobs';
 import { RoiRollups1763793000002 } from './1763793000002-roi-rollups';
 import { Retention1763793000003 } from './1763793000003-retention';
 import { Budgets1763794000000 } from './1763794000000-budgets';
+import { DefaultPricesAreRead1763794000001 } from './1763794000001-default-prices-are-read';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -63,4 +64,5 @@ export const migrations = [
   RoiRollups1763793000002,
   Retention1763793000003,
   Budgets1763794000000,
+  DefaultPricesAreRead1763794000001,
 ];

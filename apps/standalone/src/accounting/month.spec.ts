@@ -1,0 +1,188 @@
+import { cloneDatabase, type ClonedDatabase, type Harness, startHarness, waitFor } from '@muster/testing';
+import { standalone } from '../standalone';
+import { Chance } from './chance.harness';
+import type { Price } from './ledger.harness';
+import { PracticeOffice } from './play-month.harness';
+import { billOf, costOf, costsOf, countClaims, type GroupBy, roiOf, usageOf, usd } from './recompute.harness';
+import { TimeMachine } from './time-machine.harness';
+
+/** How many runs the three organizations have together; the whole month is MONTH_RUNS=600. */
+const runs = Number(process.env['MONTH_RUNS'] ?? 60);
+const seed = Number(process.env['MUSTER_SEED'] ?? 11);
+/** Clocks change in the middle of it, in Chicago and on Lord Howe Island. */
+const month = '2027-03';
+const range = { from: '2027-02-28', to: '2027-04-01' };
+const groupings: GroupBy[] = ['day', 'workflow', 'agent', 'model', 'schedule'];
+
+const price = (provider: string, model: string, input: number, output: number, from: string): Price => ({
+  ...{ provider, model, inputUsdPerMillion: input, outputUsdPerMillion: output, from },
+});
+
+describe('a month of three organizations', () => {
+  const time = new TimeMachine();
+  const chance = new Chance(seed);
+  const offices: PracticeOffice[] = [];
+  const compared: Record<string, number> = {};
+  let database: ClonedDatabase;
+  let harness: Harness;
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+    await time.install(database.url);
+    const day = String(24 * 3600 * 1000);
+    const env = { AGENT_OFFLINE_AFTER_MS: day, JOB_LOST_AFTER_MS: day, OUTBOX_SWEEP_MS: '200' };
+    harness = await startHarness({ ...standalone, env, database, clock: time.clock });
+    await time.go(harness, new Date('2027-03-01T00:10:00Z'));
+    const plans = [
+      { name: 'Chicago', zone: 'America/Chicago', labor: 28.5, minutes: 12, hourly: 0.12, machines: [null, 0.333333] },
+      {
+        name: 'Lord Howe',
+        zone: 'Australia/Lord_Howe',
+        labor: 31.07,
+        minutes: 7.5,
+        hourly: 0.5,
+        machines: [1.25, null],
+      },
+      { name: 'Kolkata', zone: 'Asia/Kolkata', labor: 9.99, minutes: 15, hourly: 0, machines: [null, null, 0.000001] },
+    ];
+    const pricings = [
+      { pricingType: 'npi_claim_block', blockSize: 2, pricePerBlockUsd: 1.5, minimumUsd: 2 },
+      { pricingType: 'per_claim', pricePerClaimUsd: 0.35, minimumUsd: 0.5 },
+      { pricingType: 'flat_per_run', pricePerRunUsd: 4.25 },
+    ];
+    for (const [at, plan] of plans.entries()) {
+      const office = await PracticeOffice.open(harness, time, chance, { ...plan, pricing: pricings[at]! });
+      await office.setPrices([
+        price('openai', 'Month-Small', 0.4 + at, 1.6, '2027-01-01'),
+        price('anthropic', 'month-large', 3, 15.000001, '2027-01-01'),
+      ]);
+      offices.push(office);
+    }
+    for (let run = 0; run < runs; run += 1) {
+      const at = Date.parse('2027-03-01T01:00:00Z') + (run * 30.5 * 24 * 3600 * 1000) / runs;
+      if (at > time.clock.now().getTime()) await time.go(harness, new Date(at));
+      for (const office of offices) await office.beat();
+      if (run === Math.floor(runs / 2)) await changeInTheMiddle();
+      await offices[run % offices.length]!.run();
+    }
+    await metered();
+  }, 1_200_000);
+  afterAll(async () => {
+    await harness.close();
+    await database.drop();
+    const rows = Object.entries(compared).map(([what, count]) => `  ${what.padEnd(32)} ${String(count).padStart(6)}`);
+    process.stdout.write(`\nfigures compared, seed ${seed}, ${runs} runs\n${rows.join('\n')}\n`);
+  });
+
+  /** Prices and machines become dearer for what comes from tomorrow on. */
+  async function changeInTheMiddle(): Promise<void> {
+    const tomorrow = new Date(time.clock.now().getTime() + 24 * 3600 * 1000).toISOString().slice(0, 10);
+    await metered();
+    for (const office of offices) {
+      await office.setPrices([price('OPENAI', 'month-small', 0.77, 2.123456, tomorrow)]);
+      await office.setHourly(0.2);
+    }
+  }
+
+  /** Nothing is on its way any more. */
+  const metered = () =>
+    waitFor('every run to be metered', async () => {
+      const [left] = await harness.db.query<{ count: number }>(
+        'system',
+        `SELECT count(*)::int AS count FROM outbox WHERE queue = 'metering'`,
+      );
+      return left!.count === 0;
+    });
+
+  const count = (what: string, figures: number) => (compared[what] = (compared[what] ?? 0) + figures);
+
+  async function checkAll(): Promise<void> {
+    for (const { ledger, tenant } of offices) {
+      const usage = (await tenant.api.get(`/api/usage?month=${month}`)).body;
+      expect(usage).toMatchObject(usageOf(ledger, month));
+      count('usage', 6);
+      for (const run of ledger.runs.filter(({ deleted }) => !deleted)) {
+        const cost = (await tenant.api.get(`/api/jobs/${run.id}/cost`)).body;
+        const expected = costOf(run, ledger.prices);
+        const of = (kind: string) =>
+          cost.components
+            .filter((part: any) => part.kind === kind)
+            .reduce((sum: number, part: any) => sum + Math.round(part.amountUsd * 1e6), 0);
+        expect([run.id, of('ai'), of('compute'), of('reported'), Math.round(cost.totalUsd * 1e6)]).toEqual([
+          run.id,
+          ...[expected.ai, expected.compute, expected.reported, expected.total].map(Number),
+        ]);
+        const job = (await tenant.api.get(`/api/jobs/${run.id}`)).body;
+        expect(job.totalCostUsd).toBe(usd(expected.total));
+        expect(job.claims).toEqual(countClaims(Object.values(run.claims).map((outcome) => ({ outcome }))));
+        count('costs and claims of runs', 9);
+      }
+      for (const groupBy of groupings) {
+        const costs = (await tenant.api.get(`/api/costs?from=${range.from}&to=${range.to}&groupBy=${groupBy}`)).body;
+        const found = costs.groups.map(({ key, label: _, ...figures }: any) => [key, figures]);
+        const expected = costsOf(ledger, { ...range, groupBy });
+        expect(Object.fromEntries(found)).toEqual(expected);
+        count(`costs by ${groupBy}`, found.length * 5);
+      }
+      for (const source of ['', '&source=computed']) {
+        const roi = (await tenant.api.get(`/api/pilot/roi?from=${range.from}&to=${range.to}${source}`)).body;
+        expect(roi).toMatchObject(roiOf(ledger, range));
+        count(`ROI ${source ? 'from rows' : 'as answered'}`, 14 + roi.daily.length * 7);
+      }
+    }
+  }
+
+  it('comes to the figures that a plain recomputation has', async () => {
+    await checkAll();
+  });
+
+  it('bills each run by the metadata of its steps', async () => {
+    for (const office of offices) {
+      for (const run of office.ledger.runs.filter(({ billing }) => billing.length > 0)) {
+        expect(await office.bill(run)).toMatchObject(billOf(run.billing, office.ledger.pricing));
+        count('billing', 6);
+      }
+    }
+  });
+
+  it('is priced anew where a price for a past day comes late, once that is asked for and not before', async () => {
+    const before = offices.map(({ ledger }) => ledger.prices);
+    for (const [at, office] of offices.entries()) {
+      await office.setPrices([price('nobody', 'month-unknown', 1, 0.123456, '2027-03-05')]);
+      office.ledger.prices = before[at]!;
+    }
+    await checkAll();
+    for (const office of offices) {
+      office.ledger.prices = [...office.ledger.prices, price('nobody', 'month-unknown', 1, 0.123456, '2027-03-05')];
+      const asked = await (await office.signIn()).post('/api/organization/model-prices/recompute', range);
+      expect([office.ledger.name, asked.status]).toEqual([office.ledger.name, 202]);
+    }
+    await metered();
+    await checkAll();
+  });
+
+  it('keeps what deleted runs cost', async () => {
+    for (const office of offices) {
+      for (const run of office.ledger.runs.filter((_, at) => at % 7 === 3)) await office.delete(run);
+    }
+    await metered();
+    for (const { ledger, tenant } of offices) {
+      expect((await tenant.api.get(`/api/usage?month=${month}`)).body).toMatchObject(usageOf(ledger, month));
+      for (const groupBy of groupings) {
+        const costs = (await tenant.api.get(`/api/costs?from=${range.from}&to=${range.to}&groupBy=${groupBy}`)).body;
+        const found = costs.groups.map(({ key, label: _, ...figures }: any) => [key, figures]);
+        expect(Object.fromEntries(found)).toEqual(costsOf(ledger, { ...range, groupBy }));
+      }
+      const roi = (await tenant.api.get(`/api/pilot/roi?from=${range.from}&to=${range.to}`)).body;
+      const { batches, claims, cost, savings } = roiOf(ledger, range);
+      expect(roi).toMatchObject({ batches, claims: { attempted: claims.attempted }, cost, savings });
+      count('figures after deletion', 20);
+    }
+  });
+
+  it('leaves every counter the sum of its events', async () => {
+    const root = await offices[0]!.signIn('super_admin');
+    const answer = await root.post('/api/admin/usage/reconcile', {});
+    expect(answer.body).toMatchObject({ differing: 0 });
+  });
+});

@@ -1,0 +1,387 @@
+import { newId } from '@muster/platform';
+import { type Harness, type HttpClient, type Tenant, testPassword, waitFor } from '@muster/testing';
+import { createHmac } from 'node:crypto';
+import type { Chance } from './chance.harness';
+import type { Batch, BillingStep, Claim, Office, Price, Run, Usage } from './ledger.harness';
+import { dayIn } from './recompute.harness';
+import type { TimeMachine } from './time-machine.harness';
+
+interface Machine {
+  id: string;
+  client: HttpClient;
+  bootId: string;
+  /** USD an hour of its own; null for the organization's. */
+  hourly: number | null;
+}
+
+export interface OfficePlan {
+  name: string;
+  zone: string;
+  labor: number;
+  minutes: number;
+  hourly: number;
+  machines: (number | null)[];
+  pricing: Office['pricing'];
+}
+
+const models = [
+  { provider: 'openai', model: 'month-small' },
+  { provider: 'anthropic', model: 'month-large' },
+  { provider: 'nobody', model: 'month-unknown' },
+] as const;
+const outcomes = ['eob_uploaded', 'no_eob_found', 'failed'] as const;
+
+/** One practice through a month: it launches, its machines report well and badly, and it is written down what was said. */
+export class PracticeOffice {
+  readonly ledger: Office;
+  private readonly machines: Machine[] = [];
+  private workflowIds: string[] = [];
+  private scheduleId = '';
+  private signingSecret = '';
+  private hourly: number;
+
+  private constructor(
+    private readonly harness: Harness,
+    private readonly time: TimeMachine,
+    private readonly chance: Chance,
+    readonly tenant: Tenant,
+    plan: OfficePlan,
+  ) {
+    const { name, zone, labor, minutes, pricing } = plan;
+    this.ledger = { name, zone, labor, minutes, pricing, prices: [], runs: [], batches: [] };
+    this.hourly = plan.hourly;
+  }
+
+  static async open(harness: Harness, time: TimeMachine, chance: Chance, plan: OfficePlan): Promise<PracticeOffice> {
+    const office = new PracticeOffice(harness, time, chance, await harness.makeTenant(plan.name), plan);
+    await office.furnish(plan);
+    return office;
+  }
+
+  /** From the first day that each names. Those that were there stay. */
+  async setPrices(prices: Price[]): Promise<void> {
+    this.ledger.prices = [...this.ledger.prices, ...prices];
+    await this.ok((await this.signIn()).put('/api/organization/model-prices', { prices: this.ledger.prices }));
+  }
+
+  async setHourly(hourly: number): Promise<void> {
+    this.hourly = hourly;
+    await this.ok((await this.signIn()).patch('/api/organization/settings', { hourlyComputeUsd: hourly }));
+  }
+
+  /** Its machines are there, whatever time has passed. */
+  async beat(): Promise<void> {
+    for (const { id: agentId, client, bootId } of this.machines) {
+      await this.ok(client.post('/api/agent/heartbeat', { agentId, bootId }));
+    }
+  }
+
+  /** One run from its launch to whatever becomes of it, some minutes long; and the other attempt that it may have. */
+  async run(): Promise<void> {
+    const { chance } = this;
+    const machine = chance.of(this.machines);
+    const isOverBudget = chance.happens(0.06);
+    const options = {
+      ...(chance.happens(0.3) ? { maxRetries: 1 } : {}),
+      ...(isOverBudget ? { maxCostUsd: 0.5 } : {}),
+    };
+    const jobId = await chance.of([
+      () => this.launch(machine, options),
+      () => this.launchBatch(machine, options),
+      () => (isOverBudget ? this.launch(machine, options) : this.launchBySchedule(machine, options)),
+    ])();
+    if (chance.happens(0.06)) return this.cancel(machine, jobId);
+    if (isOverBudget) return this.overspend(machine, jobId);
+    await this.perform(machine, jobId);
+    const [retry] = await this.harness.db.query<{ id: string }>('system', 'SELECT id FROM job WHERE retry_of = $1', [
+      jobId,
+    ]);
+    if (retry) await this.perform(machine, retry.id);
+  }
+
+  private async perform(machine: Machine, jobId: string): Promise<void> {
+    const { chance } = this;
+    await this.begin(machine, jobId);
+    const usages = await this.steps(machine, jobId, { first: 1, count: chance.whole(0, 4) });
+    const billing = await this.billingSteps(machine, jobId);
+    const claims = chance.happens(0.6) ? await this.claimResults(machine, jobId) : {};
+    await this.pass(chance.whole(1, 60));
+    const reported = chance.happens(0.4) ? chance.whole(0, 4_000_000) / 1_000_000 : null;
+    const end = chance.of(['completed', 'completed', 'completed', 'failed', 'cancelled'] as const);
+    const body = { status: end, seq: 5_000, ...(reported === null ? {} : { totalCostUsd: reported }) };
+    await this.webhook(machine, jobId, body);
+    // The same end again, and another one that comes too late.
+    if (chance.happens(0.3)) await this.webhook(machine, jobId, body);
+    if (chance.happens(0.2)) await this.webhook(machine, jobId, { status: 'failed', seq: 5_001, totalCostUsd: 999 });
+    if (chance.happens(0.2)) {
+      await this.pass(chance.whole(1, 30));
+      usages.push(...(await this.steps(machine, jobId, { first: 100, count: 2 })));
+    }
+    await this.close(machine, jobId, { usages, reported, billing, claims });
+    if (chance.happens(0.5)) await this.summarize(machine, jobId);
+    if (chance.happens(0.1)) await this.summarize(machine, null);
+  }
+
+  private async cancel(machine: Machine, jobId: string): Promise<void> {
+    await this.pass(this.chance.whole(1, 20));
+    await this.ok(this.tenant.api.post(`/api/jobs/${jobId}/cancel`, {}));
+    // It may be with its machine already, which then has to say that it stopped.
+    await this.webhook(machine, jobId, { status: 'cancelled', seq: 9_000 });
+    await this.close(machine, jobId, { usages: [], reported: null, billing: [], claims: {} });
+  }
+
+  /** The service ends it; what its machine says of the end comes too late, what it used does not. */
+  private async overspend(machine: Machine, jobId: string): Promise<void> {
+    await this.begin(machine, jobId);
+    const of = { provider: 'nobody', model: 'month-unknown', said: 0.75 } as const;
+    const usages = await this.steps(machine, jobId, { first: 1, count: 1, of });
+    await waitFor(`run ${jobId} to be stopped for its budget`, async () => {
+      const { body } = await this.tenant.api.get(`/api/jobs/${jobId}`);
+      return body.errorCode === 'budget_exceeded';
+    });
+    usages.push(...(await this.steps(machine, jobId, { first: 50, count: 1, of })));
+    await this.webhook(machine, jobId, { status: 'completed', seq: 5_000, totalCostUsd: 999 });
+    await this.close(machine, jobId, { usages, reported: null, billing: [], claims: {} });
+    // What was left of it was killed.
+    await this.harness.db.query('system', 'UPDATE agent SET clearing_command_id = NULL WHERE id = $1', [machine.id]);
+  }
+
+  /** Anew, because sessions do not last a month. */
+  signIn(role: 'admin' | 'super_admin' = 'admin'): Promise<HttpClient> {
+    return this.harness.http.signIn(`user-${this.tenant.userIds[role]}@example.com`, testPassword);
+  }
+
+  /** Gone with all but what it cost. */
+  async delete(run: Run): Promise<void> {
+    await this.ok((await this.signIn()).delete(`/api/jobs/${run.id}`));
+    run.deleted = true;
+  }
+
+  async bill(run: Run): Promise<any> {
+    const body = { job_id: run.id, create_default_model: true, force: this.chance.happens(0.5) };
+    return (await this.ok((await this.signIn()).post('/api/admin/client-pricing/backfill', body))).body;
+  }
+
+  private async furnish(plan: OfficePlan): Promise<void> {
+    const { admin } = this.tenant.as;
+    await this.ok(
+      admin.patch('/api/organization/settings', {
+        timezone: plan.zone,
+        laborRateUsdPerHour: plan.labor,
+        minutesSavedPerClaim: plan.minutes,
+        hourlyComputeUsd: plan.hourly,
+        autoStopEnabled: false,
+      }),
+    );
+    this.signingSecret = (await admin.get('/api/organization/signing-secret')).body.signingSecret;
+    for (const hourly of plan.machines) {
+      const config = hourly === null ? {} : { providerConfig: { hourlyUsd: hourly } };
+      const made = await this.ok(admin.post('/api/agents', { name: newId(), provider: 'external', ...config }));
+      const client = this.harness.http.withKey(made.body.workerKey);
+      const { id } = made.body.agent;
+      const bootId = newId();
+      await this.ok(client.post('/api/agents/handshake', { agentId: id, bootId, workerVersion: '1' }));
+      this.machines.push({ id, client, bootId, hourly });
+    }
+    for (const name of ['EOBs', 'Eligibility']) {
+      const made = await this.ok(admin.post('/api/workflows', { name, script: 'print(1)' }));
+      this.workflowIds.push(made.body.id);
+    }
+    const schedule = await this.ok(
+      admin.post('/api/schedules', {
+        name: 'Nightly',
+        scriptId: this.workflowIds[0],
+        agentId: this.machines[0]!.id,
+        cronExpression: '0 3 1 1 *',
+      }),
+    );
+    this.scheduleId = schedule.body.id;
+    await this.ok(admin.put(`/api/admin/client-pricing/${this.tenant.organizationId}`, plan.pricing));
+  }
+
+  private async launch(machine: Machine, options: object): Promise<string> {
+    const workflowId = this.chance.of(this.workflowIds);
+    const body = { workflowId, agentId: machine.id, ...options };
+    return (await this.ok(this.tenant.api.post('/api/jobs/launch', body))).body.jobId;
+  }
+
+  private async launchBatch(machine: Machine, options: object): Promise<string> {
+    const workflowId = this.chance.of(this.workflowIds);
+    const body = { workflowId, agentIds: [machine.id], rows: [{}], ...options };
+    return (await this.ok(this.tenant.api.post('/api/jobs/batch', body))).body.jobIds[0];
+  }
+
+  /** Its own machine is the first; the launch that was asked for goes there. */
+  private async launchBySchedule(machine: Machine, options: object): Promise<string> {
+    if (machine !== this.machines[0]) return this.launch(machine, options);
+    const made = await this.ok(
+      this.tenant.api.post('/api/schedules/execute', { scheduleId: this.scheduleId, force: true }),
+    );
+    const [launched] = made.body.launched;
+    return launched ? launched.jobId : this.launch(machine, options);
+  }
+
+  private async begin(machine: Machine, jobId: string): Promise<void> {
+    await this.dispatched(jobId);
+    await this.pass(this.chance.whole(1, 5));
+    await this.webhook(machine, jobId, { status: 'running', seq: 1 });
+  }
+
+  private async dispatched(jobId: string): Promise<void> {
+    await waitFor(`job ${jobId} to be given to its machine`, async () => {
+      const [job] = await this.harness.db.query<{ given: boolean }>(
+        'system',
+        'SELECT command_id IS NOT NULL AS given FROM job WHERE id = $1',
+        [jobId],
+      );
+      return job!.given;
+    });
+  }
+
+  private async webhook(machine: Machine, jobId: string, body: object): Promise<void> {
+    await this.ok(machine.client.post('/api/job-webhook', { jobId, ...body }));
+  }
+
+  private async steps(
+    machine: Machine,
+    jobId: string,
+    { first, count, of }: { first: number; count: number; of?: Pick<Usage, 'provider' | 'model' | 'said'> },
+  ): Promise<Usage[]> {
+    const usages: Usage[] = [];
+    for (let stepOrder = first; stepOrder < first + count; stepOrder += 1) {
+      await this.pass(this.chance.whole(1, 10));
+      const at = this.time.clock.now().toISOString();
+      const { provider, model } = of ?? this.chance.of(models);
+      const usage = {
+        provider,
+        model,
+        input: this.chance.whole(0, 300_000),
+        output: this.chance.whole(0, 30_000),
+        said: of ? of.said : this.chance.happens(0.5) ? this.chance.whole(0, 2_000_000) / 1_000_000 : null,
+      };
+      const body = {
+        jobId,
+        stepOrder,
+        status: 'passed',
+        seq: stepOrder,
+        startedAt: at,
+        finishedAt: at,
+        usage: {
+          provider,
+          model,
+          inputTokens: usage.input,
+          outputTokens: usage.output,
+          ...(usage.said === null ? {} : { costUsd: usage.said }),
+        },
+      };
+      const times = this.chance.happens(0.3) ? 2 : 1;
+      for (let time = 0; time < times; time += 1) {
+        await this.ok(machine.client.post(`/api/agents/${machine.id}/step-status`, body));
+      }
+      usages.push({ ...usage, at });
+    }
+    return usages;
+  }
+
+  private async billingSteps(machine: Machine, jobId: string): Promise<BillingStep[]> {
+    if (this.chance.happens(0.5)) return [];
+    const steps: BillingStep[] = [];
+    for (let npi = 0; npi < this.chance.whole(1, 3); npi += 1) {
+      steps.push({ type: 'select_org_provider', npi: `100000000${npi}` });
+      for (let claim = 0; claim < this.chance.whole(0, 5); claim += 1) {
+        const id = `K-${this.chance.whole(1, 4)}`;
+        const named = this.chance.of([{ claim_id: id }, { claim_submission_id: id }, {}]);
+        const own = this.chance.happens(0.5) ? { npi: `100000000${this.chance.whole(0, 4)}` } : {};
+        steps.push({ type: 'claim_result', ...own, ...named });
+      }
+    }
+    for (const [at, metadata] of steps.entries()) {
+      const body = { jobId, stepOrder: 1000 + at, status: 'passed', seq: 1, metadata };
+      await this.ok(machine.client.post(`/api/agents/${machine.id}/step-status`, body));
+    }
+    return steps;
+  }
+
+  /** Said twice, the second time with other outcomes for some. The later word holds. */
+  private async claimResults(machine: Machine, jobId: string): Promise<Run['claims']> {
+    const said: Run['claims'] = {};
+    for (let round = 0; round < this.chance.whole(1, 2); round += 1) {
+      await this.pass(1);
+      const claimResults = Array.from({ length: this.chance.whole(1, 4) }, (_, at) => ({
+        claimId: `C-${at}`,
+        outcome: this.chance.of(outcomes),
+      }));
+      const t = Math.floor(this.time.clock.now().getTime() / 1000);
+      const signed = `${t}.${jobId}.${JSON.stringify({ claimResults })}`;
+      const signature = `t=${t},v1=${createHmac('sha256', this.signingSecret).update(signed).digest('hex')}`;
+      const client = machine.client.with({ 'x-service-signature': signature });
+      await this.ok(client.post(`/api/jobs/${jobId}/claim-results`, { claimResults }));
+      for (const { claimId, outcome } of claimResults) said[claimId] = outcome;
+    }
+    return said;
+  }
+
+  private async summarize(machine: Machine, jobId: string | null): Promise<void> {
+    const batchId = newId();
+    const startedAt = this.time.clock.now().toISOString();
+    const rounds = this.chance.happens(0.3) ? 2 : 1;
+    let claims: Claim[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      claims = Array.from({ length: this.chance.whole(0, 8) }, () => ({
+        outcome: this.chance.of(outcomes),
+        seconds: this.chance.happens(0.8) ? this.chance.whole(1, 400_000) / 1000 : null,
+      }));
+      const rows = claims.map(({ outcome, seconds }, at) => ({
+        claimId: `C-${at}`,
+        outcome,
+        ...(seconds === null ? {} : { processingSeconds: seconds }),
+      }));
+      const body = this.chance.of([
+        { batchSummary: { batchId, startedAt, ...(jobId ? { jobId } : {}) }, claimResults: rows },
+        {
+          practiceRunSummary: { batchSummary: { batchId, startedAt, ...(jobId ? { jobId } : {}) }, claimResults: rows },
+        },
+        {
+          practice_run_summary: {
+            batch_summary: { batch_id: batchId, started_at: startedAt, ...(jobId ? { job_id: jobId } : {}) },
+            claim_results: rows.map(({ claimId, processingSeconds, ...row }: any) => ({
+              ...row,
+              claim_id: claimId,
+              ...(processingSeconds === undefined ? {} : { processing_seconds: processingSeconds }),
+            })),
+          },
+        },
+      ] as object[]);
+      await this.ok(machine.client.post('/api/pilot/run-summary', body));
+    }
+    const day = dayIn(this.ledger.zone, startedAt);
+    const batch: Batch = { id: batchId, jobId, workflowId: null, day, claims };
+    this.ledger.batches.push(batch);
+  }
+
+  /** What the run shows of itself, and what it was made of. */
+  private async close(
+    machine: Machine,
+    jobId: string,
+    made: Pick<Run, 'usages' | 'reported' | 'billing' | 'claims'>,
+  ): Promise<void> {
+    const { body: job } = await this.ok(this.tenant.api.get(`/api/jobs/${jobId}`));
+    if (!job.finishedAt) throw new Error(`run ${jobId} has not ended: ${job.status}`);
+    const { workflowId, agentId, scheduleId, status, startedAt, finishedAt } = job;
+    const hourly = machine.hourly ?? this.hourly;
+    this.ledger.runs.push({
+      ...{ id: jobId, workflowId, agentId, scheduleId, status, startedAt, finishedAt, hourly, deleted: false },
+      ...made,
+    });
+  }
+
+  private async pass(minutes: number): Promise<void> {
+    await this.time.go(this.harness, new Date(this.time.clock.now().getTime() + minutes * 60_000));
+  }
+
+  private async ok<T extends { status: number; text: string }>(asked: Promise<T>): Promise<T> {
+    const answer = await asked;
+    if (answer.status >= 300) throw new Error(`${this.ledger.name}: ${answer.status} ${answer.text.slice(0, 500)}`);
+    return answer;
+  }
+}

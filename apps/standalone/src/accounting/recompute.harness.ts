@@ -1,0 +1,318 @@
+import type { Batch, BillingStep, Office, Price, Run, Usage } from './ledger.harness';
+
+// A month's figures worked out plainly from what it was made of: fractions of whole numbers, no code of the service.
+
+interface Fraction {
+  over: bigint;
+  under: bigint;
+}
+
+/** The fraction that a number's decimals are. */
+function exact(value: number): Fraction {
+  const text = value.toFixed(12);
+  return { over: BigInt(text.replace('.', '')), under: 10n ** 12n };
+}
+const times = (a: Fraction, b: Fraction): Fraction => ({ over: a.over * b.over, under: a.under * b.under });
+const plus = (a: Fraction, b: Fraction): Fraction => ({
+  over: a.over * b.under + b.over * a.under,
+  under: a.under * b.under,
+});
+const whole = (n: number | bigint): Fraction => ({ over: BigInt(n), under: 1n });
+const zero = whole(0);
+
+/** To whole millionths, half to even. */
+function micros({ over, under }: Fraction): bigint {
+  const scaled = over * 1_000_000n;
+  const floor = scaled >= 0n ? scaled / under : -((-scaled + under - 1n) / under);
+  const rest = (scaled - floor * under) * 2n;
+  if (rest > under || (rest === under && floor % 2n !== 0n)) return floor + 1n;
+  return floor;
+}
+
+const add = (amounts: bigint[]) => amounts.reduce((sum, amount) => sum + amount, 0n);
+
+export interface Cost {
+  ai: bigint;
+  compute: bigint;
+  reported: bigint;
+  total: bigint;
+  byModel: Map<string, bigint>;
+}
+
+/** Null for what no price is known of. */
+function priceOf(prices: Price[], { provider, model, at }: Usage): Price | null {
+  const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
+  const known = prices
+    .filter((price) => same(price.provider, provider) && same(price.model, model) && price.from <= at.slice(0, 10))
+    .sort((a, b) => (a.from < b.from ? 1 : -1));
+  return known[0] ?? null;
+}
+
+export function costOf(run: Run, prices: Price[]): Cost {
+  const byModel = new Map<string, bigint>();
+  for (const name of new Set(run.usages.map((usage) => nameOf(usage)))) {
+    const usages = run.usages.filter((usage) => nameOf(usage) === name);
+    const priced = usages.map((usage) => ({ usage, price: priceOf(prices, usage) }));
+    const worth = (tokens: (usage: Usage) => number, price: (of: Price) => number) =>
+      micros(
+        priced.reduce(
+          (sum, each) =>
+            each.price
+              ? plus(
+                  sum,
+                  times(times(whole(tokens(each.usage)), exact(price(each.price))), { over: 1n, under: 1_000_000n }),
+                )
+              : sum,
+          zero,
+        ),
+      );
+    const said = priced
+      .filter(({ price, usage }) => price === null && usage.said !== null)
+      .map(({ usage }) => micros(exact(usage.said!)));
+    byModel.set(
+      name,
+      worth(
+        (u) => u.input,
+        (p) => p.inputUsdPerMillion,
+      ) +
+        worth(
+          (u) => u.output,
+          (p) => p.outputUsdPerMillion,
+        ) +
+        add(said),
+    );
+  }
+  const ai = add([...byModel.values()]);
+  const ms = run.startedAt ? Date.parse(run.finishedAt) - Date.parse(run.startedAt) : 0;
+  const compute = run.startedAt ? micros(times(exact(run.hourly), { over: BigInt(ms), under: 3_600_000n })) : 0n;
+  const said = run.reported === null ? 0n : micros(exact(run.reported));
+  const reported = said > ai + compute ? said - ai - compute : 0n;
+  return { ai, compute, reported, total: ai + compute + reported, byModel };
+}
+
+const nameOf = ({ provider, model }: Usage) => `${provider}/${model}`;
+
+export const usd = (amount: bigint) => Number(amount) / 1_000_000;
+
+/** The calendar's day in a zone, as people there write it. */
+export function dayIn(zone: string, at: string): string {
+  return new Intl.DateTimeFormat('sv-SE', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(
+    new Date(at),
+  );
+}
+
+export function usageOf({ runs, prices }: Office, month: string) {
+  const of = runs.filter(({ finishedAt }) => finishedAt.startsWith(month));
+  const count = (status: Run['status']) => of.filter((run) => run.status === status).length;
+  const ms = of.reduce(
+    (sum, { startedAt, finishedAt }) => sum + (startedAt ? Date.parse(finishedAt) - Date.parse(startedAt) : 0),
+    0,
+  );
+  return {
+    runs: of.length,
+    completed: count('completed'),
+    failed: count('failed'),
+    cancelled: count('cancelled'),
+    runMinutes: ms / 60_000,
+    spendUsd: usd(add(of.map((run) => costOf(run, prices).total))),
+  };
+}
+
+export type GroupBy = 'day' | 'workflow' | 'agent' | 'model' | 'schedule';
+
+interface Group {
+  runs: Set<string>;
+  ai: bigint;
+  compute: bigint;
+  reported: bigint;
+}
+
+/** What each group cost, by its key. */
+export function costsOf(
+  { runs, prices, zone }: Office,
+  { from, to, groupBy }: { from: string; to: string; groupBy: GroupBy },
+) {
+  const groups = new Map<string, Group>();
+  const groupOf = (key: string) => {
+    const group = groups.get(key) ?? { runs: new Set<string>(), ai: 0n, compute: 0n, reported: 0n };
+    groups.set(key, group);
+    return group;
+  };
+  for (const run of runs) {
+    const day = dayIn(zone, run.finishedAt);
+    if (!run.startedAt || day < from || day > to) continue;
+    const cost = costOf(run, prices);
+    if (groupBy === 'model') {
+      for (const [name, amount] of cost.byModel) {
+        const group = groupOf(name);
+        group.ai += amount;
+        group.runs.add(run.id);
+      }
+    }
+    const key = {
+      day,
+      workflow: run.workflowId,
+      agent: run.agentId,
+      schedule: run.scheduleId ?? 'none',
+      model: 'none',
+    }[groupBy];
+    const group = groupOf(key);
+    if (groupBy !== 'model') group.ai += cost.ai;
+    group.compute += cost.compute;
+    group.reported += cost.reported;
+    group.runs.add(run.id);
+  }
+  return Object.fromEntries(
+    [...groups].map(([key, { runs: of, ai, compute, reported }]) => [
+      key,
+      {
+        runs: of.size,
+        aiUsd: usd(ai),
+        computeUsd: usd(compute),
+        reportedUsd: usd(reported),
+        totalUsd: usd(ai + compute + reported),
+      },
+    ]),
+  );
+}
+
+/** A fraction with so many decimals, half to even, as a number. */
+function decimals({ over, under }: Fraction, places: number): number {
+  return Number(micros({ over: over * 10n ** BigInt(places), under: under * 1_000_000n })) / 10 ** places;
+}
+
+export function roiOf(office: Office, { from, to }: { from: string; to: string }) {
+  const { runs, prices, labor, minutes } = office;
+  const within = office.batches.filter(({ day }) => day >= from && day <= to);
+  const days = daysBetween(from, to);
+  const jobIds = [...new Set(within.flatMap(({ jobId }) => jobId ?? []))];
+  const firstDay = (jobId: string) =>
+    within
+      .filter((batch) => batch.jobId === jobId)
+      .map(({ day }) => day)
+      .sort()[0]!;
+  const costs = jobIds.map((jobId) => ({
+    day: firstDay(jobId),
+    total: costOf(
+      runs.find(({ id }) => id === jobId)!,
+      prices,
+    ).total,
+  }));
+  const daily = days.map((date) => {
+    const claims = countOf(within.filter(({ day }) => day === date));
+    const compute = add(costs.filter(({ day }) => day === date).map(({ total }) => total));
+    const hours = { over: BigInt(claims.eobUploaded + claims.noEobFound), under: 60n };
+    const laborMicros = micros(times(times(hours, exact(minutes)), exact(labor)));
+    return { date, claims, compute, labor: laborMicros, net: laborMicros - compute };
+  });
+  const claims = countOf(within);
+  const seconds = within.flatMap((batch) => batch.claims.flatMap(({ seconds: of }) => of ?? [])).sort((a, b) => a - b);
+  const total = seconds.reduce((sum, each) => plus(sum, exact(each)), zero);
+  const compute = add(daily.map((day) => day.compute));
+  const laborSum = add(daily.map((day) => day.labor));
+  const ratio = (over: Fraction, under: Fraction, places: number) =>
+    under.over === 0n ? null : decimals({ over: over.over * under.under, under: over.under * under.over }, places);
+  const worked = times(whole(claims.eobUploaded + claims.noEobFound), exact(minutes));
+  return {
+    batches: within.length,
+    jobs: jobIds.length,
+    claims: { ...claims, perHour: ratio(times(whole(claims.attempted), whole(3600)), total, 4) },
+    processing: {
+      totalSeconds: decimals(total, 4),
+      averageSeconds: ratio(total, whole(seconds.length), 4),
+      p50Seconds: percentile(seconds, 50),
+      p95Seconds: percentile(seconds, 95),
+    },
+    cost: {
+      computeUsd: usd(compute),
+      perClaimUsd: ratio({ over: compute, under: 1_000_000n }, whole(claims.attempted), 6),
+    },
+    savings: {
+      minutesPerClaim: minutes,
+      hoursSaved: decimals({ over: worked.over, under: worked.under * 60n }, 4),
+      laborUsd: usd(laborSum),
+      netUsd: usd(laborSum - compute),
+      roiPercent: ratio(times(whole(laborSum - compute), whole(100)), whole(compute), 4),
+    },
+    daily: daily.map(({ date, claims: of, compute: spent, labor: saved, net }) => ({
+      date,
+      claims: of,
+      computeUsd: usd(spent),
+      laborUsd: usd(saved),
+      netUsd: usd(net),
+    })),
+  };
+}
+
+const countOf = (batches: Batch[]) => countClaims(batches.flatMap(({ claims }) => claims));
+
+export function countClaims(claims: { outcome: string }[]) {
+  const count = (outcome: string) => claims.filter((claim) => claim.outcome === outcome).length;
+  return {
+    attempted: claims.length,
+    eobUploaded: count('eob_uploaded'),
+    noEobFound: count('no_eob_found'),
+    failed: count('failed'),
+  };
+}
+
+/** Between the two nearest, as far as it lies between them. */
+function percentile(sorted: number[], percent: number): number | null {
+  if (sorted.length === 0) return null;
+  const place = BigInt(sorted.length - 1) * BigInt(percent);
+  const [at, part] = [Number(place / 100n), place % 100n];
+  const low = exact(sorted[at]!);
+  const high = exact(sorted[Math.min(at + 1, sorted.length - 1)]!);
+  const between = times(plus(high, { over: -low.over, under: low.under }), { over: part, under: 100n });
+  return decimals(plus(low, between), 4);
+}
+
+function daysBetween(from: string, to: string): string[] {
+  const days: string[] = [];
+  for (let at = Date.parse(`${from}T12:00:00Z`); ; at += 86_400_000) {
+    const day = new Date(at).toISOString().slice(0, 10);
+    if (day > to) return days;
+    days.push(day);
+  }
+}
+
+export function billOf(steps: BillingStep[], pricing: Office['pricing']) {
+  const claims = new Map<string, Set<string>>();
+  let candidates = 0;
+  let repeated = 0;
+  let selected: string | undefined;
+  const hasClaims = steps.some(({ type }) => type === 'claim_result');
+  for (const step of steps) {
+    if (step.type === 'select_org_provider') {
+      selected = step.npi;
+      if (!hasClaims) claims.set(step.npi!, new Set());
+      continue;
+    }
+    candidates += 1;
+    const npi = step.npi ?? selected;
+    const id = step.claim_id ? `c ${step.claim_id}` : step.claim_submission_id && `s ${step.claim_submission_id}`;
+    if (!npi || !id) continue;
+    const of = claims.get(npi) ?? new Set<string>();
+    if (of.has(id)) repeated += 1;
+    claims.set(npi, of.add(id));
+  }
+  const perNpi = Object.fromEntries([...claims].map(([npi, ids]) => [npi, ids.size]));
+  const counts = Object.values(perNpi);
+  const total = counts.reduce((sum, each) => sum + each, 0);
+  const price = (name: string) => micros(exact((pricing[name] as number | undefined) ?? 0));
+  const charge = {
+    npi_claim_block: () =>
+      add(counts.map((each) => BigInt(Math.ceil(each / (pricing['blockSize'] as number))) * price('pricePerBlockUsd'))),
+    per_claim: () => BigInt(total) * price('pricePerClaimUsd'),
+    flat_per_run: () => price('pricePerRunUsd'),
+  }[pricing.pricingType]!();
+  const least = price('minimumUsd');
+  return {
+    npi_count: counts.length,
+    total_claims: total,
+    total_steps_before_dedup: candidates,
+    duplicates_removed: repeated,
+    claims_per_npi: perNpi,
+    calculated_charge_usd: usd(charge < least ? least : charge),
+  };
+}
