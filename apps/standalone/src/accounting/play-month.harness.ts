@@ -1,18 +1,9 @@
 import { newId } from '@muster/platform';
 import { type Harness, type HttpClient, type Tenant, testPassword, waitFor } from '@muster/testing';
-import { createHmac } from 'node:crypto';
 import type { Chance } from './chance.harness';
-import type { Batch, BillingStep, Claim, Office, Price, Run, Usage } from './ledger.harness';
-import { dayIn } from './recompute.harness';
+import { type Machine, MachineReports } from './machine-reports.harness';
+import type { Office, Price, Run } from './ledger.harness';
 import type { TimeMachine } from './time-machine.harness';
-
-interface Machine {
-  id: string;
-  client: HttpClient;
-  bootId: string;
-  /** USD an hour of its own; null for the organization's. */
-  hourly: number | null;
-}
 
 export interface OfficePlan {
   name: string;
@@ -24,29 +15,22 @@ export interface OfficePlan {
   pricing: Office['pricing'];
 }
 
-const models = [
-  { provider: 'openai', model: 'month-small' },
-  { provider: 'anthropic', model: 'month-large' },
-  { provider: 'nobody', model: 'month-unknown' },
-] as const;
-const outcomes = ['eob_uploaded', 'no_eob_found', 'failed'] as const;
-
 /** One practice through a month: it launches, its machines report well and badly, and it is written down what was said. */
-export class PracticeOffice {
+export class PracticeOffice extends MachineReports {
   readonly ledger: Office;
   private readonly machines: Machine[] = [];
   private workflowIds: string[] = [];
   private scheduleId = '';
-  private signingSecret = '';
   private hourly: number;
 
   private constructor(
-    private readonly harness: Harness,
-    private readonly time: TimeMachine,
-    private readonly chance: Chance,
+    harness: Harness,
+    time: TimeMachine,
+    chance: Chance,
     readonly tenant: Tenant,
     plan: OfficePlan,
   ) {
+    super(harness, time, chance);
     const { name, zone, labor, minutes, pricing } = plan;
     this.ledger = { name, zone, labor, minutes, pricing, prices: [], runs: [], batches: [] };
     this.hourly = plan.hourly;
@@ -238,127 +222,6 @@ export class PracticeOffice {
     });
   }
 
-  private async webhook(machine: Machine, jobId: string, body: object): Promise<void> {
-    await this.ok(machine.client.post('/api/job-webhook', { jobId, ...body }));
-  }
-
-  private async steps(
-    machine: Machine,
-    jobId: string,
-    { first, count, of }: { first: number; count: number; of?: Pick<Usage, 'provider' | 'model' | 'said'> },
-  ): Promise<Usage[]> {
-    const usages: Usage[] = [];
-    for (let stepOrder = first; stepOrder < first + count; stepOrder += 1) {
-      await this.pass(this.chance.whole(1, 10));
-      const at = this.time.clock.now().toISOString();
-      const { provider, model } = of ?? this.chance.of(models);
-      const usage = {
-        provider,
-        model,
-        input: this.chance.whole(0, 300_000),
-        output: this.chance.whole(0, 30_000),
-        said: of ? of.said : this.chance.happens(0.5) ? this.chance.whole(0, 2_000_000) / 1_000_000 : null,
-      };
-      const body = {
-        jobId,
-        stepOrder,
-        status: 'passed',
-        seq: stepOrder,
-        startedAt: at,
-        finishedAt: at,
-        usage: {
-          provider,
-          model,
-          inputTokens: usage.input,
-          outputTokens: usage.output,
-          ...(usage.said === null ? {} : { costUsd: usage.said }),
-        },
-      };
-      const times = this.chance.happens(0.3) ? 2 : 1;
-      for (let time = 0; time < times; time += 1) {
-        await this.ok(machine.client.post(`/api/agents/${machine.id}/step-status`, body));
-      }
-      usages.push({ ...usage, at });
-    }
-    return usages;
-  }
-
-  private async billingSteps(machine: Machine, jobId: string): Promise<BillingStep[]> {
-    if (this.chance.happens(0.5)) return [];
-    const steps: BillingStep[] = [];
-    for (let npi = 0; npi < this.chance.whole(1, 3); npi += 1) {
-      steps.push({ type: 'select_org_provider', npi: `100000000${npi}` });
-      for (let claim = 0; claim < this.chance.whole(0, 5); claim += 1) {
-        const id = `K-${this.chance.whole(1, 4)}`;
-        const named = this.chance.of([{ claim_id: id }, { claim_submission_id: id }, {}]);
-        const own = this.chance.happens(0.5) ? { npi: `100000000${this.chance.whole(0, 4)}` } : {};
-        steps.push({ type: 'claim_result', ...own, ...named });
-      }
-    }
-    for (const [at, metadata] of steps.entries()) {
-      const body = { jobId, stepOrder: 1000 + at, status: 'passed', seq: 1, metadata };
-      await this.ok(machine.client.post(`/api/agents/${machine.id}/step-status`, body));
-    }
-    return steps;
-  }
-
-  /** Said twice, the second time with other outcomes for some. The later word holds. */
-  private async claimResults(machine: Machine, jobId: string): Promise<Run['claims']> {
-    const said: Run['claims'] = {};
-    for (let round = 0; round < this.chance.whole(1, 2); round += 1) {
-      await this.pass(1);
-      const claimResults = Array.from({ length: this.chance.whole(1, 4) }, (_, at) => ({
-        claimId: `C-${at}`,
-        outcome: this.chance.of(outcomes),
-      }));
-      const t = Math.floor(this.time.clock.now().getTime() / 1000);
-      const signed = `${t}.${jobId}.${JSON.stringify({ claimResults })}`;
-      const signature = `t=${t},v1=${createHmac('sha256', this.signingSecret).update(signed).digest('hex')}`;
-      const client = machine.client.with({ 'x-service-signature': signature });
-      await this.ok(client.post(`/api/jobs/${jobId}/claim-results`, { claimResults }));
-      for (const { claimId, outcome } of claimResults) said[claimId] = outcome;
-    }
-    return said;
-  }
-
-  private async summarize(machine: Machine, jobId: string | null): Promise<void> {
-    const batchId = newId();
-    const startedAt = this.time.clock.now().toISOString();
-    const rounds = this.chance.happens(0.3) ? 2 : 1;
-    let claims: Claim[] = [];
-    for (let round = 0; round < rounds; round += 1) {
-      claims = Array.from({ length: this.chance.whole(0, 8) }, () => ({
-        outcome: this.chance.of(outcomes),
-        seconds: this.chance.happens(0.8) ? this.chance.whole(1, 400_000) / 1000 : null,
-      }));
-      const rows = claims.map(({ outcome, seconds }, at) => ({
-        claimId: `C-${at}`,
-        outcome,
-        ...(seconds === null ? {} : { processingSeconds: seconds }),
-      }));
-      const body = this.chance.of([
-        { batchSummary: { batchId, startedAt, ...(jobId ? { jobId } : {}) }, claimResults: rows },
-        {
-          practiceRunSummary: { batchSummary: { batchId, startedAt, ...(jobId ? { jobId } : {}) }, claimResults: rows },
-        },
-        {
-          practice_run_summary: {
-            batch_summary: { batch_id: batchId, started_at: startedAt, ...(jobId ? { job_id: jobId } : {}) },
-            claim_results: rows.map(({ claimId, processingSeconds, ...row }: any) => ({
-              ...row,
-              claim_id: claimId,
-              ...(processingSeconds === undefined ? {} : { processing_seconds: processingSeconds }),
-            })),
-          },
-        },
-      ] as object[]);
-      await this.ok(machine.client.post('/api/pilot/run-summary', body));
-    }
-    const day = dayIn(this.ledger.zone, startedAt);
-    const batch: Batch = { id: batchId, jobId, workflowId: null, day, claims };
-    this.ledger.batches.push(batch);
-  }
-
   /** What the run shows of itself, and what it was made of. */
   private async close(
     machine: Machine,
@@ -373,15 +236,5 @@ export class PracticeOffice {
       ...{ id: jobId, workflowId, agentId, scheduleId, status, startedAt, finishedAt, hourly, deleted: false },
       ...made,
     });
-  }
-
-  private async pass(minutes: number): Promise<void> {
-    await this.time.go(this.harness, new Date(this.time.clock.now().getTime() + minutes * 60_000));
-  }
-
-  private async ok<T extends { status: number; text: string }>(asked: Promise<T>): Promise<T> {
-    const answer = await asked;
-    if (answer.status >= 300) throw new Error(`${this.ledger.name}: ${answer.status} ${answer.text.slice(0, 500)}`);
-    return answer;
   }
 }
