@@ -13,9 +13,25 @@ export {
   VaultSecretEntity,
 } from './entities/access';
 export { AgentEntity } from './entities/agent';
+export type { AgentRecoveryEntity } from './entities/agent-recovery';
+export type {
+  AgentCommandEntity,
+  AgentControlEntity,
+  AgentFunctionEntity,
+  AgentWakeEntity,
+} from './entities/agent-work';
+export type { BatchEntity } from './entities/batch';
 export { BillingMetricEntity, BillingMetricStepEntity, ClientPricingModelEntity } from './entities/client-pricing';
+export type { DeletedJobEntity, ObjectRemovalEntity } from './entities/deleted-job';
 export { JobEntity } from './entities/job';
-export type { PilotRoiDayEntity, PilotRoiMetricEntity, PilotRoiTimesEntity } from './entities/pilot-roi';
+export type { AiUsageEntity, ArtifactEntity, JobStepEntity } from './entities/job';
+export type { MachineFindingEntity } from './entities/machine-finding';
+export type {
+  PilotRoiDayEntity,
+  PilotRoiMetricEntity,
+  PilotRoiStateEntity,
+  PilotRoiTimesEntity,
+} from './entities/pilot-roi';
 export {
   PilotBatchEntity,
   PilotClaimResultEntity,
@@ -23,7 +39,10 @@ export {
   SessionSummaryEntity,
   SessionTimelineEntity,
 } from './entities/pilot';
+export type { RecordingEntity } from './entities/recording';
 export { ScheduleEntity } from './entities/schedule';
+export type { ScheduleRunEntity } from './entities/schedule';
+export type { TimelineEntryEntity, TimelineHeadEntity } from './entities/timeline';
 export { RunCostComponentEntity, RunCostEntity, UsageCounterEntity, UsageReconciliationEntity } from './entities/usage';
 export { WorkflowEntity, WorkflowRevisionEntity } from './entities/workflow';
 export { entities } from './entities';

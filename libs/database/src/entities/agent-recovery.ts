@@ -18,11 +18,11 @@ export class AgentRecoveryEntity {
   @ForeignKey(() => AgentEntity, { name: 'agent_recovery_agent_fk', onDelete: 'CASCADE' })
   agentId!: string;
   @Column('text')
-  step!: string;
+  step!: 'resync' | 'repair' | 'restart' | 'reboot';
   @Column('text')
   reason!: string;
   @Column('text', { default: 'tried' })
-  outcome!: string;
+  outcome!: 'tried' | 'helped' | 'failed';
   @Column('timestamptz', { default: () => 'now()' })
   attemptedAt!: Date;
   @Column('timestamptz', { nullable: true })

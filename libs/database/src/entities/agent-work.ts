@@ -1,3 +1,4 @@
+import type { AgentStatus, CommandKind, LifecycleSource } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
 import { JobEntity } from './job';
@@ -18,9 +19,9 @@ export class AgentWakeEntity {
   @ForeignKey(() => AgentEntity, { name: 'agent_wake_agent_fk', onDelete: 'CASCADE' })
   agentId!: string;
   @Column('text', { default: 'open' })
-  state!: string;
+  state!: 'open' | 'ready' | 'timeout' | 'failed' | 'cancelled';
   @Column('text')
-  source!: string;
+  source!: LifecycleSource;
   @Column('text')
   reason!: string;
   @Column('integer', { default: 1 })
@@ -47,7 +48,7 @@ export class AgentControlEntity {
   @ForeignKey(() => OrganizationEntity, { name: 'agent_control_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('text')
-  status!: string;
+  status!: AgentStatus;
   @Column('timestamptz')
   statusSince!: Date;
   @Column('integer', { default: 0 })
@@ -58,6 +59,7 @@ export class AgentControlEntity {
   issuedAt!: Date | null;
   @Column('text', { nullable: true })
   error!: string | null;
+  /** How often the provider said no to it. */
   @Column('integer', { default: 0 })
   refusals!: number;
 }
@@ -104,11 +106,11 @@ export class AgentCommandEntity {
   @ForeignKey(() => JobEntity, { name: 'agent_command_job_fk', onDelete: 'CASCADE' })
   jobId!: string | null;
   @Column('text')
-  kind!: string;
+  kind!: CommandKind;
   @Column('jsonb')
   payload!: Record<string, unknown>;
   @Column('jsonb', { default: {} })
-  env!: Record<string, unknown>;
+  env!: Record<string, string>;
   @Column('text', { array: true, default: [] })
   vaultKeys!: string[];
   @Column('timestamptz')
@@ -124,7 +126,7 @@ export class AgentCommandEntity {
   @Column('timestamptz', { nullable: true })
   finishedAt!: Date | null;
   @Column('text', { default: 'pending' })
-  status!: string;
+  status!: 'pending' | 'success' | 'failed';
   @Column('text', { nullable: true })
   output!: string | null;
   @Column('text', { nullable: true })

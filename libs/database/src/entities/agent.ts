@@ -1,4 +1,4 @@
-import type { MicroUsd } from '@muster/contracts';
+import type { AgentProvider, AgentStatus, LifecycleSource, MicroUsd } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
@@ -20,8 +20,8 @@ export class AgentEntity {
   @ForeignKey(() => OrganizationEntity, { name: 'agent_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('text') name!: string;
-  @Column('text', { default: 'offline' }) status!: string;
-  @Column('text', { default: 'external' }) provider!: string;
+  @Column('text', { default: 'offline' }) status!: AgentStatus;
+  @Column('text', { default: 'external' }) provider!: AgentProvider;
   @Column('timestamptz', { default: () => 'now()' }) createdAt!: Date;
   @Column('jsonb', { default: {} })
   providerConfig!: Record<string, unknown>;
@@ -65,7 +65,7 @@ export class AgentEntity {
   @Column('text', { array: true, default: [] })
   endedBoots!: string[];
   @Column('text', { nullable: true })
-  previousStatus!: string | null;
+  previousStatus!: AgentStatus | null;
   @Column('integer', { default: 0 })
   unhealthyChecks!: number;
   /** Unhealthy heartbeats since the last attempt to make it well. */
@@ -77,11 +77,12 @@ export class AgentEntity {
   @Column('timestamptz', { default: () => 'now()' })
   statusSince!: Date;
   @Column('text', { default: 'api' })
-  statusSource!: string;
+  statusSource!: LifecycleSource;
   @Column('text', { default: '' })
   statusReason!: string;
+  /** How it is being drained, whatever its machine does meanwhile; null where it is not. */
   @Column('text', { nullable: true })
-  drain!: string | null;
+  drain!: 'finish' | 'now' | null;
   @Column('uuid', { nullable: true })
   currentJobId!: string | null;
   @Column('timestamptz', { nullable: true })
@@ -90,6 +91,7 @@ export class AgentEntity {
   onSince!: Date | null;
   @Column('text', { nullable: true })
   lastActivity!: string | null;
+  /** When an idle stop of it came to nothing, if one did. */
   @Column('timestamptz', { nullable: true })
   idleStopFailedAt!: Date | null;
   @Column('uuid', { nullable: true })

@@ -27,7 +27,7 @@ export class BatchEntity {
   @Column('text', { nullable: true })
   cancelReason!: string | null;
   @Column('text', { nullable: true })
-  cancelSource!: string | null;
+  cancelSource!: 'api' | 'console' | null;
   @Column('timestamptz', { default: () => 'now()' })
   createdAt!: Date;
 }

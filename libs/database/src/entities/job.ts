@@ -1,4 +1,4 @@
-import type { MicroUsd } from '@muster/contracts';
+import type { ArtifactKind, ClaimOutcome, JobStatus, MicroUsd, StepStatus, WaitingReason } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
 import { OrganizationEntity } from './organization';
@@ -54,11 +54,11 @@ export class JobEntity {
   @Column('integer', { default: 1 })
   attempt!: number;
   @Column('text', { default: 'queued' })
-  status!: string;
+  status!: JobStatus;
   @Column('integer', { default: 5 })
   priority!: number;
   @Column('jsonb', { default: {} })
-  variables!: Record<string, unknown>;
+  variables!: Record<string, string>;
   @Column('text', { array: true, default: [] })
   vaultKeys!: string[];
   @Column('integer', { default: 0 })
@@ -66,11 +66,11 @@ export class JobEntity {
   @Column('bigint', { default: 0 })
   retryDelayMs!: number;
   @Column('text', { default: 'fixed' })
-  retryBackoff!: string;
+  retryBackoff!: 'fixed' | 'exponential';
   @Column('bigint', { default: 43200000 })
   maxRuntimeMs!: number;
   @Column('jsonb', { default: {} })
-  lineage!: Record<string, unknown>;
+  lineage!: Record<string, string>;
   @Column('timestamptz', { default: () => 'now()' })
   queuedAt!: Date;
   @Column('timestamptz', { default: () => 'now()' })
@@ -86,7 +86,7 @@ export class JobEntity {
   @Column('timestamptz', { nullable: true })
   lastProgressAt!: Date | null;
   @Column('text', { nullable: true })
-  waitingReason!: string | null;
+  waitingReason!: WaitingReason | null;
   @Column('timestamptz', { nullable: true })
   waitingSince!: Date | null;
   @Column('timestamptz', { nullable: true })
@@ -157,7 +157,7 @@ export class JobStepEntity {
   @Column('text', { nullable: true })
   name!: string | null;
   @Column('text')
-  status!: string;
+  status!: StepStatus;
   @Column('bigint')
   stateKey!: number;
   @Column('timestamptz', { nullable: true })
@@ -213,7 +213,7 @@ export class ClaimOutcomeEntity {
   @PrimaryColumn('text', { default: '' })
   npi!: string;
   @Column('text')
-  outcome!: string;
+  outcome!: ClaimOutcome;
   @Column('text', { nullable: true })
   message!: string | null;
   @Column('jsonb', { nullable: true })
@@ -257,13 +257,14 @@ export class ArtifactEntity {
   @ForeignKey(() => JobEntity, { name: 'artifact_job_fk', onDelete: 'CASCADE' })
   jobId!: string | null;
   @Column('text')
-  kind!: string;
+  kind!: ArtifactKind;
   @Column('text')
   filename!: string;
   @Column('text')
   contentType!: string;
   @Column('bigint')
   size!: number;
+  /** Where it lies in the storage. */
   @Column('text')
   storageKey!: string;
   @Column('timestamptz', { default: () => 'now()' })

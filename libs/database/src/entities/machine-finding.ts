@@ -6,7 +6,7 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Index('machine_finding_seen_idx', ['lastSeenAt'])
 export class MachineFindingEntity {
   @PrimaryColumn('text')
-  kind!: string;
+  kind!: 'orphan' | 'gone';
   @PrimaryColumn('text')
   provider!: string;
   @PrimaryColumn('text')

@@ -1,3 +1,4 @@
+import type { RecordingKind, RecordingStatus } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
 import { ArtifactEntity } from './job';
@@ -23,7 +24,7 @@ export class RecordingEntity {
   @Column('text', { nullable: true })
   name!: string | null;
   @Column('text', { default: 'starting' })
-  status!: string;
+  status!: RecordingStatus;
   @Column('timestamptz', { nullable: true })
   startedAt!: Date | null;
   @Column('timestamptz', { nullable: true })
@@ -35,7 +36,7 @@ export class RecordingEntity {
   artifactId!: string | null;
   /** Null while only the worker could say: it chooses by what it has. */
   @Column('text', { nullable: true })
-  kind!: string | null;
+  kind!: RecordingKind | null;
   @Column('text', { nullable: true })
   startUrl!: string | null;
   /** The film is `artifactId`; this one is what was done, step by step. */

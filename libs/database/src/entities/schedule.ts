@@ -1,4 +1,4 @@
-import type { MicroUsd } from '@muster/contracts';
+import type { MicroUsd, MisfirePolicy, TickOutcome } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
 import { JobEntity } from './job';
@@ -53,7 +53,7 @@ export class ScheduleEntity {
   @Column('bigint', { nullable: true })
   maxCostMicros!: MicroUsd | null;
   @Column('text', { default: 'once' })
-  misfirePolicy!: string;
+  misfirePolicy!: MisfirePolicy;
   @Column('timestamptz', { nullable: true })
   nextRunAt!: Date | null;
   @Column('timestamptz', { nullable: true })
@@ -62,7 +62,8 @@ export class ScheduleEntity {
   @ForeignKey(() => JobEntity, { name: 'schedule_last_run_job_fk', onDelete: 'SET NULL' })
   lastRunJobId!: string | null;
   @Column('text', { nullable: true })
-  lastResult!: string | null;
+  lastResult!: TickOutcome | null;
+  /** Grows with every change that a person makes, not with ticks: what an ETag is made of. */
   @Column('integer', { default: 1 })
   version!: number;
   @Column('timestamptz', { default: () => 'now()' })
@@ -84,14 +85,14 @@ export class ScheduleRunEntity {
   @PrimaryColumn('timestamptz')
   nominalAt!: Date;
   @PrimaryColumn('text')
-  kind!: string;
+  kind!: 'tick' | 'forced';
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'schedule_run_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('timestamptz')
   firedAt!: Date;
   @Column('text')
-  outcome!: string;
+  outcome!: TickOutcome;
   @Column('text', { nullable: true })
   reason!: string | null;
   @Column('text', { nullable: true })

@@ -1,3 +1,4 @@
+import type { LogLevel, TimelineKind } from '@muster/contracts';
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
 import { OrganizationEntity } from './organization';
@@ -26,9 +27,9 @@ export class TimelineEntryEntity {
   @Column('uuid')
   organizationId!: string;
   @Column('text')
-  kind!: string;
+  kind!: TimelineKind;
   @Column('text', { default: 'info' })
-  level!: string;
+  level!: LogLevel;
   @Column('text')
   message!: string;
   @Column('text', { nullable: true })

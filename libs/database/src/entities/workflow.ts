@@ -19,6 +19,7 @@ export class WorkflowEntity {
   maxCostMicros!: MicroUsd | null;
   @Column('integer', { default: 1 })
   revision!: number;
+  /** Grows with every change, of metadata too: what an ETag is made of. */
   @Column('integer', { default: 1 })
   version!: number;
   @Column('timestamptz', { nullable: true })
@@ -44,7 +45,7 @@ export class WorkflowRevisionEntity {
   @Column('text', { default: '' })
   script!: string;
   @Column('jsonb', { default: [] })
-  steps!: unknown[];
+  steps!: Record<string, unknown>[];
   @Column('integer', { nullable: true })
   restoredFrom!: number | null;
   @Column('text')

@@ -1,5 +1,6 @@
 import { type QueueName, queueNames } from '@muster/contracts';
 import type { Database } from '../database';
+import type { OutboxEntity } from '../entities/outbox';
 
 export interface QueueBacklog {
   queue: QueueName;
@@ -10,7 +11,9 @@ export interface QueueBacklog {
 
 /** What is committed and not handled, by queue: the figure that replicas are scaled on. */
 export async function readBacklog(database: Database): Promise<QueueBacklog[]> {
-  const rows = await database.query<{ queue: QueueName; waiting: number; oldest: Date | null; dead: number }>(
+  const rows = await database.query<
+    Pick<OutboxEntity, 'queue'> & { waiting: number; oldest: Date | null; dead: number }
+  >(
     'system',
     `SELECT queue,
             count(*) FILTER (WHERE next_publish_at IS NOT NULL)::int AS waiting,

@@ -10,7 +10,7 @@ export async function requestQueueProbes(
   { queues = queueNames, count = 1 }: { queues?: readonly QueueName[]; count?: number },
 ): Promise<QueueProbeEntity[]> {
   const probes = queues.flatMap((queue) => Array.from({ length: count }, () => ({ id: newId(), queue })));
-  const rows = await tx.query<{ id: string; queue: QueueName; requestedAt: Date }>(
+  const rows = await tx.query<Pick<QueueProbeEntity, 'id' | 'queue' | 'requestedAt'>>(
     `INSERT INTO queue_probe (id, queue) SELECT * FROM unnest($1::uuid[], $2::text[])
      RETURNING id, queue, requested_at`,
     [probes.map(({ id }) => id), probes.map(({ queue }) => queue)],

@@ -1,16 +1,9 @@
-import type { OutboxMessage, QueueName } from '@muster/contracts';
+import type { OutboxMessage } from '@muster/contracts';
 import { type MessagePublisher, Round } from '@muster/platform';
 import type { Database } from '../database';
+import type { OutboxEntity } from '../entities/outbox';
 
-interface Row {
-  id: string;
-  queue: QueueName;
-  name: string;
-  payload: Record<string, unknown>;
-  organizationId: string | null;
-  requestId: string | null;
-  traceparent: string | null;
-}
+type Row = Pick<OutboxEntity, 'id' | 'queue' | 'name' | 'payload' | 'organizationId' | 'requestId' | 'traceparent'>;
 
 export interface SweepOptions {
   republishMs: number;
