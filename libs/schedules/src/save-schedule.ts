@@ -6,7 +6,7 @@ import {
   microsOrNot,
   type UpdateScheduleBody,
 } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import type { OrganizationSettingsEntity, Transaction, WorkflowRevisionEntity } from '@muster/database';
 import { requireKeyNames, requireVariables } from '@muster/jobs';
 import { etagOf, newId, requireMatch } from '@muster/platform';
 import { requireSomethingToRun, runsAnything } from '@muster/workflows';
@@ -162,7 +162,11 @@ function requireSound(definition: Definition): void {
 }
 
 async function requireRunnable(tx: Transaction, organizationId: string, definition: Definition): Promise<void> {
-  const [found] = await tx.query<{ variables: string[] | null; runs: boolean; agent: string | null }>(
+  const [found] = await tx.query<{
+    variables: WorkflowRevisionEntity['variables'] | null;
+    runs: boolean;
+    agent: string | null;
+  }>(
     `SELECT r.variables, ${runsAnything} AS runs,
             (SELECT id FROM agent WHERE id = $3 AND organization_id = $1 AND status <> 'terminated') AS agent
      FROM workflow w JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision
@@ -184,7 +188,7 @@ function firstRun({ cronExpression, timezone, enabled }: Definition, now: Date):
 }
 
 export async function timezoneOfOrganization(tx: Transaction, organizationId: string): Promise<string> {
-  const [settings] = await tx.query<{ timezone: string }>(
+  const [settings] = await tx.query<Pick<OrganizationSettingsEntity, 'timezone'>>(
     'SELECT timezone FROM organization_settings WHERE organization_id = $1',
     [organizationId],
   );

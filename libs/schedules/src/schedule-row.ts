@@ -1,44 +1,46 @@
-import { AppError, type MicroUsd, type MisfirePolicy, type TickOutcome } from '@muster/contracts';
-import { type Database, pageWithin, type Transaction } from '@muster/database';
+import { AppError } from '@muster/contracts';
+import {
+  type Database,
+  pageWithin,
+  type ScheduleEntity,
+  type ScheduleRunEntity,
+  type Transaction,
+} from '@muster/database';
 import type { Page } from '@muster/platform';
 
-export interface ScheduleRow {
-  id: string;
-  organizationId: string;
-  name: string;
-  scriptId: string;
-  agentId: string;
-  cronExpression: string;
-  timezone: string;
-  enabled: boolean;
-  variables: Record<string, string>;
-  vaultKeys: string[];
-  maxRuntimeMinutes: number;
-  maxRetries: number;
-  retryDelaySeconds: number;
-  concurrencyLimit: number | null;
-  idempotencyWindowMinutes: number | null;
-  misfirePolicy: MisfirePolicy;
-  maxCostMicros: MicroUsd | null;
-  nextRunAt: Date | null;
-  lastRunAt: Date | null;
-  lastRunJobId: string | null;
-  lastResult: TickOutcome | null;
-  /** Grows with every change that a person makes, not with ticks: what an ETag is made of. */
-  version: number;
-  createdAt: Date;
-  updatedAt: Date;
+export interface ScheduleRow extends Pick<
+  ScheduleEntity,
+  | 'id'
+  | 'organizationId'
+  | 'name'
+  | 'agentId'
+  | 'cronExpression'
+  | 'timezone'
+  | 'enabled'
+  | 'variables'
+  | 'vaultKeys'
+  | 'maxRuntimeMinutes'
+  | 'maxRetries'
+  | 'retryDelaySeconds'
+  | 'concurrencyLimit'
+  | 'idempotencyWindowMinutes'
+  | 'misfirePolicy'
+  | 'maxCostMicros'
+  | 'nextRunAt'
+  | 'lastRunAt'
+  | 'lastRunJobId'
+  | 'lastResult'
+  | 'version'
+  | 'createdAt'
+  | 'updatedAt'
+> {
+  scriptId: ScheduleEntity['workflowId'];
 }
 
-export interface ScheduleRunRow {
-  nominalAt: Date;
-  firedAt: Date;
-  kind: 'tick' | 'forced';
-  outcome: TickOutcome;
-  reason: string | null;
-  detail: string | null;
-  jobId: string | null;
-}
+export type ScheduleRunRow = Pick<
+  ScheduleRunEntity,
+  'nominalAt' | 'firedAt' | 'kind' | 'outcome' | 'reason' | 'detail' | 'jobId'
+>;
 
 const select = `
   SELECT s.id, s.organization_id, s.name, s.workflow_id AS script_id, s.agent_id, s.cron_expression, s.timezone,

@@ -1,4 +1,4 @@
-import type { Database } from '@muster/database';
+import type { Database, WorkflowRevisionEntity } from '@muster/database';
 import { isDeepStrictEqual } from 'node:util';
 import { editsBetween, unifiedDiff } from './text-diff';
 import { findWorkflow, noSuchWorkflow } from './workflow-row';
@@ -14,12 +14,7 @@ export interface RevisionDifference {
   variables: { added: string[]; removed: string[] };
 }
 
-interface Content {
-  revision: number;
-  variables: string[];
-  script: string;
-  steps: Step[];
-}
+type Content = Pick<WorkflowRevisionEntity, 'revision' | 'variables' | 'script' | 'steps'>;
 
 /** What one revision has that another has not; against the one before it unless said. */
 export async function compareRevisions(

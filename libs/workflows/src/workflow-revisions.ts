@@ -1,18 +1,13 @@
 import type { Principal } from '@muster/access';
-import type { Database, Transaction } from '@muster/database';
+import type { Database, Transaction, WorkflowRevisionEntity } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { saveWorkflow } from './save-workflow';
 import { findWorkflow, noSuchWorkflow, type WorkflowRow } from './workflow-row';
 
-export interface RevisionRow {
-  revision: number;
-  variables: string[];
-  script: string;
-  steps: Record<string, unknown>[];
-  restoredFrom: number | null;
-  savedBy: string;
-  createdAt: Date;
-}
+export type RevisionRow = Pick<
+  WorkflowRevisionEntity,
+  'revision' | 'variables' | 'script' | 'steps' | 'restoredFrom' | 'savedBy' | 'createdAt'
+>;
 
 /** Newest first. */
 export async function listRevisions(

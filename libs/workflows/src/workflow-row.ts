@@ -1,21 +1,12 @@
-import { AppError, type MicroUsd } from '@muster/contracts';
-import type { Database, Transaction } from '@muster/database';
+import { AppError } from '@muster/contracts';
+import type { Database, Transaction, WorkflowEntity, WorkflowRevisionEntity } from '@muster/database';
 
 /** A workflow with the revision that it has now. */
-export interface WorkflowRow {
-  id: string;
-  name: string;
-  description: string;
-  maxCostMicros: MicroUsd | null;
-  revision: number;
-  /** Grows with every change, of metadata too: what an ETag is made of. */
-  version: number;
-  variables: string[];
-  script: string;
-  steps: Record<string, unknown>[];
-  createdAt: Date;
-  updatedAt: Date;
-}
+export type WorkflowRow = Pick<
+  WorkflowEntity,
+  'id' | 'name' | 'description' | 'maxCostMicros' | 'revision' | 'version' | 'createdAt' | 'updatedAt'
+> &
+  Pick<WorkflowRevisionEntity, 'variables' | 'script' | 'steps'>;
 
 const columns = `w.id, w.name, w.description, w.max_cost_micros, w.revision, w.version, r.variables, r.script, r.steps,
   w.created_at, w.updated_at`;

@@ -1,4 +1,4 @@
-import type { Transaction } from '@muster/database';
+import type { ApiKeyEntity, Transaction } from '@muster/database';
 import { apiKeyIdOf, sameText, sha256 } from '../authentication/credentials';
 
 /** Whether a worker that is this agent would be let in with the key: a live worker key, unbound or the agent's own. */
@@ -9,7 +9,7 @@ export async function isWorkerKeyOf(
 ): Promise<boolean> {
   const id = apiKeyIdOf(key);
   if (!id) return false;
-  const [row] = await tx.query<{ secretHash: string }>(
+  const [row] = await tx.query<Pick<ApiKeyEntity, 'secretHash'>>(
     `SELECT secret_hash FROM api_key
      WHERE id = $1 AND organization_id = $2 AND scope = 'worker' AND (agent_id IS NULL OR agent_id = $3)
        AND (expires_at IS NULL OR expires_at > $4)`,

@@ -1,5 +1,4 @@
-import type { ApiKeyScope, Role } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import type { ApiKeyEntity, Database, OrganizationEntity, SessionEntity, UserEntity } from '@muster/database';
 import type { KeyPrincipal, UserPrincipal } from '../principal';
 
 export interface Loaded<P> {
@@ -10,17 +9,13 @@ export interface Loaded<P> {
   usedAt: Date | null;
 }
 
-interface SessionRow {
-  secretHash: string;
-  expiresAt: Date;
-  lastSeenAt: Date;
-  userId: string;
-  email: string;
-  role: Role;
-  homeOrganizationId: string;
-  organizationId: string;
-  organizationName: string;
-  organizationSuspended: boolean;
+interface SessionRow
+  extends Pick<SessionEntity, 'secretHash' | 'expiresAt' | 'lastSeenAt'>, Pick<UserEntity, 'email' | 'role'> {
+  userId: UserEntity['id'];
+  homeOrganizationId: UserEntity['organizationId'];
+  organizationId: OrganizationEntity['id'];
+  organizationName: OrganizationEntity['name'];
+  organizationSuspended: OrganizationEntity['suspended'];
 }
 
 /** A session of a user who may still sign in. */
@@ -58,15 +53,12 @@ export async function loadSession(database: Database, id: string): Promise<Loade
   };
 }
 
-interface KeyRow {
-  secretHash: string;
-  expiresAt: Date | null;
-  lastUsedAt: Date | null;
-  scope: ApiKeyScope;
-  agentId: string | null;
-  organizationId: string;
-  organizationName: string;
-  organizationSuspended: boolean;
+interface KeyRow extends Pick<
+  ApiKeyEntity,
+  'secretHash' | 'expiresAt' | 'lastUsedAt' | 'scope' | 'agentId' | 'organizationId'
+> {
+  organizationName: OrganizationEntity['name'];
+  organizationSuspended: OrganizationEntity['suspended'];
 }
 
 export async function loadApiKey(database: Database, id: string): Promise<Loaded<KeyPrincipal> | null> {

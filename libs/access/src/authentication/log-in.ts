@@ -1,5 +1,5 @@
 import { AppError, type LoginBody } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import type { Database, UserEntity } from '@muster/database';
 import { type Attempts, type Clock, newId, type RatePolicy } from '@muster/platform';
 import { audit } from '../audit/audit';
 import { sessionLifetimeMs } from '../requests/session-cookie';
@@ -64,11 +64,7 @@ export async function logIn(
   return { token, principal: session.principal };
 }
 
-interface Account {
-  id: string;
-  organizationId: string;
-  passwordHash: string;
-  disabled: boolean;
+interface Account extends Pick<UserEntity, 'id' | 'organizationId' | 'passwordHash' | 'disabled'> {
   knowsAddress: boolean;
 }
 

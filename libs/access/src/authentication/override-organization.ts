@@ -1,5 +1,5 @@
 import { AppError } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import type { OrganizationEntity, Transaction } from '@muster/database';
 import { audit } from '../audit/audit';
 import type { UserPrincipal } from '../principal';
 import { announceAccessChange } from './access-changes';
@@ -11,7 +11,7 @@ export async function overrideOrganization(
   organizationId: string | null,
 ): Promise<{ id: string; name: string }> {
   const wanted = organizationId ?? caller.homeOrganizationId;
-  const [organization] = await tx.query<{ id: string; name: string }>(
+  const [organization] = await tx.query<Pick<OrganizationEntity, 'id' | 'name'>>(
     'SELECT id, name FROM organization WHERE id = $1',
     [wanted],
   );

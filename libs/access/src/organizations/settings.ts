@@ -1,30 +1,26 @@
-import {
-  AppError,
-  invalidField,
-  microsOf,
-  type MicroUsd,
-  type UpdateOrganizationSettingsBody,
-} from '@muster/contracts';
+import { AppError, invalidField, microsOf, type UpdateOrganizationSettingsBody } from '@muster/contracts';
 import { type Database, OrganizationSettingsEntity, type Transaction } from '@muster/database';
 import { etagOf, requireMatch } from '@muster/platform';
 import { audit, changesBetween } from '../audit/audit';
 import type { Principal } from '../principal';
 import type { Retention } from './retention';
 
-export interface SettingsRow extends Retention {
-  revision: number;
-  vmAutoWakeOnJob: boolean;
-  autoStopEnabled: boolean;
-  idleStopMinutes: number;
-  maxConcurrentRuns: number | null;
-  monthlyRunLimit: number | null;
-  monthlySpendLimitMicros: MicroUsd | null;
-  laborMicrosPerHour: MicroUsd;
-  minutesSavedPerClaim: number;
-  computeMicrosPerHour: MicroUsd;
-  timezone: string;
-  failStalledRuns: boolean;
-}
+export type SettingsRow = Retention &
+  Pick<
+    OrganizationSettingsEntity,
+    | 'revision'
+    | 'vmAutoWakeOnJob'
+    | 'autoStopEnabled'
+    | 'idleStopMinutes'
+    | 'maxConcurrentRuns'
+    | 'monthlyRunLimit'
+    | 'monthlySpendLimitMicros'
+    | 'laborMicrosPerHour'
+    | 'minutesSavedPerClaim'
+    | 'computeMicrosPerHour'
+    | 'timezone'
+    | 'failStalledRuns'
+  >;
 
 /** One round trip: it is read with every launch. */
 export async function readSettings(database: Database, organizationId: string): Promise<SettingsRow> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { AppError } from '@muster/contracts';
-import { Database, type Scope, type Transaction, tryLock } from '@muster/database';
+import { Database, type IdempotencyKeyEntity, type Scope, type Transaction, tryLock } from '@muster/database';
 import { digestOf, isUuid } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { wasAudited } from '../audit/audit';
@@ -78,10 +78,7 @@ function idempotencyKeyOf(request: FastifyRequest): string | null {
   return key;
 }
 
-interface StoredAnswer<Body> {
-  requestHash: string;
-  status: number;
-  location: string | null;
+interface StoredAnswer<Body> extends Pick<IdempotencyKeyEntity, 'requestHash' | 'status' | 'location'> {
   body: Body;
 }
 

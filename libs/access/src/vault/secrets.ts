@@ -61,7 +61,7 @@ export async function deleteSecret(tx: Transaction, caller: Principal, key: stri
 /** For what is asked for now and delivered later: a name that the vault does not have is told at once. */
 export async function requireSecrets(tx: Transaction, organizationId: string, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
-  const rows = await tx.query<{ key: string }>(
+  const rows = await tx.query<Pick<VaultSecretEntity, 'key'>>(
     'SELECT key FROM vault_secret WHERE organization_id = $1 AND key = ANY($2)',
     [organizationId, keys],
     'known_secrets',
@@ -80,7 +80,7 @@ export async function resolveSecrets(
   organizationId: string,
   keys: string[],
 ): Promise<{ values: Record<string, string>; missing: string[] }> {
-  const rows = await database.query<{ key: string; masterKeyId: string; wrappedKey: Buffer; sealed: Buffer }>(
+  const rows = await database.query<Pick<VaultSecretEntity, 'key' | 'masterKeyId' | 'wrappedKey' | 'sealed'>>(
     { organizationId },
     'SELECT key, master_key_id, wrapped_key, sealed FROM vault_secret WHERE organization_id = $1 AND key = ANY($2)',
     [organizationId, keys],
@@ -117,13 +117,10 @@ export function rewrapSecrets(
   });
 }
 
-interface SecretPlace {
-  organizationId: string;
-  key: string;
-}
+type SecretPlace = Pick<VaultSecretEntity, 'organizationId' | 'key'>;
 
 async function rewrapSecret(tx: Transaction, keyRing: KeyRing, { organizationId, key }: SecretPlace): Promise<boolean> {
-  const [row] = await tx.query<{ masterKeyId: string; wrappedKey: Buffer; sealed: Buffer }>(
+  const [row] = await tx.query<Pick<VaultSecretEntity, 'masterKeyId' | 'wrappedKey' | 'sealed'>>(
     `SELECT master_key_id, wrapped_key, sealed FROM vault_secret
      WHERE organization_id = $1 AND key = $2 AND master_key_id <> $3 FOR UPDATE SKIP LOCKED`,
     [organizationId, key, keyRing.active.id],

@@ -71,7 +71,7 @@ export interface GuardFacts {
   idempotencyWindowMinutes: number | null;
   lastLaunchedAt: Date | null;
   gate: { canLaunchRuns: boolean; reason: string | null };
-  agent: { status: AgentStatus; provider: AgentProvider; drain: string | null } | null;
+  agent: { status: AgentStatus; provider: AgentProvider; drain: 'finish' | 'now' | null } | null;
   autoWake: boolean;
   missingSecrets: string[];
   /** Somebody asks for this very run: its machine is started even where nothing starts one by itself. */

@@ -8,7 +8,7 @@ type Row = GateFacts & {
   autoWake: boolean;
   status: AgentStatus | null;
   provider: AgentProvider;
-  drain: string | null;
+  drain: 'finish' | 'now' | null;
   runsOfSchedule: number;
   lastLaunchedAt: Date | null;
   missingSecrets: string[];

@@ -1,10 +1,8 @@
-import { type Database, lock, tryLock } from '@muster/database';
+import { type Database, lock, type ScheduleEntity, tryLock } from '@muster/database';
 
 /** A schedule whose next time has come. */
-export interface Due {
-  id: string;
-  organizationId: string;
-  nextRunAt: Date;
+export interface Due extends Pick<ScheduleEntity, 'id' | 'organizationId'> {
+  nextRunAt: NonNullable<ScheduleEntity['nextRunAt']>;
 }
 
 export interface ScanRequest {
