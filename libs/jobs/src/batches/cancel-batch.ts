@@ -1,5 +1,5 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
-import type { Database, Transaction } from '@muster/database';
+import type { BatchEntity, Database, JobEntity, Transaction } from '@muster/database';
 import { stopJobs } from '../ends/cancel-jobs';
 import { noSuchBatch } from './read-batches';
 
@@ -40,7 +40,12 @@ export async function cancelBatch(database: Database, batchId: string, now: () =
 }
 
 async function endSome(tx: Transaction, batchId: string, now: Date): Promise<{ found: number; ended: number }> {
-  const open = await tx.query<{ id: string; organizationId: string; reason: string | null; source: 'api' | 'console' }>(
+  const open = await tx.query<
+    Pick<JobEntity, 'id' | 'organizationId'> & {
+      reason: BatchEntity['cancelReason'];
+      source: NonNullable<BatchEntity['cancelSource']>;
+    }
+  >(
     `SELECT j.id, j.organization_id, b.cancel_reason AS reason, b.cancel_source AS source
      FROM batch b JOIN job j ON j.batch_id = b.id
      WHERE b.id = $1 AND b.cancel_requested_at IS NOT NULL

@@ -1,16 +1,11 @@
 import { AppError, type MicroUsd } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import type { BatchEntity, Database } from '@muster/database';
 import type { Page } from '@muster/platform';
 
-export interface BatchRow {
-  id: string;
-  workflowId: string;
-  workflowRevision: number;
-  createdAt: Date;
-  createdBy: string;
-  cancelRequestedAt: Date | null;
-  total: number;
-  rejected: number;
+export interface BatchRow extends Pick<
+  BatchEntity,
+  'id' | 'workflowId' | 'workflowRevision' | 'createdAt' | 'createdBy' | 'cancelRequestedAt' | 'total' | 'rejected'
+> {
   queued: number;
   running: number;
   completed: number;

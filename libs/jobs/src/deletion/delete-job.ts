@@ -1,7 +1,7 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
 import { beginClearing, dropTimelineOfJob, isOn, keepStopOrders, promiseRemoval } from '@muster/agents';
-import { type AgentStatus, isTerminal, type JobStatus } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import { isTerminal } from '@muster/contracts';
+import type { AgentEntity, JobEntity, Transaction } from '@muster/database';
 import { issueStop } from '../ends/cancel-job';
 import { finishJob } from '../ends/finish-job';
 import { lockJobFirst, noSuchJob } from '../lists/job-row';
@@ -13,10 +13,8 @@ export interface Deletion {
   forget: (tx: Transaction, job: { organizationId: string; jobId: string }) => Promise<void>;
 }
 
-interface Deletable {
-  status: JobStatus;
-  agentId: string;
-  agentStatus: AgentStatus;
+interface Deletable extends Pick<JobEntity, 'status' | 'agentId'> {
+  agentStatus: AgentEntity['status'];
   dispatched: boolean;
 }
 

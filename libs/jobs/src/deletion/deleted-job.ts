@@ -1,5 +1,5 @@
 import type { CallbackReason } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import type { Database, DeletedJobEntity } from '@muster/database';
 import { noSuchJob } from '../lists/job-row';
 import type { Reporter } from '../reports/apply-job-report';
 
@@ -23,7 +23,7 @@ export async function deletedOf(
   { organizationId, agentId }: Reporter,
   jobIds: string[],
 ): Promise<string[]> {
-  const rows = await database.query<{ jobId: string }>(
+  const rows = await database.query<Pick<DeletedJobEntity, 'jobId'>>(
     { organizationId },
     `SELECT job_id FROM deleted_job
      WHERE job_id = ANY($1) AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)`,

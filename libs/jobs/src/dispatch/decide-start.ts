@@ -5,7 +5,7 @@ export interface StartFacts {
   agent: {
     status: AgentStatus;
     provider: AgentProvider;
-    drain: string | null;
+    drain: 'finish' | 'now' | null;
     /** The job that has the machine; null when it is free. */
     currentJobId: string | null;
     /** What is left of a job that was given up is being killed. */

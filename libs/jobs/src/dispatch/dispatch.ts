@@ -9,8 +9,18 @@ import {
   appendTimeline,
   takeMachine,
 } from '@muster/agents';
-import type { AgentProvider, AgentStatus, LifecycleSource, WaitingReason } from '@muster/contracts';
-import { Database, lock, type Transaction } from '@muster/database';
+import type { LifecycleSource, WaitingReason } from '@muster/contracts';
+import {
+  type AgentCommandEntity,
+  type AgentEntity,
+  Database,
+  type JobEntity,
+  lock,
+  type OrganizationSettingsEntity,
+  type Transaction,
+  type VaultSecretEntity,
+  type WorkflowRevisionEntity,
+} from '@muster/database';
 import { canLaunchRuns, limitColumns, type LimitFacts, monthOf } from '@muster/pricing';
 import { Clock } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
@@ -21,35 +31,36 @@ import { DispatchConfig } from './dispatch.config';
 import { finishJob } from '../ends/finish-job';
 import { jobEntry } from '../launch/insert-job';
 
-interface AgentFacts extends LimitFacts {
-  organizationId: string;
-  agentId: string;
-  status: AgentStatus;
-  provider: AgentProvider;
-  drain: string | null;
-  currentJobId: string | null;
+interface AgentFacts
+  extends
+    LimitFacts,
+    Pick<AgentEntity, 'organizationId' | 'status' | 'provider' | 'drain' | 'currentJobId' | 'dispatchedAt'>,
+    Pick<OrganizationSettingsEntity, 'maxConcurrentRuns'> {
+  agentId: AgentEntity['id'];
   clearing: boolean;
-  dispatchedAt: Date | null;
-  autoWake: boolean;
-  maxConcurrentRuns: number | null;
+  autoWake: OrganizationSettingsEntity['vmAutoWakeOnJob'];
 }
 
-interface HeadJob {
-  id: string;
-  workflowId: string;
-  workflowRevision: number;
+interface HeadJob
+  extends
+    Pick<
+      JobEntity,
+      | 'id'
+      | 'workflowId'
+      | 'workflowRevision'
+      | 'variables'
+      | 'vaultKeys'
+      | 'maxRuntimeMs'
+      | 'lineage'
+      | 'scheduleId'
+      | 'retryOf'
+      | 'requestId'
+      | 'traceparent'
+    >,
+    Pick<WorkflowRevisionEntity, 'script'> {
   workflowName: string;
-  script: string;
   /** Only where there is no script. */
   steps: Record<string, unknown>[] | null;
-  variables: Record<string, string>;
-  vaultKeys: string[];
-  maxRuntimeMs: number;
-  lineage: Record<string, string>;
-  scheduleId: string | null;
-  retryOf: string | null;
-  requestId: string | null;
-  traceparent: string | null;
 }
 
 export type StartOutcome = { action: StartDecision['action'] | 'resume'; reason: string; jobId?: string };
@@ -185,13 +196,9 @@ export class Dispatch {
     agent: AgentFacts,
     jobId: string,
   ): Promise<StartOutcome & { commandId?: string }> {
-    const [job] = await tx.query<{
-      id: string;
-      commandId: string;
-      vaultKeys: string[];
-      scheduleId: string | null;
-      retryOf: string | null;
-    }>(
+    const [job] = await tx.query<
+      Pick<JobEntity, 'id' | 'vaultKeys' | 'scheduleId' | 'retryOf'> & { commandId: AgentCommandEntity['id'] }
+    >(
       `SELECT j.id, c.id AS command_id, j.vault_keys, j.schedule_id, j.retry_of
        FROM job j JOIN agent_command c ON c.id = j.command_id
        WHERE j.id = $1 AND j.status = 'queued' AND c.status = 'pending' AND c.taken_at IS NULL`,
@@ -282,7 +289,7 @@ async function countRunning(tx: Transaction, organizationId: string): Promise<nu
 }
 
 async function missingSecrets(tx: Transaction, organizationId: string, keys: string[]): Promise<string[]> {
-  const rows = await tx.query<{ key: string }>(
+  const rows = await tx.query<Pick<VaultSecretEntity, 'key'>>(
     'SELECT key FROM vault_secret WHERE organization_id = $1 AND key = ANY($2)',
     [organizationId, keys],
   );

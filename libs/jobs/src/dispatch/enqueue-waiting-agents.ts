@@ -1,10 +1,10 @@
-import type { Transaction } from '@muster/database';
+import type { AgentEntity, Transaction } from '@muster/database';
 
 const atOnce = 1000;
 
 /** What jobs waited for may be there now: enqueues each agent that has some, instead of leaving it to the sweep. */
 export async function enqueueWaitingAgents(tx: Transaction, organizationId: string): Promise<void> {
-  const agents = await tx.query<{ id: string }>(
+  const agents = await tx.query<Pick<AgentEntity, 'id'>>(
     `SELECT a.id FROM agent a WHERE a.organization_id = $1 AND EXISTS (
        SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'queued' AND j.command_id IS NULL) LIMIT $2`,
     [organizationId, atOnce],

@@ -30,7 +30,7 @@ describe('a job that arrives at the moment of an idle stop', () => {
     const { organizationId } = lab;
     agentIds = await Promise.all(
       Array.from({ length: machines }, async (_, n) => {
-        const input = { organizationId, name: `Racer ${n}`, status: 'online', provider: 'ec2' };
+        const input = { organizationId, name: `Racer ${n}`, status: 'online', provider: 'ec2' } as const;
         return (await makeAgent(lab.harness.db, input)).id;
       }),
     );

@@ -1,5 +1,5 @@
 import { markSwept } from '@muster/agents';
-import type { Database } from '@muster/database';
+import type { AgentEntity, Database } from '@muster/database';
 import { Round } from '@muster/platform';
 import type { Dispatch } from './dispatch';
 
@@ -18,7 +18,10 @@ export async function sweepDispatch(
   const [{ began } = { began: new Date() }] = await database.query<{ began: Date }>('system', 'SELECT now() AS began');
   for (const candidates of [mayStart, waitsLong]) {
     for (;;) {
-      const agents = await database.queryUnflushed<{ id: string }>('system', take(candidates), [began, atOnce]);
+      const agents = await database.queryUnflushed<Pick<AgentEntity, 'id'>>('system', take(candidates), [
+        began,
+        atOnce,
+      ]);
       for (const { id } of agents) {
         counts.looked += 1;
         try {

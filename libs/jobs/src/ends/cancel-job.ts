@@ -1,7 +1,7 @@
 import { appendTimeline, issueCommand } from '@muster/agents';
 import { audit, type Principal, sourceOf } from '@muster/access';
-import { AppError, isTerminal, type JobStatus } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import { AppError, isTerminal } from '@muster/contracts';
+import type { JobEntity, Transaction } from '@muster/database';
 import { finishJob } from './finish-job';
 import { jobEntry } from '../launch/insert-job';
 import { noSuchJob } from '../lists/job-row';
@@ -13,10 +13,7 @@ export const stopDeadlineMs = 60_000;
 
 export type CancelOutcome = 'cancelled' | 'cancelling';
 
-interface Cancellable {
-  id: string;
-  status: JobStatus;
-  agentId: string;
+interface Cancellable extends Pick<JobEntity, 'id' | 'status' | 'agentId'> {
   dispatched: boolean;
   cancelling: boolean;
 }

@@ -1,6 +1,6 @@
 import type { Principal } from '@muster/access';
 import { type CancelJobsBody, invalidField, isTerminal } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import type { JobEntity, Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
 import { audit, sourceOf } from '@muster/access';
 import { cancelWaitingJobs } from './cancel-waiting-jobs';
@@ -67,7 +67,7 @@ async function matching(
   organizationId: string,
   filter: NonNullable<CancelJobsBody['filter']>,
 ): Promise<string[]> {
-  const rows = await tx.query<{ id: string }>(
+  const rows = await tx.query<Pick<JobEntity, 'id'>>(
     `SELECT id FROM job
      WHERE organization_id = $1 AND status IN ('queued', 'running') AND cancel_requested_at IS NULL
        AND ($2::uuid IS NULL OR agent_id = $2) AND ($3::uuid IS NULL OR workflow_id = $3)

@@ -1,14 +1,13 @@
 import { appendTimeline } from '@muster/agents';
 import type { LifecycleSource } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import type { JobEntity, Transaction } from '@muster/database';
 import { recordRuns } from '@muster/pricing';
 import { jobEntry } from '../launch/insert-job';
 import { progressOf } from '../lists/job-progress';
 
-interface Ended {
-  jobId: string;
-  agentId: string;
-  finishedAt: Date;
+interface Ended extends Pick<JobEntity, 'agentId'> {
+  jobId: JobEntity['id'];
+  finishedAt: NonNullable<JobEntity['finishedAt']>;
 }
 
 /**

@@ -1,17 +1,19 @@
 import { endClearing, moveAgent } from '@muster/agents';
-import type { AgentProvider } from '@muster/contracts';
-import { type Database, lock, type Transaction } from '@muster/database';
+import {
+  type AgentCommandEntity,
+  type AgentEntity,
+  type Database,
+  type JobEntity,
+  lock,
+  type Transaction,
+} from '@muster/database';
 import { finishJob } from './finish-job';
 
-interface Answered {
-  organizationId: string;
-  agentId: string;
-  provider: AgentProvider;
-  /** None of a deleted job. */
-  jobId: string | null;
-  status: string;
-  output: string | null;
-  cancelReason: string | null;
+interface Answered
+  extends
+    Pick<AgentCommandEntity, 'organizationId' | 'agentId' | 'jobId' | 'status' | 'output'>,
+    Pick<AgentEntity, 'provider'>,
+    Pick<JobEntity, 'cancelReason'> {
   cancelling: boolean;
   /** The agent is given nothing before this. */
   clearing: boolean;

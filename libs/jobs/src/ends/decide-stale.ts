@@ -1,18 +1,15 @@
 import { isOff, isOn } from '@muster/agents';
-import type { AgentStatus } from '@muster/contracts';
+import type { AgentEntity, JobEntity, OrganizationSettingsEntity } from '@muster/database';
 
-export interface StaleFacts {
+export interface StaleFacts extends Pick<JobEntity, 'startedAt' | 'maxRuntimeMs' | 'stalledAt'> {
   /** Queued is one that its agent has taken and not begun. */
-  status: 'queued' | 'running';
-  agentStatus: AgentStatus;
-  startedAt: Date | null;
-  maxRuntimeMs: number;
+  status: Extract<JobEntity['status'], 'queued' | 'running'>;
+  agentStatus: AgentEntity['status'];
   /** The last word of the run itself: a heartbeat, a step, a log line. */
   heardAt: Date;
   /** The last step, claim, percentage or log line. */
   progressAt: Date;
-  stalledAt: Date | null;
-  failStalled: boolean;
+  failStalled: OrganizationSettingsEntity['failStalledRuns'];
 }
 
 export interface StaleLimits {

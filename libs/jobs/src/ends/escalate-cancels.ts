@@ -1,16 +1,14 @@
 import { appendTimeline, inSql, isOff, moveAgent, offStatuses } from '@muster/agents';
-import type { AgentProvider, AgentStatus, JobStatus } from '@muster/contracts';
-import type { Database, Transaction } from '@muster/database';
+import type { AgentEntity, Database, JobEntity, Transaction } from '@muster/database';
 import { Round, sweep, type SweepCounts } from '@muster/platform';
 import { issueStop, stopDeadlineMs, stopGraceMs } from './cancel-job';
 import { finishJob } from './finish-job';
 import { jobEntry } from '../launch/insert-job';
 
-export interface CancelFacts {
+export interface CancelFacts extends Pick<AgentEntity, 'provider'> {
   /** How far it has gone: 1 told to stop, 2 told to kill, 3 the machine is being rebooted. */
-  step: number;
-  provider: AgentProvider;
-  agentStatus: AgentStatus;
+  step: JobEntity['cancelStep'];
+  agentStatus: AgentEntity['status'];
   /** A boot that began after the cancel was asked for has nothing of the job. */
   rebooted: boolean;
 }
@@ -28,12 +26,8 @@ export function decideCancelStep({ step, provider, agentStatus, rebooted }: Canc
   return { action: 'wait', reason: `the agent is ${agentStatus}` };
 }
 
-interface Due extends CancelFacts {
-  id: string;
-  organizationId: string;
-  agentId: string;
-  status: JobStatus;
-  reason: string | null;
+interface Due extends CancelFacts, Pick<JobEntity, 'id' | 'organizationId' | 'agentId' | 'status'> {
+  reason: JobEntity['cancelReason'];
 }
 
 /** Goes on with cancels whose time is up. */
@@ -55,8 +49,7 @@ const noId = '00000000-0000-0000-0000-000000000000';
 
 type CancelOutcome = 'confirmed' | 'killed' | 'rebooted';
 
-interface Candidate {
-  id: string;
+interface Candidate extends Pick<JobEntity, 'id'> {
   /** To the microsecond, which a Date does not have: a batch is cancelled in one. */
   at: string;
 }
@@ -80,7 +73,7 @@ function candidatesAfter(
 }
 
 async function escalate(tx: Transaction, id: string, now: Date): Promise<CancelOutcome | null> {
-  const [job] = await tx.query<Due & { requestedAt: Date }>(
+  const [job] = await tx.query<Due & { requestedAt: NonNullable<JobEntity['cancelRequestedAt']> }>(
     `SELECT j.id, j.organization_id, j.agent_id, j.status, j.cancel_step AS step, j.cancel_reason AS reason,
             j.cancel_requested_at AS requested_at, a.provider,
             a.status AS agent_status, a.status = 'online' AND a.status_since > j.cancel_requested_at

@@ -1,6 +1,6 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
 import { beginClearing } from '@muster/agents';
-import type { Transaction } from '@muster/database';
+import type { JobEntity, Transaction } from '@muster/database';
 import { issueStop } from './cancel-job';
 import { finishJob } from './finish-job';
 
@@ -22,7 +22,7 @@ export async function failAgentsRuns(
   { errorCode, error, stopNow }: RunsEnd,
 ): Promise<string[]> {
   const { organizationId } = caller;
-  const runs = await tx.query<{ id: string }>(
+  const runs = await tx.query<Pick<JobEntity, 'id'>>(
     `SELECT j.id FROM job j LEFT JOIN agent_command c ON c.id = j.command_id
      WHERE j.agent_id = $1 AND j.organization_id = $2 AND j.cancel_requested_at IS NULL
        AND (j.status = 'running' OR (j.status = 'queued' AND (c.taken_at IS NOT NULL OR (c.id IS NOT NULL AND $3))))

@@ -1,5 +1,5 @@
 import { appendTimeline } from '@muster/agents';
-import { type Database, databaseTime, type Transaction } from '@muster/database';
+import { type Database, databaseTime, type JobEntity, type Transaction } from '@muster/database';
 import { Round, sweep } from '@muster/platform';
 import { decideStale, type StaleFacts, type StaleLimits } from './decide-stale';
 import { giveUpRun } from './give-up-run';
@@ -59,8 +59,7 @@ export async function failStaleJobs(
 
 type Decided = StaleOptions & { now: Date };
 
-interface Candidate {
-  id: string;
+interface Candidate extends Pick<JobEntity, 'id'> {
   /** To the microsecond, which a Date does not have. */
   at: string;
 }
@@ -110,11 +109,8 @@ function untouchedJobs(database: Database, { after, now, lostAfterMs, limit }: S
   );
 }
 
-interface Locked extends StaleFacts {
-  organizationId: string;
-  agentId: string;
+interface Locked extends StaleFacts, Pick<JobEntity, 'organizationId' | 'agentId' | 'lastProgressAt'> {
   cancelling: boolean;
-  lastProgressAt: Date | null;
   lastLogAt: Date | null;
 }
 

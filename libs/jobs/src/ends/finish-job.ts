@@ -3,12 +3,11 @@ import {
   AppError,
   type JobStatus,
   type LifecycleSource,
-  type MicroUsd,
   microsOf,
   openJobStatuses,
   type TerminalJobStatus,
 } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import type { JobEntity, Transaction } from '@muster/database';
 import { readLimits, recordRuns, reserveRuns } from '@muster/pricing';
 import { insertJob, jobEntry } from '../launch/insert-job';
 import { countedSteps, type ProgressFacts, progressOf } from '../lists/job-progress';
@@ -36,27 +35,32 @@ export interface JobEnd {
 
 export type EndOutcome = { applied: boolean; previous: JobStatus; retried: boolean } | null;
 
-interface Ended extends Omit<ProgressFacts, 'status' | 'currentStep'> {
-  previous: JobStatus;
+interface Ended
+  extends
+    Omit<ProgressFacts, 'status' | 'currentStep'>,
+    Pick<
+      JobEntity,
+      | 'agentId'
+      | 'startedAt'
+      | 'attempt'
+      | 'maxRetries'
+      | 'retryDelayMs'
+      | 'retryBackoff'
+      | 'workflowId'
+      | 'workflowRevision'
+      | 'variables'
+      | 'vaultKeys'
+      | 'priority'
+      | 'maxRuntimeMs'
+      | 'maxCostMicros'
+      | 'scheduleId'
+      | 'batchId'
+      | 'batchRow'
+      | 'lineage'
+    > {
+  previous: JobEntity['status'];
   applied: boolean;
-  agentId: string;
-  finishedAt: Date;
-  startedAt: Date | null;
-  attempt: number;
-  maxRetries: number;
-  retryDelayMs: number;
-  retryBackoff: 'fixed' | 'exponential';
-  workflowId: string;
-  workflowRevision: number;
-  variables: Record<string, string>;
-  vaultKeys: string[];
-  priority: number;
-  maxRuntimeMs: number;
-  maxCostMicros: MicroUsd | null;
-  scheduleId: string | null;
-  batchId: string | null;
-  batchRow: number | null;
-  lineage: Record<string, string>;
+  finishedAt: NonNullable<JobEntity['finishedAt']>;
   cancelRequested: boolean;
 }
 

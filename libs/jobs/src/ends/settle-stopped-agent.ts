@@ -1,6 +1,6 @@
 import { offStatuses } from '@muster/agents';
 import type { AgentStatus } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import type { AgentEntity, Database, JobEntity } from '@muster/database';
 import { finishJob } from './finish-job';
 
 /** Off, or not yet spoken since it was: whatever it had been told to end has ended. */
@@ -9,12 +9,12 @@ const silentSinceOff: readonly AgentStatus[] = [...offStatuses, 'starting'];
 /** A machine is off, so the jobs that were to end on it are cancelled; the ends enqueue what is next. */
 export async function settleStoppedAgent(database: Database, agentId: string): Promise<{ cancelled: number }> {
   return database.transaction('system', async (tx) => {
-    const [agent] = await tx.query<{ organizationId: string; status: AgentStatus }>(
+    const [agent] = await tx.query<Pick<AgentEntity, 'organizationId' | 'status'>>(
       'SELECT organization_id, status FROM agent WHERE id = $1 FOR UPDATE',
       [agentId],
     );
     if (!agent || !silentSinceOff.includes(agent.status)) return { cancelled: 0 };
-    const jobs = await tx.query<{ id: string; reason: string | null }>(
+    const jobs = await tx.query<Pick<JobEntity, 'id'> & { reason: JobEntity['cancelReason'] }>(
       `SELECT id, cancel_reason AS reason FROM job
        WHERE agent_id = $1 AND cancel_requested_at IS NOT NULL AND status IN ('queued', 'running')`,
       [agentId],

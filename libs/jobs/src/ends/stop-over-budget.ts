@@ -16,7 +16,7 @@ export function stopOverBudget(
     limit,
     atOnce: 4,
     candidates: (after: { id: string } | null, count) =>
-      database.query<{ id: string }>(
+      database.query<Pick<JobEntity, 'id'>>(
         'system',
         `SELECT id FROM job WHERE status = 'running' AND max_cost_micros IS NOT NULL AND ($1::uuid IS NULL OR id > $1)
          ORDER BY id LIMIT $2`,

@@ -1,26 +1,28 @@
 import { audit, type Principal, requireSecrets, sourceOf } from '@muster/access';
-import { AppError, isTerminal, type JobStatus, type MicroUsd } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import { AppError, isTerminal } from '@muster/contracts';
+import type { AgentEntity, JobEntity, Transaction } from '@muster/database';
 import { readLimits, reserveRuns } from '@muster/pricing';
 import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { insertJob } from './insert-job';
 import { noSuchJob } from '../lists/job-row';
 
-interface Replayed {
-  status: JobStatus;
-  workflowId: string;
-  workflowRevision: number;
-  agentId: string;
-  agentStatus: string;
-  variables: Record<string, string>;
-  vaultKeys: string[];
-  priority: number;
-  maxRetries: number;
-  retryDelayMs: number;
-  retryBackoff: 'fixed' | 'exponential';
-  maxRuntimeMs: number;
-  maxCostMicros: MicroUsd | null;
-  lineage: Record<string, string>;
+interface Replayed extends Pick<
+  JobEntity,
+  | 'status'
+  | 'workflowId'
+  | 'workflowRevision'
+  | 'agentId'
+  | 'variables'
+  | 'vaultKeys'
+  | 'priority'
+  | 'maxRetries'
+  | 'retryDelayMs'
+  | 'retryBackoff'
+  | 'maxRuntimeMs'
+  | 'maxCostMicros'
+  | 'lineage'
+> {
+  agentStatus: AgentEntity['status'];
   runs: boolean;
 }
 

@@ -1,41 +1,43 @@
-import { AppError, type JobStatus, type MicroUsd, type WaitingReason } from '@muster/contracts';
-import type { Database, Transaction } from '@muster/database';
+import { AppError } from '@muster/contracts';
+import type { Database, JobEntity, Transaction } from '@muster/database';
 
 /** A job as it is shown, with its steps counted. */
-export interface JobRow {
-  id: string;
-  organizationId: string;
-  status: JobStatus;
-  workflowId: string;
-  workflowRevision: number;
-  agentId: string;
-  scheduleId: string | null;
-  batchId: string | null;
-  retryOf: string | null;
-  attempt: number;
-  priority: number;
-  variables: Record<string, string>;
-  maxRetries: number;
-  retryDelayMs: number;
-  maxRuntimeMs: number;
-  maxCostMicros: MicroUsd | null;
-  queuedAt: Date;
-  startedAt: Date | null;
-  finishedAt: Date | null;
-  waitingReason: WaitingReason | null;
-  waitingSince: Date | null;
-  cancelRequestedAt: Date | null;
-  percent: number | null;
-  currentStep: string | null;
-  claimsAttempted: number;
-  claimsEobUploaded: number;
-  claimsNoEobFound: number;
-  claimsFailed: number;
-  totalCostMicros: MicroUsd | null;
-  error: string | null;
-  errorCode: string | null;
-  result: unknown;
-  screenshotKey: string | null;
+export interface JobRow extends Pick<
+  JobEntity,
+  | 'id'
+  | 'organizationId'
+  | 'status'
+  | 'workflowId'
+  | 'workflowRevision'
+  | 'agentId'
+  | 'scheduleId'
+  | 'batchId'
+  | 'retryOf'
+  | 'attempt'
+  | 'priority'
+  | 'variables'
+  | 'maxRetries'
+  | 'retryDelayMs'
+  | 'maxRuntimeMs'
+  | 'maxCostMicros'
+  | 'queuedAt'
+  | 'startedAt'
+  | 'finishedAt'
+  | 'waitingReason'
+  | 'waitingSince'
+  | 'cancelRequestedAt'
+  | 'percent'
+  | 'currentStep'
+  | 'claimsAttempted'
+  | 'claimsEobUploaded'
+  | 'claimsNoEobFound'
+  | 'claimsFailed'
+  | 'totalCostMicros'
+  | 'error'
+  | 'errorCode'
+  | 'result'
+  | 'screenshotKey'
+> {
   stalled: boolean;
   stepsTotal: number;
   stepsPassed: number;

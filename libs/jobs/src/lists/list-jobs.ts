@@ -1,6 +1,6 @@
 import { findAgent } from '@muster/agents';
 import type { JobFilter, MicroUsd } from '@muster/contracts';
-import { type Database, pageWithin } from '@muster/database';
+import { type Database, type JobEntity, pageWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { jobColumns, type JobRow, jobSource } from './job-row';
 
@@ -36,16 +36,12 @@ export function listJobs(
   );
 }
 
-export interface RunRow {
-  id: string;
-  status: string;
-  startedAt: Date | null;
+export interface RunRow extends Pick<JobEntity, 'id' | 'status' | 'startedAt' | 'error'> {
   durationSeconds: number | null;
   aiCostMicros: MicroUsd;
   stepsTotal: number;
   stepsPassed: number;
   stepsFailed: number;
-  error: string | null;
 }
 
 /** Interface 4.1: the agent's 20 most recent runs, with what their AI calls cost: what began, the latest start first. */

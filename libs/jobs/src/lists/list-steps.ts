@@ -1,17 +1,12 @@
-import type { MicroUsd, StepStatus } from '@muster/contracts';
-import { type Database, pageWithin } from '@muster/database';
+import type { MicroUsd } from '@muster/contracts';
+import { type Database, type JobStepEntity, pageWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { noSuchJob } from './job-row';
 
-export interface StepRow {
-  stepOrder: number;
-  stepId: string | null;
-  name: string | null;
-  status: StepStatus;
-  startedAt: Date | null;
-  finishedAt: Date | null;
-  error: string | null;
-  metadata: Record<string, unknown> | null;
+export interface StepRow extends Pick<
+  JobStepEntity,
+  'stepOrder' | 'stepId' | 'name' | 'status' | 'startedAt' | 'finishedAt' | 'error' | 'metadata'
+> {
   costMicros: MicroUsd;
 }
 

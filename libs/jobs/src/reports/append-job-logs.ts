@@ -1,6 +1,6 @@
 import { appendLines, markWorking } from '@muster/agents';
 import type { JobLogEntry } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import type { Database, JobEntity } from '@muster/database';
 import type { Reporter } from './apply-job-report';
 import { deletedOf, type JobIsOver, jobIsOver, overOrUnknown } from '../deletion/deleted-job';
 import { noSuchJob } from '../lists/job-row';
@@ -46,8 +46,7 @@ export async function appendJobLogs(
   });
 }
 
-interface Kept {
-  agentId: string;
+interface Kept extends Pick<JobEntity, 'agentId'> {
   count: number;
 }
 

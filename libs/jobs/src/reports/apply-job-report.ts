@@ -1,6 +1,6 @@
 import { appendTimeline, markRunTaken, markWorking } from '@muster/agents';
 import { type CallbackReason, invalidField, isTerminal, type JobStatus, type JobWebhookBody } from '@muster/contracts';
-import { type Database, type Transaction, violatedConstraint } from '@muster/database';
+import { type Database, type JobEntity, type Transaction, violatedConstraint } from '@muster/database';
 import { finishJob } from '../ends/finish-job';
 import { jobEntry } from '../launch/insert-job';
 import { countedSteps, progressOf } from '../lists/job-progress';
@@ -63,16 +63,12 @@ async function applyEnd(
   return { accepted: false, reason: isTerminal(previous) ? 'job_over' : 'not_dispatched', status: previous };
 }
 
-interface Sign {
-  status: JobStatus;
+interface Sign extends Pick<JobEntity, 'status' | 'agentId' | 'percent' | 'currentStep'> {
   accepted: boolean;
   began: boolean;
   dispatched: boolean;
-  agentId: string;
   /** It is further than it was. */
   moved: boolean;
-  percent: number | null;
-  currentStep: string | null;
   stepsTotal: number;
   stepsPassed: number;
   stepsFailed: number;

@@ -1,13 +1,6 @@
 import { appendTimeline, markWorking } from '@muster/agents';
-import {
-  type CallbackReason,
-  type JobStatus,
-  isTerminal,
-  microsOf,
-  type StepStatus,
-  type StepStatusBody,
-} from '@muster/contracts';
-import type { Database } from '@muster/database';
+import { type CallbackReason, isTerminal, microsOf, type StepStatus, type StepStatusBody } from '@muster/contracts';
+import type { Database, JobEntity, JobStepEntity } from '@muster/database';
 import type { Reporter } from './apply-job-report';
 import { jobEntry } from '../launch/insert-job';
 import { progressOf } from '../lists/job-progress';
@@ -25,11 +18,10 @@ function stateKey({ status, seq = 0 }: { status: StepStatus; seq?: number }): nu
   return over * 2 ** 51 + Math.min(seq, 2 ** 40) * 8 + ranks[status];
 }
 
-interface Applied {
-  jobStatus: JobStatus;
-  previousStatus: StepStatus | null;
+interface Applied extends Pick<JobEntity, 'percent'> {
+  jobStatus: JobEntity['status'];
+  previousStatus: JobStepEntity['status'] | null;
   changed: boolean;
-  percent: number | null;
   hasBudget: boolean;
   stepsTotal: number;
   stepsPassed: number;
