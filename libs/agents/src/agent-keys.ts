@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type Actor, insertApiKey, newApiKey, type Principal } from '@muster/access';
-import type { Database, Transaction } from '@muster/database';
+import type { ApiKeyEntity, Database, Transaction } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
 
 interface AgentOf {
@@ -33,7 +33,7 @@ export async function issueAgentKey(
 
 /** The newest key of the agent that still holds, derived again; null where there is none that we can derive. */
 export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: AgentOf): Promise<string | null> {
-  const rows = await database.query<{ id: string; secretHash: string }>(
+  const rows = await database.query<Pick<ApiKeyEntity, 'id' | 'secretHash'>>(
     { organizationId: agent.organizationId },
     `SELECT id, secret_hash FROM api_key
      WHERE agent_id = $1 AND organization_id = $2 AND scope = 'worker' AND (expires_at IS NULL OR expires_at > now())

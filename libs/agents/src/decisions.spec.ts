@@ -15,7 +15,7 @@ describe('why a machine is on, and until when', () => {
   const agent = {
     status: 'online' as const,
     statusSince: minutesAgo(60),
-    statusSource: 'handshake',
+    statusSource: 'handshake' as const,
     statusReason: 'the worker reported',
     provider: 'local' as const,
     lastActivityAt: minutesAgo(10),
@@ -63,7 +63,7 @@ describe('why a machine is on, and until when', () => {
     [{ queued: true }, 'it has work'],
     [{ commands: true }, 'a command is under way'],
     [{ waking: true }, 'it is being woken'],
-    [{ drain: 'finish' }, 'it is being drained'],
+    [{ drain: 'finish' as const }, 'it is being drained'],
     [{ status: 'draining' as const }, 'it is being drained'],
     [{ idleAutoStopExempt: true }, 'it is pinned'],
     [{ autoStopEnabled: false }, 'idle stop is off'],

@@ -1,3 +1,4 @@
+import type { AgentStatus } from '@muster/contracts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { lastWakeFailures, MachineControl, MachinesModule, takeHandshake } from '@muster/agents';
@@ -54,7 +55,7 @@ describe('agent actions', () => {
     state = 'stopped';
   });
 
-  async function agentAt(status: string, input: object = {}) {
+  async function agentAt(status: AgentStatus, input: object = {}) {
     const { id } = await makeAgent(harness.db, {
       organizationId: ours.organizationId,
       name: `Agent ${Math.random()}`,
@@ -116,7 +117,7 @@ describe('agent actions', () => {
     expect((await ours.api.get(`/api/jobs/${job.id}`)).body.status).toBe('queued');
   });
 
-  it.each(['online', 'offline', 'stopped', 'starting', 'stopping', 'rebooting', 'draining'])(
+  it.each(['online', 'offline', 'stopped', 'starting', 'stopping', 'rebooting', 'draining'] as const)(
     'reboot is taken of an agent that is %s',
     async (status) => {
       const id = await agentAt(status);
@@ -154,7 +155,7 @@ describe('agent actions', () => {
     expect(await eventsOf(id)).toEqual(['manual_reboot']);
   });
 
-  it.each([
+  it.each<[string, AgentStatus]>([
     ['start', 'online'],
     ['start', 'terminated'],
     ['stop', 'stopped'],
@@ -263,7 +264,7 @@ describe('agent actions', () => {
           { provider: 'external', status: 'offline' },
           { status: 'stopped' },
           { status: 'online' },
-        ]) {
+        ] as const) {
           const id = await agentAt(input.status, input);
           const answer = await act(id, { action: 'start_job', ...(await ask()) });
           expect([answer.status, answer.body.code]).toEqual([status, status === 400 ? 'invalid_payload' : 'not_found']);

@@ -1,3 +1,4 @@
+import type { AgentStatus } from '@muster/contracts';
 import { takeHandshake, takeHeartbeat } from '@muster/agents';
 import { applyJobReport, Dispatch, DispatchConfig, JobsModule, settleStoppedAgent } from '@muster/jobs';
 import { newId } from '@muster/platform';
@@ -24,10 +25,10 @@ describe('draining', () => {
   afterAll(() => harness.close());
 
   const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
-  async function machine(status = 'online'): Promise<string> {
+  async function machine(status: AgentStatus = 'online'): Promise<string> {
     made += 1;
     const { organizationId } = tenant;
-    const input = { organizationId, name: `Machine ${made}`, status, provider: 'local', bootId: 'boot 1' };
+    const input = { organizationId, name: `Machine ${made}`, status, provider: 'local', bootId: 'boot 1' } as const;
     return (await makeAgent(harness.db, { ...input, lastSeen: new Date() })).id;
   }
   const launch = async (agentId: string, input: object = {}) =>
@@ -141,7 +142,7 @@ describe('draining', () => {
     ];
 
     it.each(work)('%s is refused, drained and asleep too, and goes through once it is let go', async (_, ask) => {
-      for (const status of ['online', 'stopped']) {
+      for (const status of ['online', 'stopped'] as const) {
         const id = await machine(status);
         await drain(id, 'finish');
         const answer = await ask(id);

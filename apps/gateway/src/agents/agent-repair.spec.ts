@@ -55,15 +55,18 @@ describe('the repair of an agent', () => {
     }
   });
 
-  it.each(['external', 'http'])('waits a day for the next word of an %s agent that is offline', async (provider) => {
-    const { organizationId } = ours;
-    const { id } = await makeAgent(harness.db, { organizationId, name: newId(), status: 'offline', provider });
-    const answer = await repair(id, await workerKey());
-    expect([answer.status, answer.body.status]).toEqual([200, 'offline']);
-    const [{ deadline }] = await sql('SELECT deadline FROM agent_command WHERE id = $1', [answer.body.commandId]);
-    expect(deadline.getTime() - clock.now().getTime()).toBeGreaterThan(24 * 3_600_000);
-    expect(await sql('SELECT FROM agent_wake WHERE agent_id = $1', [id])).toEqual([]);
-  });
+  it.each(['external', 'http'] as const)(
+    'waits a day for the next word of an %s agent that is offline',
+    async (provider) => {
+      const { organizationId } = ours;
+      const { id } = await makeAgent(harness.db, { organizationId, name: newId(), status: 'offline', provider });
+      const answer = await repair(id, await workerKey());
+      expect([answer.status, answer.body.status]).toEqual([200, 'offline']);
+      const [{ deadline }] = await sql('SELECT deadline FROM agent_command WHERE id = $1', [answer.body.commandId]);
+      expect(deadline.getTime() - clock.now().getTime()).toBeGreaterThan(24 * 3_600_000);
+      expect(await sql('SELECT FROM agent_wake WHERE agent_id = $1', [id])).toEqual([]);
+    },
+  );
 
   it('begins a local worker anew that is offline, with a key that holds', async () => {
     const { organizationId } = ours;

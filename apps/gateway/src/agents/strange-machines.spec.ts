@@ -1,3 +1,4 @@
+import type { AgentStatus } from '@muster/contracts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { MachineControl, MachinesModule } from '@muster/agents';
@@ -49,9 +50,9 @@ describe('a container that carries no label of the organization', () => {
     orders.length = 0;
   });
 
-  const agentAt = async (status: string) => {
+  const agentAt = async (status: AgentStatus) => {
     const { organizationId } = ours;
-    const machine = { provider: 'docker', providerConfig: { container: 'x', host }, providerRef: 'x' };
+    const machine = { provider: 'docker', providerConfig: { container: 'x', host }, providerRef: 'x' } as const;
     const seen = { lastSeen: new Date(), bootId: 'boot', vmState: 'stopped' };
     return (await makeAgent(harness.db, { organizationId, name: newId(), status, ...machine, ...seen })).id;
   };
@@ -65,7 +66,7 @@ describe('a container that carries no label of the organization', () => {
     },
   ];
 
-  it.each([
+  it.each<[string, AgentStatus]>([
     ['start', 'stopped'],
     ['stop', 'online'],
     ['reboot', 'online'],

@@ -1,10 +1,10 @@
 import { audit, type Principal } from '@muster/access';
-import type { Transaction } from '@muster/database';
+import type { AgentEntity, Transaction } from '@muster/database';
 import { noSuchAgent } from '../registry/agent-row';
 
 /** Pins an agent against idle stop, or lets it go again. */
 export async function setIdleExempt(tx: Transaction, caller: Principal, id: string, exempt: boolean): Promise<void> {
-  const [agent] = await tx.query<{ before: boolean }>(
+  const [agent] = await tx.query<{ before: AgentEntity['idleAutoStopExempt'] }>(
     `UPDATE agent SET idle_auto_stop_exempt = $3 FROM agent AS was
      WHERE was.id = agent.id AND agent.id = $1 AND agent.organization_id = $2
      RETURNING was.idle_auto_stop_exempt AS before`,
@@ -26,7 +26,7 @@ export async function markActivity(
   id: string,
   { kind = 'somebody at work', at }: { kind?: string; at?: Date } = {},
 ): Promise<Date> {
-  const [agent] = await tx.query<{ at: Date }>(
+  const [agent] = await tx.query<{ at: NonNullable<AgentEntity['lastActivityAt']> }>(
     `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, LEAST($3, now())),
        last_activity = CASE WHEN last_activity_at >= LEAST($3, now()) THEN last_activity ELSE $4 END
      WHERE id = $1 AND organization_id = $2 RETURNING last_activity_at AS at`,

@@ -1,6 +1,6 @@
 import { audit, type Principal, spokenNameOf, sourceOf } from '@muster/access';
 import { AppError } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import type { JobEntity, Transaction } from '@muster/database';
 import { loadAgent } from '../registry/agent-row';
 import { moveAgent } from '../lifecycle/move-agent';
 import { requireFree } from './power';
@@ -71,7 +71,7 @@ export async function undrainAgent(tx: Transaction, caller: Principal, id: strin
 }
 
 async function touchedJobs(tx: Transaction, agentId: string): Promise<TouchedJobs> {
-  const jobs = await tx.query<{ id: string; given: boolean }>(
+  const jobs = await tx.query<Pick<JobEntity, 'id'> & { given: boolean }>(
     `SELECT j.id, j.status = 'running' OR j.command_id IS NOT NULL AS given FROM job j
      WHERE j.agent_id = $1 AND j.status = 'running'
      UNION ALL

@@ -1,6 +1,6 @@
 import { audit, spokenNameOf, type Principal, sourceOf } from '@muster/access';
 import { type AgentStatus, AppError, type LifecycleSource } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import type { AgentEntity, Transaction } from '@muster/database';
 import { type AgentRow, loadAgent } from '../registry/agent-row';
 import { agentMoves, type MoveOf } from '../lifecycle/agent-life';
 import { lifecycleEntry, moveAgent } from '../lifecycle/move-agent';
@@ -135,7 +135,7 @@ function recordStopEnded(
 
 /** What it had before it was stopped; the next handshake says it anew. */
 async function restoreTunnel(tx: Transaction, { id }: Pick<AgentRow, 'id'>): Promise<void> {
-  const [row] = await tx.query<{ hostname: string | null; url: string | null }>(
+  const [row] = await tx.query<{ hostname: AgentEntity['tunnelHostname']; url: AgentEntity['tunnelUrl'] }>(
     'SELECT tunnel_hostname AS hostname, tunnel_url AS url FROM agent WHERE id = $1',
     [id],
   );

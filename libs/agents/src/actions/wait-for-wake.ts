@@ -1,5 +1,5 @@
 import { type AgentStatus, AppError } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import type { AgentWakeEntity, Database } from '@muster/database';
 import { type PubSub, within } from '@muster/platform';
 import { findAgent } from '../registry/agent-row';
 
@@ -52,7 +52,7 @@ async function waitForWake(
   try {
     while (!signal.aborted) {
       const heard = new Promise<void>((resolve) => (hear = resolve));
-      const [row] = await database.query<{ state: WakeEnd['state'] | 'open'; error: string | null }>(
+      const [row] = await database.query<Pick<AgentWakeEntity, 'state' | 'error'>>(
         { organizationId: wake.organizationId },
         'SELECT state, error FROM agent_wake WHERE id = $1',
         [wake.wakeId],

@@ -1,6 +1,6 @@
 import { sign, signatureHeader, signingSecretsOf } from '@muster/access';
-import type { AgentCommand, AgentStatus, CommandKind } from '@muster/contracts';
-import { Database } from '@muster/database';
+import type { AgentCommand, CommandKind } from '@muster/contracts';
+import { type AgentCommandEntity, type AgentEntity, Database } from '@muster/database';
 import {
   BaseConfig,
   Clock,
@@ -34,15 +34,14 @@ export type DeliveryOutcome =
   /** Somebody else pushes it at this moment, or its next push is not due yet. */
   | 'not due';
 
-interface Claimed extends CommandRow {
-  pushes: number;
+interface Claimed
+  extends
+    CommandRow,
+    Pick<AgentCommandEntity, 'pushes'>,
+    Pick<AgentEntity, 'unreachableTunnel' | 'bootId' | 'seenFrom' | 'serviceUrl'> {
   isDue: boolean;
-  agentStatus: AgentStatus;
+  agentStatus: AgentEntity['status'];
   tunnelUrl: string | null;
-  unreachableTunnel: string | null;
-  bootId: string | null;
-  seenFrom: string | null;
-  serviceUrl: string | null;
 }
 
 /** What makes a worker well again reaches one that is offline too: a push is signed, and needs no key of the worker's. */

@@ -1,19 +1,20 @@
-import type { CommandKind } from '@muster/contracts';
+import type { AgentCommandEntity } from '@muster/database';
 
 /** A command as it is delivered. */
-export interface CommandRow {
-  id: string;
-  organizationId: string;
-  agentId: string;
-  jobId: string | null;
-  kind: CommandKind;
-  payload: Record<string, unknown>;
-  env: Record<string, string>;
-  vaultKeys: string[];
-  deadline: Date;
-  requestId: string | null;
-  traceparent: string | null;
-}
+export type CommandRow = Pick<
+  AgentCommandEntity,
+  | 'id'
+  | 'organizationId'
+  | 'agentId'
+  | 'jobId'
+  | 'kind'
+  | 'payload'
+  | 'env'
+  | 'vaultKeys'
+  | 'deadline'
+  | 'requestId'
+  | 'traceparent'
+>;
 
 export const commandColumns = `
   c.id, c.organization_id, c.agent_id, c.job_id, c.kind, c.payload, c.env,

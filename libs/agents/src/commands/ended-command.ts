@@ -1,16 +1,13 @@
-import type { CommandKind } from '@muster/contracts';
+import type { AgentCommandEntity } from '@muster/database';
 
 /** What of an ended command whoever waited for it wants to know. */
-export interface EndedCommand {
-  id: string;
-  organizationId: string;
-  agentId: string;
-  jobId: string | null;
-  kind: CommandKind;
+export interface EndedCommand extends Pick<
+  AgentCommandEntity,
+  'id' | 'organizationId' | 'agentId' | 'jobId' | 'kind' | 'error'
+> {
   recordingId: string | null;
-  status: 'success' | 'failed';
-  error: string | null;
-  code: string | null;
+  status: Exclude<AgentCommandEntity['status'], 'pending'>;
+  code: AgentCommandEntity['errorCode'];
 }
 
 /** For the RETURNING of a statement that ends commands. */

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@muster/contracts';
-import type { Database, Transaction } from '@muster/database';
+import type { AgentCommandEntity, Database, Transaction } from '@muster/database';
 import { Round, sweep, type SweepCounts } from '@muster/platform';
 import { failRecordingsOf } from '../recordings/settle-recordings';
 import { type EndedCommand, endedColumns } from './ended-command';
@@ -28,8 +28,7 @@ export async function failCommand(
   });
 }
 
-interface Overdue {
-  id: string;
+interface Overdue extends Pick<AgentCommandEntity, 'id'> {
   /** To the microsecond, which a Date does not have. */
   at: string;
 }

@@ -1,5 +1,5 @@
 import { type AgentCommand, AppError } from '@muster/contracts';
-import { Database } from '@muster/database';
+import { type AgentEntity, Database } from '@muster/database';
 import { BaseConfig, PubSub, publicAddress } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
@@ -75,7 +75,7 @@ export class CommandPolls implements OnApplicationShutdown {
   }
 
   private async requireAgent(organizationId: string, agentId: string): Promise<void> {
-    const [agent] = await this.database.query<{ status: string }>(
+    const [agent] = await this.database.query<Pick<AgentEntity, 'status'>>(
       { organizationId },
       'SELECT status FROM agent WHERE id = $1 AND organization_id = $2',
       [agentId, organizationId],

@@ -1,5 +1,5 @@
 import type { AgentScript, CommandKind, CommandStatus } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import type { AgentCommandEntity, Database } from '@muster/database';
 import { noSuchAgent } from '../registry/agent-row';
 import { noSuchCommand } from './receive-result';
 
@@ -10,12 +10,7 @@ export async function readCommandStatus(
   kinds: readonly CommandKind[],
 ): Promise<CommandStatus> {
   const { organizationId, agentId, commandId } = of;
-  const [row] = await database.query<{
-    status: CommandStatus['status'];
-    output: string | null;
-    error: string | null;
-    errorCode: string | null;
-  }>(
+  const [row] = await database.query<Pick<AgentCommandEntity, 'status' | 'output' | 'error' | 'errorCode'>>(
     { organizationId },
     `SELECT status, output, error, error_code FROM agent_command
      WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND kind = ANY($4)`,

@@ -1,8 +1,8 @@
-import type { Transaction } from '@muster/database';
+import type { AgentCommandEntity, Transaction } from '@muster/database';
 
 /** The agent can be reached: what waits for it may go on now. */
 export async function resumeWork(tx: Transaction, of: { organizationId: string; agentId: string }): Promise<void> {
-  const commands = await tx.query<{ id: string }>(
+  const commands = await tx.query<Pick<AgentCommandEntity, 'id'>>(
     `UPDATE agent_command SET next_push_at = now()
      WHERE id IN (
        SELECT id FROM agent_command

@@ -85,7 +85,7 @@ describe('a row that cannot be settled', () => {
   it('is told among orders to machines by a later round, and as many as are begun at once hide no other', async () => {
     const agents: string[] = [];
     for (let one = 0; one < 230; one += 1) {
-      const input = { organizationId, name: `Stopping ${one}`, provider: 'http', status: 'stopping' };
+      const input = { organizationId, name: `Stopping ${one}`, provider: 'http', status: 'stopping' } as const;
       agents.push((await makeAgent(harness.db, input)).id);
     }
     await query(

@@ -1,11 +1,7 @@
 import { AppError } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import type { ArtifactEntity, Database } from '@muster/database';
 
-interface DeployedExtension {
-  /** Where it lies in the storage. */
-  storageKey: string;
-  filename: string;
-}
+type DeployedExtension = Pick<ArtifactEntity, 'storageKey' | 'filename'>;
 
 /**
  * The file that a deploy_extension is about: the one that is named, by its key or its id, else the newest that was sent

@@ -1,5 +1,5 @@
 import { AppError, type DownloadTicket } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import type { AgentCommandEntity, Database } from '@muster/database';
 import type { ObjectStorage } from '@muster/storage';
 import { noSuchCommand } from '../commands/receive-result';
 import { findExtension } from './find-extension';
@@ -13,7 +13,7 @@ export async function lendDownload(
   { organizationId, agentId, commandId }: { organizationId: string; agentId: string; commandId: string },
   now: Date,
 ): Promise<DownloadTicket> {
-  const [command] = await database.query<{ status: string; version: string; key: string | null }>(
+  const [command] = await database.query<Pick<AgentCommandEntity, 'status'> & { version: string; key: string | null }>(
     { organizationId },
     `SELECT status, payload->>'version' AS version, payload->>'key' AS key
      FROM agent_command

@@ -1,17 +1,18 @@
 import { audit, type Principal } from '@muster/access';
 import { AppError, type CreateFunctionBody, type UpdateFunctionBody } from '@muster/contracts';
-import { type Database, pageWithin, type Transaction, violatedConstraint } from '@muster/database';
+import {
+  type AgentFunctionEntity,
+  type Database,
+  pageWithin,
+  type Transaction,
+  violatedConstraint,
+} from '@muster/database';
 import { newId, type Page } from '@muster/platform';
 
-export interface FunctionRow {
-  id: string;
-  name: string;
-  description: string;
-  parameters: Record<string, unknown>;
-  code: string;
-  createdAt: Date;
-  updatedAt: Date;
-}
+export type FunctionRow = Pick<
+  AgentFunctionEntity,
+  'id' | 'name' | 'description' | 'parameters' | 'code' | 'createdAt' | 'updatedAt'
+>;
 
 const columns = `id, name, description, parameters, code, created_at, updated_at`;
 

@@ -1,4 +1,5 @@
-import { type AgentProvider, type AgentStatus, agentStatuses, type LifecycleEvent } from '@muster/contracts';
+import { type AgentStatus, agentStatuses, type LifecycleEvent } from '@muster/contracts';
+import type { AgentEntity, OrganizationSettingsEntity } from '@muster/database';
 
 interface MoveRow {
   from: readonly AgentStatus[];
@@ -92,13 +93,9 @@ export function inSql(statuses: readonly AgentStatus[]): string {
   return `(${statuses.map((status) => `'${status}'`).join(', ')})`;
 }
 
-export interface WorkFacts {
-  status: AgentStatus;
-  provider: AgentProvider;
-  /** How it is being drained, whatever its machine does meanwhile; null where it is not, or what is given may pass. */
-  drain: string | null;
+export interface WorkFacts extends Pick<AgentEntity, 'status' | 'provider' | 'drain'> {
   /** The organization lets machines be woken for what waits. */
-  autoWake: boolean;
+  autoWake: OrganizationSettingsEntity['vmAutoWakeOnJob'];
 }
 
 export type WorkAnswer =

@@ -1,16 +1,14 @@
-import type { AgentProvider, AgentStatus } from '@muster/contracts';
+import type { AgentEntity, OrganizationSettingsEntity } from '@muster/database';
 
-export interface IdleFacts {
-  status: AgentStatus;
-  statusSince: Date;
-  provider: AgentProvider;
-  lastActivityAt: Date | null;
+export interface IdleFacts
+  extends
+    Pick<
+      AgentEntity,
+      'status' | 'statusSince' | 'provider' | 'lastActivityAt' | 'idleAutoStopExempt' | 'drain' | 'idleStopFailedAt'
+    >,
+    Pick<OrganizationSettingsEntity, 'autoStopEnabled' | 'idleStopMinutes'> {
   /** Of one that is offline: since when it could have reported, and nobody has heard of it. */
   silentSince: Date | null;
-  idleAutoStopExempt: boolean;
-  drain: string | null;
-  /** When an idle stop of it came to nothing, if one did. */
-  idleStopFailedAt: Date | null;
   /** It has begun a job, or may have. */
   running: boolean;
   /** A job waits for it. */
@@ -19,8 +17,6 @@ export interface IdleFacts {
   commands: boolean;
   /** Somebody is waking it. */
   waking: boolean;
-  autoStopEnabled: boolean;
-  idleStopMinutes: number;
 }
 
 export type IdleDecision =

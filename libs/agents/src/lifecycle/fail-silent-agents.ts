@@ -1,16 +1,9 @@
-import type { AgentStatus } from '@muster/contracts';
-import type { Database, Transaction } from '@muster/database';
+import type { AgentEntity, Database, Transaction } from '@muster/database';
 import { Round, sweep, type SweepCounts } from '@muster/platform';
 import { agentMoves, inSql, isOn } from './agent-life';
 import { moveAgent } from './move-agent';
 
-interface Watched {
-  id: string;
-  organizationId: string;
-  status: AgentStatus;
-  lastSeen: Date | null;
-  statusSince: Date;
-}
+type Watched = Pick<AgentEntity, 'id' | 'organizationId' | 'status' | 'lastSeen' | 'statusSince'>;
 
 /** Why the agent is to be taken as offline, or null. */
 export function decideSilence(
@@ -34,7 +27,7 @@ export function failSilentAgents(
     name: 'silent',
     outcomes: ['silent'],
     candidates: (after: { id: string } | null, limit) =>
-      database.query<{ id: string }>(
+      database.query<Pick<AgentEntity, 'id'>>(
         'system',
         `SELECT id FROM agent
          WHERE status IN ${inSql(agentMoves.silent.from)} AND id > $2

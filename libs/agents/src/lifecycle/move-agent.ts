@@ -1,6 +1,6 @@
 import { audit } from '@muster/access';
 import type { AgentStatus, LifecycleEvent, LifecycleSource } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import type { AgentEntity, Transaction } from '@muster/database';
 import { inSql, type MoveOf, offStatuses, originsOf } from './agent-life';
 import { appendTimeline, type TimelineEntry } from '../timeline/append-timeline';
 import { withEndedBoot } from './ended-boots';
@@ -30,7 +30,7 @@ const actions: Partial<Record<AgentStatus, string>> = {
  */
 export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ previous: AgentStatus } | null> {
   const { organizationId, agentId, to, source, reason, eventType } = move;
-  const [moved] = await tx.query<{ previous: AgentStatus; lastSeen: Date | null; vmState: string | null }>(
+  const [moved] = await tx.query<Pick<AgentEntity, 'lastSeen' | 'vmState'> & { previous: AgentStatus }>(
     `UPDATE agent SET status = $3, status_since = now(), status_source = $4, status_reason = $5,
        on_since = CASE WHEN $3 NOT IN ${inSql(offStatuses)} THEN COALESCE(agent.on_since, now()) END,
        previous_status = CASE WHEN was.status <> $3 THEN was.status ELSE agent.previous_status END,

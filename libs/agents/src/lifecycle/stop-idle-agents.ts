@@ -1,4 +1,10 @@
-import { type Database, databaseTime, type Transaction } from '@muster/database';
+import {
+  type AgentEntity,
+  type Database,
+  databaseTime,
+  type OrganizationSettingsEntity,
+  type Transaction,
+} from '@muster/database';
 import { Round, sweep, type SweepCounts } from '@muster/platform';
 import { decideIdleStop, type IdleDecision, type IdleFacts } from './decide-idle-stop';
 import { agentMoves, inSql } from './agent-life';
@@ -48,9 +54,7 @@ export const idleCandidates = `
   WHERE s.auto_stop_enabled AND s.organization_id >= $3
   ORDER BY s.organization_id, idle.at, idle.id LIMIT $2`;
 
-interface Candidate {
-  id: string;
-  organizationId: string;
+interface Candidate extends Pick<AgentEntity, 'id'>, Pick<OrganizationSettingsEntity, 'organizationId'> {
   /** To the microsecond, which a Date does not have. */
   at: string;
 }
@@ -129,7 +133,7 @@ async function lockFacts(
 ): Promise<(IdleFacts & { organizationId: string }) | undefined> {
   const locked = await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE SKIP LOCKED', [agentId], 'lock_idle_agent');
   if (locked.length === 0) return undefined;
-  const [facts] = await tx.query<IdleFacts & { organizationId: string }>(
+  const [facts] = await tx.query<IdleFacts & Pick<AgentEntity, 'organizationId'>>(
     `SELECT a.organization_id, a.status, a.status_since, a.provider, a.last_activity_at,
             ${silentSince} AS silent_since, a.idle_auto_stop_exempt, a.drain, a.idle_stop_failed_at, ${workColumns},
             s.auto_stop_enabled, s.idle_stop_minutes

@@ -1,5 +1,5 @@
-import { type AgentStatus, AppError, type LifecycleSource } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import { AppError, type LifecycleSource } from '@muster/contracts';
+import type { AgentEntity, AgentWakeEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { appendTimeline } from '../timeline/append-timeline';
 import { isOn } from './agent-life';
@@ -27,9 +27,10 @@ export async function requestWake(tx: Transaction, request: WakeRequest): Promis
       extra: { agentStatus: agent.status },
     });
   }
-  const [open] = await tx.query<{ id: string }>(`SELECT id FROM agent_wake WHERE agent_id = $1 AND state = 'open'`, [
-    agentId,
-  ]);
+  const [open] = await tx.query<Pick<AgentWakeEntity, 'id'>>(
+    `SELECT id FROM agent_wake WHERE agent_id = $1 AND state = 'open'`,
+    [agentId],
+  );
   if (open) return { wakeId: open.id, joined: true };
   const isReady = isOn(agent.status);
   const wakeId = newId();
@@ -161,7 +162,9 @@ export interface WakeFailures {
 }
 
 export async function lastWakeFailures(tx: Transaction, agentId: string): Promise<WakeFailures> {
-  const rows = await tx.query<{ state: string; finishedAt: Date; error: string | null }>(
+  const rows = await tx.query<
+    Pick<AgentWakeEntity, 'state' | 'error'> & { finishedAt: NonNullable<AgentWakeEntity['finishedAt']> }
+  >(
     `SELECT state, finished_at, error FROM agent_wake
      WHERE agent_id = $1 AND state IN ('ready', 'timeout', 'failed') ORDER BY requested_at DESC LIMIT 10`,
     [agentId],
@@ -174,7 +177,7 @@ export async function lastWakeFailures(tx: Transaction, agentId: string): Promis
 }
 
 async function lockAgent(tx: Transaction, organizationId: string, agentId: string) {
-  const [agent] = await tx.query<{ status: AgentStatus }>(
+  const [agent] = await tx.query<Pick<AgentEntity, 'status'>>(
     `SELECT status FROM agent WHERE id = $1 AND organization_id = $2 FOR UPDATE`,
     [agentId, organizationId],
     'lock_agent_to_wake',

@@ -1,5 +1,5 @@
-import type { AgentStatus, LifecycleSource } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import type { AgentStatus } from '@muster/contracts';
+import type { AgentWakeEntity, Transaction } from '@muster/database';
 import { Logger } from '@nestjs/common';
 import type { Order } from './machine-order';
 import { type MoveOf, onStatusOf } from '../lifecycle/agent-life';
@@ -72,7 +72,7 @@ async function wasHeardLately(tx: Transaction, agentId: string): Promise<boolean
 }
 
 async function continueWake(tx: Transaction, of: { organizationId: string; agentId: string }): Promise<void> {
-  const [wake] = await tx.query<{ id: string; reason: string; source: LifecycleSource }>(
+  const [wake] = await tx.query<Pick<AgentWakeEntity, 'id' | 'reason' | 'source'>>(
     `UPDATE agent_wake SET next_try_at = now() WHERE agent_id = $1 AND state = 'open' RETURNING id, reason, source`,
     [of.agentId],
   );

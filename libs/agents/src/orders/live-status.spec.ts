@@ -1,3 +1,4 @@
+import type { AgentProvider } from '@muster/contracts';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AccessModule } from '@muster/access';
@@ -39,10 +40,17 @@ describe('the live status of a machine', () => {
 
   /** Whose the machine is, as it says itself. */
   let owner = '';
-  const statusOf = async (provider: string, providerRef: string, providerConfig: Record<string, unknown>) => {
+  const statusOf = async (provider: AgentProvider, providerRef: string, providerConfig: Record<string, unknown>) => {
     const { id: organizationId } = await makeOrganization(harness.db);
     owner = organizationId;
-    const agent = { organizationId, provider, providerRef, providerConfig, status: 'online', vmState: 'running' };
+    const agent = {
+      organizationId,
+      provider,
+      providerRef,
+      providerConfig,
+      status: 'online',
+      vmState: 'running',
+    } as const;
     const { id } = await makeAgent(harness.db, { ...agent, vmIp: '10.0.0.9' });
     const { nest } = harness.app;
     const parts = {

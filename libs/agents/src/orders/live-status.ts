@@ -1,15 +1,12 @@
-import type { AgentStatus } from '@muster/contracts';
+import type { AgentEntity } from '@muster/database';
 import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';
 import type { MachineParts } from './wake-machine';
 import { noSuchAgent } from '../registry/agent-row';
 
-export interface LiveStatus {
-  status: AgentStatus;
-  lastSeen: Date | null;
-  lastActivityAt: Date | null;
-  publicTunnelUrl: string | null;
-  vmState: string | null;
-  vmIp: string | null;
+export interface LiveStatus extends Pick<
+  AgentEntity,
+  'status' | 'lastSeen' | 'lastActivityAt' | 'publicTunnelUrl' | 'vmState' | 'vmIp'
+> {
   stale: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { AgentStatus } from '@muster/contracts';
-import { Database } from '@muster/database';
+import { type AgentEntity, type AgentWakeEntity, Database } from '@muster/database';
 import { KeyRing } from '@muster/vault';
 import type { LocalAgents } from '@muster/vm';
 import { agentKeyOf } from '../agent-keys';
@@ -23,7 +23,7 @@ export class LocalAgentRows implements LocalAgents {
   }
 
   async statusesOf(agentIds: string[]): Promise<Map<string, AgentStatus>> {
-    const rows = await this.database.query<{ id: string; status: AgentStatus }>(
+    const rows = await this.database.query<Pick<AgentEntity, 'id' | 'status'>>(
       'system',
       `SELECT id, status FROM agent WHERE id = ANY($1) AND provider = 'local'`,
       [agentIds],
@@ -38,7 +38,7 @@ export class LocalAgentRows implements LocalAgents {
     await this.database.transaction('system', async (tx) => {
       await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
       const of = { organizationId, agentId };
-      const [wake] = await tx.query<{ id: string }>(
+      const [wake] = await tx.query<Pick<AgentWakeEntity, 'id'>>(
         `SELECT id FROM agent_wake WHERE agent_id = $1 AND state = 'open'`,
         [agentId],
       );
@@ -57,7 +57,7 @@ export class LocalAgentRows implements LocalAgents {
   }
 
   private async organizationOf(agentId: string): Promise<string | null> {
-    const [agent] = await this.database.query<{ organizationId: string }>(
+    const [agent] = await this.database.query<Pick<AgentEntity, 'organizationId'>>(
       'system',
       `SELECT organization_id FROM agent WHERE id = $1 AND status <> 'terminated'`,
       [agentId],

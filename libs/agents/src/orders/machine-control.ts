@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { AgentStatus } from '@muster/contracts';
-import { Database } from '@muster/database';
+import { type AgentEntity, Database } from '@muster/database';
 import { Clock, Round } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
@@ -166,7 +166,7 @@ export class MachineControl {
   /** Nobody wakes it any more, so it is not starting. */
   private async abandonStart(agentId: string): Promise<void> {
     await this.database.transaction('system', async (tx) => {
-      const [agent] = await tx.query<{ organizationId: string }>(
+      const [agent] = await tx.query<Pick<AgentEntity, 'organizationId'>>(
         'SELECT organization_id FROM agent WHERE id = $1 FOR UPDATE',
         [agentId],
       );

@@ -1,16 +1,14 @@
 import { sign, signingSecretsOf } from '@muster/access';
-import type { AgentProvider, AgentStatus } from '@muster/contracts';
+import type { AgentEntity } from '@muster/database';
 import { type Clock, within } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import type { Machine, MachineDescription, MachineProvider } from '@muster/vm';
 
-export interface MachineRow {
-  agentId: string;
-  organizationId: string;
-  status: AgentStatus;
-  provider: AgentProvider;
-  providerRef: string | null;
-  providerConfig: Record<string, unknown>;
+export interface MachineRow extends Pick<
+  AgentEntity,
+  'organizationId' | 'status' | 'provider' | 'providerRef' | 'providerConfig'
+> {
+  agentId: AgentEntity['id'];
 }
 
 /** What a provider's column list is, over `a`. */

@@ -1,4 +1,4 @@
-import type { AgentStatus, LifecycleSource } from '@muster/contracts';
+import type { AgentControlEntity, AgentEntity } from '@muster/database';
 import { type Machine, MachineError, type MachineProvider, type MachineState } from '@muster/vm';
 import { appendTimeline } from '../timeline/append-timeline';
 import { holdLease, leaseMs } from './hold-lease';
@@ -13,19 +13,16 @@ export interface ControlLimits {
 }
 
 /** What an agent's status asks of its machine, and how far that is. */
-export interface Order extends MachineRow {
+export interface Order
+  extends
+    MachineRow,
+    Pick<AgentControlEntity, 'attempt' | 'error' | 'refusals'>,
+    Pick<AgentEntity, 'statusSource' | 'previousStatus' | 'drain'> {
   /** How long the agent has been in this status. */
   forMs: number;
   /** How long ago the provider took the order; null: not yet. */
   issuedAgoMs: number | null;
-  attempt: number;
-  error: string | null;
-  /** How often the provider said no to it. */
-  refusals: number;
-  statusSource: LifecycleSource;
-  previousStatus: AgentStatus | null;
   neverSeen: boolean;
-  drain: string | null;
 }
 
 export const describeLimitMs = 5000;

@@ -1,3 +1,4 @@
+import type { AgentStatus } from '@muster/contracts';
 import { AccessModule } from '@muster/access';
 import { type Database, DatabaseModule } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
@@ -57,7 +58,7 @@ export function useMachines() {
   });
   afterEach(() => plane.close());
 
-  async function agentAt(status = 'stopped', input: object = {}) {
+  async function agentAt(status: AgentStatus = 'stopped', input: object = {}) {
     const { id: organizationId } = await makeOrganization(db);
     const providerConfig = { baseUrl, ref: 'vm-1' };
     const agent = await makeAgent(db, {

@@ -1,5 +1,5 @@
 import type { AgentStatus } from '@muster/contracts';
-import type { Database, Transaction } from '@muster/database';
+import type { AgentEntity, AgentWakeEntity, Database, Transaction } from '@muster/database';
 import { type Clock, within } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { MachineError, type Machines } from '@muster/vm';
@@ -40,11 +40,9 @@ export function decideWakeStep({ open, due, over, agentStatus }: WakeFacts): Wak
   return agentStatus === 'stopping' || agentStatus === 'rebooting' ? 'later' : 'try';
 }
 
-interface Claimed extends MachineRow {
+interface Claimed extends MachineRow, Pick<AgentWakeEntity, 'attempt' | 'error'> {
   wakeId: string;
   step: WakeStep;
-  attempt: number;
-  error: string | null;
   /** Until its deadline. */
   leftMs: number;
   /** The wake before was in vain because nothing reported, and no job is on the machine. */
@@ -219,7 +217,7 @@ export async function settleAgent(
   const source = 'provider';
   const moved = await moveAgent(tx, { organizationId, agentId, move: 'wake_ended', to, source, reason, eventType });
   if (!moved) {
-    const [agent] = await tx.query<{ status: AgentStatus }>('SELECT status FROM agent WHERE id = $1', [agentId]);
+    const [agent] = await tx.query<Pick<AgentEntity, 'status'>>('SELECT status FROM agent WHERE id = $1', [agentId]);
     const { status } = agent!;
     appendTimeline(tx, { organizationId, agentId }, [
       lifecycleEntry({ eventType, source, reason, previous: status, current: status }),

@@ -1,4 +1,5 @@
 import type { AgentStatus } from '@muster/contracts';
+import type { MachineFindingEntity } from '@muster/database';
 import type { ListedMachine } from '@muster/vm';
 import { canWake } from '../lifecycle/agent-life';
 
@@ -27,10 +28,7 @@ export function decideOrphan(
   return 'no agent owns it';
 }
 
-export interface Finding {
-  firstSeenAt: Date;
-  actedAt: Date | null;
-}
+export type Finding = Pick<MachineFindingEntity, 'firstSeenAt' | 'actedAt'>;
 
 /** Whether what was found before is to be acted on: it was so for long enough, and not acted on just now. */
 export function isConfirmed({ firstSeenAt, actedAt }: Finding, now: Date, confirmMs: number): boolean {

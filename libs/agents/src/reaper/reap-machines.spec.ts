@@ -1,3 +1,4 @@
+import type { AgentStatus } from '@muster/contracts';
 import { AccessModule } from '@muster/access';
 import { type Database, DatabaseModule } from '@muster/database';
 import { BaseConfig, Clock, Metrics, newId } from '@muster/platform';
@@ -55,7 +56,7 @@ describe('the reaper', () => {
     );
   const findings = () =>
     db.query<any>('system', 'SELECT kind, ref, reason, acted_at FROM machine_finding ORDER BY kind, ref');
-  const agentOf = async (ref: string, status = 'stopped', input: object = {}) => {
+  const agentOf = async (ref: string, status: AgentStatus = 'stopped', input: object = {}) => {
     const organizationId = ours;
     const providerConfig = { instanceId: ref, region: 'here' };
     const { id } = await makeAgent(db, {

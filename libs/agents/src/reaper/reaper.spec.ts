@@ -1,3 +1,4 @@
+import type { AgentStatus } from '@muster/contracts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AccessModule, signingSecretsOf, verify } from '@muster/access';
@@ -47,7 +48,7 @@ describe('the reaper over a control plane', () => {
     await harness.db.query('system', 'DELETE FROM agent');
   });
 
-  const agentOf = async (ref: string, status: string) => {
+  const agentOf = async (ref: string, status: AgentStatus) => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const providerConfig = { baseUrl, ref };
     const { id } = await makeAgent(harness.db, {

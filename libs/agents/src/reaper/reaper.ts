@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Database } from '@muster/database';
+import { Database, type MachineFindingEntity } from '@muster/database';
 import { Clock, Metrics, type Round } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines } from '@muster/vm';
@@ -52,7 +52,7 @@ export class Reaper {
     })) {
       this.actions.inc({ action }, count);
     }
-    const rows = await this.database.query<{ kind: string; count: number }>(
+    const rows = await this.database.query<Pick<MachineFindingEntity, 'kind'> & { count: number }>(
       'system',
       'SELECT kind, count(*)::int AS count FROM machine_finding GROUP BY kind',
     );

@@ -1,5 +1,4 @@
-import type { AgentStatus } from '@muster/contracts';
-import type { Database, Transaction } from '@muster/database';
+import type { AgentEntity, Database, Transaction } from '@muster/database';
 import { moveAgent } from '../lifecycle/move-agent';
 import { failRecordingsOfTerminated } from '../recordings/settle-recordings';
 import { appendTimeline } from '../timeline/append-timeline';
@@ -20,7 +19,9 @@ async function decide(
   { place, agentId, listed }: { place: Place; agentId: string; listed: boolean },
   confirmMs: number,
 ): Promise<'none' | 'known' | 'found' | 'terminated' | 'offline'> {
-  const [agent] = await tx.query<{ organizationId: string; status: AgentStatus; heardAgoMs: number | null; now: Date }>(
+  const [agent] = await tx.query<
+    Pick<AgentEntity, 'organizationId' | 'status'> & { heardAgoMs: number | null; now: Date }
+  >(
     `SELECT organization_id, status, clock_timestamp() AS now,
             extract(epoch FROM now() - last_seen)::float8 * 1000 AS heard_ago_ms
      FROM agent WHERE id = $1 FOR UPDATE SKIP LOCKED`,

@@ -1,5 +1,5 @@
-import type { AgentProvider, AgentStatus } from '@muster/contracts';
-import { type Database, type Transaction, tryLock } from '@muster/database';
+import type { AgentProvider } from '@muster/contracts';
+import { type AgentEntity, type Database, type Transaction, tryLock } from '@muster/database';
 import { isUuid } from '@muster/platform';
 import type { ListedMachine, Machine, MachineProvider } from '@muster/vm';
 import { Logger } from '@nestjs/common';
@@ -15,9 +15,7 @@ export interface OrphanLimits {
 
 type Step = 'not ours' | 'owned' | 'known' | 'found' | 'stop';
 
-interface Claimed {
-  organizationId: string;
-  status: AgentStatus;
+interface Claimed extends Pick<AgentEntity, 'organizationId' | 'status'> {
   ending: boolean;
 }
 

@@ -1,5 +1,5 @@
 import { AppError, type RecordingKind, type RecordingStatus } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import type { RecordingEntity, Transaction } from '@muster/database';
 import { loadAgent } from '../registry/agent-row';
 
 interface RecordingOf {
@@ -45,7 +45,7 @@ export function noSuchRecording(): AppError {
 }
 
 async function statusOf(tx: Transaction, of: RecordingOf): Promise<RecordingStatus> {
-  const [row] = await tx.query<{ status: RecordingStatus }>(
+  const [row] = await tx.query<Pick<RecordingEntity, 'status'>>(
     'SELECT status FROM recording WHERE id = $1 AND agent_id = $2 AND organization_id = $3',
     [of.recordingId, of.agentId, of.organizationId],
   );

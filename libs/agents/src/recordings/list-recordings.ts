@@ -1,27 +1,29 @@
-import type { RecordingKind, RecordingStatus } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import type { RecordingStatus } from '@muster/contracts';
+import type { ArtifactEntity, Database, RecordingEntity } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { findAgent } from '../registry/agent-row';
 import { noSuchRecording } from './ask-recording';
 
-export interface RecordingRow {
-  id: string;
-  agentId: string;
-  name: string | null;
-  kind: RecordingKind | null;
-  startUrl: string | null;
-  status: RecordingStatus;
-  createdAt: Date;
-  startedAt: Date | null;
-  endedAt: Date | null;
-  error: string | null;
-  artifactId: string | null;
-  contentType: string | null;
-  size: number | null;
-  storageKey: string | null;
-  eventsArtifactId: string | null;
-  eventsSize: number | null;
-  eventsKey: string | null;
+export interface RecordingRow extends Pick<
+  RecordingEntity,
+  | 'id'
+  | 'agentId'
+  | 'name'
+  | 'kind'
+  | 'startUrl'
+  | 'status'
+  | 'createdAt'
+  | 'startedAt'
+  | 'endedAt'
+  | 'error'
+  | 'artifactId'
+  | 'eventsArtifactId'
+> {
+  contentType: ArtifactEntity['contentType'] | null;
+  size: ArtifactEntity['size'] | null;
+  storageKey: ArtifactEntity['storageKey'] | null;
+  eventsSize: ArtifactEntity['size'] | null;
+  eventsKey: ArtifactEntity['storageKey'] | null;
 }
 
 const select = `

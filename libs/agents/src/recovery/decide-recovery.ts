@@ -1,15 +1,14 @@
-import type { AgentProvider, AgentStatus } from '@muster/contracts';
+import type { AgentStatus } from '@muster/contracts';
+import type { AgentEntity } from '@muster/database';
 import { agentMoves } from '../lifecycle/agent-life';
 
 /** In this order. */
 const recoverySteps = ['resync', 'repair', 'restart', 'reboot'] as const;
 export type RecoveryStep = (typeof recoverySteps)[number];
 
-export interface RecoveryFacts {
-  status: AgentStatus;
-  provider: AgentProvider;
+export interface RecoveryFacts extends Pick<AgentEntity, 'status' | 'provider'> {
   /** In a row, since the last attempt or the last healthy heartbeat. */
-  unhealthyChecks: number;
+  unhealthyChecks: AgentEntity['recoveryChecks'];
   /** A run of it spoke lately: then the worker does its work, whatever it says of itself. */
   runReports: boolean;
   /** What was tried last since it was healthy. */

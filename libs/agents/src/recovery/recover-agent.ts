@@ -1,6 +1,6 @@
 import { type Actor, audit } from '@muster/access';
 import type { AgentProvider, AgentStatus } from '@muster/contracts';
-import type { Database, Transaction } from '@muster/database';
+import type { AgentEntity, AgentRecoveryEntity, Database, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { agentKeyOf, issueAgentKey } from '../agent-keys';
@@ -16,9 +16,7 @@ export interface RecoveryParts {
   keyRing: KeyRing;
 }
 
-interface Locked extends Omit<RecoveryFacts, 'triedAt'> {
-  organizationId: string;
-  name: string;
+interface Locked extends Omit<RecoveryFacts, 'triedAt'>, Pick<AgentEntity, 'organizationId' | 'name'> {
   now: Date;
 }
 
@@ -36,7 +34,7 @@ export async function recoverAgent(
   { database, keyRing }: RecoveryParts,
   agentId: string,
 ): Promise<RecoveryDecision | null> {
-  const [found] = await database.query<{ organizationId: string }>(
+  const [found] = await database.query<Pick<AgentEntity, 'organizationId'>>(
     'system',
     'SELECT organization_id FROM agent WHERE id = $1',
     [agentId],
@@ -68,7 +66,7 @@ async function lockFacts(tx: Transaction, agentId: string): Promise<RecoveryFact
     [agentId],
     'recovery_facts',
   );
-  const tried = await tx.query<{ step: RecoveryStep; at: Date }>(
+  const tried = await tx.query<Pick<AgentRecoveryEntity, 'step'> & { at: Date }>(
     'SELECT step, max(attempted_at) AS at FROM agent_recovery WHERE agent_id = $1 GROUP BY step',
     [agentId],
     'recovery_tried',
@@ -152,7 +150,7 @@ async function attempt(
 
 /** A healthy heartbeat ends what was tried: the last attempt has helped. */
 export async function settleRecovery(tx: Transaction, of: AgentOf): Promise<void> {
-  const [helped] = await tx.query<{ step: RecoveryStep }>(
+  const [helped] = await tx.query<Pick<AgentRecoveryEntity, 'step'>>(
     `UPDATE agent_recovery SET outcome = 'helped', finished_at = now() WHERE agent_id = $1 AND outcome = 'tried'
      RETURNING step`,
     [of.agentId],

@@ -1,39 +1,42 @@
-import { type AgentProvider, type AgentStatus, AppError, type MicroUsd } from '@muster/contracts';
-import type { Database, Transaction } from '@muster/database';
+import { AppError, type MicroUsd } from '@muster/contracts';
+import type { AgentEntity, Database, OrganizationSettingsEntity, Transaction } from '@muster/database';
 import { silentSince, workColumns } from '../lifecycle/stop-idle-agents';
 
-export interface AgentRow {
-  id: string;
-  organizationId: string;
-  name: string;
-  status: AgentStatus;
-  statusSince: Date;
-  statusSource: string;
-  statusReason: string;
-  provider: AgentProvider;
-  providerRef: string | null;
-  labels: string[];
-  lastSeen: Date | null;
-  lastActivityAt: Date | null;
-  publicTunnelUrl: string | null;
-  tunnelUrl: string | null;
-  vmState: string | null;
-  vmIp: string | null;
-  idleAutoStopExempt: boolean;
-  workerVersion: string | null;
-  currentJobId: string | null;
-  drain: string | null;
-  createdAt: Date;
-  onSince: Date | null;
+export interface AgentRow
+  extends
+    Pick<
+      AgentEntity,
+      | 'id'
+      | 'organizationId'
+      | 'name'
+      | 'status'
+      | 'statusSince'
+      | 'statusSource'
+      | 'statusReason'
+      | 'provider'
+      | 'providerRef'
+      | 'labels'
+      | 'lastSeen'
+      | 'lastActivityAt'
+      | 'publicTunnelUrl'
+      | 'tunnelUrl'
+      | 'vmState'
+      | 'vmIp'
+      | 'idleAutoStopExempt'
+      | 'workerVersion'
+      | 'currentJobId'
+      | 'drain'
+      | 'createdAt'
+      | 'onSince'
+      | 'lastActivity'
+      | 'idleStopFailedAt'
+    >,
+    Pick<OrganizationSettingsEntity, 'autoStopEnabled' | 'idleStopMinutes'> {
   silentSince: Date | null;
-  lastActivity: string | null;
-  idleStopFailedAt: Date | null;
   running: boolean;
   queued: boolean;
   commands: boolean;
   waking: boolean;
-  autoStopEnabled: boolean;
-  idleStopMinutes: number;
   /** What its machine costs: as its configuration says, else as the organization's settings do. */
   computeMicrosPerHour: MicroUsd;
 }

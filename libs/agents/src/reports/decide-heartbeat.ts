@@ -7,7 +7,7 @@ export interface HeartbeatFacts {
   /** In a row, before this heartbeat and with it. */
   unhealthyBefore: number;
   unhealthyNow: number;
-  drain: string | null;
+  drain: 'finish' | 'now' | null;
 }
 
 export type HeartbeatMove = MoveOf<'unhealthy' | 'recover'> & {

@@ -1,5 +1,5 @@
 import type { AgentStatus, HandshakeBody } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import type { AgentEntity, Transaction } from '@muster/database';
 import { type AgentRow, loadAgent } from '../registry/agent-row';
 import { agentMoves, onStatusOf } from '../lifecycle/agent-life';
 import { moveAgent } from '../lifecycle/move-agent';
@@ -26,7 +26,7 @@ export async function takeHandshake(
   const agent = await loadAgent(tx, organizationId, agentId, 'lock');
   if (!welcome.includes(agent.status)) throw refusedMachine(`The agent is ${agent.status}.`, agent.status);
   await requireLivingBoot(tx, agent, bootId);
-  const [before] = await tx.query<{ bootId: string | null }>(
+  const [before] = await tx.query<Pick<AgentEntity, 'bootId'>>(
     `UPDATE agent SET
        boot_id = $3, worker_version = $4, last_seen = now(), last_activity_at = now(),
        last_activity = 'its handshake', unhealthy_checks = 0,

@@ -1,5 +1,5 @@
 import type { AgentStatus, HeartbeatAnswer, HeartbeatBody } from '@muster/contracts';
-import type { Database, Transaction } from '@muster/database';
+import type { AgentEntity, Database, Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
 import { noSuchAgent } from '../registry/agent-row';
 import { checksUntilAttempt } from '../recovery/decide-recovery';
@@ -12,11 +12,8 @@ import { refusedMachine } from '../registry/machine-caller';
 import { resumeWork } from '../commands/resume-work';
 import { tunnelUrlOf } from './tunnel-url';
 
-interface Beat {
-  status: AgentStatus;
-  bootId: string | null;
-  drain: string | null;
-  unhealthyBefore: number;
+interface Beat extends Pick<AgentEntity, 'status' | 'bootId' | 'drain'> {
+  unhealthyBefore: AgentEntity['unhealthyChecks'];
   /** Null: the heartbeat was not of this boot, or of an agent that is no more. */
   unhealthyNow: number | null;
   recoveryChecks: number | null;

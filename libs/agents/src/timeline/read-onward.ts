@@ -1,5 +1,5 @@
 import { AppError } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import type { Database, TimelineEntryEntity, TimelineHeadEntity } from '@muster/database';
 import type { TimelineRow } from './timeline-event';
 import type { Kept } from './where-to-begin';
 
@@ -39,7 +39,13 @@ export async function findTimeline(database: Database, organizationId: string, a
  * there to see. The size of a message is asked before its text is fetched.
  */
 export async function readOnward(database: Database, places: Place[]): Promise<Map<string, Onward>> {
-  const rows = await database.query<Omit<TimelineRow, 'seq'> & { seq: number | null; agentId: string; head: number }>(
+  const rows = await database.query<
+    Omit<TimelineRow, 'seq'> & {
+      seq: TimelineEntryEntity['seq'] | null;
+      agentId: TimelineHeadEntity['agentId'];
+      head: TimelineHeadEntity['lastSeq'];
+    }
+  >(
     'system',
     `SELECT f.agent_id, h.last_seq AS head, p.seq, p.kind, p.level, p.message, p.source, p.job_id, p.data, p.at
      FROM unnest($1::uuid[], $2::bigint[]) AS f (agent_id, seq)
@@ -67,7 +73,7 @@ export async function readOnward(database: Database, places: Place[]): Promise<M
 
 /** Which of these timelines have gone on: one look at the heads of all. */
 export async function findMoved(database: Database, places: Place[]): Promise<string[]> {
-  const moved = await database.query<{ agentId: string }>(
+  const moved = await database.query<Pick<TimelineHeadEntity, 'agentId'>>(
     'system',
     `SELECT h.agent_id FROM unnest($1::uuid[], $2::bigint[]) AS f (agent_id, seq)
      JOIN timeline_head h ON h.agent_id = f.agent_id

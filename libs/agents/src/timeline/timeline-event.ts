@@ -1,16 +1,10 @@
-import type { EntryKind, EntryLevel } from './append-timeline';
+import type { TimelineEntryEntity } from '@muster/database';
 
 /** An entry as it was written down. */
-export interface TimelineRow {
-  seq: number;
-  kind: EntryKind;
-  level: EntryLevel;
-  message: string;
-  source: string | null;
-  jobId: string | null;
-  data: Record<string, unknown> | null;
-  at: Date;
-}
+export type TimelineRow = Pick<
+  TimelineEntryEntity,
+  'seq' | 'kind' | 'level' | 'message' | 'source' | 'jobId' | 'data' | 'at'
+>;
 
 type StreamEvent = { type: 'lifecycle' | 'status' | 'job' | 'log' } & Record<string, unknown>;
 

@@ -1,18 +1,11 @@
 import { AppError, type ArtifactKind } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import type { ArtifactEntity, Database } from '@muster/database';
 import type { Page } from '@muster/platform';
 
-export interface ArtifactRow {
-  id: string;
-  agentId: string;
-  jobId: string | null;
-  kind: ArtifactKind;
-  filename: string;
-  contentType: string;
-  size: number;
-  storageKey: string;
-  createdAt: Date;
-}
+export type ArtifactRow = Pick<
+  ArtifactEntity,
+  'id' | 'agentId' | 'jobId' | 'kind' | 'filename' | 'contentType' | 'size' | 'storageKey' | 'createdAt'
+>;
 
 const select = `
   SELECT id, agent_id, job_id, kind, filename, content_type, size, storage_key, created_at

@@ -1,4 +1,4 @@
-import type { Database, Transaction } from '@muster/database';
+import type { Database, ObjectRemovalEntity, Transaction } from '@muster/database';
 import type { ObjectStorage } from '@muster/storage';
 
 /** An upload that was allowed before the deletion may still arrive within this. */
@@ -35,7 +35,7 @@ export async function removeObjects(
 ): Promise<{ removed: number }> {
   let after = '';
   for (let removed = 0; ;) {
-    const rows = await database.query<{ storageKey: string }>(
+    const rows = await database.query<Pick<ObjectRemovalEntity, 'storageKey'>>(
       'system',
       `SELECT storage_key FROM object_removal WHERE job_id = $1 AND storage_key > $2
        ORDER BY storage_key LIMIT 100`,
@@ -60,7 +60,7 @@ export async function removeObjects(
 /** Has objects removed once more whose last upload has run out: whatever came meanwhile, or was not removed at first. */
 export async function enqueueDueRemovals(database: Database, now: Date): Promise<{ jobs: number }> {
   return database.transaction('system', async (tx) => {
-    const due = await tx.query<{ jobId: string }>(
+    const due = await tx.query<Pick<ObjectRemovalEntity, 'jobId'>>(
       `UPDATE object_removal SET enqueued_at = $1
        WHERE storage_key IN (
          SELECT storage_key FROM object_removal
