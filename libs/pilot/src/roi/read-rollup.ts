@@ -1,4 +1,4 @@
-import type { Database } from '@muster/database';
+import type { Database, PilotRoiDayEntity, PilotRoiStateEntity, PilotRoiTimesEntity } from '@muster/database';
 import { bucketCount, unpack } from './histogram';
 import type { RoiSums } from './compute-roi';
 import type { DaySums, Percentiles } from './roi-figures';
@@ -14,7 +14,7 @@ export interface RollupRead {
 interface Row extends DaySums {
   isCurrent: boolean;
   revision: number | null;
-  histogram: Buffer | null;
+  histogram: PilotRoiDayEntity['histogram'] | null;
 }
 
 /** The sums of a range from the rollups; null where they are not up to what has changed. */
@@ -56,10 +56,8 @@ const daysSql = `
   LEFT JOIN cost ON cost.day = d.day
   ORDER BY d.day`;
 
-interface TimesOfBucket {
-  revision: number;
-  bucket: number | null;
-  times: Buffer;
+interface TimesOfBucket extends Pick<PilotRoiStateEntity, 'revision'>, Pick<PilotRoiTimesEntity, 'times'> {
+  bucket: PilotRoiTimesEntity['bucket'] | null;
 }
 
 /**

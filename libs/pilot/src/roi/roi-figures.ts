@@ -7,6 +7,7 @@ import {
   sumOfMoney,
   usdOf,
 } from '@muster/contracts';
+import type { OrganizationSettingsEntity } from '@muster/database';
 import { daysOf, type RoiRange } from './roi-range';
 
 /** What a day's batches sum up to. */
@@ -29,10 +30,7 @@ export interface Percentiles {
   p95: bigint;
 }
 
-export interface RoiSettings {
-  minutesSavedPerClaim: number;
-  laborMicrosPerHour: MicroUsd;
-}
+export type RoiSettings = Pick<OrganizationSettingsEntity, 'minutesSavedPerClaim' | 'laborMicrosPerHour'>;
 
 /** The figures of a range, from the sums of its days: exact up to the one rounding of each at the end. */
 export function roiFigures(

@@ -1,4 +1,10 @@
-import { type Database, lock, type Transaction } from '@muster/database';
+import {
+  type Database,
+  lock,
+  type OrganizationSettingsEntity,
+  type PilotRoiStateEntity,
+  type Transaction,
+} from '@muster/database';
 import { batchesOfRange, dayOf } from './compute-roi';
 import { type BatchOfDay, everyWorkflow, summarizeDay } from './summarize-day';
 
@@ -29,7 +35,9 @@ export async function settleRollups(
 
 /** The organization's zone. Where the rollups are of another one's days, or none, they begin anew. */
 async function zoneOf(tx: Transaction, organizationId: string): Promise<string> {
-  const [row] = await tx.query<{ timezone: string; rolledUp: string | null }>(
+  const [row] = await tx.query<
+    Pick<OrganizationSettingsEntity, 'timezone'> & { rolledUp: PilotRoiStateEntity['timezone'] | null }
+  >(
     `SELECT s.timezone, r.timezone AS rolled_up
      FROM organization_settings s LEFT JOIN pilot_roi_state r ON r.organization_id = s.organization_id
      WHERE s.organization_id = $1`,

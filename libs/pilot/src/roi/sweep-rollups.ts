@@ -1,4 +1,4 @@
-import type { Database } from '@muster/database';
+import type { Database, OrganizationSettingsEntity } from '@muster/database';
 import { type Round, sweep, type SweepCounts } from '@muster/platform';
 import { settleRollups } from './settle-rollups';
 
@@ -24,7 +24,7 @@ export function sweepRollups(database: Database, round: Round): Promise<SweepCou
 }
 
 async function organizationsToSettle(database: Database, after: string | null, limit: number): Promise<string[]> {
-  const rows = await database.query<{ organizationId: string }>(
+  const rows = await database.query<Pick<OrganizationSettingsEntity, 'organizationId'>>(
     'system',
     `SELECT s.organization_id FROM organization_settings s
      LEFT JOIN pilot_roi_state r ON r.organization_id = s.organization_id

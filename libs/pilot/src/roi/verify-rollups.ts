@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Database, lock } from '@muster/database';
+import { type Database, lock, type OrganizationSettingsEntity } from '@muster/database';
 import { computeRoi } from './compute-roi';
 import { readRollup } from './read-rollup';
 import { beginAnew, settleRollups } from './settle-rollups';
@@ -65,7 +65,7 @@ function figuresOf(day: Awaited<ReturnType<typeof computeRoi>>['days'][number]):
 export async function rebuildRollups(database: Database, organizationId: string): Promise<{ days: number }> {
   await database.transaction({ organizationId }, async (tx) => {
     await lock(tx, 'pilot_roi', organizationId);
-    const [settings] = await tx.query<{ timezone: string }>(
+    const [settings] = await tx.query<Pick<OrganizationSettingsEntity, 'timezone'>>(
       'SELECT timezone FROM organization_settings WHERE organization_id = $1',
       [organizationId],
     );

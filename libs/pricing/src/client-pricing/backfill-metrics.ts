@@ -1,6 +1,6 @@
 import { audit, type Principal } from '@muster/access';
 import { AppError, usdOf } from '@muster/contracts';
-import { type BillingMetricEntity, lock, type Transaction } from '@muster/database';
+import { type BillingMetricEntity, type JobEntity, lock, type Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { chargeRun } from './charge-run';
 import { countClaims } from './count-claims';
@@ -23,7 +23,7 @@ export async function backfillMetrics(
 ): Promise<{ metric: BillingMetricEntity; replacedExisting: boolean }> {
   await lock(tx, 'client-pricing', jobId);
   const organizationId = await organizationOf(tx, caller, jobId);
-  const replaced = await tx.query<{ id: string }>(
+  const replaced = await tx.query<Pick<BillingMetricEntity, 'id'>>(
     'DELETE FROM billing_metric WHERE job_id = $1 AND organization_id = $2 RETURNING id',
     [jobId, organizationId],
   );
@@ -65,7 +65,7 @@ export async function backfillMetrics(
 
 /** Whose job it is, and that it stays until this is done. An admin reaches the own organization's, a super_admin any. */
 async function organizationOf(tx: Transaction, caller: Principal, jobId: string): Promise<string> {
-  const [job] = await tx.query<{ organizationId: string; known: boolean }>(
+  const [job] = await tx.query<Pick<JobEntity, 'organizationId'> & { known: boolean }>(
     `SELECT j.organization_id, EXISTS (SELECT FROM organization o WHERE o.id = j.organization_id) AS known
      FROM job j WHERE j.id = $1 FOR KEY SHARE`,
     [jobId],

@@ -1,6 +1,6 @@
 import { audit, changesBetween, type Principal } from '@muster/access';
 import { AppError } from '@muster/contracts';
-import type { Database, Transaction } from '@muster/database';
+import type { Database, OrganizationEntity, Transaction } from '@muster/database';
 import type { PricingModel } from './charge-run';
 
 /** Blocks of 50 claims at 25 USD for each NPI. */
@@ -20,7 +20,7 @@ export async function readPricingModel(
   organizationId: string,
 ): Promise<PricingModel> {
   requireReach(caller, organizationId);
-  const [row] = await database.query<{ known: string } & PricingModel>(
+  const [row] = await database.query<{ known: OrganizationEntity['id'] } & PricingModel>(
     { organizationId },
     `SELECT o.id AS known, ${columns}
      FROM organization o LEFT JOIN client_pricing_model m ON m.organization_id = o.id WHERE o.id = $1`,

@@ -7,7 +7,7 @@ import {
   sumOfMoney,
   usdOf,
 } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import type { Database, OrganizationSettingsEntity } from '@muster/database';
 import { type Period, periodOf } from './period';
 
 interface GroupRow {
@@ -46,7 +46,7 @@ export async function listCosts(
 }
 
 async function timezoneOf(database: Database, organizationId: string): Promise<string> {
-  const [settings] = await database.query<{ timezone: string }>(
+  const [settings] = await database.query<Pick<OrganizationSettingsEntity, 'timezone'>>(
     { organizationId },
     'SELECT timezone FROM organization_settings WHERE organization_id = $1',
     [organizationId],

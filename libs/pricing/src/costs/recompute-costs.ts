@@ -1,6 +1,6 @@
 import { audit, type Principal } from '@muster/access';
 import { AppError, type RecomputeCostsBody } from '@muster/contracts';
-import type { CostRecomputeEntity, Database, Transaction } from '@muster/database';
+import type { CostRecomputeEntity, Database, RunCostComponentEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { requirePeriod } from './period';
 import type { SettledCost } from './settle-run-cost';
@@ -66,7 +66,7 @@ export async function recomputeCosts(database: Database, id: string, settle: Set
 }
 
 async function nextRuns(database: Database, id: string): Promise<string[]> {
-  const rows = await database.query<{ jobId: string }>(
+  const rows = await database.query<Pick<RunCostComponentEntity, 'jobId'>>(
     'system',
     `SELECT DISTINCT c.job_id
      FROM cost_recompute r

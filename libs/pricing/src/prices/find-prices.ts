@@ -1,10 +1,8 @@
-import type { Transaction } from '@muster/database';
+import type { AiUsageEntity, Transaction } from '@muster/database';
 import { keyOf, type PriceRow, shippedRows } from './price-row';
 
 /** A model on a day. */
-export interface PricedDay {
-  provider: string;
-  model: string;
+export interface PricedDay extends Pick<AiUsageEntity, 'provider' | 'model'> {
   /** In UTC, as YYYY-MM-DD. */
   day: string;
 }

@@ -1,11 +1,11 @@
 import { AppError, type MicroUsd, usdOf } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import type { OrganizationEntity, OrganizationSettingsEntity, Transaction } from '@muster/database';
 
 /** An organization's limits, and what runs that are over have used of them this month. */
-export interface LimitFacts {
-  suspended: boolean;
-  monthlyRunLimit: number | null;
-  monthlySpendLimitMicros: MicroUsd | null;
+export interface LimitFacts
+  extends
+    Pick<OrganizationEntity, 'suspended'>,
+    Pick<OrganizationSettingsEntity, 'monthlyRunLimit' | 'monthlySpendLimitMicros'> {
   runs: number;
   spendMicros: MicroUsd;
 }

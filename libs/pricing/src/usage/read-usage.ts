@@ -1,5 +1,5 @@
 import { AppError, usdOf } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import type { Database, OrganizationSettingsEntity, UsageCounterEntity } from '@muster/database';
 import { canLaunchRuns, gateColumns, type GateDecision, type GateFacts, monthOf } from './billing-gate';
 
 export interface UsageOfMonth extends GateDecision {
@@ -13,13 +13,9 @@ export interface UsageOfMonth extends GateDecision {
   limits: { monthlyRunLimit: number | null; monthlySpendLimitUsd: number | null; maxConcurrentRuns: number | null };
 }
 
-type Row = GateFacts & {
-  completed: number;
-  failed: number;
-  cancelled: number;
-  runMs: number;
-  maxConcurrentRuns: number | null;
-};
+type Row = GateFacts &
+  Pick<UsageCounterEntity, 'completed' | 'failed' | 'cancelled' | 'runMs'> &
+  Pick<OrganizationSettingsEntity, 'maxConcurrentRuns'>;
 
 /** A month's counters; whether another run may be launched is always about this month. */
 export async function readUsage(
