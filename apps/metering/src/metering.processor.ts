@@ -6,7 +6,7 @@ import { settleJobCost } from '@muster/jobs';
 import { Clock, HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
 import { recomputeCosts } from '@muster/pricing';
 import { ObjectStorage } from '@muster/storage';
-import { tellSession } from '@muster/pilot';
+import { summarizeSession } from '@muster/pilot';
 
 @ProcessesQueue('metering')
 export class MeteringProcessor extends QueueProcessor {
@@ -35,7 +35,7 @@ export class MeteringProcessor extends QueueProcessor {
 
   @HandlesJob('metering', 'batch-ingested')
   async batchIngested({ pilotBatchId }: PilotBatchPayload): Promise<void> {
-    await this.database.transaction('system', (tx) => tellSession(tx, pilotBatchId));
+    await this.database.transaction('system', (tx) => summarizeSession(tx, pilotBatchId));
   }
 
   @HandlesJob('metering', 'recompute-costs')

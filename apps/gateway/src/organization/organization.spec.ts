@@ -49,6 +49,8 @@ describe('an organization’s own things at the gateway', () => {
         { timezone: 'Mars/Olympus' },
         { vmAutoWakeOnJob: null },
         { vmAutoWakeOnJob: 'true' },
+        { timezone: '+05:30' },
+        { timezone: 'CET' },
         { monthlyRunLimit: 1.5 },
       ]) {
         const answer = await as.admin.patch('/api/organization/settings', bad);

@@ -1,5 +1,5 @@
 import type { Principal } from '@muster/access';
-import { ingestRunSummary, readRunSummary, tellSession } from '@muster/pilot';
+import { ingestRunSummary, readRunSummary, summarizeSession } from '@muster/pilot';
 import { type Answer, type Harness, makeJob, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
@@ -28,7 +28,7 @@ describe('what practices reported', () => {
   };
   const tellAll = async () => {
     const rows = await sql('SELECT id FROM pilot_batch WHERE organization_id = $1', [tenant.organizationId]);
-    for (const { id } of rows) await harness.db.transaction('system', (tx) => tellSession(tx, id));
+    for (const { id } of rows) await harness.db.transaction('system', (tx) => summarizeSession(tx, id));
   };
   const all = async (url: string, name: 'batches' | 'sessions') => {
     const pages: string[][] = [];
@@ -193,7 +193,7 @@ describe('what practices reported', () => {
     await tellAll();
     await tell({ batchId: 'again' });
     expect((await tenant.api.get(sessions)).body.sessions).toEqual([]);
-    expect(await harness.db.transaction('system', (tx) => tellSession(tx, first.id))).toBe(false);
+    expect(await harness.db.transaction('system', (tx) => summarizeSession(tx, first.id))).toBe(false);
     await tellAll();
     expect((await tenant.api.get(`${sessions}/again`)).body).toMatchObject({ headline: 'No claims.', timeline: [] });
   });

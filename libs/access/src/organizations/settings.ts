@@ -75,8 +75,13 @@ function settingsOf(change: UpdateOrganizationSettingsBody): Partial<SettingsRow
   return Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined));
 }
 
+/** Names that the database takes for abbreviations of fixed offsets, though their clocks change. */
+const ambiguous = new Set(['CET', 'EET', 'MET', 'WET']);
+
+/** A name, and no offset: days are counted in the database too, which reads the sign of one the other way round. */
 function requireTimezone(timezone: string): void {
   try {
+    if (!/^[A-Za-z]/.test(timezone) || ambiguous.has(timezone.toUpperCase())) throw new RangeError();
     new Intl.DateTimeFormat('en', { timeZone: timezone });
   } catch {
     throw invalidField(

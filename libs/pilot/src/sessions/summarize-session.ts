@@ -8,7 +8,7 @@ const entriesAtOnce = 1000;
  * Makes a batch's session anew: its summary and its timeline. False where there is nothing to tell: the batch was told
  * anew meanwhile, or its job was deleted and its rows with it.
  */
-export async function tellSession(tx: Transaction, pilotBatchId: string): Promise<boolean> {
+export async function summarizeSession(tx: Transaction, pilotBatchId: string): Promise<boolean> {
   const [batch] = await tx.query<PilotBatchEntity>(
     `SELECT organization_id, worker_key, started_at,
             finished_at, ingested_at, occurred_at,
