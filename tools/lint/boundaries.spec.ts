@@ -37,6 +37,10 @@ const findings: Record<string, [rule: string, message: string][]> = {
     ['no-restricted-syntax', environment],
     ['no-restricted-syntax', environment],
   ],
+  'camel-case-alias': [
+    ['no-restricted-syntax', 'Rows are read in camelCase'],
+    ['no-restricted-syntax', 'Rows are read in camelCase'],
+  ],
   'sql-in-app': [
     ['no-restricted-syntax', 'Apps hold no SQL'],
     [foreignWrites, 'The table users has no owner'],

@@ -4,6 +4,8 @@ const environment = 'Read it in a configuration class (libs/platform/src/config)
 const sql = 'Apps hold no SQL: make it a use case of a domain lib, and call that.';
 const raw =
   'A controller takes what it needs of a request by parameter decorators (platform/src/http, access/src/requests).';
+const alias = 'Rows are read in camelCase: write AS run_seconds, and nothing where the column has the name already.';
+const aliasText = String.raw`/\bAS\s+"[a-z]\w*[A-Z]\w*"/`;
 const sqlText = String.raw`/^\s*(SELECT|WITH|INSERT INTO|UPDATE|DELETE FROM|CREATE|ALTER|DROP|TRUNCATE)\s/`;
 
 const syntax = {
@@ -30,6 +32,10 @@ const syntax = {
       message: raw,
     },
   ],
+  aliases: [`Literal[value=${aliasText}]`, `TemplateElement[value.raw=${aliasText}]`].map((selector) => ({
+    selector,
+    message: alias,
+  })),
   sql: [`Literal[value=${sqlText}]`, `TemplateElement:first-child[value.raw=${sqlText}]`].map((selector) => ({
     selector,
     message: sql,
