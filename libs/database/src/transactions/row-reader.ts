@@ -27,7 +27,14 @@ export class RowReader {
   }
 }
 
+/** As many as there are names in statements: an unnamed one is described with every use. */
+const known = new Map<string, string>();
+
 /** The way back from the names that TypeORM gives columns (data-source.ts). */
 function camelCase(column: string): string {
-  return column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  const found = known.get(column);
+  if (found !== undefined) return found;
+  const name = column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  known.set(column, name);
+  return name;
 }
