@@ -39,8 +39,8 @@ describe('what machines give back', () => {
     const id = newId();
     await sql(
       `INSERT INTO agent_command (id, organization_id, agent_id, job_id, kind, payload, deadline)
-       VALUES ($1, $2, $3, $4, 'stop_job', '{}', now() + interval '1 minute')`,
-      [id, organizationId, agentId, jobId],
+       VALUES ($1, $2, $3, $4, $5, '{}', now() + interval '1 minute')`,
+      [id, organizationId, agentId, jobId, jobId ? 'stop_job' : 'snippet'],
     );
     return id;
   };
