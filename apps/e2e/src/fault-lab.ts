@@ -12,7 +12,7 @@ export interface FaultLab {
   env: NodeJS.ProcessEnv;
   signIn(url: string): Promise<HttpClient>;
   emptyRedis(): Promise<void>;
-  query<T>(sql: string): Promise<T[]>;
+  query<T>(sql: string, values?: unknown[]): Promise<T[]>;
   close(): Promise<void>;
 }
 
@@ -46,13 +46,13 @@ export async function openFaultLab(): Promise<FaultLab> {
       }
       await stack.redis!.restart();
     },
-    query: async <T>(sql: string) => {
+    query: async <T>(sql: string, values: unknown[] = []) => {
       const client = new Client({ connectionString: stack.databaseUrl });
       // Told of a server that is killed before the query is, which then fails too.
       client.on('error', () => undefined);
       await client.connect();
       try {
-        return (await client.query(sql)).rows as T[];
+        return (await client.query(sql, values)).rows as T[];
       } finally {
         await client.end();
       }

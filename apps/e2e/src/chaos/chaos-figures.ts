@@ -1,6 +1,7 @@
 import type { Database } from '@muster/database';
 import { unequalCounters } from '@muster/pricing';
 import type { FaultLab } from '../fault-lab';
+import { moneyFaults, verifyRollups } from './chaos-money';
 
 /** What is counted at the end. Everything below `faults` is to be nought. */
 export interface Figures {
@@ -104,15 +105,18 @@ export async function countAll(lab: FaultLab, starts: Start[]): Promise<Figures>
     'machines still taken': 'SELECT count(*) FROM agent WHERE current_job_id IS NOT NULL',
     'runs still to be delivered': `SELECT count(*) FROM agent_command WHERE kind = 'run' AND status = 'pending'`,
     'retries beyond the policy': `SELECT count(*) FROM job WHERE attempt > max_retries + 1`,
+    ...moneyFaults(spoke),
     'failed jobs without their retry': `SELECT count(*) FROM job j WHERE status = 'failed' AND attempt <= max_retries
       AND 1 <> (SELECT count(*) FROM job r WHERE r.retry_of = j.id)`,
   });
-  const database = { query: (_scope: unknown, sql: string) => lab.query(sql) } as unknown as Database;
+  const query = (_scope: unknown, sql: string, values: unknown[]) => lab.query(sql, values);
+  const database = { query } as unknown as Database;
   return {
     ...(totals as unknown as Omit<Figures, 'starts' | 'faults'>),
     starts: starts.length,
     faults: {
       ...faults,
+      'rollups other than their claims': verifyRollups(lab),
       'counters other than their events': (await unequalCounters(database)).length,
     },
   };

@@ -1,4 +1,4 @@
-/** What the jobs do: say their lines, report two steps, a claim and an AI call, and leave a mark for each start. */
+/** What the jobs do: say their lines, report two steps, a claim, an AI call and a summary, and leave a mark for each start. */
 export const chaosScript = `
 import os, sys, time, muster
 
@@ -20,6 +20,7 @@ with muster.step("first"):
 with muster.step("second"):
     say(lines // 2 + 1, lines)
     muster.claim("C-" + job, "eob_uploaded")
+muster.run_summary(claims=[{"claim_id": "C-" + job, "outcome": "eob_uploaded", "processing_seconds": 1.5}])
 
 until = time.monotonic() + float(os.environ["CHAOS_HOLD"])
 while time.monotonic() < until:

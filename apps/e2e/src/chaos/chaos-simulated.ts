@@ -147,6 +147,9 @@ export class SimulatedWorker {
     }
     const claimResults = [{ claimId: `C-${jobId}`, outcome: 'eob_uploaded' }];
     waiting.push({ path: `/api/jobs/${jobId}/claim-results`, body: { claimResults }, signed: true });
+    const told = [{ ...claimResults[0]!, processingSeconds: 1.5 }];
+    const summary = { batchSummary: { batchId: jobId, jobId }, claimResults: told };
+    waiting.push({ path: '/api/pilot/run-summary', body: summary });
     const fails = CHAOS_FAIL === 'always' || (CHAOS_FAIL !== '' && !failed.has(CHAOS_FAIL));
     if (fails) failed.add(CHAOS_FAIL);
     const body = {

@@ -49,6 +49,9 @@ export class ChaosStage {
     await Promise.all(chaosApps.map((app) => stage.startService(app)));
     stage.client = await lab.signIn(network.url);
     await watchMoves(lab);
+    // Far away, so that each launch reserves.
+    const limits = { monthlyRunLimit: 1_000_000, monthlySpendLimitUsd: 1_000_000 };
+    await stage.insist('PATCH', '/api/organization/settings', limits);
     const workflow = { name: 'Chaos', script: chaosScript, variables: planNames };
     stage.workflowId = (await stage.insist('POST', '/api/workflows', workflow)).body.id;
     return stage;
@@ -86,7 +89,7 @@ export class ChaosStage {
 
   /** Launched once, however often it has to be asked for. */
   async launch(agentId: string, variables: JobPlan, maxRetries: number): Promise<string> {
-    const body = { workflowId: this.workflowId, agentId, variables, maxRetries, retryDelayMs: 0 };
+    const body = { workflowId: this.workflowId, agentId, variables, maxRetries, retryDelayMs: 0, maxCostUsd: 20 };
     return (await this.insist('POST', '/api/jobs/launch', body)).body.jobId;
   }
 
