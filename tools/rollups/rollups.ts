@@ -17,7 +17,8 @@ if (command !== 'verify' && command !== 'rebuild') {
 
 void (async () => {
   const { nest, close } = await createApp({
-    name: 'metering',
+    // One that has no queue to answer.
+    name: 'gateway',
     configs: [loadConfig(BaseConfig, environment())],
     modules: [DatabaseModule],
   });
