@@ -66,7 +66,9 @@ export class PubSub implements OnApplicationShutdown {
       const { from, topic, ids } = JSON.parse(message) as { from: string; topic: Topic; ids: string[] };
       if (from !== this.self) for (const id of ids) this.hear(topic, id);
     });
-    this.subscriber.subscribe(`${prefix}:pub-sub`).catch((error: Error) => this.logger.debug?.(`not subscribed: ${error.message}`));
+    this.subscriber
+      .subscribe(`${prefix}:pub-sub`)
+      .catch((error: Error) => this.logger.debug?.(`not subscribed: ${error.message}`));
   }
 
   private hear(topic: Topic, id: string): void {
