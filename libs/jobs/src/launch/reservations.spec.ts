@@ -106,6 +106,15 @@ describe('A month’s limits', () => {
     await lab.launch({ maxCostUsd: 6 });
   });
 
+  it('that come down hold from the next launch on, however far away they were a moment ago', async () => {
+    await limitTo({ runs: 1_000_000, usd: 1_000_000 });
+    for (let launched = 0; launched < 3; launched += 1) await lab.launch({ maxCostUsd: 1 });
+    await lab.query('UPDATE organization_settings SET monthly_run_limit = 4');
+    expect(await many(10, { maxCostUsd: 1 })).toEqual({ launched: 1, refused: 9 });
+    await lab.query('UPDATE organization_settings SET monthly_run_limit = NULL, monthly_spend_limit_micros = 6000000');
+    expect(await many(10, { maxCostUsd: 1 })).toEqual({ launched: 2, refused: 8 });
+  });
+
   it('hold for replays', async () => {
     await limitTo({ runs: 2 });
     const jobId = await lab.launch({ maxCostUsd: 1 });

@@ -11,6 +11,12 @@ export interface AskedRuns {
 /** Organizations that were found near a limit by this process. What is guessed wrong costs a second look. */
 const near = new Set<string>();
 
+/** What an organization's open runs came to a moment ago, as this process counted them. */
+const counted = new Map<string, Pick<GateFacts, 'openRuns' | 'reservedMicros'> & { until: number }>();
+const countedForMs = 200;
+/** More launches than all processes together can make durable in that time, batches of 10,000 included. */
+const outOfReach = 100_000;
+
 /**
  * Takes the runs out of what the month's limits leave, or throws billing_gate_closed. The jobs themselves are the
  * reservation, until metering knows what they have cost; so nothing that ends, fails to start or is deleted leaves
@@ -24,6 +30,7 @@ export async function reserveRuns(
 ): Promise<void> {
   requireOpen(limits);
   if (limits.monthlyRunLimit === null && limits.monthlySpendLimitMicros === null) return;
+  if (isOutOfReach(organizationId, asked, limits)) return;
   const isAlone = asked.count > 1 || near.has(organizationId);
   tx.defer(
     `SELECT ${isAlone ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared'}(hashtextextended($1, 1))`,
@@ -31,7 +38,8 @@ export async function reserveRuns(
     isAlone ? 'hold_launches' : 'share_launches',
   );
   const facts = await readGateFacts(tx, organizationId, now);
-  const isFar = isFarFromLimits(facts, asked);
+  remember(organizationId, facts);
+  const isFar = isFarFromLimits(facts, asked, margin(facts));
   if (isFar) near.delete(organizationId);
   else if (!isAlone) {
     near.add(organizationId);
@@ -65,13 +73,30 @@ function requireOpen(facts: LimitFacts): void {
 /** How many launches may be under way in one database that nobody sees yet: one for each connection, twice over. */
 const margin = (facts: GateFacts) => 2 * facts.maxConnections;
 
-function isFarFromLimits(facts: GateFacts, { count, maxCostMicros }: AskedRuns): boolean {
+/** Whether so many times what is asked for is left. */
+function isFarFromLimits(
+  facts: Parameters<typeof leftOf>[0],
+  { count, maxCostMicros }: AskedRuns,
+  times: number,
+): boolean {
   const { runsLeft, microsLeft } = leftOf(facts);
-  if (runsLeft !== null && runsLeft < count * margin(facts)) return false;
-  return microsLeft === null || BigInt(maxCostMicros ?? 0) * BigInt(count * margin(facts)) <= microsLeft;
+  if (runsLeft !== null && runsLeft < count * times) return false;
+  return microsLeft === null || BigInt(maxCostMicros ?? 0) * BigInt(count * times) <= microsLeft;
 }
 
-function leftOf(facts: GateFacts): { runsLeft: number | null; microsLeft: bigint | null } {
+/** Whether the limits, which are read anew each time, are so far away that what was counted a moment ago will do. */
+function isOutOfReach(organizationId: string, asked: AskedRuns, limits: LimitFacts): boolean {
+  const known = counted.get(organizationId);
+  return !!known && performance.now() < known.until && isFarFromLimits({ ...limits, ...known }, asked, outOfReach);
+}
+
+function remember(organizationId: string, { openRuns, reservedMicros }: GateFacts): void {
+  // Few organizations launch within such a moment; what is old goes before there are many.
+  if (counted.size >= 10_000) counted.clear();
+  counted.set(organizationId, { openRuns, reservedMicros, until: performance.now() + countedForMs });
+}
+
+function leftOf(facts: Omit<GateFacts, 'maxConnections'>): { runsLeft: number | null; microsLeft: bigint | null } {
   const { monthlyRunLimit, monthlySpendLimitMicros: limit, runs, openRuns, spendMicros, reservedMicros } = facts;
   return {
     runsLeft: monthlyRunLimit === null ? null : monthlyRunLimit - runs - openRuns,
