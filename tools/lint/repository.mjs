@@ -47,6 +47,7 @@ function faultsOfFile(file) {
       : []),
     ...at(machinePath, 'names a path of one machine'),
     ...at(/\/\/registry\.|\bregistry\.npmjs\b/, 'names a package registry'),
+    ...(file.endsWith('.md') ? missingPaths(file, text) : []),
     ...(isSource(file) && lines.length - 1 > maxLines
       ? [`${file}: ${lines.length - 1} lines; past ${maxLines} it wants to be two files`]
       : []),
@@ -65,6 +66,14 @@ function crowdedFolders(all) {
 
 function isCounted(file) {
   return isSource(file) && file.endsWith('.ts') && !file.endsWith('.spec.ts') && !file.endsWith('index.ts');
+}
+
+/** What a text names of the sources is where it says. */
+function missingPaths(file, text) {
+  const named = [...text.matchAll(/`([\w.-]+(?:\/[\w.-]+)*\/src\/[\w./-]+\.(?:ts|mjs|py))`/g)].map(([, path]) => path);
+  return [...new Set(named)]
+    .filter((path) => !files.some((known) => known === path || known.endsWith(`/${path}`)))
+    .map((path) => `${file}: names ${path}, which is not there`);
 }
 
 function faultsOfProject(folder) {
