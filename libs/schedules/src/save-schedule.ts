@@ -15,26 +15,6 @@ import { nextRun } from './cron/next-run';
 import { lockSchedule, type ScheduleRow } from './schedule-row';
 import { timezoneFault } from './cron/timezone';
 
-/** What a person says of a schedule. */
-type Definition = Pick<
-  ScheduleRow,
-  | 'name'
-  | 'scriptId'
-  | 'agentId'
-  | 'cronExpression'
-  | 'timezone'
-  | 'enabled'
-  | 'variables'
-  | 'vaultKeys'
-  | 'maxRuntimeMinutes'
-  | 'maxRetries'
-  | 'retryDelaySeconds'
-  | 'concurrencyLimit'
-  | 'idempotencyWindowMinutes'
-  | 'misfirePolicy'
-  | 'maxCostMicros'
->;
-
 const defaults = {
   enabled: true,
   variables: {},
@@ -47,6 +27,12 @@ const defaults = {
   misfirePolicy: 'once',
   maxCostMicros: null,
 } as const;
+
+/** What a person says of a schedule. */
+type Definition = Pick<
+  ScheduleRow,
+  'name' | 'scriptId' | 'agentId' | 'cronExpression' | 'timezone' | keyof typeof defaults
+>;
 
 export async function createSchedule(
   tx: Transaction,
