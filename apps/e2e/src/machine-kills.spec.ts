@@ -32,9 +32,9 @@ const each: Boundary[] = [
   },
 ];
 /** What a dead process had in hand is published again only after a while: those that leave something there come first. */
-const boundaries = [...each.filter(leavesDoorbell), ...each.filter((boundary) => !leavesDoorbell(boundary))];
+const boundaries = [...each.filter(leavesMessage), ...each.filter((boundary) => !leavesMessage(boundary))];
 
-function leavesDoorbell({ gate, hold }: Boundary): boolean {
+function leavesMessage({ gate, hold }: Boundary): boolean {
   return Boolean(gate ?? hold);
 }
 
