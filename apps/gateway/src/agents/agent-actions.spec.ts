@@ -10,7 +10,10 @@ describe('agent actions', () => {
   let ours: Tenant;
   let plane: Server;
   let baseUrl: string;
-  let state = 'stopped';
+  /** Each agent has a machine of its own: a late order for another one changes nothing here. */
+  const states = new Map<string, string>();
+  let newest = '';
+  const state = () => states.get(newest);
   let behaviour: 'well' | 'hangs' | 'fails' = 'well';
   let over = false;
   let sweeping: Promise<void>;
@@ -19,11 +22,13 @@ describe('agent actions', () => {
   beforeAll(async () => {
     plane = createServer((request, response) => {
       if (behaviour === 'hangs') return;
-      const order = request.url!.split('/').at(-1)!;
+      const [ref, order] = request.url!.split('/').slice(-2) as [string, string];
       if (behaviour === 'fails' && request.method === 'POST') return void response.writeHead(500).end();
-      if (order === 'start' || order === 'reboot') state = 'running';
-      if (order === 'stop') state = 'stopped';
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ state, ip: '10.1.1.1' }));
+      if (order === 'start' || order === 'reboot') states.set(ref, 'running');
+      if (order === 'stop') states.set(ref, 'stopped');
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ state: states.get(ref) ?? states.get(order), ip: '10.1.1.1' }));
     });
     await new Promise<void>((resolve) => plane.listen(0, '127.0.0.1', resolve));
     baseUrl = `http://127.0.0.1:${(plane.address() as AddressInfo).port}`;
@@ -52,17 +57,18 @@ describe('agent actions', () => {
   });
   beforeEach(() => {
     behaviour = 'well';
-    state = 'stopped';
   });
 
-  async function agentAt(status: AgentStatus, input: object = {}) {
+  async function agentAt(status: AgentStatus, input: object = {}, machine = 'stopped') {
+    newest = `vm-${states.size + 1}`;
+    states.set(newest, machine);
     const { id } = await makeAgent(harness.db, {
       organizationId: ours.organizationId,
       name: `Agent ${Math.random()}`,
       status,
       provider: 'http',
-      providerConfig: { baseUrl, ref: 'vm-1' },
-      providerRef: 'vm-1',
+      providerConfig: { baseUrl, ref: newest },
+      providerRef: newest,
       bootId: 'old boot',
       lastSeen: new Date('2026-01-01T00:00:00Z'),
       ...input,
@@ -93,15 +99,14 @@ describe('agent actions', () => {
     expect([answer.status, answer.body]).toEqual([200, { success: true, action: 'start', status: 'starting' }]);
     expect(await rowOf(id)).toMatchObject({ status: 'starting', publicTunnelUrl: 'https://a1.example.com' });
     expect(await eventsOf(id)).toEqual(['wake_requested', 'manual_start']);
-    await waitFor('the start', () => state === 'running');
+    await waitFor('the start', () => state() === 'running');
     const bare = await agentAt('stopped', { tunnelUrl: 'https://other.example.com' });
     await act(bare, { action: 'start' });
     expect((await rowOf(bare))['publicTunnelUrl']).toBe('https://other.example.com');
   });
 
   it('stop ends the machine, but not under a job, unless that is meant', async () => {
-    state = 'running';
-    const id = await agentAt('online');
+    const id = await agentAt('online', {}, 'running');
     const job = await makeJob(harness.db, { organizationId: ours.organizationId, agentId: id });
     await harness.db.query('system', 'UPDATE agent SET current_job_id = $2 WHERE id = $1', [id, job.id]);
     const refused = await act(id, { action: 'stop' });
@@ -112,7 +117,7 @@ describe('agent actions', () => {
     // What the dispatcher does when the message comes.
     await machines.control(id);
     await waitFor('the stop', async () => (await rowOf(id))['status'] === 'stopped');
-    expect(state).toBe('stopped');
+    expect(state()).toBe('stopped');
     expect(await eventsOf(id)).toEqual(['manual_stop']);
     expect((await ours.api.get(`/api/jobs/${job.id}`)).body.status).toBe('queued');
   });
@@ -128,12 +133,11 @@ describe('agent actions', () => {
   );
 
   it('reboot of a machine that is stopping for idleness ends that stop too, and the machine boots', async () => {
-    state = 'running';
-    const id = await agentAt('stopping', { statusSource: 'idle_monitor' });
+    const id = await agentAt('stopping', { statusSource: 'idle_monitor' }, 'running');
     await act(id, { action: 'reboot' });
     await machines.control(id);
     await handshake(id);
-    expect([(await rowOf(id))['status'], state]).toEqual(['online', 'running']);
+    expect([(await rowOf(id))['status'], state()]).toEqual(['online', 'running']);
     expect(await eventsOf(id)).toEqual(['idle_stop_failed', 'manual_reboot']);
   });
 
@@ -197,7 +201,7 @@ describe('agent actions', () => {
   it('start_job wakes a stopped agent, and answers once it is on, longer than a request may take', async () => {
     const id = await agentAt('stopped');
     const waiting = act(id, { action: 'start_job', workflowId: await workflow() });
-    await waitFor('the start', () => state === 'running');
+    await waitFor('the start', () => state() === 'running');
     await new Promise((resolve) => setTimeout(resolve, 3700));
     await handshake(id);
     const answer = await waiting;
@@ -209,7 +213,7 @@ describe('agent actions', () => {
     const id = await agentAt('stopped');
     const job = await makeJob(harness.db, { organizationId: ours.organizationId, agentId: id });
     const waiting = act(id, { action: 'start_job', jobId: job.id });
-    await waitFor('the start', () => state === 'running');
+    await waitFor('the start', () => state() === 'running');
     await handshake(id);
     expect((await waiting).body).toEqual({ success: true, action: 'start_job', status: 'online', jobId: job.id });
   });
@@ -294,7 +298,7 @@ describe('agent actions', () => {
       },
       body: JSON.stringify({ action: 'start_job', workflowId: await workflow() }),
     }).catch(() => 'left');
-    await waitFor('the start', () => state === 'running');
+    await waitFor('the start', () => state() === 'running');
     leaving.abort();
     expect(await asked).toBe('left');
     await handshake(id);
@@ -332,8 +336,7 @@ describe('agent actions', () => {
   });
 
   it('status asks the provider, and answers what was known where it hangs', async () => {
-    const id = await agentAt('online', { vmState: 'known', vmIp: '10.9.9.9' });
-    state = 'running';
+    const id = await agentAt('online', { vmState: 'known', vmIp: '10.9.9.9' }, 'running');
     const fresh = await ours.api.get(`/api/agents/${id}/status`);
     expect(fresh.body).toEqual({
       status: 'online',
