@@ -19,6 +19,10 @@ const tablesOf = {
     ...['recording', 'machine_finding', 'timeline_head', 'timeline_entry', 'object_removal'],
   ],
   workflows: ['workflow', 'workflow_revision'],
+  packs: [
+    ...['library_process', 'workflow_pack', 'pack_bundle', 'runtime_bundle', 'pack_upload'],
+    ...['pack_version', 'pack_version_move', 'pack_installation', 'pack_installation_move'],
+  ],
   jobs: ['job', 'job_step', 'ai_usage', 'claim_outcome', 'job_log_seen', 'batch', 'deleted_job'],
   schedules: ['schedule', 'schedule_run'],
   pricing: [

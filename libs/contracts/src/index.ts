@@ -22,6 +22,13 @@ export {
   UuidField,
 } from './http/fields';
 export {
+  type InstallationMove,
+  installationMoves,
+  type JobBundle,
+  type PackStage,
+  packStages,
+} from './http/packs/pack-words';
+export {
   decimalOf,
   type MicroUsd,
   microsOf,

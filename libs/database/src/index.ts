@@ -27,6 +27,16 @@ export { JobEntity } from './entities/job';
 export type { AiUsageEntity, ArtifactEntity, JobStepEntity } from './entities/job';
 export type { MachineFindingEntity } from './entities/machine-finding';
 export type {
+  LibraryProcessEntity,
+  PackBundleEntity,
+  PackUploadEntity,
+  PackVersionEntity,
+  PackVersionMoveEntity,
+  RuntimeBundleEntity,
+  WorkflowPackEntity,
+} from './entities/pack';
+export type { PackInstallationEntity, PackInstallationMoveEntity } from './entities/pack-installation';
+export type {
   PilotRoiDayEntity,
   PilotRoiMetricEntity,
   PilotRoiStateEntity,

@@ -27,6 +27,7 @@ export const errorTable = {
   metadata_not_found: { status: 404, title: 'No NPI or claim metadata' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   model_not_configured: { status: 503, title: 'Model not configured' },
+  no_pinned_version: { status: 409, title: 'No pinned version' },
   not_found: { status: 404, title: 'Not found' },
   nothing_to_run: { status: 409, title: 'Nothing to run' },
   organization_unresolved: { status: 400, title: 'Organization unresolved' },

@@ -16,6 +16,9 @@ export class BatchEntity {
   workflowId!: string;
   @Column('integer')
   workflowRevision!: number;
+  /** The installation whose pinned version its runs bring along. */
+  @Column('uuid', { nullable: true })
+  workflowPackInstallationId!: string | null;
   @Column('integer')
   total!: number;
   @Column('integer')

@@ -20,6 +20,16 @@ import { CostRecomputeEntity, DefaultModelPriceEntity, DefaultPriceListEntity, M
 import { OrganizationEntity, OrganizationSettingsEntity } from './organization';
 import { OutboxEntity, QueueProbeEntity } from './outbox';
 import {
+  LibraryProcessEntity,
+  PackBundleEntity,
+  PackUploadEntity,
+  PackVersionEntity,
+  PackVersionMoveEntity,
+  RuntimeBundleEntity,
+  WorkflowPackEntity,
+} from './pack';
+import { PackInstallationEntity, PackInstallationMoveEntity } from './pack-installation';
+import {
   PilotBatchEntity,
   PilotClaimResultEntity,
   PilotStopEventEntity,
@@ -69,6 +79,7 @@ export const entities = [
   JobEntity,
   JobLogSeenEntity,
   JobStepEntity,
+  LibraryProcessEntity,
   LoopRunEntity,
   MachineFindingEntity,
   ObjectRemovalEntity,
@@ -76,6 +87,12 @@ export const entities = [
   OrganizationEntity,
   OrganizationSettingsEntity,
   OutboxEntity,
+  PackBundleEntity,
+  PackInstallationEntity,
+  PackInstallationMoveEntity,
+  PackUploadEntity,
+  PackVersionEntity,
+  PackVersionMoveEntity,
   PilotBatchEntity,
   PilotClaimResultEntity,
   PilotStopEventEntity,
@@ -90,6 +107,7 @@ export const entities = [
   RecordingEntity,
   RunCostComponentEntity,
   RunCostEntity,
+  RuntimeBundleEntity,
   ScheduleEntity,
   ScheduleRunEntity,
   SessionEntity,
@@ -104,5 +122,6 @@ export const entities = [
   UserEntity,
   VaultSecretEntity,
   WorkflowEntity,
+  WorkflowPackEntity,
   WorkflowRevisionEntity,
 ];

@@ -1,4 +1,12 @@
-import type { ArtifactKind, ClaimOutcome, JobStatus, MicroUsd, StepStatus, WaitingReason } from '@muster/contracts';
+import type {
+  ArtifactKind,
+  ClaimOutcome,
+  JobBundle,
+  JobStatus,
+  MicroUsd,
+  StepStatus,
+  WaitingReason,
+} from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
 import { OrganizationEntity } from './organization';
@@ -27,6 +35,9 @@ import { WorkflowEntity } from './workflow';
 @Index('job_started_idx', ['startedAt'], { where: "status = 'running'" })
 @Index('job_cancel_idx', ['cancelRequestedAt'], {
   where: "cancel_requested_at IS NOT NULL AND status IN ('queued', 'running')",
+})
+@Index('job_installation_queued_idx', ['workflowPackInstallationId', 'id'], {
+  where: "status = 'queued' AND workflow_pack_installation_id IS NOT NULL",
 })
 export class JobEntity {
   @PrimaryColumn('uuid')
@@ -69,6 +80,11 @@ export class JobEntity {
   retryBackoff!: 'fixed' | 'exponential';
   @Column('bigint', { default: 43200000 })
   maxRuntimeMs!: number;
+  @Column('uuid', { nullable: true })
+  workflowPackInstallationId!: string | null;
+  /** The version of the installation that it runs: fixed at its launch, and kept by its retries. */
+  @Column('jsonb', { nullable: true })
+  bundle!: JobBundle | null;
   @Column('jsonb', { default: {} })
   lineage!: Record<string, string>;
   @Column('timestamptz', { default: () => 'now()' })

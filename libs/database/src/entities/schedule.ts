@@ -52,6 +52,9 @@ export class ScheduleEntity {
   /** The most that a run of it may cost. */
   @Column('bigint', { nullable: true })
   maxCostMicros!: MicroUsd | null;
+  /** The installation whose pinned version its runs bring along. */
+  @Column('uuid', { nullable: true })
+  workflowPackInstallationId!: string | null;
   @Column('text', { default: 'once' })
   misfirePolicy!: MisfirePolicy;
   @Column('timestamptz', { nullable: true })

@@ -17,6 +17,9 @@ export class WorkflowEntity {
   /** The most that a run of it may cost. */
   @Column('bigint', { nullable: true })
   maxCostMicros!: MicroUsd | null;
+  /** The installation whose pinned version its runs bring along. */
+  @Column('uuid', { nullable: true })
+  workflowPackInstallationId!: string | null;
   @Column('integer', { default: 1 })
   revision!: number;
   /** Grows with every change, of metadata too: what an ETag is made of. */

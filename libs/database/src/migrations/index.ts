@@ -30,6 +30,7 @@ import { RoiRollups1763793000002 } from './1763793000002-roi-rollups';
 import { Retention1763793000003 } from './1763793000003-retention';
 import { Budgets1763794000000 } from './1763794000000-budgets';
 import { DefaultPricesAreRead1763794000001 } from './1763794000001-default-prices-are-read';
+import { WorkflowPacks1763805000000 } from './1763805000000-workflow-packs';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -65,4 +66,5 @@ export const migrations = [
   Retention1763793000003,
   Budgets1763794000000,
   DefaultPricesAreRead1763794000001,
+  WorkflowPacks1763805000000,
 ];

@@ -1,0 +1,16 @@
+/** How far a version has come. Which may become which is a table of libs/packs. */
+export const packStages = ['draft', 'internal_verified', 'pilot', 'production', 'deprecated', 'archived'] as const;
+export type PackStage = (typeof packStages)[number];
+
+/** What moves an installation's pointer. */
+export const installationMoves = ['pin', 'rollback'] as const;
+export type InstallationMove = (typeof installationMoves)[number];
+
+/** What a job runs beside its script: fixed when it is launched, and kept by its retries. */
+export interface JobBundle {
+  installationId: string;
+  versionId: string;
+  runtimeBundleId: string;
+  /** `sha256:` and the hex digest of the zip's bytes. */
+  digest: string;
+}

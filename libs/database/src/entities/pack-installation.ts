@@ -1,0 +1,66 @@
+import type { InstallationMove } from '@muster/contracts';
+import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { OrganizationEntity } from './organization';
+import { PackVersionEntity, WorkflowPackEntity } from './pack';
+
+/** Where a pack is in use: what runs there is the version that it is pinned to. */
+@Entity('pack_installation')
+@Index('pack_installation_name', ['packId', 'name'], { unique: true })
+@Index('pack_installation_organization_idx', ['organizationId', 'id'])
+@Index('pack_installation_pinned_idx', ['pinnedVersionId'])
+@Index('pack_installation_previous_idx', ['previousVersionId'])
+export class PackInstallationEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'pack_installation_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('uuid')
+  @ForeignKey(() => WorkflowPackEntity, { name: 'pack_installation_pack_fk', onDelete: 'CASCADE' })
+  packId!: string;
+  @Column('text')
+  name!: string;
+  @Column('jsonb', { default: {} })
+  metadata!: Record<string, unknown>;
+  @Column('uuid', { nullable: true })
+  @ForeignKey(() => PackVersionEntity, { name: 'pack_installation_pinned_fk' })
+  pinnedVersionId!: string | null;
+  /** Where a rollback goes. */
+  @Column('uuid', { nullable: true })
+  @ForeignKey(() => PackVersionEntity, { name: 'pack_installation_previous_fk' })
+  previousVersionId!: string | null;
+  /** Grows with every change: what an ETag is made of. */
+  @Column('integer', { default: 1 })
+  version!: number;
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt!: Date;
+  @Column('timestamptz', { default: () => 'now()' })
+  updatedAt!: Date;
+}
+
+/** One move of an installation's pointer. */
+@Entity('pack_installation_move')
+@Check('pack_installation_move_action_check', "action IN ('pin', 'rollback')")
+@Index('pack_installation_move_installation_idx', ['installationId', 'id'])
+export class PackInstallationMoveEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'pack_installation_move_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('uuid')
+  @ForeignKey(() => PackInstallationEntity, { name: 'pack_installation_move_installation_fk', onDelete: 'CASCADE' })
+  installationId!: string;
+  @Column('text')
+  action!: InstallationMove;
+  @Column('uuid', { nullable: true })
+  fromVersionId!: string | null;
+  @Column('uuid')
+  toVersionId!: string;
+  @Column('text')
+  movedBy!: string;
+  @Column('text', { nullable: true })
+  reason!: string | null;
+  @Column('timestamptz', { default: () => 'now()' })
+  movedAt!: Date;
+}

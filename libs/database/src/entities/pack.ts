@@ -1,0 +1,197 @@
+import type { PackStage } from '@muster/contracts';
+import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { OrganizationEntity } from './organization';
+
+/** What an organization automates, by the key that its workers know it by. */
+@Entity('library_process')
+export class LibraryProcessEntity {
+  @PrimaryColumn('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'library_process_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @PrimaryColumn('text')
+  workerKey!: string;
+  @Column('text')
+  name!: string;
+  @Column('text', { default: '' })
+  description!: string;
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt!: Date;
+  @Column('timestamptz', { default: () => 'now()' })
+  updatedAt!: Date;
+}
+
+@Entity('workflow_pack')
+@Index('workflow_pack_worker_key', ['organizationId', 'workerKey'], { unique: true })
+@Index('workflow_pack_organization_idx', ['organizationId', 'id'])
+@Index('workflow_pack_draft_idx', ['draftRuntimeBundleId'])
+export class WorkflowPackEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'workflow_pack_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('text')
+  workerKey!: string;
+  @Column('text')
+  name!: string;
+  @Column('text', { default: '' })
+  description!: string;
+  @Column('text', { array: true, default: [] })
+  stageTags!: string[];
+  /** The draft head: it moves by compare-and-set alone. */
+  @Column('uuid', { nullable: true })
+  @ForeignKey(() => RuntimeBundleEntity, { name: 'workflow_pack_draft_fk' })
+  draftRuntimeBundleId!: string | null;
+  /** Grows with every change of the pack, its draft and its versions: what an ETag is made of. */
+  @Column('integer', { default: 1 })
+  version!: number;
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt!: Date;
+  @Column('timestamptz', { default: () => 'now()' })
+  updatedAt!: Date;
+}
+
+/** A zip's bytes, kept once. The row is there before its object is, and goes after it: the store has nothing unnamed. */
+@Entity('pack_bundle')
+@Index('pack_bundle_touched_idx', ['touchedAt'])
+export class PackBundleEntity {
+  @PrimaryColumn('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'pack_bundle_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  /** SHA-256 of the bytes, in hex. */
+  @PrimaryColumn('text')
+  digest!: string;
+  @Column('bigint')
+  size!: number;
+  /** When it was last stored, or last named. */
+  @Column('timestamptz', { default: () => 'now()' })
+  touchedAt!: Date;
+  /** Since when its object is being taken from the store: nobody may name it until the row is gone. */
+  @Column('timestamptz', { nullable: true })
+  removingAt!: Date | null;
+}
+
+/** One upload of a bundle to a pack: a draft, or what has become of one. */
+@Entity('runtime_bundle')
+@ForeignKey(() => PackBundleEntity, ['organizationId', 'digest'], ['organizationId', 'digest'], {
+  name: 'runtime_bundle_bytes_fk',
+})
+@Index('runtime_bundle_pack_idx', ['packId', 'id'])
+@Index('runtime_bundle_bytes_idx', ['organizationId', 'digest'])
+@Index('runtime_bundle_unused_idx', ['createdAt'], { where: 'stored_at IS NULL' })
+@Index('runtime_bundle_replaced_idx', ['replacedAt'], { where: 'replaced_at IS NOT NULL' })
+export class RuntimeBundleEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'runtime_bundle_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('uuid')
+  @ForeignKey(() => WorkflowPackEntity, { name: 'runtime_bundle_pack_fk', onDelete: 'CASCADE' })
+  packId!: string;
+  @Column('text')
+  digest!: string;
+  @Column('uuid', { nullable: true })
+  baseRuntimeBundleId!: string | null;
+  @Column('integer')
+  fileCount!: number;
+  @Column('bigint')
+  unpackedSize!: number;
+  @Column('text')
+  createdBy!: string;
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt!: Date;
+  /** When it became the draft head; null while its objects are being stored, or when that came to nothing. */
+  @Column('timestamptz', { nullable: true })
+  storedAt!: Date | null;
+  /** When another draft became the head in its place. */
+  @Column('timestamptz', { nullable: true })
+  replacedAt!: Date | null;
+}
+
+/** An upload that was allowed: straight to the store, and used once. */
+@Entity('pack_upload')
+@Index('pack_upload_key', ['uploadKey'], { unique: true })
+@Index('pack_upload_pack_idx', ['packId'])
+@Index('pack_upload_created_idx', ['createdAt'])
+export class PackUploadEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'pack_upload_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('uuid')
+  @ForeignKey(() => WorkflowPackEntity, { name: 'pack_upload_pack_fk', onDelete: 'CASCADE' })
+  packId!: string;
+  /** Where its object lies in the store. */
+  @Column('text')
+  uploadKey!: string;
+  @Column('text', { nullable: true })
+  fileName!: string | null;
+  @Column('text')
+  contentType!: string;
+  @Column('timestamptz')
+  expiresAt!: Date;
+  /** The draft that it became. */
+  @Column('uuid', { nullable: true })
+  runtimeBundleId!: string | null;
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt!: Date;
+}
+
+@Entity('pack_version')
+@Check(
+  'pack_version_stage_check',
+  "stage IN ('draft', 'internal_verified', 'pilot', 'production', 'deprecated', 'archived')",
+)
+@Index('pack_version_number', ['packId', 'number'], { unique: true })
+@Index('pack_version_bundle', ['runtimeBundleId'], { unique: true })
+export class PackVersionEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'pack_version_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('uuid')
+  @ForeignKey(() => WorkflowPackEntity, { name: 'pack_version_pack_fk', onDelete: 'CASCADE' })
+  packId!: string;
+  @Column('integer')
+  number!: number;
+  @Column('text', { nullable: true })
+  label!: string | null;
+  @Column('text', { nullable: true })
+  notes!: string | null;
+  @Column('text', { default: 'draft' })
+  stage!: PackStage;
+  @Column('uuid')
+  @ForeignKey(() => RuntimeBundleEntity, { name: 'pack_version_bundle_fk' })
+  runtimeBundleId!: string;
+  @Column('text')
+  createdBy!: string;
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt!: Date;
+}
+
+/** One move of a version from a stage to another. */
+@Entity('pack_version_move')
+@Index('pack_version_move_version_idx', ['versionId', 'id'])
+export class PackVersionMoveEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'pack_version_move_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('uuid')
+  @ForeignKey(() => PackVersionEntity, { name: 'pack_version_move_version_fk', onDelete: 'CASCADE' })
+  versionId!: string;
+  @Column('text')
+  fromStage!: PackStage;
+  @Column('text')
+  toStage!: PackStage;
+  @Column('text')
+  movedBy!: string;
+  @Column('text', { nullable: true })
+  reason!: string | null;
+  @Column('timestamptz', { default: () => 'now()' })
+  movedAt!: Date;
+}

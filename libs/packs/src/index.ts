@@ -1,0 +1,1 @@
+export { type BundleOfInstallation, bundleOf, bundleUrl } from './bundle-of';
