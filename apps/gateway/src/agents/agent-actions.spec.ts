@@ -82,14 +82,10 @@ describe('agent actions', () => {
     );
   const rowOf = async (id: string) =>
     (await harness.db.query<Record<string, any>>('system', 'SELECT * FROM agent WHERE id = $1', [id]))[0]!;
+  const lifecycle =
+    "SELECT data->>'eventType' AS event FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle' ORDER BY seq";
   const eventsOf = async (id: string) =>
-    (
-      await harness.db.query<{ event: string }>(
-        'system',
-        `SELECT data->>'eventType' AS event FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle' ORDER BY seq`,
-        [id],
-      )
-    ).map(({ event }) => event);
+    (await harness.db.query<{ event: string }>('system', lifecycle, [id])).map(({ event }) => event);
   const autoWake = (vmAutoWakeOnJob: boolean) => ours.as.admin.patch('/api/organization/settings', { vmAutoWakeOnJob });
   const workflow = async () => (await makeWorkflow(harness.db, { organizationId: ours.organizationId })).id;
 
