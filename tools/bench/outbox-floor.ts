@@ -1,16 +1,29 @@
 import { type MessageData, queueDefinition } from '@muster/contracts';
 import { BaseConfig, loadConfig, RedisConnections } from '@muster/platform';
 import { Queue, Worker } from 'bullmq';
+import { Pool } from 'pg';
+import { setTimeout as delay } from 'node:timers/promises';
 import { answerQuestions, handlerStarted } from './outbox-load';
 
-// BullMQ alone, on connections and with options like ours: a message may get lost between a commit and its add.
+// The least that is as durable: a row that is committed, then BullMQ's add, and a worker that takes the row off when it
+// is done. As with us the row is flushed to disk, and its end need not be. No scope, no batches, no sweep.
 
 const connections = new RedisConnections(loadConfig(BaseConfig, process.env));
 const at = { prefix: connections.queuePrefix, skipVersionCheck: true };
+const database = {
+  connectionString: process.env['DATABASE_URL'],
+  max: Number(process.env['DATABASE_POOL_SIZE']) / 2,
+};
+const rows = new Pool(database);
+const ends = new Pool({ ...database, options: '-c synchronous_commit=off' });
 const queue = new Queue<MessageData>('dispatch', { connection: connections.publisher(), ...at });
 const worker = new Worker<MessageData>(
   'dispatch',
-  async ({ data }) => handlerStarted(data.payload['probeId'] as string),
+  async ({ data }) => {
+    const id = data.payload['probeId'] as string;
+    handlerStarted(id);
+    await ends.query({ name: 'end', text: 'DELETE FROM bench_message WHERE id = $1', values: [id] });
+  },
   {
     connection: connections.blocking(),
     ...at,
@@ -23,12 +36,20 @@ const worker = new Worker<MessageData>(
   },
 );
 
-void worker.waitUntilReady().then(() =>
-  answerQuestions({
-    send: async (id) => {
-      const data = { payload: { probeId: id }, organizationId: null, requestId: null, traceparent: null };
-      await queue.add('probe', data, { jobId: id, removeOnComplete: true, removeOnFail: true });
-    },
-    settled: async () => undefined,
-  }),
-);
+void (async () => {
+  await rows.query('CREATE TABLE bench_message (id uuid PRIMARY KEY, payload jsonb NOT NULL)');
+  await worker.waitUntilReady();
+  answerQuestions({ send, settled });
+})();
+
+async function send(id: string): Promise<void> {
+  const payload = { probeId: id };
+  const text = 'INSERT INTO bench_message (id, payload) VALUES ($1, $2)';
+  await rows.query({ name: 'message', text, values: [id, JSON.stringify(payload)] });
+  const data = { payload, organizationId: null, requestId: null, traceparent: null };
+  await queue.add('probe', data, { jobId: id, removeOnComplete: true, removeOnFail: true });
+}
+
+async function settled(): Promise<void> {
+  while ((await rows.query('SELECT FROM bench_message LIMIT 1')).rowCount) await delay(2);
+}

@@ -1,4 +1,4 @@
-import type { ProbePayload } from '@muster/contracts';
+import { type ProbePayload, queueDefinition } from '@muster/contracts';
 import { Database, DatabaseModule } from '@muster/database';
 import { BaseConfig, createApp, HandlesJob, loadConfig, ProcessesQueue, QueueProcessor } from '@muster/platform';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,6 +12,15 @@ class BenchProcessor extends QueueProcessor {
   async probe({ probeId }: ProbePayload): Promise<void> {
     handlerStarted(probeId);
   }
+
+  async other(): Promise<void> {
+    throw new Error('nobody enqueues this here');
+  }
+}
+
+// An app answers every job of its queues, or doesn't start.
+for (const job of Object.keys(queueDefinition('dispatch').jobs).filter((name) => name !== 'probe')) {
+  HandlesJob('dispatch', job as 'probe')(BenchProcessor.prototype, 'other', { value: BenchProcessor.prototype.other });
 }
 
 class BenchModule {}
