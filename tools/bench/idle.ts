@@ -1,0 +1,182 @@
+import { randomBytes } from 'node:crypto';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { cpuBetween, type ProcessUse, processTree } from './process-tree';
+import { sized } from './short';
+
+// What `npm start` costs when nobody works: all its processes, Postgres and Redis among them, with 100 agents that
+// heartbeat.
+
+const root = resolve(__dirname, '../../..');
+const agents = sized(100, 5);
+const heartbeatSeconds = sized(30, 1);
+const settleSeconds = sized(20, 1);
+const seconds = Number(process.env['BENCH_SECONDS'] ?? sized(120, 2));
+const goals = { mebibytes: 350, percentOfCore: 3 };
+
+void (async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'muster-bench-'));
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const credentials = {
+    BOOTSTRAP_ADMIN_EMAIL: 'admin@muster.local',
+    BOOTSTRAP_ADMIN_PASSWORD: randomBytes(12).toString('base64url'),
+    BOOTSTRAP_WORKER_KEY: `msk_${randomBytes(6).toString('hex')}_${randomBytes(32).toString('base64url')}`,
+  };
+  const args = ['--port', String(port), '--data-dir', dataDir, '--no-demo'];
+  const child = await start(args, credentials);
+  try {
+    const ids = await makeAgents(url, credentials.BOOTSTRAP_ADMIN_EMAIL, credentials.BOOTSTRAP_ADMIN_PASSWORD);
+    const key = { 'x-api-key': credentials.BOOTSTRAP_WORKER_KEY };
+    for (const agentId of ids) {
+      await post(`${url}/api/agents/handshake`, { agentId, bootId: 'boot', workerVersion: '1' }, key);
+    }
+    const beats = heartbeat(url, key, ids);
+    await delay(settleSeconds * 1000);
+    const before = await processTree(child.pid!);
+    const began = performance.now();
+    await delay(seconds * 1000);
+    const after = await processTree(child.pid!);
+    const elapsedMs = performance.now() - began;
+    print({ before, after, elapsedMs, heartbeats: await beats.end() });
+  } finally {
+    if (child.exitCode === null) {
+      const gone = once(child, 'exit');
+      child.kill('SIGTERM');
+      await gone;
+    }
+    await rm(dataDir, { recursive: true, force: true });
+  }
+})();
+
+async function start(args: string[], credentials: Record<string, string>): Promise<ChildProcess> {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, [join(root, 'tools/start/start.mjs'), ...args], {
+    env: { PATH, HOME, ...credentials },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let said = '';
+  await new Promise<void>((ready, fail) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      if (said.includes('ready in')) ready();
+    });
+    child.once('exit', (code) => fail(new Error(`npm start ended with ${code}: ${said}`)));
+  });
+  return child;
+}
+
+async function makeAgents(url: string, email: string, password: string): Promise<string[]> {
+  const signedIn = await post(`${url}/api/auth/login`, { email, password }, {});
+  const cookie = signedIn.headers.get('set-cookie')!.split(';')[0]!;
+  const ids: string[] = [];
+  for (let n = 1; n <= agents; n += 1) {
+    const made = await post(`${url}/api/agents`, { name: `Agent ${n}`, provider: 'external' }, { cookie });
+    ids.push(((await made.json()) as { agent: { id: string } }).agent.id);
+  }
+  return ids;
+}
+
+/** Each agent in its turn, spread over the interval as machines of a fleet are. */
+function heartbeat(url: string, key: Record<string, string>, ids: string[]): { end(): Promise<number> } {
+  let ending = false;
+  let sent = 0;
+  const loop = (async () => {
+    while (!ending) {
+      const next = performance.now() + (heartbeatSeconds * 1000) / ids.length;
+      const body = { agentId: ids[sent % ids.length], bootId: 'boot', vmState: 'running', healthy: true };
+      await (await post(`${url}/api/agent/heartbeat`, body, key)).arrayBuffer();
+      sent += 1;
+      await delay(Math.max(0, next - performance.now()));
+    }
+  })();
+  return {
+    end: async () => {
+      ending = true;
+      await loop;
+      return sent;
+    },
+  };
+}
+
+interface Measured {
+  before: ProcessUse[];
+  after: ProcessUse[];
+  elapsedMs: number;
+  heartbeats: number;
+}
+
+function print({ before, after, elapsedMs, heartbeats }: Measured): void {
+  const memory = sumOf(after, 'pssBytes') / 1024 ** 2;
+  const percent = (cpuBetween(before, after) / elapsedMs) * 100;
+  const met = (ok: boolean) => (ok ? 'met' : 'not met');
+  const what = `${agents} agents that heartbeat every ${heartbeatSeconds} s (${heartbeats} heartbeats)`;
+  console.log(`idle: npm start with ${what}, over ${(elapsedMs / 1000).toFixed(0)} s`);
+  row('memory', `${memory.toFixed(0)} MiB`, `goal ${goals.mebibytes}: ${met(memory <= goals.mebibytes)}`);
+  row(
+    'CPU',
+    `${percent.toFixed(2)} %`,
+    `of a core, goal ${goals.percentOfCore}: ${met(percent <= goals.percentOfCore)}`,
+  );
+  for (const [name, uses] of byName(after)) {
+    const known = new Set(uses.map(({ pid }) => pid));
+    const earlier = before.filter(({ pid }) => known.has(pid));
+    const share = (cpuBetween(earlier, uses) / elapsedMs) * 100;
+    const count = uses.length > 1 ? ` (${uses.length})` : '';
+    row(`  ${name}${count}`, `${(sumOf(uses, 'pssBytes') / 1024 ** 2).toFixed(1)} MiB`, `${share.toFixed(2)} %`);
+  }
+  console.log('');
+}
+
+function row(name: string, figure: string, more: string): void {
+  console.log(`  ${name.padEnd(44)}${figure.padStart(12)}   ${more}`);
+}
+
+function sumOf(uses: ProcessUse[], what: 'cpuMs' | 'pssBytes'): number {
+  return uses.reduce((sum, use) => sum + use[what], 0);
+}
+
+/** The largest first; Postgres by what each of its processes is there for. */
+function byName(uses: ProcessUse[]): [string, ProcessUse[]][] {
+  const groups = new Map<string, ProcessUse[]>();
+  for (const use of uses) groups.set(nameOf(use), [...(groups.get(nameOf(use)) ?? []), use]);
+  return [...groups].sort(([, a], [, b]) => sumOf(b, 'pssBytes') - sumOf(a, 'pssBytes'));
+}
+
+function nameOf({ command }: ProcessUse): string {
+  const postgres = /^postgres: (.*)/.exec(command)?.[1];
+  // A connection's title goes on with its database, address and what it does just now.
+  if (postgres) return `postgres: ${/^\S*muster\S*/.exec(postgres)?.[0] ?? postgres}`;
+  if (/\/postgres /.test(command)) return 'postgres';
+  if (command.includes('redis-server')) return 'redis-server';
+  if (command.includes('start.mjs')) return 'npm start';
+  const words = command.split(/\s+/).map((word) => (word.startsWith(root) ? word.slice(root.length + 1) : word));
+  return words
+    .filter((word) => !word.startsWith('--') && word !== process.execPath)
+    .join(' ')
+    .slice(0, 40);
+}
+
+async function post(url: string, body: object, headers: Record<string, string>): Promise<Response> {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error(`${url} answered ${answer.status}: ${await answer.text()}`);
+  return answer;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

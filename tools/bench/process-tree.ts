@@ -1,0 +1,63 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+/** What a process and those that it has ended and waited for have taken. */
+export interface ProcessUse {
+  pid: number;
+  command: string;
+  cpuMs: number;
+  /** Its own memory, and its part of what it shares with others. */
+  pssBytes: number;
+}
+
+// The kernel counts in USER_HZ, which is 100 wherever Linux runs today.
+const msPerTick = 10;
+
+/** A process with all that descends from it. */
+export async function processTree(root: number): Promise<ProcessUse[]> {
+  const all = await Promise.all(
+    (await readdir('/proc'))
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+      .map(statOf),
+  );
+  const known = all.filter((stat) => stat !== null);
+  const wanted = new Set([root]);
+  for (let before = 0; before < wanted.size;) {
+    before = wanted.size;
+    for (const { pid, parent } of known) if (wanted.has(parent)) wanted.add(pid);
+  }
+  return Promise.all(known.filter(({ pid }) => wanted.has(pid)).map(useOf));
+}
+
+/** What a tree took between two looks. A child that ended in between is in its parent's sum, where it was waited for. */
+export function cpuBetween(before: ProcessUse[], after: ProcessUse[]): number {
+  return total(after) - total(before);
+}
+
+function total(uses: ProcessUse[]): number {
+  return uses.reduce((sum, { cpuMs }) => sum + cpuMs, 0);
+}
+
+interface Stat {
+  pid: number;
+  parent: number;
+  cpuMs: number;
+}
+
+async function statOf(pid: number): Promise<Stat | null> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  // The name before it may hold anything, blanks and brackets too.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  if (fields.length < 20) return null;
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+  return { pid, parent: Number(fields[1]), cpuMs: ticks * msPerTick };
+}
+
+async function useOf({ pid, cpuMs }: Stat): Promise<ProcessUse> {
+  const [command, memory] = await Promise.all([
+    readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''),
+    readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => ''),
+  ]);
+  const kib = Number(/^Pss:\s+(\d+) kB/m.exec(memory)?.[1] ?? 0);
+  return { pid, command: command.replaceAll('\0', ' ').trim(), cpuMs, pssBytes: kib * 1024 };
+}
