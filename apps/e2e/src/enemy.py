@@ -31,6 +31,20 @@ def content_of(path, limit=8 * 1024 * 1024):
         return file.read(limit)
 
 
+def is_file(path):
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:  # it is gone already
+        return False
+
+
+def name_of(pid):
+    try:
+        return content_of(f"/proc/{pid}/comm")
+    except OSError:  # it has ended already
+        return "gone"
+
+
 def walk(top, seen=set()):
     for folder, folders, files in os.walk(top):
         folders[:] = [name for name in folders if name not in ("node_modules", ".git", "proc", "sys")]
@@ -40,7 +54,7 @@ def walk(top, seen=set()):
         look(folder, lambda: "\n".join(folders + files).encode())
         for name in files:
             path = os.path.join(folder, name)
-            if not path.startswith(os.environ["MUSTER_RUN_ROOT"]) and stat.S_ISREG(os.lstat(path).st_mode):
+            if not path.startswith(os.environ["MUSTER_RUN_ROOT"]) and is_file(path):
                 look(path, lambda: content_of(path))
 
 
@@ -48,7 +62,7 @@ me = {os.getpid(), os.getppid()}
 others = [pid for pid in os.listdir("/proc") if pid.isdigit() and int(pid) not in me]
 for pid in others:
     for name in ("environ", "cmdline", "maps", "mountinfo"):
-        look(f"/proc/{pid}/{name} ({content_of(f'/proc/{pid}/comm')})", lambda: content_of(f"/proc/{pid}/{name}"))
+        look(f"/proc/{pid}/{name} ({name_of(pid)})", lambda: content_of(f"/proc/{pid}/{name}"))
     for name in ("root" + data + "/secrets.json", "cwd/secrets.json", "root/proc/self/environ"):
         look(f"/proc/{pid}/{name}", lambda: content_of(f"/proc/{pid}/{name}"))
     try:
