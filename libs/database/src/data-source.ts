@@ -22,17 +22,19 @@ class SnakeCase extends DefaultNamingStrategy {
 export interface ConnectionOptions {
   url: string;
   poolSize: number;
+  connectTimeoutMs: number;
   statementTimeoutMs: number;
   applicationName: string;
 }
 
 /** For processes: acts as the role that owns nothing, so a statement outside a scope sees no row at all. */
-export function serviceOptions({ url, poolSize, statementTimeoutMs, applicationName }: ConnectionOptions) {
+export function serviceOptions(options: ConnectionOptions) {
+  const { url, poolSize, connectTimeoutMs, statementTimeoutMs, applicationName } = options;
   return {
     ...common(url),
     poolSize,
     applicationName,
-    connectTimeoutMS: 2000,
+    connectTimeoutMS: connectTimeoutMs,
     extra: {
       options: `-c role=${appRole}`,
       statement_timeout: statementTimeoutMs,

@@ -30,6 +30,7 @@ import { poolOf } from './transactions/run-scoped';
         ...serviceOptions({
           url: config.databaseUrl,
           poolSize: config.databasePoolSize,
+          connectTimeoutMs: config.databaseConnectTimeoutMs,
           statementTimeoutMs: config.databaseStatementTimeoutMs,
           applicationName: 'muster',
         }),

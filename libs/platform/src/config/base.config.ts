@@ -14,6 +14,13 @@ export class BaseConfig {
   @EnvInt('DATABASE_POOL_SIZE', { description: 'Connections of one process.', default: 10, min: 2, max: 200 })
   readonly databasePoolSize!: number;
 
+  @EnvInt('DATABASE_CONNECT_TIMEOUT_MS', {
+    description: 'Who gets no connection for so long, because all are at work or the server is away, is told 503.',
+    default: 2000,
+    min: 100,
+  })
+  readonly databaseConnectTimeoutMs!: number;
+
   @EnvInt('DATABASE_STATEMENT_TIMEOUT_MS', {
     description: 'A statement that runs longer is ended by Postgres.',
     default: 15_000,
