@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { processesFor, usableCores } from './core-share';
 
 /** What went wrong, in the one sentence that the newcomer reads. */
 export class StartError extends Error {
@@ -10,17 +11,21 @@ export interface StartOptions {
   port: number;
   host: string;
   dataDir: string;
+  /** How many processes the service is. */
+  processes: number;
   reset: boolean;
   /** Whether a first start brings an agent and a workflow to look at. */
   demo: boolean;
   help: boolean;
 }
 
-export const usage = `npm start -- [--port N] [--host ADDRESS] [--data-dir DIR] [--reset] [--no-demo]
+export const usage = `npm start -- [--port N] [--host ADDRESS] [--data-dir DIR] [--processes N] [--reset] [--no-demo]
 
   --port N         the one port that serves everything (PORT; 3000)
   --host ADDRESS   the address that it listens on; 0.0.0.0 lets other machines in (HOST; 127.0.0.1)
   --data-dir DIR   where Postgres, Redis, objects and keys are kept (MUSTER_DATA_DIR; .muster/data)
+  --processes N    how many processes share the port, each the whole service (MUSTER_PROCESSES; one for every two
+                   cores, at most 4)
   --reset          begin without the data of earlier starts
   --no-demo        bring no example agent and workflow
 `;
@@ -35,18 +40,26 @@ export function localAddress({ host, port }: Pick<StartOptions, 'host' | 'port'>
 export function readOptions(args: string[], env: NodeJS.ProcessEnv, root: string): StartOptions {
   const values = parse(args);
   const portText = values.port ?? env['PORT'] ?? '3000';
-  const port = Number(portText);
-  if (!/^\d+$/.test(portText) || port < 1 || port > 65_535) {
-    throw new StartError(`"${portText}" is not a port; give --port a number from 1 to 65535.`);
-  }
+  const port = wholeNumber(portText, 65_535);
+  if (!port) throw new StartError(`"${portText}" is not a port; give --port a number from 1 to 65535.`);
+  const processesText = values.processes ?? (env['MUSTER_PROCESSES'] || String(processesFor(usableCores())));
+  const processes = wholeNumber(processesText, 64);
+  if (!processes) throw new StartError(`"${processesText}" is no number of processes; give --processes 1 to 64.`);
   return {
     port,
     host: values.host || env['HOST'] || '127.0.0.1',
     dataDir: resolve(root, values['data-dir'] ?? env['MUSTER_DATA_DIR'] ?? '.muster/data'),
+    processes,
     reset: values.reset ?? false,
     demo: !values['no-demo'],
     help: values.help ?? false,
   };
+}
+
+/** From 1 to the largest, or null. */
+function wholeNumber(text: string, largest: number): number | null {
+  const value = Number(text);
+  return /^\d+$/.test(text) && value >= 1 && value <= largest ? value : null;
 }
 
 function parse(args: string[]) {
@@ -57,6 +70,7 @@ function parse(args: string[]) {
         port: { type: 'string' },
         host: { type: 'string' },
         'data-dir': { type: 'string' },
+        processes: { type: 'string' },
         reset: { type: 'boolean' },
         'no-demo': { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },

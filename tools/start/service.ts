@@ -1,89 +1,44 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { createWriteStream, renameSync, statSync } from 'node:fs';
-import { StartError } from './options';
+import cluster from 'node:cluster';
+import { ServiceLog } from './service-log';
+import { ServiceProcess } from './service-process';
 
 export interface ServiceOptions {
   main: string;
+  /** How many processes answer on the one port; each is the whole service. */
+  processes: number;
   env: NodeJS.ProcessEnv;
   logFile: string;
   say: (line: string) => void;
 }
 
-/** The service's process: started, brought back when it dies, ended when we end. */
+/** The service as so many processes behind one port. One that dies comes back while the others go on. */
 export class Service {
-  private child?: ChildProcess;
-  private ending = false;
-  private deaths: number[] = [];
+  private readonly processes: ServiceProcess[];
 
-  constructor(private readonly options: ServiceOptions) {
-    rotate(options.logFile);
+  constructor({ main, processes, env, logFile, say }: ServiceOptions) {
+    // One process takes its connections itself. Several are given them in turns: left to themselves, whoever woke up
+    // first would take most of them.
+    cluster.schedulingPolicy = processes === 1 ? cluster.SCHED_NONE : cluster.SCHED_RR;
+    cluster.setupPrimary({ exec: main, args: [], execArgv: ['--enable-source-maps'], silent: true });
+    const log = new ServiceLog(logFile, say);
+    this.processes = Array.from({ length: processes }, (_, at) => {
+      const name = processes === 1 ? 'the service' : `process ${at + 1} of the service`;
+      return new ServiceProcess({ name, env: { ...env, ...internalPort(env, at) }, log, say });
+    });
   }
 
-  /** Answers when it listens, or fails with what it said. */
-  async start(): Promise<{ internalPort: number }> {
-    const { main, env, logFile } = this.options;
-    // A session of its own: Ctrl-C reaches us alone, and we end the parts in order. It ends itself when we are gone.
-    const child = spawn(process.execPath, ['--enable-source-maps', main], {
-      env,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    });
-    this.child = child;
-    const log = createWriteStream(logFile, { flags: 'a', mode: 0o600 });
-    log.on('error', (error) => this.options.say(`${logFile} cannot be written: ${error.message}`));
-    let said = '';
-    child.stdout!.pipe(log, { end: false });
-    child.stderr!.on('data', (chunk: Buffer) => {
-      said = `${said}${chunk.toString()}`.slice(-4000);
-      log.write(chunk);
-    });
-    return new Promise((resolve, reject) => {
-      child.once('message', (message: { internalPort: number }) => {
-        child.removeAllListeners('exit');
-        child.once('exit', (code, signal) => this.died(signal ?? `code ${code}`));
-        resolve(message);
-      });
-      child.once('exit', (code) => {
-        reject(
-          new StartError(
-            said.trim().replace(/^standalone: /, '') || `The service ended with code ${code}; read ${logFile}.`,
-          ),
-        );
-      });
-    });
+  /** Answers when all of them listen, and where their metrics are. */
+  async start(): Promise<{ internalPorts: number[] }> {
+    await Promise.all(this.processes.map((one) => one.start()));
+    return { internalPorts: this.processes.map((one) => one.internalPort) };
   }
 
   async stop(timeoutMs: number): Promise<void> {
-    this.ending = true;
-    const { child } = this;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    child.kill('SIGTERM');
-    const late = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
-    await ended;
-    clearTimeout(late);
-  }
-
-  private died(how: string): void {
-    if (this.ending) return;
-    const now = Date.now();
-    this.deaths = [...this.deaths.filter((at) => now - at < 60_000), now];
-    const { say, logFile } = this.options;
-    const waitMs = Math.min(250 * 2 ** this.deaths.length, 10_000);
-    say(`the service ended unexpectedly (${how}), see ${logFile}; starting it again`);
-    setTimeout(() => {
-      if (this.ending) return;
-      this.start().then(
-        () => say('the service is back'),
-        (error: Error) => this.died(error.message.split('\n')[0]!),
-      );
-    }, waitMs);
+    await Promise.all(this.processes.map((one) => one.stop(timeoutMs)));
   }
 }
 
-const rotateAtBytes = 20 * 1024 * 1024;
-
-function rotate(logFile: string): void {
-  const size = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
-  if (size > rotateAtBytes) renameSync(logFile, `${logFile}.1`);
+/** A port that is given is the first process's; the others have those behind it. */
+function internalPort({ INTERNAL_PORT: first }: NodeJS.ProcessEnv, at: number): NodeJS.ProcessEnv {
+  return Number(first) > 0 ? { INTERNAL_PORT: String(Number(first) + at) } : {};
 }

@@ -1,5 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { migrate, ownerDataSource } from '@muster/database';
 import { endWorkers } from '@muster/vm';
@@ -68,6 +69,7 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
     const first = (await hasOrganization(databaseUrl)) ? null : await firstCredentials(dataDir, env);
     running.service = new Service({
       main: join(root, 'dist/apps/standalone/src/main.js'),
+      processes: options.processes,
       logFile: join(dataDir, 'muster.log'),
       say,
       env: {
@@ -88,8 +90,8 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
         HOST: options.host,
       },
     });
-    const { internalPort } = await timed('service', running.service.start());
-    announce({ options, first, internalPort, times });
+    const { internalPorts } = await timed('service', running.service.start());
+    announce({ options, first, internalPorts, times });
     const warning = await unconfined;
     if (warning) say(warning);
     if (first && options.demo) await showDemo(localAddress(options), first, say);
@@ -185,11 +187,11 @@ function endOnSignals(stop: () => Promise<void>, say: (line: string) => void): v
 interface Announcement {
   options: StartOptions;
   first: FirstCredentials | null;
-  internalPort: number;
+  internalPorts: number[];
   times: [string, number][];
 }
 
-function announce({ options, first, internalPort, times }: Announcement): void {
+function announce({ options, first, internalPorts, times }: Announcement): void {
   const address = localAddress(options);
   const total = times.reduce((sum, [, ms]) => sum + ms, 0);
   const parts = times.map(([what, ms]) => `${what} ${(ms / 1000).toFixed(2)}`).join(', ');
@@ -198,7 +200,8 @@ function announce({ options, first, internalPort, times }: Announcement): void {
     `Muster is ready at ${address}`,
     `  API reference  ${address}/api/docs`,
     `  data           ${options.dataDir}`,
-    `  metrics        http://127.0.0.1:${internalPort}/metrics`,
+    `  processes      ${divided(options.processes)}`,
+    ...internalPorts.map((port) => `  metrics        http://127.0.0.1:${port}/metrics`),
     `  ready in ${(total / 1000).toFixed(2)} s (${parts})`,
     '',
   ];
@@ -215,4 +218,11 @@ function announce({ options, first, internalPort, times }: Announcement): void {
     );
   }
   console.log(lines.join('\n'));
+}
+
+function divided(processes: number): string {
+  const cores = `${availableParallelism()} cores`;
+  return processes === 1
+    ? `1 for everything (${cores}; --processes N for more)`
+    : `${processes} behind the one port, each the whole service (${cores}; --processes)`;
 }

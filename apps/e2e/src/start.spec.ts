@@ -173,6 +173,7 @@ describe('npm start', () => {
       /Port \d+ is taken by another program; choose a free one/,
     ],
     ['a port that is none', async () => ['--port', 'http'], /"http" is not a port/],
+    ['processes that are none', async () => ['--processes', '0'], /"0" is no number of processes/],
     ['an option that is none', async () => ['--prot', '1'], /Unknown option '--prot'.*--help/],
     [
       'a data folder that cannot be',

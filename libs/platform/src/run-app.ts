@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { Logger } from '@nestjs/common';
 import type { BaseConfig } from './config/base.config';
 import { ConfigError, type Environment, loadConfigs, processEnvironment } from './config/env';
@@ -27,7 +28,7 @@ export async function runApp({ name, configs: types, modules, env = processEnvir
       metrics,
     });
     await app.nest.listen(config.port, config.host);
-    logger.log('listening', { url: await app.nest.getUrl(), internalPort: internal.port, pid: process.pid });
+    logger.log('listening', { url: await app.nest.getUrl(), internalPort: internal.port });
     // A supervisor that started this process with a channel learns where it listens.
     process.send?.({ ready: true, url: await app.nest.getUrl(), internalPort: internal.port });
   } catch (error) {
@@ -64,7 +65,15 @@ function endOnSignals(app: App, timeoutMs: number, logger: Logger): void {
       },
     );
   };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => end(signal));
+  process.on('SIGTERM', () => end('SIGTERM'));
+  if (cluster.isWorker) {
+    // What the terminal tells the whole group is for the supervisor, which ends its parts in order.
+    for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
+    // Else Node would leave at once when the channel closes, and what we have begun would be left behind.
+    cluster.worker!.exitedAfterDisconnect = true;
+  } else {
+    process.on('SIGINT', () => end('SIGINT'));
+  }
   // A supervisor that died cannot send a signal any more; its channel closes.
   process.on('disconnect', () => end('supervisor gone'));
   process.on('unhandledRejection', (error) => logger.error('unhandled rejection', { err: error }));

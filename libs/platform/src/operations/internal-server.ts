@@ -47,6 +47,7 @@ function json(status: number, body: object) {
 function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => resolve());
+    // Of this process alone, also where several share the public port.
+    server.listen({ port, host, exclusive: true }, () => resolve());
   });
 }

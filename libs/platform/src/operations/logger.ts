@@ -29,7 +29,7 @@ export function createLogger(options: { app: string; level: string; destination?
   return pino(
     {
       level: options.level,
-      base: { app: options.app },
+      base: { app: options.app, pid: process.pid },
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
       mixin: () => ({ ...currentContext(), origin: undefined }),

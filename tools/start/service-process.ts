@@ -1,0 +1,72 @@
+import cluster, { type Worker } from 'node:cluster';
+import { StartError } from './options';
+import type { ServiceLog } from './service-log';
+
+export interface ProcessOptions {
+  /** As it is called in sentences. */
+  name: string;
+  env: NodeJS.ProcessEnv;
+  log: ServiceLog;
+  say: (line: string) => void;
+}
+
+/** One process of the service: started, brought back when it dies, ended when we end. */
+export class ServiceProcess {
+  /** Where its metrics are. */
+  internalPort = 0;
+  private worker?: Worker;
+  private ending = false;
+  private deaths: number[] = [];
+
+  constructor(private readonly options: ProcessOptions) {}
+
+  /** Answers when it listens, or fails with what it said. */
+  start(): Promise<void> {
+    const { env, log } = this.options;
+    const worker = cluster.fork(env);
+    this.worker = worker;
+    let said = '';
+    log.take(worker.process.stdout!);
+    log.take(worker.process.stderr!);
+    worker.process.stderr!.on('data', (text: string) => (said = `${said}${text}`.slice(-4000)));
+    return new Promise((resolve, reject) => {
+      worker.once('message', ({ internalPort }: { internalPort: number }) => {
+        worker.removeAllListeners('exit');
+        worker.once('exit', (code: number, signal: string | null) => this.died(signal || `code ${code}`));
+        this.internalPort = internalPort;
+        resolve();
+      });
+      worker.once('exit', (code: number) => {
+        const reason = said.trim().replace(/^standalone: /, '');
+        reject(new StartError(reason || `The service ended with code ${code}; read ${log.file}.`));
+      });
+    });
+  }
+
+  async stop(timeoutMs: number): Promise<void> {
+    this.ending = true;
+    const child = this.worker?.process;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    child.kill('SIGTERM');
+    const late = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
+    await ended;
+    clearTimeout(late);
+  }
+
+  private died(how: string): void {
+    if (this.ending) return;
+    const now = Date.now();
+    this.deaths = [...this.deaths.filter((at) => now - at < 60_000), now];
+    const { say, name, log } = this.options;
+    const waitMs = Math.min(250 * 2 ** this.deaths.length, 10_000);
+    say(`${name} ended unexpectedly (${how}), see ${log.file}; starting it again`);
+    setTimeout(() => {
+      if (this.ending) return;
+      this.start().then(
+        () => say(`${name} is back`),
+        (error: Error) => this.died(error.message.split('\n')[0]!),
+      );
+    }, waitMs);
+  }
+}
