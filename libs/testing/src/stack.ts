@@ -34,6 +34,8 @@ export function testEnvironment(databaseUrl: string, overrides: Environment = {}
     INTERNAL_PORT: '0',
     LOG_LEVEL: 'debug',
     DATABASE_POOL_SIZE: '5',
+    // Many do the same at once on few connections, on machines that may be busy.
+    DATABASE_CONNECT_TIMEOUT_MS: '20000',
     LOCAL_AGENTS: 'true',
     LOCAL_AGENTS_DIR: join(tmpdir(), `muster-agents-${randomBytes(6).toString('hex')}`),
     S3_ENDPOINT: s3.endpoint,

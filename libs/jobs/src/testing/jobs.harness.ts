@@ -33,8 +33,7 @@ export async function openJobsLab(
     name: 'gateway',
     configs: [DispatchConfig, VmConfig],
     modules: [DatabaseModule, AccessModule, VaultModule, JobsModule, ...modules],
-    // Here many do the same at once on few connections, which is to take as long as it takes.
-    env: { DATABASE_CONNECT_TIMEOUT_MS: '30000', ...env },
+    env,
   });
   const { db, app } = harness;
   const dispatch = app.nest.get(Dispatch, { strict: false });

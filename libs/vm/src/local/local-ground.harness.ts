@@ -45,7 +45,7 @@ export async function folder(): Promise<string> {
 }
 
 export async function supervise(root: string, settings: object = {}): Promise<Ground> {
-  const machines = new LocalMachines(root, 2000);
+  const machines = new LocalMachines(root, 20_000);
   const supervision = new WorkerSupervision({
     machines,
     program: join(root, 'worker.cjs'),
