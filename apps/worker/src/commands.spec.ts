@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { FakeService, type Json } from './testing/fake-service.harness';
 import { sign } from './protocol/signature';
 import { commandOf, runOf, WorkerHarness } from './testing/worker-process.harness';
-import { zipOf } from './host/zip.harness';
 
 describe('Commands', () => {
   let service: FakeService;
@@ -180,23 +179,6 @@ describe('Commands', () => {
     const result = await answer(commandOf('snippet', { code: 'print("x" * 300000)' }));
     expect(result).toMatchObject({ status: 'success', exitCode: 0 });
     expect(result.output).toMatch(/^x{100000}\n… \[cut: the output was refused\]$/);
-  });
-
-  it('to run a bundle unpack exactly what its digest says', async () => {
-    await worker.start();
-    const bundle = zipOf([{ name: 'pack/__init__.py', content: 'name = "packed"' }]);
-    const digest = createHash('sha256').update(bundle).digest('hex');
-    service.files.set('/bundle.zip', bundle);
-    const url = `${service.url}/bundle.zip`;
-    const right = runOf('import pack, muster\nmuster.result(pack.name)', { bundle: { digest, url } });
-    await service.push(right);
-    expect(await service.until('the end', () => service.terminal(right.jobId))).toMatchObject({ result: 'packed' });
-    const wrong = runOf('pass', { bundle: { digest: '0'.repeat(64), url } });
-    await service.push(wrong);
-    expect(await service.until('the end', () => service.terminal(wrong.jobId))).toMatchObject({
-      status: 'failed',
-      error: 'the bundle is not what its digest says',
-    });
   });
 
   it('find an environment of their own, not the worker’s', async () => {

@@ -17,6 +17,8 @@ export interface Settings {
   fenceMs: number;
   /** How much of what is not yet delivered is kept on disk. */
   spoolLimitBytes: number;
+  /** How much is kept of bundles that were run. */
+  bundleCacheBytes: number;
   /** What of our own environment a script gets. */
   scriptBase: Record<string, string>;
 }
@@ -55,6 +57,7 @@ export function readSettings(env: Variables = process.env): Settings {
     leaseFile: env.MUSTER_LEASE_FILE?.trim() || null,
     fenceMs: positive('MUSTER_FENCE_MS', 15 * 60_000),
     spoolLimitBytes: positive('MUSTER_SPOOL_LIMIT_BYTES', 256 * 1024 * 1024),
+    bundleCacheBytes: positive('MUSTER_BUNDLE_CACHE_BYTES', 1024 * 1024 * 1024),
     scriptBase: pick(env, ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE', 'CHROMIUM']),
   };
   if (faults.length) throw new Error(`the worker's environment is wrong: ${faults.join('; ')}`);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BundleCache } from './bundles/bundle-cache';
 import { Extensions } from './browser/extensions';
 import { CommandExecutor } from './command-executor';
 import { takeFolder } from './host/folder-lock';
@@ -60,7 +61,7 @@ export class Worker {
     private readonly settings: Settings,
     private readonly log: LocalLog,
   ) {
-    const { folder, agentId, baseUrl, scriptBase, python, spoolLimitBytes, fenceMs } = settings;
+    const { folder, agentId, baseUrl, scriptBase, python, spoolLimitBytes, bundleCacheBytes, fenceMs } = settings;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     takeFolder(folder);
     this.keys = new Keys(settings);
@@ -74,7 +75,8 @@ export class Worker {
       scriptBase,
       folder,
     };
-    this.context = { facts, python, spoolLimitBytes, service, log };
+    const bundles = new BundleCache({ folder, limitBytes: bundleCacheBytes, baseUrl, log });
+    this.context = { facts, python, spoolLimitBytes, service, bundles, log };
     this.fence = new Fence(fenceMs);
     this.journal = new Journal(folder);
     this.results = new Results(folder, agentId, log);
@@ -90,7 +92,7 @@ export class Worker {
       results: this.results,
       recorder: this.recorder,
       extensions,
-      context: { facts, python, stopping: this.stopping.signal },
+      context: { facts, python, bundles, stopping: this.stopping.signal },
       onChange,
       repair: (command) => repairKey({ keys: this.keys, service, agentId }, command, this.stopping.signal),
       onRestart: (commandId) => void this.restart(commandId),

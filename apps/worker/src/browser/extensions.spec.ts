@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { processesOf } from '@muster/testing';
 import { FakeService, type Json } from '../testing/fake-service.harness';
 import { commandOf, runOf, WorkerHarness } from '../testing/worker-process.harness';
-import { type ZipFile, zipOf } from '../host/zip.harness';
+import { type ZipFile, zipOf } from '../zip/zip.harness';
 import { findBrowser } from './find-browser';
 
 jest.setTimeout(120_000);

@@ -5,7 +5,7 @@ import type { DownloadBody, DownloadTicket } from '@muster/contracts';
 import { isObject, textOf, type Command, type Result } from '../protocol/command';
 import { download } from '../protocol/download';
 import { type Service, textOfBody } from '../protocol/service';
-import { unzip } from '../host/zip';
+import { unzip } from '../zip/unzip';
 import { Chromium, type LoadedExtension } from './chromium';
 import { findBrowser } from './find-browser';
 
@@ -62,7 +62,8 @@ export class Extensions {
       const { downloadUrl, why, code } = await askWhere(service, agentId, commandId);
       if (!downloadUrl) return { status: 'failed', error: why, ...(code ? { code } : {}) };
       const bytes = await download(new URL(downloadUrl, service.baseUrl), packedBytes, stopping);
-      unzip(withoutHeader(bytes), join(staging, 'files'), limits);
+      mkdirSync(join(staging, 'files'), { mode: 0o700 });
+      await unzip(withoutHeader(bytes), join(staging, 'files'), limits, stopping);
       const source = folderOfManifest(join(staging, 'files'));
       const found = await this.load(program, join(staging, 'browser'), source);
       const wanted = textOf(payload.version);

@@ -1,14 +1,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isObject, textOf, type Command } from '../protocol/command';
+import { isObject, type Command } from '../protocol/command';
 import { writeWhole } from '../host/files';
 import { pythonModule } from './python-module';
-import type { Service } from '../protocol/service';
-import { unzip } from '../host/zip';
-
-const bundleLimits = { bytes: 512 * 1024 * 1024, entries: 10_000 };
-const bundleBytes = 64 * 1024 * 1024;
 
 export interface SourceFiles {
   script: string;
@@ -36,39 +31,6 @@ export function inputsOf({ jobId, payload }: Command, secretNames: string[]): Re
   const open = Object.entries(variables).filter(([name]) => !secretNames.includes(name));
   const { workflowId = null, workflowRevision = null } = payload;
   return { jobId, workflowId, workflowRevision, variables: Object.fromEntries(open) };
-}
-
-/** Fetches a bundle into `bundle/`, after its digest was found right. */
-export async function fetchBundle(
-  service: Service,
-  apiKey: string,
-  folder: string,
-  bundle: unknown,
-  stop: AbortSignal,
-): Promise<void> {
-  if (!isObject(bundle)) return;
-  const digest = textOf(bundle.digest)
-    .replace(/^sha256:/, '')
-    .toLowerCase();
-  const url = new URL(textOf(bundle.url), service.baseUrl);
-  if (!/^[0-9a-f]{64}$/.test(digest)) throw new Error('the bundle has no sha256 digest');
-  const ours = url.origin === new URL(service.baseUrl).origin;
-  const response = await fetch(url, {
-    headers: ours ? { 'x-api-key': apiKey } : {},
-    signal: AbortSignal.any([stop, AbortSignal.timeout(5 * 60_000)]),
-  });
-  if (!response.ok) throw new Error(`the bundle's address answered ${response.status}`);
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  for await (const piece of response.body ?? []) {
-    size += piece.length;
-    if (size > bundleBytes) throw new Error('the bundle is larger than 64 MiB');
-    pieces.push(piece);
-  }
-  const bytes = Buffer.concat(pieces);
-  if (sha256(bytes) !== digest) throw new Error('the bundle is not what its digest says');
-  mkdirSync(join(folder, 'bundle'), { mode: 0o700 });
-  unzip(bytes, join(folder, 'bundle'), bundleLimits);
 }
 
 /** Old folders go, but for the newest ones and those still needed. */

@@ -2,6 +2,9 @@ import { closeSync, openSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { bundleOf, codeOf, NothingToRun } from '../bundles/bundle';
+import type { BundleCache } from '../bundles/bundle-cache';
+import { mainOf, placeBundle } from '../bundles/place-bundle';
 import { positiveOf, textOf, type Command } from '../protocol/command';
 import { readJson, writeWhole } from '../host/files';
 import { launch, readExitCode } from '../host/launcher';
@@ -9,7 +12,7 @@ import type { LocalLog } from '../host/local-log';
 import { findProcesses, isAlive, killProcesses, readEnvironment, readProcess, signalProcesses } from './processes';
 import type { Grace, Marker } from './processes';
 import { Redactor } from './redactor';
-import { fetchBundle, inputsOf, makeRunRoot } from './run-files';
+import { inputsOf, makeRunRoot } from './run-files';
 import { readResult, RunOutput } from './run-output';
 import { originOf } from '../protocol/origin';
 import { firstState } from './run-state';
@@ -24,6 +27,8 @@ import type { Item, WebhookReport } from '../spool/spool-item';
 export interface Ending {
   status: 'failed' | 'cancelled' | 'silent';
   error: string;
+  /** A word for machines that says why. */
+  errorCode?: string;
   graceMs: number;
 }
 
@@ -32,6 +37,7 @@ export interface RunContext {
   python: string;
   service: Service;
   spoolLimitBytes: number;
+  bundles: BundleCache;
   log: LocalLog;
 }
 
@@ -154,7 +160,7 @@ export class Run {
     try {
       await prepare(this);
     } catch (error) {
-      this.ending ??= { status: 'failed', error: messageOf(error), graceMs: 0 };
+      this.ending ??= { status: 'failed', error: messageOf(error), errorCode: codeOf(error), graceMs: 0 };
     }
     const output = new RunOutput(this.root, this.spool, this.redactor, (what) =>
       this.context.log('warn', 'the script reported something strange', { jobId: this.jobId, what }),
@@ -174,17 +180,17 @@ export class Run {
   }
 
   private async launchScript(command: Command, env: Record<string, string>): Promise<void> {
-    const { python, service, facts } = this.context;
+    const { python } = this.context;
     const inputs = inputsOf(command, this.record.secretNames);
     makeRunRoot(this.root, { script: textOf(command.payload.script), inputs });
-    await fetchBundle(service, facts.apiKey, this.root, command.payload.bundle, this.wake.signal);
+    const script = await this.bringBundle(command);
     if (this.ending || this.detached) return;
     const [stdout, stderr] = ['stdout.log', 'stderr.log'].map((name) => openSync(join(this.root, name), 'a', 0o600));
     try {
       const child = launch({
         python,
         exitFile: join(this.root, 'exit-code'),
-        script: join(this.root, 'script.py'),
+        script,
         cwd: this.root,
         env: { ...env, TMPDIR: openTemporaryFolder(this.root) },
         stdout: stdout!,
@@ -199,6 +205,18 @@ export class Run {
       closeSync(stdout!);
       closeSync(stderr!);
     }
+  }
+
+  /** Answers what is to be started: the workflow's script, or where that is empty what the bundle begins with. */
+  private async bringBundle({ payload }: Command): Promise<string> {
+    const script = join(this.root, 'script.py');
+    const bundle = bundleOf(payload);
+    if (!bundle) return script;
+    await placeBundle(this.context.bundles, bundle, { root: this.root, stop: this.wake.signal });
+    if (textOf(payload.script).trim()) return script;
+    const main = mainOf(this.root);
+    if (!main) throw new NothingToRun('the workflow has no script, and the bundle no main.py');
+    return main;
   }
 
   /** Answers whether there is more at once. */
@@ -264,7 +282,8 @@ export class Run {
     const result = readResult(this.spool.folder);
     const given: Pick<WebhookReport, 'result'> = result === undefined || !this.fits(result) ? {} : { result };
     if (this.ending && this.ending.status !== 'silent') {
-      return { status: this.ending.status, error: this.redactor.text(this.ending.error), ...given };
+      const { status, error, errorCode } = this.ending;
+      return { status, error: this.redactor.text(error), ...(errorCode ? { errorCode } : {}), ...given };
     }
     if (code === 0) return { status: 'completed', ...given };
     const why = code === null ? (this.record.root ? 'the process was killed' : restarted) : `exit code ${code}`;

@@ -5,6 +5,7 @@ import { Delivery } from '../protocol/delivery';
 import type { Journal } from './journal';
 import { Run, type Ending, type RunContext } from './run';
 import { removeOldRoots } from './run-files';
+import { removeOldBundles } from '../bundles/place-bundle';
 import { firstState } from './run-state';
 import { Spool } from '../spool/spool';
 
@@ -41,8 +42,12 @@ export class Runs {
     const root = join(this.folders.runs, command.jobId!);
     const run = Run.start(command, root, join(this.folders.spool, command.commandId), this.context);
     this.follow(run);
-    const old = removeOldRoots(this.folders.runs, (name) => this.jobIds().includes(name), Date.now());
+    const isNeeded = (name: string): boolean => this.jobIds().includes(name);
+    const old = removeOldRoots(this.folders.runs, isNeeded, Date.now());
     if (old.length) this.context.log('info', 'old run folders removed', { count: old.length });
+    removeOldBundles(this.folders.runs, isNeeded).catch((error: unknown) =>
+      this.context.log('warn', 'old bundles stay', { error: String(error) }),
+    );
   }
 
   /** After a start of the worker: what it left is taken over, or reported as lost. */

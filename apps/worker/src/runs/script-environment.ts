@@ -17,7 +17,7 @@ export interface WorkerFacts {
 const ownSecrets = ['SERVICE_API_KEY', 'SERVICE_SIGNING_SECRET'];
 /** Names of the interface, which hold addresses and ids. */
 const open =
-  /^(SERVICE_BASE_URL|(AGENT|ORGANIZATION|MUSTER|WORKFLOW|RUNTIME|PORTAL|REQUEST|TRACE)([A-Z_]*)|TRACEPARENT)$/;
+  /^(SERVICE_(BASE_URL|WORKFLOW_PACK[A-Z_]*|RUNTIME_BUNDLE[A-Z_]*)|(AGENT|ORGANIZATION|MUSTER|WORKFLOW|RUNTIME|PORTAL|REQUEST|TRACE)([A-Z_]*)|TRACEPARENT)$/;
 
 /** A small clean base, what the command brings, and above it what only the worker can say. */
 export function scriptEnvironment(command: Command, facts: WorkerFacts, runRoot: string): Record<string, string> {
@@ -33,7 +33,7 @@ export function scriptEnvironment(command: Command, facts: WorkerFacts, runRoot:
     AGENT_ID: facts.agentId,
     ORGANIZATION_ID: facts.organizationId,
     ...command.env,
-    PYTHONPATH: [runRoot, join(runRoot, 'bundle')].join(delimiter),
+    PYTHONPATH: [join(runRoot, 'bundle'), runRoot].join(delimiter),
     PYTHONUNBUFFERED: '1',
     PYTHONDONTWRITEBYTECODE: '1',
     PYTHONIOENCODING: 'utf-8:replace',

@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { bundleOf, codeOf } from '../bundles/bundle';
+import type { BundleCache } from '../bundles/bundle-cache';
+import { placeBundle } from '../bundles/place-bundle';
 import { positiveOf, textOf, type Command, type Result } from '../protocol/command';
 import { launch, readExitCode } from '../host/launcher';
 import { cutBytes } from './output-lines';
@@ -46,10 +49,12 @@ export interface SnippetContext {
   python: string;
   /** Aborted: the worker ends, and everything that it runs with it. */
   stopping: AbortSignal;
+  bundles: BundleCache;
 }
 
 function sourcesOf({ kind, payload }: Command): SourceFiles {
-  const { code, ...inputs } = payload;
+  // The address of a bundle is a key to it.
+  const { code, bundle: _, ...inputs } = payload;
   if (kind !== 'function') return { script: textOf(code), inputs: { ...inputs, variables: inputs.variables ?? {} } };
   const given = JSON.stringify({ name: textOf(payload.name), args: payload.args ?? null });
   return { script: callFunction, inputs: {}, others: { 'function.py': textOf(code), 'arguments.json': given } };
@@ -66,9 +71,12 @@ export async function runCode(
   const redactor = new Redactor(secretsOf(secretNamesOf(command), env));
   try {
     makeRunRoot(folder, sourcesOf(command));
+    const bundle = bundleOf(command.payload);
+    if (bundle) await placeBundle(context.bundles, bundle, { root: folder, stop: context.stopping });
     return await execute(command, folder, { ...env, TMPDIR: openTemporaryFolder(folder) }, redactor, context);
   } catch (error) {
-    return { status: 'failed', error: redactor.text(messageOf(error)) };
+    const code = codeOf(error);
+    return { status: 'failed', error: redactor.text(messageOf(error)), ...(code ? { code } : {}) };
   } finally {
     closeTemporaryFolder(folder);
     if (!keep) rmSync(folder, { recursive: true, force: true });

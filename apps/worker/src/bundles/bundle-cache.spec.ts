@@ -1,0 +1,199 @@
+import { randomBytes } from 'node:crypto';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Bundle } from './bundle';
+import { BundleCache } from './bundle-cache';
+import { BundleStore } from './bundle-store.harness';
+
+describe('The cache of bundles', () => {
+  let store: BundleStore;
+  let folder: string;
+  let cache: BundleCache;
+  const never = new AbortController().signal;
+  const open = (limitBytes = 10_000_000) =>
+    new BundleCache({ folder, limitBytes, baseUrl: 'http://127.0.0.1:1', log: () => undefined });
+  const read = (bundle: Bundle, stop = never) => cache.use(bundle, stop, (bytes) => Promise.resolve(bytes));
+  const pathOf = ({ digest }: Bundle, kind = 'zip') => join(folder, 'bundles', `${digest}.${kind}`);
+
+  beforeEach(async () => {
+    store = await BundleStore.start();
+    folder = mkdtempSync(join(tmpdir(), 'muster-bundles-'));
+    cache = open();
+  });
+  afterEach(async () => {
+    await store.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('fetches a bundle once, for those who come together and those who come later, and after a restart', async () => {
+    const bytes = randomBytes(100_000);
+    const bundle = store.put(bytes);
+    const together = await Promise.all(Array.from({ length: 10 }, () => read(bundle)));
+    expect(together.every((each) => each.equals(bytes))).toBe(true);
+    expect((await read(bundle)).equals(bytes)).toBe(true);
+    cache = open();
+    expect((await read(bundle)).equals(bytes)).toBe(true);
+    expect(store.fetched(bundle)).toBe(1);
+    expect(store.asked[0]!.key).toBeUndefined();
+  });
+
+  it('fetches for those who wait when the one that fetched is stopped', async () => {
+    const bundle = store.put(randomBytes(1000));
+    let release!: () => void;
+    store.gate = new Promise((resolve) => (release = resolve));
+    const stopped = new AbortController();
+    const first = read(bundle, stopped.signal).then(
+      () => 'read',
+      () => 'stopped',
+    );
+    const second = read(bundle);
+    while (!store.fetched(bundle)) await new Promise((resolve) => setTimeout(resolve, 5));
+    stopped.abort();
+    expect(await first).toBe('stopped');
+    release();
+    expect(await second).toHaveLength(1000);
+  });
+
+  it('trusts nothing that lies there', async () => {
+    const bytes = randomBytes(50_000);
+    const bundle = store.put(bytes);
+    const path = pathOf(bundle);
+    const elsewhere = join(folder, 'elsewhere');
+    const changes: (() => void)[] = [
+      () => writeFileSync(path, Buffer.concat([bytes.subarray(0, 49_999), Buffer.from([bytes[49_999]! ^ 1])])),
+      () => writeFileSync(path, ''),
+      () => {
+        // The right bytes, but whoever owns them may change them at any time.
+        rmSync(path);
+        writeFileSync(elsewhere, bytes);
+        symlinkSync(elsewhere, path);
+      },
+      () => {
+        rmSync(path);
+        execFileSync('sh', ['-c', `mkfifo ${path}`]);
+      },
+      () => {
+        rmSync(path);
+        execFileSync('mkdir', ['-p', join(path, 'folder')]);
+      },
+    ];
+    await read(bundle);
+    for (const [index, change] of changes.entries()) {
+      change();
+      expect((await read(bundle)).equals(bytes)).toBe(true);
+      expect(statSync(path).isFile()).toBe(true);
+      expect(store.fetched(bundle)).toBe(index + 2);
+    }
+    expect(readFileSync(elsewhere).equals(bytes)).toBe(true);
+  });
+
+  it('goes on where a download was cut off, in this worker and in the next', async () => {
+    const bytes = randomBytes(300_000);
+    const bundle = store.put(bytes);
+    store.cuts = [100_000, 50_000];
+    expect((await read(bundle)).equals(bytes)).toBe(true);
+    expect(store.asked.map(({ range }) => range)).toEqual([undefined, 'bytes=100000-', 'bytes=150000-']);
+
+    const other = store.put(randomBytes(300_000));
+    writeFileSync(pathOf(other, 'part'), (await read(other)).subarray(0, 200_000));
+    rmSync(pathOf(other));
+    cache = open();
+    await read(other);
+    expect(store.asked.at(-1)!.range).toBe('bytes=200000-');
+    expect(readdirSync(join(folder, 'bundles')).filter((name) => name.endsWith('.part'))).toEqual([]);
+  });
+
+  it('fetches the whole again where what was left is wrong, or the store does not go on', async () => {
+    const bytes = randomBytes(1000);
+    const wrong = store.put(bytes);
+    await read(store.put(randomBytes(10)));
+    writeFileSync(pathOf(wrong, 'part'), randomBytes(500));
+    expect((await read(wrong)).equals(bytes)).toBe(true);
+    const long = store.put(randomBytes(2000));
+    writeFileSync(pathOf(long, 'part'), randomBytes(5000));
+    expect(await read(long)).toHaveLength(2000);
+    const anew = store.put(randomBytes(3000));
+    writeFileSync(pathOf(anew, 'part'), randomBytes(500));
+    store.ignoresRanges = true;
+    expect(await read(anew)).toHaveLength(3000);
+  });
+
+  it('asks again after a failure of the store, and not after a refusal', async () => {
+    const bundle = store.put(randomBytes(10));
+    store.refusals = [503, 500];
+    expect(await read(bundle)).toHaveLength(10);
+    const gone = store.put(randomBytes(10));
+    store.refusals = [403];
+    await expect(read(gone)).rejects.toMatchObject({
+      code: 'bundle_unavailable',
+      message: "the bundle's address answered 403",
+    });
+    expect(store.fetched(gone)).toBe(1);
+  });
+
+  it('keeps nothing that is not what its digest says', async () => {
+    const bundle = store.put(randomBytes(10), 'f'.repeat(64));
+    await expect(read(bundle)).rejects.toMatchObject({
+      code: 'bundle_rejected',
+      message: 'the bundle is not what its digest says',
+    });
+    expect(readdirSync(join(folder, 'bundles'))).toEqual([]);
+  });
+
+  it('is bounded: what was used longest ago goes, and never what is in use', async () => {
+    cache = open(3500);
+    const [a, b, c, d] = Array.from({ length: 4 }, () => store.put(randomBytes(1000)));
+    const usedAt = (bundle: Bundle, seconds: number) => utimesSync(pathOf(bundle), seconds, seconds);
+    await read(a!);
+    usedAt(a!, 1);
+    await cache.use(a!, never, async () => {
+      await read(b!);
+      await read(c!);
+      usedAt(a!, 1);
+      usedAt(b!, 3);
+      usedAt(c!, 2);
+      // The oldest is in use, so the one after it goes.
+      await read(d!);
+      expect([a, b, c, d].map((each) => existsSync(pathOf(each!)))).toEqual([true, true, false, true]);
+    });
+    await read(b!);
+    expect([a, b, d].map((each) => store.fetched(each!))).toEqual([1, 1, 1]);
+    const huge = store.put(randomBytes(4000));
+    expect(await read(huge)).toHaveLength(4000);
+    expect(readdirSync(join(folder, 'bundles'))).toEqual([]);
+  });
+
+  const mounts =
+    process.getuid?.() === 0 && spawnSync('sh', ['-c', 'unshare --mount true']).status === 0 ? it : it.skip;
+  mounts('makes room on a full disk, and says where there is none (skipped where none can be made)', async () => {
+    const disk = join(folder, 'bundles');
+    mkdirSync(disk);
+    expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk]).status).toBe(0);
+    try {
+      const [first, second] = [store.put(randomBytes(700_000)), store.put(randomBytes(700_000))];
+      await read(first);
+      expect(await read(second)).toHaveLength(700_000);
+      expect(readdirSync(disk)).toEqual([`${second.digest}.zip`]);
+      await expect(read(store.put(randomBytes(1_500_000)))).rejects.toMatchObject({
+        code: 'bundle_unavailable',
+        message: `the disk is full: there is no room in ${disk} for the bundle`,
+      });
+      expect(readdirSync(disk)).toEqual([]);
+    } finally {
+      spawnSync('umount', [disk]);
+    }
+  });
+});

@@ -1,0 +1,178 @@
+import { createHash } from 'node:crypto';
+import { constants, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, utimesSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { LocalLog } from '../host/local-log';
+import { type Bundle, BundleRejected, BundleUnavailable, isDiskFull } from './bundle';
+import { downloadBundle, largestBundleBytes } from './download-bundle';
+
+const pieceBytes = 4 * 1024 * 1024;
+
+export interface BundleCacheOptions {
+  folder: string;
+  limitBytes: number;
+  /** What a relative address is relative to. */
+  baseUrl: string;
+  log: LocalLog;
+}
+
+/**
+ * Bundles as they came, by their digest, for all runs of this worker. Scripts run under the worker's own account and
+ * could have changed what lies here, so it is never trusted: the very bytes that are handed out were summed first.
+ */
+export class BundleCache {
+  private readonly folder: string;
+  private readonly using = new Map<string, number>();
+  private readonly fetching = new Map<string, Promise<Buffer>>();
+
+  constructor(private readonly options: BundleCacheOptions) {
+    this.folder = join(options.folder, 'bundles');
+  }
+
+  /** Gives the work the bytes of a bundle. Until it is done, what lies here of it is not removed for others. */
+  async use<T>(bundle: Bundle, stop: AbortSignal, work: (bytes: Buffer) => Promise<T>): Promise<T> {
+    const { digest } = bundle;
+    this.using.set(digest, (this.using.get(digest) ?? 0) + 1);
+    try {
+      return await work(await this.read(bundle, stop));
+    } finally {
+      const left = this.using.get(digest)! - 1;
+      if (left) this.using.set(digest, left);
+      else this.using.delete(digest);
+      this.makeRoom(0);
+    }
+  }
+
+  private async read(bundle: Bundle, stop: AbortSignal): Promise<Buffer> {
+    for (;;) {
+      stop.throwIfAborted();
+      const running = this.fetching.get(bundle.digest);
+      if (running) {
+        const bytes = await running.catch(() => null);
+        if (bytes) return bytes;
+        // Whoever fetched it may have been stopped: that is nothing to us.
+        continue;
+      }
+      const fetched = this.keptOrFetched(bundle, stop).finally(() => this.fetching.delete(bundle.digest));
+      this.fetching.set(bundle.digest, fetched);
+      return fetched;
+    }
+  }
+
+  private async keptOrFetched(bundle: Bundle, stop: AbortSignal): Promise<Buffer> {
+    const path = join(this.folder, `${bundle.digest}.zip`);
+    const kept = await readVerified(path, bundle.digest);
+    if (kept) {
+      const now = new Date();
+      utimesSync(path, now, now);
+      return kept;
+    }
+    try {
+      return await this.fetch(bundle, path, stop);
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+    }
+    // What nobody uses at this moment can be had again, when there is room.
+    this.makeRoom(Infinity);
+    try {
+      return await this.fetch(bundle, path, stop);
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+      const why = `the disk is full: there is no room in ${this.folder} for the bundle`;
+      throw new BundleUnavailable(why, { cause: error });
+    }
+  }
+
+  private async fetch(bundle: Bundle, path: string, stop: AbortSignal): Promise<Buffer> {
+    const { baseUrl, log } = this.options;
+    const part = join(this.folder, `${bundle.digest}.part`);
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    if (lstatOf(path)) {
+      log('warn', 'a bundle in the cache is not what its digest says, and is fetched again', { digest: bundle.digest });
+      rmSync(path, { recursive: true, force: true });
+    }
+    const url = new URL(bundle.url, baseUrl);
+    // What an earlier attempt left may be wrong, and then the whole is fetched once more.
+    for (const attempt of ['resumed', 'whole']) {
+      if (attempt === 'whole') rmSync(part, { recursive: true, force: true });
+      const isResumed = lstatOf(part) !== null;
+      const makeRoom = (bytes: number): void => this.makeRoom(bytes);
+      try {
+        await downloadBundle(url, part, { stop, makeRoom });
+      } catch (error) {
+        // Nobody has asked for half a bundle on a disk that has no room for a whole one.
+        if (isDiskFull(error)) rmSync(part, { force: true });
+        throw error;
+      }
+      const bytes = await readVerified(part, bundle.digest);
+      if (bytes) {
+        renameSync(part, path);
+        return bytes;
+      }
+      if (!isResumed) break;
+    }
+    rmSync(part, { recursive: true, force: true });
+    throw new BundleRejected('the bundle is not what its digest says');
+  }
+
+  /** What was used longest ago goes first, and never what somebody uses. */
+  private makeRoom(incoming: number): void {
+    const files = filesIn(this.folder);
+    let total = files.reduce((sum, { size }) => sum + size, incoming);
+    for (const { path, size, digest } of files.sort((a, b) => a.usedAt - b.usedAt)) {
+      if (total <= this.options.limitBytes) return;
+      if (this.using.has(digest)) continue;
+      rmSync(path, { recursive: true, force: true });
+      total -= size;
+    }
+  }
+}
+
+/** The bytes of a file, when it is one and they have the digest. They are read once: what was summed is what is used. */
+async function readVerified(path: string, digest: string): Promise<Buffer | null> {
+  const bytes = await readRegular(path);
+  if (!bytes) return null;
+  const sum = createHash('sha256');
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    sum.update(bytes.subarray(at, at + pieceBytes));
+    await turn();
+  }
+  return sum.digest('hex') === digest ? bytes : null;
+}
+
+async function readRegular(path: string): Promise<Buffer | null> {
+  try {
+    // A link leads elsewhere, and a pipe would have us wait for ever.
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const found = await file.stat();
+      if (!found.isFile() || found.size > largestBundleBytes) return null;
+      return await file.readFile();
+    } finally {
+      await file.close();
+    }
+  } catch {
+    return null;
+  }
+}
+
+interface Kept {
+  path: string;
+  digest: string;
+  size: number;
+  usedAt: number;
+}
+
+function filesIn(folder: string): Kept[] {
+  const names = lstatOf(folder) ? readdirSync(folder) : [];
+  return names.flatMap((name) => {
+    const path = join(folder, name);
+    const found = lstatOf(path);
+    return found ? [{ path, digest: name.replace(/\..*$/, ''), size: found.size, usedAt: found.mtimeMs }] : [];
+  });
+}
+
+function lstatOf(path: string) {
+  return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+}

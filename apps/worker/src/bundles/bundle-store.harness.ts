@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Bundle } from './bundle';
+
+/** A store with objects to fetch: whole or from somewhere on, and cut off when that is asked for. */
+export class BundleStore {
+  /** What was asked for, and from where. */
+  readonly asked: { path: string; range: string | undefined; key: string | undefined }[] = [];
+  private readonly objects = new Map<string, Buffer>();
+  /** After how many bytes the next answers break off. */
+  cuts: number[] = [];
+  /** What the next answers are instead. */
+  refusals: number[] = [];
+  ignoresRanges = false;
+  /** Answers wait for it. */
+  gate: Promise<void> = Promise.resolve();
+  private readonly server: Server;
+
+  private constructor() {
+    this.server = createServer((request, response) => {
+      const { range } = request.headers;
+      this.asked.push({ path: request.url!, range, key: request.headers['x-api-key'] as string | undefined });
+      void this.gate.then(() => {
+        const refusal = this.refusals.shift();
+        const object = this.objects.get(request.url!);
+        if (refusal ?? !object) return response.writeHead(refusal ?? 404).end();
+        const from = range && !this.ignoresRanges ? Number(/^bytes=(\d+)-$/.exec(range)![1]) : 0;
+        if (from >= object!.length) return response.writeHead(416).end();
+        const part = object!.subarray(from);
+        response.writeHead(from ? 206 : 200, {
+          'content-length': part.length,
+          ...(from ? { 'content-range': `bytes ${from}-${object!.length - 1}/${object!.length}` } : {}),
+        });
+        const cut = this.cuts.shift();
+        if (cut === undefined) return response.end(part);
+        return response.write(part.subarray(0, cut), () => setTimeout(() => response.destroy(), 50));
+      });
+    });
+  }
+
+  static async start(): Promise<BundleStore> {
+    const store = new BundleStore();
+    store.server.listen(0, '127.0.0.1');
+    await once(store.server, 'listening');
+    return store;
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  put(bytes: Buffer, digest = createHash('sha256').update(bytes).digest('hex')): Bundle {
+    const path = `/${digest}.zip`;
+    this.objects.set(path, bytes);
+    return { digest, url: `http://127.0.0.1:${(this.server.address() as AddressInfo).port}${path}` };
+  }
+
+  /** How often an object was fetched, whole or in part. */
+  fetched({ digest }: Bundle): number {
+    return this.asked.filter(({ path }) => path.includes(digest)).length;
+  }
+}

@@ -1,0 +1,63 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readJson, writeWhole } from '../host/files';
+import { unzip, type UnpackedFile } from '../zip/unzip';
+import { ZipFault } from '../zip/zip-fault';
+import { type Bundle, BundleRejected, BundleUnavailable, isDiskFull } from './bundle';
+import type { BundleCache } from './bundle-cache';
+
+const limits = { bytes: 512 * 1024 * 1024, entries: 10_000, ratio: 100 };
+const keptUnpacked = 3;
+
+interface Manifest {
+  files: Record<string, { sha256: string; size: number }>;
+  bundle?: { digest: string };
+}
+
+/** Puts a bundle into `bundle/` of a run root, and each of its files with its digest into the root's manifest. */
+export async function placeBundle(
+  cache: BundleCache,
+  bundle: Bundle,
+  { root, stop }: { root: string; stop: AbortSignal },
+): Promise<void> {
+  const files = await cache.use(bundle, stop, (bytes) => unpack(bytes, join(root, 'bundle'), stop));
+  const path = join(root, 'manifest.json');
+  const manifest: Manifest = { files: {}, ...readJson<Manifest>(path), bundle: { digest: `sha256:${bundle.digest}` } };
+  for (const { path: name, sha256, size } of files) manifest.files[`bundle/${name}`] = { sha256, size };
+  writeWhole(path, JSON.stringify(manifest));
+}
+
+/** What a run without a script of its own starts. */
+export function mainOf(root: string): string | null {
+  const path = join(root, 'bundle', 'main.py');
+  return existsSync(path) ? path : null;
+}
+
+/** Run folders are kept for a while, and with each a whole bundle would be: it can be had again by its digest. */
+export async function removeOldBundles(runs: string, isNeeded: (name: string) => boolean): Promise<void> {
+  if (!existsSync(runs)) return;
+  const unpacked = readdirSync(runs)
+    .map((name) => ({ name, path: join(runs, name, 'bundle') }))
+    .flatMap((each) => {
+      const found = statSync(each.path, { throwIfNoEntry: false });
+      return found ? [{ ...each, at: found.mtimeMs }] : [];
+    })
+    .sort((a, b) => b.at - a.at);
+  const old = unpacked.slice(keptUnpacked).filter(({ name }) => !isNeeded(name));
+  for (const { path } of old) await rm(path, { recursive: true, force: true });
+}
+
+async function unpack(bytes: Buffer, folder: string, stop: AbortSignal): Promise<UnpackedFile[]> {
+  mkdirSync(folder, { mode: 0o700 });
+  try {
+    return await unzip(bytes, folder, limits, stop);
+  } catch (error) {
+    // Half a bundle is none.
+    rmSync(folder, { recursive: true, force: true });
+    if (error instanceof ZipFault) throw new BundleRejected(error.message);
+    if (isDiskFull(error))
+      throw new BundleUnavailable(`the disk is full: there is no room in ${folder} for the bundle`);
+    throw error;
+  }
+}

@@ -1,0 +1,206 @@
+import { ZipFault } from './zip-fault';
+
+export interface ZipLimits {
+  /** Unpacked, all together. */
+  bytes: number;
+  entries: number;
+  /** How many times its own size a zip may have unpacked; of no account in small ones. */
+  ratio?: number;
+}
+
+export interface ZipEntry {
+  name: string;
+  isFolder: boolean;
+  isProgram: boolean;
+  method: number;
+  crc: number;
+  size: number;
+  /** As it stands in the zip. */
+  packed: Buffer;
+}
+
+interface Row extends Omit<ZipEntry, 'packed'> {
+  rawName: Buffer;
+  mode: number;
+  packedSize: number;
+  at: number;
+}
+
+const fileType = 0o170000;
+const [regular, directory, symbolicLink] = [0o100000, 0o040000, 0o120000];
+const ratioFromBytes = 10 * 1024 * 1024;
+
+/** What stands in a zip, once nothing of it is wrong: its names, kinds, sizes, and that no two entries share bytes. */
+export function readZip(bytes: Buffer, limits: ZipLimits): ZipEntry[] {
+  const directory = findDirectory(bytes);
+  if (directory.count > limits.entries) throw new ZipFault('too_many_entries', '', `${directory.count}`);
+  const rows = readRows(bytes, directory);
+  let total = 0;
+  for (const row of rows) {
+    refuseName(row.name);
+    refuseKind(row);
+    total += row.size;
+    if (total > limits.bytes) throw new ZipFault('too_large', row.name);
+  }
+  if (limits.ratio && total > ratioFromBytes && total > limits.ratio * bytes.length) throw new ZipFault('ratio', '');
+  refuseCollisions(rows);
+  return withContents(bytes, rows, directory.at);
+}
+
+interface Directory {
+  at: number;
+  end: number;
+  count: number;
+}
+
+function findDirectory(bytes: Buffer): Directory {
+  const end = findEnd(bytes);
+  let [count, size, at] = [bytes.readUInt16LE(end + 10), bytes.readUInt32LE(end + 12), bytes.readUInt32LE(end + 16)];
+  if (count === 0xffff || size === 0xffffffff || at === 0xffffffff) {
+    // Some programs write the large form for whatever they stream.
+    const locator = end - 20;
+    if (locator < 0 || bytes.readUInt32LE(locator) !== 0x07064b50) throw new ZipFault('truncated', '');
+    const large = numberAt(bytes, locator + 8);
+    if (large + 56 > locator || bytes.readUInt32LE(large) !== 0x06064b50) throw new ZipFault('truncated', '');
+    [count, size, at] = [numberAt(bytes, large + 32), numberAt(bytes, large + 40), numberAt(bytes, large + 48)];
+  }
+  if (at + size > end) throw new ZipFault('truncated', '');
+  return { at, end: at + size, count };
+}
+
+/** The record that ends a zip ends its bytes too: with one that stands elsewhere, two readers would see two zips. */
+function findEnd(bytes: Buffer): number {
+  const signature = Buffer.from([0x50, 0x4b, 5, 6]);
+  const first = Math.max(0, bytes.length - 22 - 0xffff);
+  for (let at = bytes.lastIndexOf(signature); at >= first; at = at ? bytes.lastIndexOf(signature, at - 1) : -1) {
+    if (at + 22 <= bytes.length && at + 22 + bytes.readUInt16LE(at + 20) === bytes.length) return at;
+  }
+  throw new ZipFault(bytes.toString('latin1', 0, 4) === 'PK\x03\x04' ? 'truncated' : 'not_a_zip', '');
+}
+
+function readRows(bytes: Buffer, { at: first, end, count }: Directory): Row[] {
+  const rows: Row[] = [];
+  let at = first;
+  for (let index = 0; index < count; index += 1) {
+    if (at + 46 > end || bytes.readUInt32LE(at) !== 0x02014b50) throw new ZipFault('truncated', '');
+    const [nameLength, extraLength, commentLength] = [28, 30, 32].map((offset) => bytes.readUInt16LE(at + offset));
+    const afterName = at + 46 + nameLength!;
+    const next = afterName + extraLength! + commentLength!;
+    if (next > end) throw new ZipFault('truncated', '');
+    const rawName = bytes.subarray(at + 46, afterName);
+    const name = textOfName(rawName);
+    // Encrypted, strongly encrypted, or with a directory that is.
+    if (bytes.readUInt16LE(at + 8) & 0x2041) throw new ZipFault('encrypted', name);
+    const mode = bytes.readUInt32LE(at + 38) >>> 16;
+    const [packedSize, size, offset] = sizesOf(bytes, at, bytes.subarray(afterName, afterName + extraLength!));
+    rows.push({
+      rawName,
+      name,
+      isFolder: name.endsWith('/'),
+      isProgram: (mode & 0o100) !== 0,
+      method: bytes.readUInt16LE(at + 10),
+      crc: bytes.readUInt32LE(at + 16),
+      mode,
+      packedSize,
+      size,
+      at: offset,
+    });
+    at = next;
+  }
+  if (at !== end) throw new ZipFault('truncated', '');
+  return rows;
+}
+
+/** Packed, unpacked, and where. What does not fit stands in the extra field of the large form, in this order. */
+function sizesOf(bytes: Buffer, at: number, extra: Buffer): [packed: number, size: number, offset: number] {
+  const given = {
+    size: bytes.readUInt32LE(at + 24),
+    packed: bytes.readUInt32LE(at + 20),
+    offset: bytes.readUInt32LE(at + 42),
+  };
+  let large: Buffer | undefined;
+  for (let from = 0; from + 4 <= extra.length; from += 4 + extra.readUInt16LE(from + 2)) {
+    if (extra.readUInt16LE(from) === 1) large ??= extra.subarray(from + 4, from + 4 + extra.readUInt16LE(from + 2));
+  }
+  let used = 0;
+  for (const name of ['size', 'packed', 'offset'] as const) {
+    if (given[name] !== 0xffffffff) continue;
+    if (!large || used + 8 > large.length) throw new ZipFault('truncated', '');
+    given[name] = numberAt(large, used);
+    used += 8;
+  }
+  return [given.packed, given.size, given.offset];
+}
+
+/** Beyond what a number holds exactly is beyond every zip that we have in hand. */
+function numberAt(bytes: Buffer, at: number): number {
+  return at + 8 <= bytes.length ? Number(bytes.readBigUInt64LE(at)) : Infinity;
+}
+
+function textOfName(raw: Buffer): string {
+  const text = raw.toString('utf8');
+  if (!Buffer.from(text).equals(raw)) throw new ZipFault('bad_name', text);
+  return text;
+}
+
+function refuseName(name: string): void {
+  const parts = name.replace(/\/$/, '').split('/');
+  if (name.startsWith('/') || /^[A-Za-z]:/.test(name)) throw new ZipFault('absolute_path', name);
+  if (parts.includes('..') || /(^|[\\/])\.\.([\\/]|$)/.test(name)) throw new ZipFault('parent_path', name);
+  const bad =
+    !name ||
+    // eslint-disable-next-line no-control-regex
+    /[\0-\x1f\x7f\\]/.test(name) ||
+    name !== name.normalize('NFC') ||
+    parts.some((part) => part === '' || part === '.' || Buffer.byteLength(part) > 255);
+  if (bad) throw new ZipFault('bad_name', name);
+}
+
+function refuseKind({ name, mode }: Row): void {
+  const type = mode & fileType;
+  if (type === symbolicLink) throw new ZipFault('link', name);
+  if (type && type !== regular && type !== directory) throw new ZipFault('device', name);
+}
+
+/** One name twice, a file where another entry has a folder, and what would be one file where case does not count. */
+function refuseCollisions(rows: Row[]): void {
+  const files = new Set<string>();
+  const folders = new Set<string>();
+  const folded = new Map<string, string>();
+  for (const { name, isFolder } of rows) {
+    const path = name.replace(/\/$/, '');
+    if (isFolder ? folders.has(`${path}/`) : files.has(path)) throw new ZipFault('duplicate_path', name);
+    if (isFolder) folders.add(`${path}/`);
+    else files.add(path);
+    const same = folded.get(path.toLowerCase());
+    if (same !== undefined && same !== path)
+      throw new ZipFault('case_collision', name, `beside ${JSON.stringify(same)}`);
+    folded.set(path.toLowerCase(), path);
+  }
+  for (const { name } of rows) {
+    for (let at = name.indexOf('/'); at !== -1; at = name.indexOf('/', at + 1)) {
+      if (files.has(name.slice(0, at))) throw new ZipFault('duplicate_path', name.slice(0, at));
+    }
+  }
+}
+
+/** Each entry's own bytes. Entries that share some are how a small zip unpacks to petabytes. */
+function withContents(bytes: Buffer, rows: Row[], end: number): ZipEntry[] {
+  const ends = new Map<Row, number>();
+  const entries = rows.map((row): ZipEntry => {
+    const { at, rawName, packedSize, name, isFolder, isProgram, method, crc, size } = row;
+    if (at + 30 + rawName.length > end || bytes.readUInt32LE(at) !== 0x04034b50) throw new ZipFault('truncated', name);
+    const start = at + 30 + bytes.readUInt16LE(at + 26) + bytes.readUInt16LE(at + 28);
+    const isNamed = bytes.subarray(at + 30, at + 30 + bytes.readUInt16LE(at + 26)).equals(rawName);
+    if (!isNamed) throw new ZipFault('bad_name', name, 'its own header has another one');
+    if (start + packedSize > end) throw new ZipFault('truncated', name);
+    if (method !== 0 && method !== 8) throw new ZipFault('truncated', name, `compression ${method} is not taken`);
+    ends.set(row, start + packedSize);
+    return { name, isFolder, isProgram, method, crc, size, packed: bytes.subarray(start, start + packedSize) };
+  });
+  const inOrder = [...rows].sort((a, b) => a.at - b.at);
+  inOrder.slice(1).forEach((row, index) => {
+    if (ends.get(inOrder[index]!)! > row.at) throw new ZipFault('size_mismatch', row.name, 'entries share bytes');
+  });
+  return entries;
+}

@@ -1,0 +1,144 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { unzip } from './unzip';
+import { zipOf, type ZipFile } from './zip.harness';
+
+describe('Unzipping', () => {
+  let folder: string;
+  let around: string;
+  const limits = { bytes: 1000, entries: 3 };
+
+  beforeEach(() => {
+    around = mkdtempSync(join(tmpdir(), 'muster-zip-'));
+    folder = join(around, 'a', 'target');
+    mkdirSync(folder, { recursive: true });
+  });
+  afterEach(() => rmSync(around, { recursive: true }));
+
+  const everything = () => readdirSync(around, { recursive: true }).sort();
+  const reasonOf = (zip: Buffer, given = limits) =>
+    unzip(zip, folder, given).then(
+      () => 'taken',
+      (error: Error) => error.message.split(':')[0],
+    );
+
+  it('writes files and folders, and says what they are', async () => {
+    const zip = zipOf([
+      { name: 'a/', content: '', mode: 0o040755 },
+      { name: 'a/b.txt', content: 'content' },
+      { name: 'run', content: '', mode: 0o100755 },
+    ]);
+    expect(await unzip(zip, folder, limits)).toEqual([
+      { path: 'a/b.txt', size: 7, sha256: 'ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73' },
+      { path: 'run', size: 0, sha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855' },
+    ]);
+    expect(readFileSync(join(folder, 'a/b.txt'), 'utf8')).toBe('content');
+    expect(statSync(join(folder, 'run')).mode & 0o777).toBe(0o700);
+  });
+
+  const bad: [string, string, ZipFile[]][] = [
+    ['leads up', 'parent_path', [{ name: '../x', content: '' }]],
+    ['leads up from within', 'parent_path', [{ name: 'a/../../x', content: '' }]],
+    ['leads up on another system', 'parent_path', [{ name: 'a\\..\\x', content: '' }]],
+    ['is absolute', 'absolute_path', [{ name: '/etc/x', content: '' }]],
+    ['is absolute on another system', 'absolute_path', [{ name: 'C:x', content: '' }]],
+    ['has no name', 'bad_name', [{ name: '', content: '' }]],
+    ['has an empty part', 'bad_name', [{ name: 'a//x', content: '' }]],
+    ['is where it is', 'bad_name', [{ name: './x', content: '' }]],
+    ['has a control character', 'bad_name', [{ name: 'a\nb', content: '' }]],
+    ['has a NUL', 'bad_name', [{ name: 'a\0b', content: '' }]],
+    ['is not in its composed form', 'bad_name', [{ name: 'e\u0301', content: '' }]],
+    ['has too long a part', 'bad_name', [{ name: 'x'.repeat(256), content: '' }]],
+    ['is a link', 'link', [{ name: 'x', content: '/etc/passwd', mode: 0o120777 }]],
+    ['is a device', 'device', [{ name: 'x', content: '', mode: 0o020666 }]],
+    ['is a pipe', 'device', [{ name: 'x', content: '', mode: 0o010666 }]],
+    ['comes after three others', 'too_many_entries', ['a', 'b', 'c'].map((name) => ({ name, content: '' }))],
+    ['comes twice', 'duplicate_path', ['x', 'x'].map((name) => ({ name, content: '' }))],
+    ['is a file and a folder', 'duplicate_path', ['x', 'x/y'].map((name) => ({ name, content: '' }))],
+    ['differs in case alone', 'case_collision', ['x', 'X'].map((name) => ({ name, content: '' }))],
+    ['is too large', 'too_large', [{ name: 'x', content: 'x'.repeat(1001) }]],
+  ];
+  it.each(bad)('refuses an entry that %s (%s), and writes nothing at all', async (_, reason, files) => {
+    const before = everything();
+    expect(await reasonOf(zipOf([{ name: 'first', content: '1' }, ...files]))).toBe(reason);
+    expect(everything()).toEqual(before);
+  });
+
+  it('refuses an entry that is larger or smaller than it says, small or large', async () => {
+    const more = { bytes: 4_000_000, entries: 3 };
+    for (const [length, size] of [
+      [900, 10],
+      [900, 901],
+      [2_000_000, 1_000_000],
+      [2_000_000, 2_000_001],
+    ]) {
+      const zip = zipOf([{ name: 'x', content: 'x'.repeat(length!), size }]);
+      expect([await reasonOf(zip, more), length, size]).toEqual(['size_mismatch', length, size]);
+      rmSync(join(folder, 'x'), { force: true });
+    }
+  });
+
+  it('refuses what is packed too densely, and takes that of what is small', async () => {
+    const dense = (bytes: number) => zipOf([{ name: 'x', content: ' '.repeat(bytes) }]);
+    const given = { bytes: 100_000_000, entries: 3, ratio: 100 };
+    expect(await reasonOf(dense(11_000_000), given)).toBe('ratio');
+    expect(await reasonOf(dense(10_000_000), given)).toBe('taken');
+  });
+
+  it('refuses entries that share bytes, and one whose own header has another name', async () => {
+    const zip = zipOf(['one', 'two'].map((name) => ({ name, content: 'y' })));
+    const second = zip.indexOf('PK\x01\x02', zip.indexOf('PK\x01\x02') + 1);
+    const shared = Buffer.from(zip);
+    shared.writeUInt32LE(0, second + 42);
+    shared.write('one', second + 46);
+    expect(await reasonOf(shared)).toBe('duplicate_path');
+    const renamed = Buffer.from(zip);
+    renamed.write('six', second + 46);
+    expect(await reasonOf(renamed)).toBe('bad_name');
+    const overlapping = Buffer.from(zip);
+    // The first one's bytes reach over the second.
+    overlapping.writeUInt32LE(10, zip.indexOf('PK\x01\x02') + 20);
+    expect(await reasonOf(overlapping)).toBe('size_mismatch');
+  });
+
+  it('refuses what is damaged, cut off, encrypted or no zip', async () => {
+    const right = zipOf([{ name: 'x', content: 'some content here' }]);
+    const changed = (at: number, value: number) => {
+      const bytes = Buffer.from(right);
+      bytes[at] = value;
+      return bytes;
+    };
+    const row = right.indexOf('PK\x01\x02');
+    expect(await reasonOf(Buffer.from('no zip'))).toBe('not_a_zip');
+    expect(await reasonOf(Buffer.alloc(0))).toBe('not_a_zip');
+    expect(await reasonOf(right.subarray(0, -1))).toBe('truncated');
+    expect(await reasonOf(right.subarray(10))).toBe('truncated');
+    expect(await reasonOf(Buffer.concat([right, Buffer.from('more')]))).toBe('truncated');
+    expect(await reasonOf(changed(row + 8, 1))).toBe('encrypted');
+    expect(await reasonOf(changed(row + 16, right[row + 16]! ^ 0xff))).toBe('digest_mismatch');
+    expect(await reasonOf(changed(31, 0xff))).toBe('truncated');
+    expect(everything()).toEqual(['a', 'a/target']);
+  });
+
+  it('takes what Python writes, the large form of a stream included', async () => {
+    const path = join(around, 'made.zip');
+    writeFileSync(
+      join(around, 'make.py'),
+      `
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as made:
+    with made.open("large/é.txt", "w", force_zip64=True) as file:
+        file.write(b"x" * 700000)
+    made.writestr("plain.txt", "y", zipfile.ZIP_STORED)
+`,
+    );
+    execFileSync('python3', [join(around, 'make.py'), path]);
+    const files = await unzip(readFileSync(path), folder, { bytes: 1_000_000, entries: 2 });
+    expect(files.map(({ path, size }) => [path, size])).toEqual([
+      ['large/é.txt', 700_000],
+      ['plain.txt', 1],
+    ]);
+  });
+});
