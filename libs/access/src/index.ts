@@ -10,7 +10,7 @@ export {
 export { isWorkerKeyOf } from './api-keys/worker-key';
 export { type Actor, audit, type AuditRecord, changesBetween } from './audit/audit';
 export { nameOf, sourceOf, spokenNameOf } from './audit/actor-words';
-export { listAudit } from './audit/list-audit';
+export { type AuditRow, listAudit } from './audit/list-audit';
 export { newApiKey } from './authentication/credentials';
 export { logIn, type LoginParts } from './authentication/log-in';
 export { logOut } from './authentication/log-out';

@@ -74,6 +74,7 @@ export {
 } from './outbox/queue-probes';
 export { sweepOutbox } from './outbox/sweep-outbox';
 export { pageWithin } from './page-within';
+export { scanWithin } from './scan-within';
 export { PostgresListener } from './postgres-listener';
 export type { Scope } from './transactions/scope';
 export { Transaction } from './transactions/transaction';

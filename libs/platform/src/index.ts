@@ -17,7 +17,7 @@ export {
 } from './config/env';
 export { type MasterKey, readMasterKeys } from './config/master-keys';
 export { Clock, SystemClock } from './context/clock';
-export { isUuid, newId } from './context/ids';
+export { firstIdAt, isUuid, newId } from './context/ids';
 export { Semaphore } from './context/semaphore';
 export { currentContext, describeContext, type RequestContext, runInContext } from './context/request-context';
 export { acceptRequestId, continueTrace } from './context/trace';

@@ -2,6 +2,7 @@ import { AppError } from '@muster/contracts';
 import {
   type Database,
   pageWithin,
+  scanWithin,
   type ScheduleEntity,
   type ScheduleRunEntity,
   type Transaction,
@@ -54,15 +55,25 @@ export function listSchedules(
   organizationId: string,
   { page, filter }: { page: Page; filter: { agentId?: string; scriptId?: string } },
 ): Promise<ScheduleRow[]> {
+  const values: unknown[] = [organizationId];
+  const placed = (value: unknown) => `$${values.push(value)}`;
+  const within = ['organization_id = $1'];
+  if (page.after) within.push(`id > ${placed(page.after[0])}`);
+  // The narrowest is a range of an index; the other is looked at in it.
+  const [first, ...others] = [
+    filter.agentId && `agent_id = ${placed(filter.agentId)}`,
+    filter.scriptId && `workflow_id = ${placed(filter.scriptId)}`,
+  ].filter((condition) => condition !== undefined);
+  if (first) within.push(first);
+  const limit = placed(page.limit + 1);
+  const listed = scanWithin({ from: 'schedule', columns: 'id', within, filter: others, order: 'id', limit });
   return database.query<ScheduleRow>(
     { organizationId },
-    pageWithin(
-      `${select} WHERE s.organization_id = $1 AND ($2::uuid IS NULL OR s.id > $2)
-         AND ($3::uuid IS NULL OR s.agent_id = $3) AND ($4::uuid IS NULL OR s.workflow_id = $4)
-       ORDER BY s.id LIMIT $5`,
-      { order: 'id', bytes: 'octet_length(variables::text)' },
-    ),
-    [organizationId, page.after?.[0] ?? null, filter.agentId ?? null, filter.scriptId ?? null, page.limit + 1],
+    pageWithin(`SELECT s.*, p.matches, p.scan_end FROM (${listed}) p JOIN (${select}) s ON s.id = p.id ORDER BY s.id`, {
+      order: 'id',
+      bytes: 'octet_length(variables::text)',
+    }),
+    values,
   );
 }
 

@@ -1,4 +1,4 @@
-import type { Database } from '@muster/database';
+import { type Database, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { WorkflowRow } from './workflow-row';
 
@@ -9,15 +9,20 @@ export function listWorkflows(
   organizationId: string,
   { page, q }: { page: Page; q?: string },
 ): Promise<WorkflowSummaryRow[]> {
+  const values: unknown[] = [organizationId];
+  const placed = (value: unknown) => `$${values.push(value)}`;
+  const within = ['organization_id = $1'];
+  if (page.after) within.push(`id > ${placed(page.after[0])}`);
+  const looked = ['archived_at IS NULL'];
+  if (q) looked.push(`strpos(lower(name), lower(${placed(q)})) > 0`);
+  const limit = placed(page.limit + 1);
+  const listed = scanWithin({ from: 'workflow', columns: 'id', within, filter: looked, order: 'id', limit });
   return database.query<WorkflowSummaryRow>(
     { organizationId },
     `SELECT w.id, w.name, w.description, w.max_cost_micros, w.revision, w.version, r.variables, w.created_at,
-            w.updated_at
-     FROM workflow w JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision
-     WHERE w.organization_id = $1 AND w.archived_at IS NULL
-       AND ($2::uuid IS NULL OR w.id > $2)
-       AND ($3::text IS NULL OR strpos(lower(w.name), lower($3)) > 0)
-     ORDER BY w.id LIMIT $4`,
-    [organizationId, page.after?.[0] ?? null, q ?? null, page.limit + 1],
+            w.updated_at, p.matches, p.scan_end
+     FROM (${listed}) p JOIN workflow w ON w.id = p.id
+     JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision ORDER BY w.id`,
+    values,
   );
 }

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { newId } from '@muster/platform';
+import { firstIdAt, newId } from '@muster/platform';
 import { type Harness, type HttpClient, makeJob, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
@@ -266,11 +266,19 @@ describe('client pricing', () => {
     const { body } = await backfill(id, { create_default_model: true });
     await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 });
     // 11 January in Auckland.
-    await rows(`UPDATE billing_metric SET computed_at = '2026-01-10T11:30:00Z' WHERE id = $1`, [body.metric_id]);
+    const at = '2026-01-10T11:30:00.000Z';
+    const metricId = firstIdAt(new Date(at));
+    const owner = new Client({ connectionString: harness.databaseUrl });
+    await owner.connect();
+    await owner.query("SET session_replication_role = 'replica'");
+    const values = [body.metric_id, metricId];
+    await owner.query('UPDATE billing_metric SET id = $2, computed_at = $3 WHERE id = $1', [...values, at]);
+    await owner.query('UPDATE billing_metric_step SET metric_id = $2 WHERE metric_id = $1', values);
+    await owner.end();
     const list = (query: string) => tenant.as.admin.get(`${path}/metrics?${query}`);
     const { success: _, replaced_existing: __, ...figures } = body;
     expect((await list('from=2026-01-11&to=2026-01-11')).body).toEqual({
-      metrics: [{ ...figures, job_id: id, computed_from: 'claim_result', computed_at: '2026-01-10T11:30:00.000Z' }],
+      metrics: [{ ...figures, metric_id: metricId, job_id: id, computed_from: 'claim_result', computed_at: at }],
       nextCursor: null,
     });
     expect((await list('to=2026-01-10')).body.metrics).toEqual([]);

@@ -1,8 +1,8 @@
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, listAudit, OrganizationId, sessionsOf } from '@muster/access';
+import { type AuditRow, Endpoint, listAudit, OrganizationId, sessionsOf } from '@muster/access';
 import { AuditEntry, AuditList, AuditQuery } from '@muster/contracts';
-import { type AuditEntryEntity, Database } from '@muster/database';
+import { Database } from '@muster/database';
 import { pageOf, paginate } from '@muster/platform';
 
 @ApiTags('Audit')
@@ -25,7 +25,7 @@ export class AuditController {
   }
 }
 
-function presentEntry(entry: AuditEntryEntity): AuditEntry {
+function presentEntry(entry: AuditRow): AuditEntry {
   const { actorKind: kind, actorId: id, actorEmail } = entry;
   return {
     id: entry.id,

@@ -1,5 +1,5 @@
 import type { RecordingStatus } from '@muster/contracts';
-import type { ArtifactEntity, Database, RecordingEntity } from '@muster/database';
+import { type ArtifactEntity, type Database, type RecordingEntity, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { findAgent } from '../registry/agent-row';
 import { noSuchRecording } from './ask-recording';
@@ -38,14 +38,17 @@ export async function listRecordings(
   { organizationId, agentId }: { organizationId: string; agentId: string },
   { page, status }: { page: Page; status?: RecordingStatus },
 ): Promise<RecordingRow[]> {
+  const values: unknown[] = [organizationId, agentId];
+  const placed = (value: unknown) => `$${values.push(value)}`;
+  const within = ['organization_id = $1', 'agent_id = $2'];
+  if (page.after) within.push(`id < ${placed(page.after[0])}`);
+  const looked = status ? [`status = ${placed(status)}`] : [];
+  const limit = placed(page.limit + 1);
+  const listed = scanWithin({ from: 'recording', columns: 'id', within, filter: looked, order: 'id DESC', limit });
   const rows = await database.query<RecordingRow>(
     { organizationId },
-    `${select}
-     WHERE r.agent_id = $1 AND r.organization_id = $2
-       AND ($3::text IS NULL OR r.status = $3) AND ($4::uuid IS NULL OR r.id < $4)
-     ORDER BY r.id DESC LIMIT $5`,
-    [agentId, organizationId, status ?? null, page.after?.[0] ?? null, page.limit + 1],
-    'list_recordings',
+    `SELECT r.*, p.matches, p.scan_end FROM (${listed}) p JOIN (${select}) r ON r.id = p.id ORDER BY r.id DESC`,
+    values,
   );
   if (rows.length === 0) await findAgent(database, organizationId, agentId);
   return rows;

@@ -1,5 +1,5 @@
 import type { AgentStatus } from '@muster/contracts';
-import type { Database } from '@muster/database';
+import { type Database, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { type AgentRow, selectAgents } from './agent-row';
 
@@ -16,16 +16,19 @@ export function listAgents(
   { status, label, q }: AgentFilter,
   page: Page,
 ): Promise<AgentRow[]> {
+  const values: unknown[] = [organizationId];
+  const placed = (value: unknown) => `$${values.push(value)}`;
+  const within = ['organization_id = $1'];
+  if (page.after) within.push(`id > ${placed(page.after[0])}`);
+  const looked = [status ? `status = ${placed(status)}` : `status <> 'terminated'`];
+  if (label) looked.push(`${placed(label)} = ANY(labels)`);
+  if (q) looked.push(`strpos(lower(name), lower(${placed(q)})) > 0`);
+  const limit = placed(page.limit + 1);
+  const listed = scanWithin({ from: 'agent', columns: 'id', within, filter: looked, order: 'id', limit });
   return database.query<AgentRow>(
     { organizationId },
-    `${selectAgents}
-     WHERE a.organization_id = $1
-       AND CASE WHEN $2::text IS NULL THEN a.status <> 'terminated' ELSE a.status = $2 END
-       AND ($3::text IS NULL OR $3 = ANY(a.labels))
-       AND ($4::text IS NULL OR strpos(lower(a.name), lower($4)) > 0)
-       AND ($5::uuid IS NULL OR a.id > $5)
-     ORDER BY a.id LIMIT $6`,
-    [organizationId, status ?? null, label ?? null, q ?? null, page.after?.[0] ?? null, page.limit + 1],
-    'list_agents',
+    `SELECT listed.*, p.matches, p.scan_end FROM (${listed}) p
+     CROSS JOIN LATERAL (${selectAgents} WHERE a.id = p.id) listed ORDER BY listed.id`,
+    values,
   );
 }

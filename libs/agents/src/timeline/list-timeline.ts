@@ -1,5 +1,5 @@
 import { AppError, type AgentLogsQuery } from '@muster/contracts';
-import { type Database, pageWithin } from '@muster/database';
+import { type Database, pageWithin, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { EntryKind } from './append-timeline';
 import type { TimelineRow } from './timeline-event';
@@ -35,33 +35,64 @@ interface Filters extends Pick<AgentLogsQuery, 'level' | 'jobId' | 'q' | 'from' 
 
 function select(database: Database, organizationId: string, page: Page, filters: Filters): Promise<TimelineRow[]> {
   const { agentId, kind, level, jobId, q, from, to, order } = filters;
-  const values: unknown[] = [];
-  const conditions: string[] = [];
-  const where = (condition: (value: string) => string, value: unknown) => {
-    if (value === undefined) return;
-    values.push(value);
-    conditions.push(condition(`$${values.length}`));
-  };
-  where((value) => `organization_id = ${value}`, organizationId);
-  where((value) => `agent_id = ${value}`, agentId);
-  where((value) => `job_id = ${value}`, jobId);
-  where((value) => `kind = ${value}`, kind);
-  where((value) => `level = ${value}`, level);
-  where((value) => `message ILIKE ${value}`, q === undefined ? undefined : `%${q.replaceAll(/[\\%_]/g, '\\$&')}%`);
-  where((value) => `at >= ${value}`, from === undefined ? undefined : new Date(from));
-  where((value) => `at <= ${value}`, to === undefined ? undefined : new Date(to));
-  where((value) => `seq ${order === 'asc' ? '>' : '<'} ${value}`, page.after?.[0]);
-  values.push(page.limit + 1);
+  const values: unknown[] = [organizationId];
+  const placed = (value: unknown) => `$${values.push(value)}`;
+  const within = ['organization_id = $1'];
+  const looked: string[] = [];
+  if (page.after) within.push(`seq ${order === 'asc' ? '>' : '<'} ${placed(page.after[0])}`);
+  if (jobId) within.push(`job_id = ${placed(jobId)}`);
+  if (agentId) {
+    const agent = placed(agentId);
+    (jobId ? looked : within).push(`agent_id = ${agent}`);
+    // What is another organization's is not searched for entries of ours.
+    within.push(`EXISTS (SELECT FROM agent a WHERE a.id = ${agent} AND a.organization_id = $1)`);
+  }
+  if (kind) looked.push(`kind = ${placed(kind)}`);
+  if (level) looked.push(`level = ${placed(level)}`);
+  if (q) looked.push(`message ILIKE ${placed(`%${q.replaceAll(/[\\%_]/g, '\\$&')}%`)}`);
+  if (from) looked.push(`at >= ${placed(from)}`);
+  if (to) looked.push(`at <= ${placed(to)}`);
+  const isOfAgent = agentId !== undefined && jobId === undefined;
+  const listed = scanWithin({
+    from: (from || to) && isOfAgent ? ofPeriod(within, { from, to }, placed) : 'timeline_entry',
+    columns: 'seq, kind, level, message, source, job_id, data, at',
+    within: (from || to) && isOfAgent ? ['true'] : within,
+    filter: looked,
+    order: `seq ${order}`,
+    limit: placed(page.limit + 1),
+  });
   return database.query<TimelineRow>(
     { organizationId },
-    pageWithin(
-      `SELECT seq, kind, level, message, source, job_id, data, at FROM timeline_entry
-       WHERE ${conditions.join(' AND ')} ORDER BY seq ${order} LIMIT $${values.length}`,
-      { order: `seq ${order}`, bytes: 'octet_length(message) + COALESCE(octet_length(data::text), 0)' },
-    ),
+    pageWithin(listed, {
+      order: `seq ${order}`,
+      bytes: 'octet_length(message) + COALESCE(octet_length(data::text), 0)',
+    }),
     values,
   );
 }
+
+/**
+ * What may have happened in a period: of the entries that were written down when they happened those of its months
+ * alone, and all of the few that came late or from a clock that is wrong, which have an index of their own.
+ */
+function ofPeriod(
+  within: string[],
+  { from, to }: Pick<Filters, 'from' | 'to'>,
+  placed: (value: unknown) => string,
+): string {
+  const inTime = [`recorded_at - at BETWEEN ${hourAhead} AND ${hourBehind}`];
+  if (from) inTime.push(`recorded_at >= ${placed(new Date(Date.parse(from) - hourMs))}`);
+  if (to) inTime.push(`recorded_at <= ${placed(new Date(Date.parse(to) + hourMs))}`);
+  const select = 'SELECT seq, kind, level, message, source, job_id, data, at FROM timeline_entry WHERE';
+  return `(${select} ${[...within, ...inTime].join(' AND ')}
+    UNION ALL ${select} ${within.join(' AND ')}
+      AND recorded_at - at NOT BETWEEN ${hourAhead} AND ${hourBehind}) entry`;
+}
+
+const hourMs = 3_600_000;
+/** As the index timeline_entry_other_time_idx has it. */
+const hourAhead = `'-1 hour'::interval`;
+const hourBehind = `'1 hour'::interval`;
 
 async function requireAgent(database: Database, organizationId: string, agentId: string): Promise<void> {
   const [found] = await database.query(

@@ -1,5 +1,5 @@
 import { AppError, type ArtifactKind } from '@muster/contracts';
-import type { ArtifactEntity, Database } from '@muster/database';
+import { type ArtifactEntity, type Database, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 
 export type ArtifactRow = Pick<
@@ -7,9 +7,7 @@ export type ArtifactRow = Pick<
   'id' | 'agentId' | 'jobId' | 'kind' | 'filename' | 'contentType' | 'size' | 'storageKey' | 'createdAt'
 >;
 
-const select = `
-  SELECT id, agent_id, job_id, kind, filename, content_type, size, storage_key, created_at
-  FROM artifact`;
+const columns = 'id, agent_id, job_id, kind, filename, content_type, size, storage_key, created_at';
 
 /** Newest first: ids are made in the order of time. */
 export function listArtifacts(
@@ -17,22 +15,27 @@ export function listArtifacts(
   organizationId: string,
   { page, filter }: { page: Page; filter: { agentId?: string; jobId?: string; kind?: ArtifactKind } },
 ): Promise<ArtifactRow[]> {
+  const values: unknown[] = [organizationId];
+  const placed = (value: unknown) => `$${values.push(value)}`;
+  const within = ['organization_id = $1'];
+  if (page.after) within.push(`id < ${placed(page.after[0])}`);
   const { agentId, jobId, kind } = filter;
-  return database.query<ArtifactRow>(
-    { organizationId },
-    `${select}
-     WHERE organization_id = $1
-       AND ($2::uuid IS NULL OR agent_id = $2) AND ($3::uuid IS NULL OR job_id = $3)
-       AND ($4::text IS NULL OR kind = $4) AND ($5::uuid IS NULL OR id < $5)
-     ORDER BY id DESC LIMIT $6`,
-    [organizationId, agentId ?? null, jobId ?? null, kind ?? null, page.after?.[0] ?? null, page.limit + 1],
-  );
+  // The narrowest is a range of an index; the others are looked at in it.
+  const [first, ...others] = [
+    jobId && `job_id = ${placed(jobId)}`,
+    agentId && `agent_id = ${placed(agentId)}`,
+    kind && `kind = ${placed(kind)}`,
+  ].filter((condition) => condition !== undefined);
+  if (first) within.push(first);
+  const limit = placed(page.limit + 1);
+  const text = scanWithin({ from: 'artifact', columns, within, filter: others, order: 'id DESC', limit });
+  return database.query<ArtifactRow>({ organizationId }, text, values);
 }
 
 export async function findArtifact(database: Database, organizationId: string, id: string): Promise<ArtifactRow> {
   const [row] = await database.query<ArtifactRow>(
     { organizationId },
-    `${select} WHERE id = $1 AND organization_id = $2`,
+    `SELECT ${columns} FROM artifact WHERE id = $1 AND organization_id = $2`,
     [id, organizationId],
     'find_artifact',
   );

@@ -98,6 +98,9 @@ export class VaultSecretEntity {
 @Entity('audit_entry')
 @Check('audit_entry_actor_check', "actor_kind IN ('user', 'api_key', 'system')")
 @Index('audit_entry_organization_idx', ['organizationId', 'id'])
+@Index('audit_entry_actor_idx', ['organizationId', 'actorId', 'id'])
+@Index('audit_entry_target_idx', ['organizationId', 'targetId', 'id'])
+@Index('audit_entry_action_idx', ['organizationId', 'action', 'id'], { where: "action <> 'job.launch'" })
 export class AuditEntryEntity {
   @PrimaryColumn('uuid') id!: string;
   @Column('uuid')

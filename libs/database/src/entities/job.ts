@@ -19,6 +19,7 @@ import { WorkflowEntity } from './workflow';
 @Index('job_organization_idx', ['organizationId', 'id'])
 @Index('job_agent_idx', ['agentId', 'id'])
 @Index('job_agent_started_idx', ['agentId', 'startedAt', 'id'], { where: 'started_at IS NOT NULL' })
+@Index('job_status_idx', ['organizationId', 'status', 'id'], { where: "status <> 'completed'" })
 @Index('job_workflow_idx', ['workflowId', 'id'])
 @Index('job_batch_idx', ['batchId', 'id'], { where: 'batch_id IS NOT NULL' })
 @Index('job_schedule_idx', ['scheduleId', 'id'], { where: 'schedule_id IS NOT NULL' })
@@ -260,6 +261,7 @@ export class JobLogSeenEntity {
 @Index('artifact_job_idx', ['jobId', 'id'], { where: 'job_id IS NOT NULL' })
 @Index('artifact_agent_idx', ['agentId', 'id'])
 @Index('artifact_organization_idx', ['organizationId', 'id'])
+@Index('artifact_kind_idx', ['organizationId', 'kind', 'id'])
 export class ArtifactEntity {
   @PrimaryColumn('uuid')
   id!: string;

@@ -13,8 +13,8 @@ import { WorkflowEntity } from './workflow';
 @Index('schedule_due_idx', ['nextRunAt', 'id'], { where: 'enabled' })
 @Index('schedule_organization_due_idx', ['organizationId', 'nextRunAt', 'id'], { where: 'enabled' })
 @Index('schedule_last_run_job_idx', ['lastRunJobId'], { where: 'last_run_job_id IS NOT NULL' })
-@Index('schedule_agent_idx', ['agentId'])
-@Index('schedule_workflow_idx', ['workflowId'])
+@Index('schedule_agent_idx', ['agentId', 'id'])
+@Index('schedule_workflow_idx', ['workflowId', 'id'])
 export class ScheduleEntity {
   @PrimaryColumn('uuid')
   id!: string;

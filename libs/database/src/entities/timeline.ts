@@ -17,6 +17,7 @@ export class TimelineHeadEntity {
 
 @Entity('timeline_entry')
 @Index('timeline_entry_job_idx', ['jobId', 'seq'])
+@Index('timeline_entry_other_time_idx', { synchronize: false })
 export class TimelineEntryEntity {
   @PrimaryColumn('uuid')
   agentId!: string;

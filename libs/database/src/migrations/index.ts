@@ -30,6 +30,7 @@ import { RoiRollups1763793000002 } from './1763793000002-roi-rollups';
 import { Retention1763793000003 } from './1763793000003-retention';
 import { Budgets1763794000000 } from './1763794000000-budgets';
 import { DefaultPricesAreRead1763794000001 } from './1763794000001-default-prices-are-read';
+import { ListsByIndex1763802000000 } from './1763802000000-lists-by-index';
 import { WorkflowPacks1763805000000 } from './1763805000000-workflow-packs';
 
 /** One linear history, oldest first. */
@@ -66,5 +67,6 @@ export const migrations = [
   Retention1763793000003,
   Budgets1763794000000,
   DefaultPricesAreRead1763794000001,
+  ListsByIndex1763802000000,
   WorkflowPacks1763805000000,
 ];

@@ -1,5 +1,5 @@
 import { AppError, type MicroUsd } from '@muster/contracts';
-import type { BatchEntity, Database } from '@muster/database';
+import { type BatchEntity, type Database, pageWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 
 export interface BatchRow extends Pick<
@@ -47,21 +47,33 @@ export async function findBatch(database: Database, organizationId: string, id: 
   return row;
 }
 
-/** Newest first: ids are made in the order of time. */
+/**
+ * Newest first: ids are made in the order of time. The runs of each are counted, so that a page of large batches ends
+ * early.
+ */
 export function listBatches(
   database: Database,
   organizationId: string,
   { page, workflowId }: { page: Page; workflowId?: string },
 ): Promise<BatchRow[]> {
+  const values: unknown[] = [organizationId];
+  const placed = (value: unknown) => `$${values.push(value)}`;
+  const conditions = ['organization_id = $1'];
+  if (page.after) conditions.push(`id < ${placed(page.after[0])}`);
+  if (workflowId) conditions.push(`workflow_id = ${placed(workflowId)}`);
+  const listed = pageWithin(
+    `SELECT * FROM batch WHERE ${conditions.join(' AND ')} ORDER BY id DESC LIMIT ${placed(page.limit + 1)}`,
+    { order: 'id DESC', bytes: `total * ${bytesOfRun}` },
+  );
   return database.query<BatchRow>(
     { organizationId },
-    `WITH page AS (
-       SELECT * FROM batch WHERE organization_id = $1 AND ($2::uuid IS NULL OR id < $2)
-         AND ($3::uuid IS NULL OR workflow_id = $3)
-       ORDER BY id DESC LIMIT $4) ${select} ORDER BY b.id DESC`,
-    [organizationId, page.after?.[0] ?? null, workflowId ?? null, page.limit + 1],
+    `WITH page AS (${listed}) ${select.replace('SELECT', 'SELECT b.page_rows,')} ORDER BY b.id DESC`,
+    values,
   );
 }
+
+/** What is read of a run to count it. */
+const bytesOfRun = 400;
 
 export function noSuchBatch(): AppError {
   return new AppError('not_found', { detail: 'There is no such batch.' });

@@ -26,25 +26,30 @@ export function pageOf(query: { limit?: number; cursor?: string }, ...sort: Sort
 
 /**
  * Takes one row more than asked for as the sign that there is a next page, or `pageRows` of a page that ended early
- * because its rows are large.
+ * because its rows are large, or `scanEnd` of a row that a scan came to before it found as many.
  */
 export function paginate<T extends object>(rows: T[], page: Page, sortValues: (row: T) => string[]) {
-  const items = rows.slice(0, page.limit).map(withoutWeight);
-  const last = items.at(-1);
+  const found = rows.filter((row) => (row as Weighed).matches !== false);
+  const items = found.slice(0, page.limit);
   const { pageRows = 0 } = (rows[0] ?? {}) as Weighed;
-  const isMore = rows.length > page.limit || pageRows > rows.length;
-  return { items, nextCursor: isMore && last ? writeCursor(sortValues(last)) : null };
+  const isCut = found.length > page.limit || pageRows > rows.length;
+  const end = rows.at(-1);
+  const last = isCut ? items.at(-1) : (end as Weighed | undefined)?.scanEnd ? end : undefined;
+  return { items: items.map(withoutWeight), nextCursor: last ? writeCursor(sortValues(last)) : null };
 }
 
 interface Weighed {
   pageRows?: number;
   bytesBefore?: number;
+  /** Of a scan: false for the row that it came to, where that is none of those asked for. */
+  matches?: boolean;
+  scanEnd?: boolean;
 }
 
 /** What a statement says of its page is no part of its rows. */
 function withoutWeight<T extends object>(row: T): T {
-  const { pageRows, bytesBefore: _, ...own } = row as T & Weighed;
-  return pageRows === undefined ? row : (own as unknown as T);
+  const { pageRows, bytesBefore: _, matches, scanEnd: __, ...own } = row as T & Weighed;
+  return pageRows === undefined && matches === undefined ? row : (own as unknown as T);
 }
 
 function writeCursor(values: string[]): string {

@@ -1,7 +1,13 @@
 import type { Principal } from '@muster/access';
 import { AppError, type BillingMetricQuery } from '@muster/contracts';
-import { type BillingMetricEntity, type BillingMetricStepEntity, type Database, pageWithin } from '@muster/database';
-import type { Page } from '@muster/platform';
+import {
+  type BillingMetricEntity,
+  type BillingMetricStepEntity,
+  type Database,
+  pageWithin,
+  scanWithin,
+} from '@muster/database';
+import { firstIdAt, type Page } from '@muster/platform';
 import { reaches } from './pricing-models';
 
 /** Billing records, newest first: an admin's own organization's, a super_admin's of any. */
@@ -18,24 +24,39 @@ export function listMetrics(
   const isSuper = caller.role === 'super_admin';
   const organizationId = isSuper ? query.organizationId : caller.organizationId;
   if (!isSuper && query.organizationId && !reaches(caller, query.organizationId)) return Promise.resolve([]);
+  const values: unknown[] = [];
+  const placed = (value: unknown) => `$${values.push(value)}`;
+  const within = ['true'];
+  if (organizationId) within.push(`organization_id = ${placed(organizationId)}`);
+  if (jobId) within.push(`job_id = ${placed(jobId)}`);
+  if (page.after) within.push(`id < ${placed(page.after[0])}`);
+  // Ids are made in the order of time; a day of any zone lies within these.
+  if (from) within.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - aroundDayMs)))}`);
+  if (to) within.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + dayMs + aroundDayMs)))}`);
+  const timezone = `(SELECT timezone FROM organization_settings s WHERE s.organization_id = scanned.organization_id)`;
+  const looked: string[] = [];
+  if (from) looked.push(`(computed_at AT TIME ZONE ${timezone})::date >= ${placed(from)}`);
+  if (to) looked.push(`(computed_at AT TIME ZONE ${timezone})::date <= ${placed(to)}`);
+  const listed = scanWithin({
+    from: 'billing_metric',
+    columns: `id, organization_id, job_id, source, npi_count, total_claims, total_steps_before_dedup, duplicates_removed,
+      claims_per_npi, charge_micros, pricing_type, block_size, price_micros, minimum_micros, computed_at`,
+    within,
+    filter: looked,
+    order: 'id DESC',
+    limit: placed(page.limit + 1),
+  });
   return database.query<BillingMetricEntity & object>(
     isSuper ? 'system' : { organizationId: caller.organizationId },
-    pageWithin(
-      `SELECT m.id, m.organization_id, m.job_id, m.source, m.npi_count, m.total_claims, m.total_steps_before_dedup,
-              m.duplicates_removed, m.claims_per_npi, m.charge_micros, m.pricing_type, m.block_size, m.price_micros,
-              m.minimum_micros, m.computed_at
-       FROM billing_metric m JOIN organization_settings s ON s.organization_id = m.organization_id
-       WHERE ($1::uuid IS NULL OR m.organization_id = $1) AND ($2::uuid IS NULL OR m.job_id = $2)
-         AND ($3::date IS NULL OR (m.computed_at AT TIME ZONE s.timezone)::date >= $3)
-         AND ($4::date IS NULL OR (m.computed_at AT TIME ZONE s.timezone)::date <= $4)
-         AND ($5::uuid IS NULL OR m.id < $5)
-       ORDER BY m.id DESC LIMIT $6`,
-      // On the wire each NPI is there twice, the second time with its figures.
-      { order: 'id DESC', bytes: '4 * pg_column_size(claims_per_npi)' },
-    ),
-    [organizationId ?? null, jobId ?? null, from ?? null, to ?? null, page.after?.[0] ?? null, page.limit + 1],
+    // On the wire each NPI is there twice, the second time with its figures.
+    pageWithin(listed, { order: 'id DESC', bytes: '4 * pg_column_size(claims_per_npi)' }),
+    values,
   );
 }
+
+const dayMs = 24 * 3_600_000;
+/** The zones' days are up to fourteen hours apart from UTC's. */
+const aroundDayMs = dayMs;
 
 /** What a record was computed from, in the order of the steps. */
 export async function listMetricSteps(

@@ -1,0 +1,131 @@
+import {
+  buildHouse,
+  type Harness,
+  type House,
+  listRequests,
+  type ReadPlan,
+  readPlans,
+  startHarness,
+  type Tenant,
+} from '@muster/testing';
+import { Client } from 'pg';
+import { gateway } from './gateway.harness';
+
+/**
+ * Of tables with 20,000 and more: what one page of a list may look at, the parts of its rows included. Postgres sorts
+ * what is left of a range where that is little more than a scan may look at.
+ */
+const maxLooked = 12_000;
+/** In pages of 8 KiB; where each row looked at is in a page of its own, there are as many. */
+const maxBuffers = 7000;
+/** The runs of each batch of a page are counted: fifty times twenty, and whether each was tried again. */
+const batchBuffers = 25_000;
+
+interface Parameter {
+  in: string;
+  name: string;
+}
+
+describe('lists of an organization that has been at work for a year', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  let house: House;
+
+  beforeAll(async () => {
+    harness = await startHarness({ ...gateway, env: { RATE_LIMIT_PER_MINUTE: '1000000' } });
+    tenant = await harness.makeTenant();
+    const client = new Client({ connectionString: harness.databaseUrl });
+    await client.connect();
+    house = await buildHouse(client, { jobs: 20_000, agents: 500, entries: 100_000 }, tenant.organizationId);
+    await client.end();
+  }, 240_000);
+  afterAll(() => harness.close());
+
+  const read = async (path: string) => {
+    const who = path.startsWith('/api/admin') ? tenant.as.super_admin : tenant.as.admin;
+    let next: string | null = null;
+    const plans = await readPlans(harness.databaseUrl, async () => {
+      const { status, body } = await who.get(path);
+      if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)}`);
+      next = body.nextCursor;
+    });
+    return { plans, next: next as string | null };
+  };
+  const tooMuch = (path: string, plans: ReadPlan[]) => {
+    const buffers = plans.reduce((sum, plan) => sum + plan.buffers, 0);
+    const looked = plans.reduce((sum, plan) => sum + plan.looked, 0);
+    const allowed = path.startsWith('/api/batches') ? batchBuffers : maxBuffers;
+    return buffers > allowed || looked > maxLooked ? [{ path, buffers, looked, plans }] : [];
+  };
+
+  it('are asked here with every filter that they have', async () => {
+    const { body } = await harness.http.get('/api/openapi.json');
+    const asked = listRequests(house).map((path) => new URL(path, 'http://service'));
+    const missing: string[] = [];
+    for (const [path, { get }] of Object.entries<{ get?: { parameters?: Parameter[] } }>(body.paths)) {
+      const names = (get?.parameters ?? []).filter((parameter) => parameter.in === 'query').map(({ name }) => name);
+      if (!names.includes('cursor') || path === '/api/admin/client-pricing/metrics/{id}/steps') continue;
+      const pattern = new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+      const requests = asked.filter(({ pathname }) => pattern.test(pathname));
+      if (requests.length === 0) missing.push(path);
+      for (const name of names.filter((each) => each !== 'cursor' && each !== 'limit')) {
+        if (!requests.some(({ searchParams }) => searchParams.has(name))) missing.push(`${path}?${name}`);
+      }
+    }
+    expect(missing).toEqual([]);
+  });
+
+  it('read an index or a bounded part of one, on the first page and behind the ten-thousandth row', async () => {
+    const slow: object[] = [];
+    const deep = await placesDeepIn(harness.databaseUrl, house);
+    for (const path of listRequests(house)) {
+      const { plans, next } = await read(path);
+      slow.push(...tooMuch(path, plans));
+      if (next === null) continue;
+      const kinds = JSON.parse(Buffer.from(next, 'base64url').toString()) as string[];
+      const at = deep[kinds.map((value) => (/^\d+$/.test(value) ? 'seq' : value.includes('T') ? 'time' : 'id')).join()];
+      if (!at) continue;
+      const cursor = Buffer.from(JSON.stringify(at)).toString('base64url');
+      const further = `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}`;
+      slow.push(...tooMuch(further, (await read(further)).plans));
+    }
+    expect(slow).toEqual([]);
+  }, 300_000);
+
+  it('find all that is asked for, however many empty pages are in front of it', async () => {
+    const found: string[] = [];
+    let pages = 0;
+    let cursor = '';
+    do {
+      const path = `/api/agents/${house.agentIds.busy}/logs?q=needle&limit=2${cursor}`;
+      const { body } = await tenant.as.admin.get(path);
+      found.push(...body.entries.map(({ id }: { id: string }) => id));
+      cursor = body.nextCursor === null ? '' : `&cursor=${body.nextCursor}`;
+      pages += 1;
+    } while (cursor);
+    expect(found).toEqual(['3', '2', '1']);
+    expect(pages).toBeGreaterThan(3);
+    const of = `agentId=${house.agentIds.busy}&status=cancelled`;
+    const { body } = await tenant.as.admin.get(`/api/jobs?${of}`);
+    expect(body.jobs).toHaveLength(1);
+    expect(body.nextCursor).toBeNull();
+  });
+});
+
+/** What stands ten thousand rows deep, by what a list is sorted by. */
+async function placesDeepIn(databaseUrl: string, { organizationId, entries }: House) {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  const { rows } = await client.query<{ id: string; at: Date }>(
+    'SELECT id, queued_at AS at FROM job WHERE organization_id = $1 ORDER BY id DESC OFFSET 10000 LIMIT 1',
+    [organizationId],
+  );
+  await client.end();
+  const [{ id, at }] = rows as [{ id: string; at: Date }];
+  const places: Record<string, string[]> = {
+    id: [id],
+    seq: [String(entries / 5 - 10_000)],
+    'time,id': [at.toISOString(), id],
+  };
+  return places;
+}

@@ -1,0 +1,149 @@
+import type { House } from './build-house';
+
+/** Every list with each of its filters, by what a usual and a rare value is, and such as nothing is both of. */
+export function listRequests(house: House, now = new Date()): string[] {
+  const { agentIds, workflowIds, scheduleIds, batchId, longJobId } = house;
+  const day = (ago: number) => new Date(now.getTime() - ago * 86_400_000).toISOString();
+  const dates = (from: number, to: number) => `from=${day(from).slice(0, 10)}&to=${day(to).slice(0, 10)}`;
+  const times = [
+    `from=${day(20)}&to=${day(10)}`,
+    `from=${day(200)}&to=${day(190)}`,
+    `to=${day(364)}`,
+    `from=${day(1)}`,
+  ];
+  const logs = `/api/agents/${agentIds.busy}/logs`;
+  const lists: [path: string, filters: string[]][] = [
+    [
+      '/api/jobs',
+      [
+        ...['queued', 'running', 'completed', 'failed', 'cancelled'].map((status) => `status=${status}`),
+        ...[agentIds.busy, agentIds.rare].map((id) => `agentId=${id}`),
+        ...[workflowIds.usual, workflowIds.rare].map((id) => `workflowId=${id}`),
+        ...[scheduleIds.usual, scheduleIds.rare].map((id) => `scheduleId=${id}`),
+        `batchId=${batchId}`,
+        ...times,
+        `status=cancelled&agentId=${agentIds.busy}`,
+        `status=cancelled&workflowId=${workflowIds.usual}`,
+        `status=cancelled&scheduleId=${scheduleIds.usual}`,
+        `status=failed&batchId=${batchId}`,
+        `status=completed&workflowId=${workflowIds.rare}`,
+        `agentId=${agentIds.busy}&workflowId=${workflowIds.rare}`,
+        `agentId=${agentIds.busy}&scheduleId=${scheduleIds.rare}`,
+        `status=cancelled&${times[0]}`,
+        `workflowId=${workflowIds.rare}&${times[1]}`,
+      ],
+    ],
+    [
+      logs,
+      [
+        ...['execution', 'lifecycle', 'status'].map((kind) => `kind=${kind}`),
+        ...['info', 'error'].map((level) => `level=${level}`),
+        'q=claim',
+        'q=needle',
+        `jobId=${longJobId}`,
+        `jobId=${longJobId}&q=needle`,
+        'order=asc',
+        'q=needle&order=asc',
+        ...times,
+        ...times.map((period) => `${period}&order=asc`),
+        `level=error&${times[0]}`,
+      ],
+    ],
+    [`/api/jobs/${longJobId}/logs`, ['level=info', 'level=error', 'q=claim', 'q=needle', times[0]!, times[3]!]],
+    [`/api/jobs/${longJobId}/steps`, []],
+    [
+      '/api/agents',
+      [
+        'status=online',
+        'status=stopped',
+        'status=offline',
+        'status=terminated',
+        'label=usual',
+        'label=rare',
+        'q=agent',
+      ].concat('q=needle', 'q=needle&status=online', 'label=rare&status=online'),
+    ],
+    [`/api/agents/${agentIds.busy}/recordings`, ['status=kept', 'status=failed']],
+    [
+      '/api/artifacts',
+      [
+        ...['file', 'video', 'image'].map((kind) => `kind=${kind}`),
+        ...[agentIds.busy, agentIds.rare].map((id) => `agentId=${id}`),
+        `jobId=${longJobId}`,
+        `agentId=${agentIds.busy}&kind=video`,
+      ],
+    ],
+    [
+      '/api/audit',
+      [
+        ...['job.launch', 'user.update', 'never'].map((action) => `action=${action}`),
+        ...['the+key', 'rare+person', 'nobody'].map((id) => `actorId=${id}`),
+        ...['rare+target', longJobId, 'nothing'].map((id) => `targetId=${id}`),
+        ...times,
+        'actorId=the+key&action=user.update',
+        `actorId=the+key&${times[0]}`,
+      ],
+    ],
+    ['/api/batches', [`workflowId=${workflowIds.usual}`, `workflowId=${workflowIds.rare}`]],
+    [
+      '/api/schedules',
+      [
+        ...[agentIds.busy, agentIds.rare].map((id) => `agentId=${id}`),
+        ...[workflowIds.usual, workflowIds.rare].map((id) => `scriptId=${id}`),
+        `agentId=${agentIds.busy}&scriptId=${workflowIds.rare}`,
+      ],
+    ],
+    [`/api/workflows`, ['q=workflow', 'q=needle']],
+    [`/api/workflows/${workflowIds.usual}/revisions`, []],
+    [
+      '/api/pilot/batches',
+      [
+        dates(20, 10),
+        dates(364, 360),
+        `workflowId=${workflowIds.usual}`,
+        `workflowId=${workflowIds.rare}`,
+        `jobId=${longJobId}`,
+        `workflowId=${workflowIds.rare}&${dates(20, 10)}`,
+      ],
+    ],
+    [
+      '/api/process-library/sessions',
+      [dates(20, 10), 'workerKey=usual', 'workerKey=rare', `workerKey=rare&${dates(20, 10)}`],
+    ],
+    [
+      '/api/admin/client-pricing/metrics',
+      [`jobId=${longJobId}`, dates(20, 10), dates(364, 360), `organizationId=${house.organizationId}`],
+    ],
+    ['/api/users', []],
+    ['/api/api-keys', []],
+    ['/api/vault', []],
+    ['/api/functions', []],
+    ['/api/admin/organizations', []],
+    ['/api/admin/usage', [`month=${day(40).slice(0, 7)}`]],
+    ['/api/admin/dead-letters', ['queue=dispatch']],
+    ['/api/admin/queue-probes', []],
+  ];
+  return lists.flatMap(([path, filters]) => [path, ...filters.map((filter) => `${path}?${filter}`)]);
+}
+
+/** What else is read as often as lists are. */
+export function readRequests({ agentIds, scheduleIds, batchId, longJobId }: House, now = new Date()): string[] {
+  const day = (ago: number) => new Date(now.getTime() - ago * 86_400_000).toISOString().slice(0, 10);
+  const year = `from=${day(364)}&to=${day(0)}`;
+  return [
+    `/api/jobs/${longJobId}`,
+    `/api/jobs/${longJobId}/cost`,
+    `/api/job-status?jobId=${longJobId}`,
+    `/api/agents/${agentIds.busy}`,
+    `/api/agents/${agentIds.busy}/runs`,
+    `/api/agents/${agentIds.busy}/status`,
+    `/api/batches/${batchId}`,
+    `/api/schedules/${scheduleIds.usual}`,
+    '/api/usage',
+    `/api/usage?month=${day(40).slice(0, 7)}`,
+    '/api/costs',
+    ...['day', 'workflow', 'agent', 'schedule', 'model'].map((by) => `/api/costs?groupBy=${by}&${year}`),
+    '/api/pilot/roi',
+    `/api/pilot/roi?${year}`,
+  ];
+}

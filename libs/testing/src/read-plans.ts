@@ -1,0 +1,92 @@
+import { Client } from 'pg';
+
+/** What a statement of the service reads, as Postgres says it did. */
+export interface ReadPlan {
+  sql: string;
+  /** Pages of 8 KiB, in memory or not. */
+  buffers: number;
+  ms: number;
+  /** Each table or index that it went through, and how. */
+  scans: string[];
+  /** Rows of tables that it looked at, those among them that it passed over. */
+  looked: number;
+}
+
+interface Statement {
+  text: string;
+  values?: readonly unknown[];
+  name?: string;
+}
+
+interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Index Recheck'?: number;
+  'Shared Hit Blocks': number;
+  'Shared Read Blocks': number;
+  Plans?: PlanNode[];
+}
+
+/** The plans of all that work asks this process's databases for, each explained in the scope that it was asked in. */
+export async function readPlans(databaseUrl: string, work: () => Promise<unknown>): Promise<ReadPlan[]> {
+  const batches: (readonly Statement[])[] = [];
+  const query = Client.prototype.query;
+  Client.prototype.query = function (this: Client, asked: { statements?: readonly Statement[] }, ...rest: unknown[]) {
+    if (Array.isArray(asked.statements)) batches.push(asked.statements);
+    return (query as (...values: unknown[]) => unknown).call(this, asked, ...rest);
+  } as never;
+  try {
+    await work();
+  } finally {
+    Client.prototype.query = query;
+  }
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const plans: ReadPlan[] = [];
+    for (const [scope, ...statements] of batches) {
+      for (const statement of statements) {
+        if (!/^\s*(SELECT|WITH)\b/.test(statement.text) || statement.name?.startsWith('muster_')) continue;
+        plans.push(await explain(client, scope!, statement));
+      }
+    }
+    return plans;
+  } finally {
+    await client.end();
+  }
+}
+
+async function explain(client: Client, scope: Statement, { text, values }: Statement): Promise<ReadPlan> {
+  await client.query('BEGIN');
+  try {
+    await client.query(scope.text, [...(scope.values ?? [])]);
+    const explained = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`;
+    const { rows } = await client.query(explained, [...(values ?? [])]);
+    const [{ Plan, 'Execution Time': ms }] = rows[0]['QUERY PLAN'] as [{ Plan: PlanNode; 'Execution Time': number }];
+    const scans = new Set<string>();
+    const looked = walk(Plan, scans);
+    return {
+      sql: text,
+      buffers: Plan['Shared Hit Blocks'] + Plan['Shared Read Blocks'],
+      ms,
+      scans: [...scans],
+      looked,
+    };
+  } finally {
+    await client.query('ROLLBACK');
+  }
+}
+
+/** Notes what a plan goes through, and answers how many rows it looked at there. */
+function walk(node: PlanNode, scans: Set<string>): number {
+  const { 'Node Type': type, 'Relation Name': relation, 'Index Name': index, Plans: plans = [] } = node;
+  if (index) scans.add(`${type} ${index}`);
+  else if (relation) scans.add(`${type} ${relation}`);
+  const passedOver = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
+  const own = relation ? (node['Actual Rows'] + passedOver) * node['Actual Loops'] : 0;
+  return plans.reduce((sum, plan) => sum + walk(plan, scans), own);
+}
