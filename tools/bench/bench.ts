@@ -18,6 +18,7 @@ const benchmarks = [
   'sweeps',
   'roi',
   'idle',
+  'job-life',
 ];
 
 const given = process.argv.slice(2);

@@ -20,6 +20,15 @@ export class Child {
     return new Child(child, url);
   }
 
+  get pid(): number {
+    return this.process.pid!;
+  }
+
+  /** What it says without having been asked. */
+  listen<M>(listener: (message: M) => void): void {
+    this.process.on('message', listener as (message: unknown) => void);
+  }
+
   /** What it holds in memory, shared libraries and all. */
   async residentBytes(): Promise<number> {
     const status = await readFile(`/proc/${this.process.pid}/status`, 'utf8');

@@ -1,9 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { onBenchStack } from './bench-stack';
-import { makeBenchTenant, startApp } from './bench-tenant';
+import { freeAgents, makeBenchTenant, startApp } from './bench-tenant';
 import { Child } from './child';
 import { milliseconds } from './report';
 import { median, percentile } from './rounds';
@@ -17,7 +16,7 @@ const goal = 2;
 void onBenchStack(async (stack) => {
   const door = await openDoor();
   const tenant = await makeBenchTenant(stack, 1);
-  await prepareAgent(stack.databaseUrl, door.url);
+  await freeAgents(stack.databaseUrl, door.url);
   const env = { MASTER_KEYS: `bench:${Buffer.alloc(32, 7).toString('base64')}` };
   const [gateway, dispatcher, ingest] = await Promise.all([
     startApp('gateway', stack, env),
@@ -93,13 +92,4 @@ async function post(url: string, body: object, headers: Record<string, string>):
   });
   if (!answer.ok) throw new Error(`${url} answered ${answer.status}: ${await answer.text()}`);
   return answer.json();
-}
-
-/** Free, and with a door to knock on. */
-async function prepareAgent(databaseUrl: string, url: string): Promise<void> {
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query(`UPDATE job SET status = 'completed', billed_at = now()`);
-  await client.query('UPDATE agent SET public_tunnel_url = $1, tunnel_url = $1', [url]);
-  await client.end();
 }

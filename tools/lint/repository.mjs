@@ -43,8 +43,10 @@ function faultsOfFile(file) {
   const at = (pattern, fault) =>
     lines.flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${fault}`] : []));
   return [
-    ...(file === 'package-lock.json' ? at(/"resolved":/, 'records where it was downloaded from (see .npmrc)') : []),
-    ...(file === 'package-lock.json'
+    ...(basename(file) === 'package-lock.json'
+      ? at(/"resolved":/, 'records where it was downloaded from (see .npmrc)')
+      : []),
+    ...(basename(file) === 'package-lock.json'
       ? unverifiedIn(JSON.parse(text)).map((name) => `${file}: ${name} has no integrity`)
       : []),
     ...at(machinePath, 'names a path of one machine'),

@@ -1,0 +1,152 @@
+import { cpus } from 'node:os';
+import { onBenchStack } from './bench-stack';
+import { Costs, type Cpu, type Written } from './job-life/cost';
+import { installPeers } from './job-life/install-peers';
+import { Runs, type RunsRound } from './job-life/runs';
+import { startMuster, startProgram, type Subject } from './job-life/subjects';
+import { median, percentile } from './rounds';
+import { sized } from './short';
+
+// The life of a run, over HTTP: launched, pushed to a worker, reported as running, reported as completed, read. Muster
+// beside the least that can do it and beside what else there is, in alternating rounds on one durable Postgres.
+
+const inFlight = sized(32, 4);
+const rounds = sized(5, 1);
+const seconds = sized(5, 1);
+const alone = sized(300, 5);
+const goals = { ofBare: 0.6, alone: 2, commits: 6, flushes: 4 };
+
+interface Measured {
+  name: string;
+  rounds: RunsRound[];
+  cpu: Cpu;
+  aloneMs: number[];
+  written: Written;
+}
+
+void onBenchStack(async (stack) => {
+  const place = { stack, inFlight };
+  const costs = await Costs.open(stack);
+  try {
+    const peers = await installPeers();
+    if ('fault' in peers) console.log(`job-life: the peers are left out, they could not be installed: ${peers.fault}`);
+    const names = ['bare', ...('folder' in peers ? ['dbos', 'graphile-worker', 'pg-boss'] : [])];
+    const env: Record<string, string> = 'folder' in peers ? { PEERS_DIR: peers.folder } : {};
+    const together = await measure(costs, [
+      () => startMuster('muster', place, false),
+      ...names.map((name) => () => startProgram(name, place, env)),
+    ]);
+    print('in one process each', together);
+    const apart = await measure(costs, [
+      () => startMuster('muster, six apps', place, true),
+      () => startProgram('bare', place),
+    ]);
+    print('Muster’s six apps apart', apart);
+  } finally {
+    await costs.close();
+  }
+});
+
+async function measure(costs: Costs, starts: (() => Promise<Subject>)[]): Promise<Measured[]> {
+  const subjects: Subject[] = [];
+  try {
+    for (const start of starts) subjects.push(await start());
+    const sides = subjects.map((subject) => ({
+      runs: new Runs(subject),
+      measured: { name: subject.name, rounds: [], cpu: { node: 0, postgres: 0, redis: 0 } } as unknown as Measured,
+    }));
+    for (let round = 0; round <= rounds; round += 1) {
+      for (const { runs, measured } of sides) {
+        const before = await costs.cpu(runs.subject);
+        const result = await runs.together(inFlight, seconds);
+        const after = await costs.cpu(runs.subject);
+        // The first warms up.
+        if (round === 0) continue;
+        measured.rounds.push(result);
+        for (const part of ['node', 'postgres', 'redis'] as const) measured.cpu[part] += after[part] - before[part];
+      }
+    }
+    for (const { runs, measured } of sides) measured.aloneMs = await runs.oneByOne(alone);
+    for (const { runs, measured } of sides) {
+      measured.written = await costs.written(runs.subject, alone, () => runs.oneByOne(alone));
+    }
+    return sides.map(({ measured }) => measured);
+  } finally {
+    await Promise.all(subjects.map((subject) => subject.stop()));
+  }
+}
+
+const columns = ['executions/s', 'of bare', 'p50', 'p99', 'alone p50', 'alone p99', 'Node', 'Postgres', 'Redis'];
+const counted = ['commits', 'all tx', 'flushes'];
+
+function print(title: string, all: Measured[]): void {
+  const bare = all.find(({ name }) => name === 'bare')!;
+  console.log(
+    `job-life: ${inFlight} in flight, ${title} (${cpus().length} cores; CPU, commits and flushes per execution)`,
+  );
+  line('', [...columns, ...counted]);
+  for (const one of all) {
+    const latencies = one.rounds.flatMap(({ latenciesMs }) => latenciesMs);
+    const executions = one.rounds.reduce((sum, round) => sum + round.executions, 0);
+    const cpu = (part: keyof Cpu) => ms(one.cpu[part] / executions);
+    line(one.name, [
+      rate(one).toFixed(0),
+      spread(ratios(one, bare)),
+      ms(percentile(latencies, 50)),
+      ms(percentile(latencies, 99)),
+      ms(percentile(one.aloneMs, 50)),
+      ms(percentile(one.aloneMs, 99)),
+      cpu('node'),
+      cpu('postgres'),
+      cpu('redis'),
+      one.written.commits.toFixed(1),
+      one.written.transactions.toFixed(1),
+      one.written.flushes.toFixed(1),
+    ]);
+  }
+  printGoals(
+    all[0]!,
+    bare,
+    all.find(({ name }) => name === 'dbos'),
+  );
+}
+
+function printGoals(muster: Measured, bare: Measured, dbos: Measured | undefined): void {
+  const ofBare = median(ratios(muster, bare));
+  const aloneRatio = median(muster.aloneMs) / median(bare.aloneMs);
+  const { commits, flushes } = muster.written;
+  say(`${ofBare.toFixed(2)} of the bare program, goal ${goals.ofBare}`, ofBare >= goals.ofBare);
+  if (dbos) {
+    const ofDbos = median(ratios(muster, dbos));
+    say(`${ofDbos.toFixed(2)} of DBOS, goal 1`, ofDbos >= 1);
+  }
+  say(`alone ${aloneRatio.toFixed(2)} times the bare program’s p50, goal ${goals.alone}`, aloneRatio <= goals.alone);
+  say(`${commits.toFixed(1)} commits, goal ${goals.commits}`, commits <= goals.commits);
+  say(`${flushes.toFixed(1)} flushes, goal ${goals.flushes}`, flushes <= goals.flushes);
+  console.log('');
+}
+
+function say(what: string, met: boolean): void {
+  console.log(`  ${what}: ${met ? 'met' : 'not met'}`);
+}
+
+function rate({ rounds: each }: Measured): number {
+  return median(each.map(({ perSecond }) => perSecond));
+}
+
+/** Round by round, because a noisy machine is as noisy for both only when they run next to each other. */
+function ratios(one: Measured, other: Measured): number[] {
+  return one.rounds.map(({ perSecond }, at) => perSecond / other.rounds[at]!.perSecond);
+}
+
+function spread(values: number[]): string {
+  return `${median(values).toFixed(2)} (${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)})`;
+}
+
+function ms(value: number): string {
+  return `${value.toFixed(value < 10 ? 2 : 1)} ms`;
+}
+
+function line(name: string, cells: string[]): void {
+  console.log(`  ${name.padEnd(18)}${cells.map((cell, at) => cell.padStart(at === 1 ? 18 : 13)).join('')}`);
+}

@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import type { BenchStack } from '../bench-stack';
+import { processTree } from '../process-tree';
+import { sized } from '../short';
+import type { Subject } from './subjects';
+
+/** What executions took of the processors, in milliseconds. */
+export interface Cpu {
+  node: number;
+  postgres: number;
+  redis: number;
+}
+
+/** What an execution left in the database's counters. */
+export interface Written {
+  /** Transactions that wrote something. */
+  commits: number;
+  /** All transactions, those that only read among them. */
+  transactions: number;
+  flushes: number;
+}
+
+// A connection tells its counters to the others when it has been idle for ten seconds.
+const untilToldMs = sized(11_000, 300);
+
+export class Costs {
+  private constructor(
+    private readonly client: Client,
+    private readonly servers: { postgres: number; redis: number },
+  ) {}
+
+  static async open({ databaseUrl, postgresPid, redisPid }: BenchStack): Promise<Costs> {
+    const client = new Client({ connectionString: databaseUrl });
+    await client.connect();
+    return new Costs(client, { postgres: postgresPid, redis: redisPid });
+  }
+
+  close(): Promise<void> {
+    return this.client.end();
+  }
+
+  async cpu({ processes }: Subject): Promise<Cpu> {
+    const of = async (pids: number[]) => {
+      const uses = (await Promise.all(pids.map(processTree))).flat();
+      return uses.reduce((sum, { cpuMs }) => sum + cpuMs, 0);
+    };
+    const { postgres, redis } = this.servers;
+    const [node, inPostgres, inRedis] = await Promise.all([
+      of(processes.map(({ pid }) => pid)),
+      of([postgres]),
+      of([redis]),
+    ]);
+    return { node: node!, postgres: inPostgres!, redis: inRedis! };
+  }
+
+  /** What each of so many executions leaves, without what the subject does when nothing is asked of it. */
+  async written(subject: Subject, executions: number, work: () => Promise<unknown>): Promise<Written> {
+    await delay(untilToldMs);
+    const first = await this.look(subject);
+    await delay(untilToldMs);
+    const second = await this.look(subject);
+    await work();
+    await delay(untilToldMs);
+    const third = await this.look(subject);
+    const idlePart = (third.atMs - second.atMs) / (second.atMs - first.atMs);
+    const each = (what: keyof Written) => {
+      const idle = (second[what] - first[what]) * idlePart;
+      return Math.max(0, third[what] - second[what] - idle) / executions;
+    };
+    return { commits: each('commits'), transactions: each('transactions'), flushes: each('flushes') };
+  }
+
+  private async look({ database }: Subject): Promise<Written & { atMs: number }> {
+    const one = async (text: string, values: unknown[] = []) =>
+      Number((await this.client.query<{ count: string }>(text, values)).rows[0]!.count);
+    return {
+      // Each transaction that writes takes the next id.
+      commits: await one('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS count'),
+      transactions: await one('SELECT xact_commit AS count FROM pg_stat_database WHERE datname = $1', [database]),
+      flushes: await one((await this.flushesAreIo()) ? flushesOfIo : 'SELECT wal_sync AS count FROM pg_stat_wal'),
+      atMs: performance.now(),
+    };
+  }
+
+  /** Since Postgres 18 they are counted with all other input and output. */
+  private async flushesAreIo(): Promise<boolean> {
+    const { rows } = await this.client.query<{ number: number }>(
+      `SELECT current_setting('server_version_num')::int AS number`,
+    );
+    return rows[0]!.number >= 180_000;
+  }
+}
+
+const flushesOfIo = `SELECT sum(fsyncs) AS count FROM pg_stat_io WHERE object = 'wal' AND context = 'normal'`;

@@ -1,0 +1,51 @@
+import { concurrency, databaseUrl, heard, hear, peer, poolSize, push, serve } from './program';
+
+// A run is a job. Workers of pg-boss poll, every half second at best, so each launch wakes one of ours, which takes as
+// many as there are, up to eight, and completes them together.
+
+interface Job {
+  data: { id: string };
+}
+
+interface PgBoss {
+  start(): Promise<unknown>;
+  on(event: 'error', listener: (error: Error) => void): void;
+  createQueue(name: string): Promise<void>;
+  work(name: string, options: object, handler: (jobs: Job[]) => Promise<void>): Promise<string>;
+  notifyWorker(id: string): void;
+  send(name: string, data: Job['data'], options: { id: string }): Promise<string | null>;
+  getJobById(name: string, id: string): Promise<{ state: string } | null>;
+}
+
+const Boss = peer('pg-boss') as new (options: object) => PgBoss;
+const boss = new Boss({ connectionString: databaseUrl, max: poolSize, schedule: false });
+const batchSize = 8;
+
+void (async () => {
+  boss.on('error', (error) => console.error(error));
+  await boss.start();
+  await boss.createQueue('run');
+  const workers: string[] = [];
+  for (let count = 0; count < concurrency / 4; count += 1) {
+    workers.push(await boss.work('run', { batchSize, pollingIntervalSeconds: 0.5 }, work));
+  }
+  let turn = 0;
+  await serve({
+    launch: async (id) => {
+      await boss.send('run', { id }, { id });
+      boss.notifyWorker(workers[turn++ % workers.length]!);
+    },
+    report: hear,
+    read: async (id) => ((await boss.getJobById('run', id))?.state === 'completed' ? 'completed' : 'running'),
+  });
+})();
+
+async function work(jobs: Job[]): Promise<void> {
+  await Promise.all(
+    jobs.map(async ({ data: { id } }) => {
+      await push(id);
+      await heard(id, 'running');
+      await heard(id, 'completed');
+    }),
+  );
+}

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { fastify } from 'fastify';
+import { HttpClient } from './http-client';
+
+export type RunStatus = 'queued' | 'running' | 'completed';
+
+/** What all that is compared has to do: a run is launched, pushed to the worker, reported on by it, and read. */
+export interface Program {
+  /** Answers when it is promised that the run will be pushed. */
+  launch(id: string): Promise<void>;
+  report(id: string, status: RunStatus): Promise<void>;
+  read(id: string): Promise<RunStatus>;
+}
+
+export const databaseUrl = process.env['DATABASE_URL']!;
+export const poolSize = Number(process.env['DATABASE_POOL_SIZE']);
+/** As many runs as there may be under way. */
+export const concurrency = Number(process.env['CONCURRENCY']);
+
+/** A peer's package, which is installed apart from ours. */
+export function peer(name: string): unknown {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  return require(require.resolve(name, { paths: [process.env['PEERS_DIR']!] }));
+}
+
+/** The paths of Muster, so that client and worker are the same for all. */
+export async function serve(program: Program): Promise<void> {
+  const app = fastify();
+  app.post('/api/jobs/launch', async (_request, reply) => {
+    const id = randomUUID();
+    await program.launch(id);
+    return reply.status(202).send({ jobId: id, status: 'queued' });
+  });
+  app.post('/api/job-webhook', async (request) => {
+    const { jobId, status } = request.body as { jobId: string; status: RunStatus };
+    await program.report(jobId, status);
+    return { accepted: true };
+  });
+  app.get('/api/jobs/:id', async (request) => {
+    const { id } = request.params as { id: string };
+    return { id, status: await program.read(id) };
+  });
+  process.on('SIGTERM', () => process.exit(0));
+  process.on('disconnect', () => process.exit(0));
+  process.send!({ url: await app.listen({ port: 0, host: '127.0.0.1' }) });
+}
+
+const client = new HttpClient();
+
+/** Answers when the worker has the run. */
+export async function push(id: string): Promise<void> {
+  await client.post(`${process.env['WORKER_URL']}/commands`, { commandId: id, jobId: id });
+}
+
+const reported = new Map<string, { promise: Promise<void>; resolve: () => void }>();
+
+/** Whoever holds a run in its memory waits here for what its worker says. */
+export function heard(id: string, status: RunStatus): Promise<void> {
+  return waiting(id, status).promise.then(() => void reported.delete(`${id} ${status}`));
+}
+
+export async function hear(id: string, status: RunStatus): Promise<void> {
+  waiting(id, status).resolve();
+}
+
+function waiting(id: string, status: RunStatus) {
+  const key = `${id} ${status}`;
+  const known = reported.get(key);
+  if (known) return known;
+  let resolve = () => undefined as void;
+  const promise = new Promise<void>((done) => (resolve = done));
+  reported.set(key, { promise, resolve });
+  return { promise, resolve };
+}

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import type { BenchStack } from '../bench-stack';
+import { freeAgents, makeBenchTenant, startApp } from '../bench-tenant';
+import { Child } from '../child';
+
+/** Connections to the database, for each process. */
+const poolSize = 10;
+
+export interface Place {
+  stack: BenchStack;
+  inFlight: number;
+}
+
+/** Something that runs jobs, with the worker that it pushes them to. */
+export interface Subject {
+  name: string;
+  /** The database whose transactions are its own. */
+  database: string;
+  processes: Child[];
+  worker: Child;
+  launchUrl: string;
+  readUrl: string;
+  headers: Record<string, string>;
+  /** What one of those that are in flight together asks for. */
+  bodyOf(slot: number): object;
+  stop(): Promise<void>;
+}
+
+export async function startProgram(program: string, place: Place, env: Record<string, string> = {}): Promise<Subject> {
+  const { stack, inFlight } = place;
+  const database = `bench_${program.replaceAll('-', '_')}_${randomBytes(4).toString('hex')}`;
+  const url = new URL(stack.databaseUrl);
+  url.pathname = `/${database}`;
+  await sql(stack, `CREATE DATABASE ${database} TEMPLATE template0 ENCODING 'UTF8'`);
+  const worker = await Child.start(join(__dirname, 'worker.js'), {});
+  const child = await Child.start(join(__dirname, `${program}.js`), {
+    DATABASE_URL: url.toString(),
+    DATABASE_POOL_SIZE: String(poolSize),
+    CONCURRENCY: String(inFlight),
+    WORKER_URL: worker.url,
+    ...env,
+  });
+  await worker.ask({ url: `${child.url}/api/job-webhook`, headers: {} });
+  return {
+    name: program,
+    database,
+    processes: [child],
+    worker,
+    launchUrl: `${child.url}/api/jobs/launch`,
+    readUrl: `${child.url}/api/jobs`,
+    headers: {},
+    bodyOf: () => ({}),
+    stop: async () => {
+      await Promise.all([child.stop(), worker.stop()]);
+      await sql(stack, `DROP DATABASE IF EXISTS ${database} WITH (FORCE)`);
+    },
+  };
+}
+
+const sixApps = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'feedback-sync'];
+
+/** Muster with a machine for each run that is in flight: in one process, or as the six apps. */
+export async function startMuster(name: string, { stack, inFlight }: Place, apart: boolean): Promise<Subject> {
+  const worker = await Child.start(join(__dirname, 'worker.js'), {});
+  const tenant = await makeBenchTenant(stack, inFlight);
+  await freeAgents(stack.databaseUrl, worker.url);
+  const env = {
+    DATABASE_POOL_SIZE: String(poolSize),
+    MASTER_KEYS: `bench:${Buffer.alloc(32, 7).toString('base64')}`,
+    INTERNAL_PORT: '0',
+    // The machines at the door send no heartbeats.
+    AGENT_OFFLINE_AFTER_MS: String(24 * 3_600_000),
+  };
+  const apps = apart ? sixApps : ['standalone'];
+  const processes = await Promise.all(apps.map((app) => startApp(app, stack, env)));
+  const [front, callbacks] = [processes[0]!, processes[apart ? 1 : 0]!];
+  await worker.ask({ url: `${callbacks.url}/api/job-webhook`, headers: { 'x-api-key': tenant.workerKey } });
+  return {
+    name,
+    database: new URL(stack.databaseUrl).pathname.slice(1),
+    processes,
+    worker,
+    launchUrl: `${front.url}/api/jobs/launch`,
+    readUrl: `${front.url}/api/jobs`,
+    headers: { 'x-api-key': tenant.apiKey },
+    bodyOf: (slot) => ({
+      workflowId: tenant.workflowId,
+      agentId: tenant.agentIds[slot],
+      variables: { CLAIM_ID: 'C' },
+    }),
+    stop: async () => void (await Promise.all([...processes, worker].map((child) => child.stop()))),
+  };
+}
+
+async function sql({ databaseUrl }: BenchStack, text: string): Promise<void> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(text).finally(() => client.end());
+}
