@@ -12,6 +12,8 @@ import {
 import { Database } from '@muster/database';
 import { Dispatch, DispatchConfig, escalateCancels, stopOverBudget, sweepDispatch } from '@muster/jobs';
 import { AppLoops, Clock, LoopLedger, Metrics } from '@muster/platform';
+import { nextExpectedRun, prewakeMachines } from '@muster/schedules';
+import { VmConfig } from '@muster/vm';
 
 /** What no message comes for. */
 @Injectable()
@@ -26,9 +28,11 @@ export class DispatcherLoops extends AppLoops {
     @Inject(MachineControl) machines: MachineControl,
     @Inject(Reaper) private readonly reaper: Reaper,
     @Inject(DispatchConfig) { dispatchSweepMs }: DispatchConfig,
-    @Inject(AgentsConfig) { agentOfflineAfterMs: offlineAfterMs, commandSweepMs, idleMonitorTickMs }: AgentsConfig,
+    @Inject(AgentsConfig) agents: AgentsConfig,
+    @Inject(VmConfig) { wakeTimeoutMs }: VmConfig,
     @Inject(ReaperConfig) { reaperTickMs }: ReaperConfig,
   ) {
+    const { agentOfflineAfterMs: offlineAfterMs, commandSweepMs, idleMonitorTickMs, prewakeTickMs } = agents;
     super(
       [
         {
@@ -64,7 +68,12 @@ export class DispatcherLoops extends AppLoops {
         {
           name: 'stop idle agents',
           intervalMs: idleMonitorTickMs,
-          runOnce: (round) => stopIdleAgents(database, {}, round),
+          runOnce: (round) => stopIdleAgents(database, { foresee: nextExpectedRun }, round),
+        },
+        {
+          name: 'prewake machines',
+          intervalMs: prewakeTickMs,
+          runOnce: (round) => prewakeMachines(database, { now: () => clock.now(), wakeTimeoutMs }, round),
         },
         {
           name: 'sweep machines',

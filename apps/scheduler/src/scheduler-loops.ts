@@ -6,7 +6,7 @@ import { failStaleJobs, purgeReports } from '@muster/jobs';
 import { purgeBatchClaims, sweepRollups } from '@muster/pilot';
 import { AppLoops, Clock, MessagePublisher, LoopLedger, Metrics } from '@muster/platform';
 import { purgeUsage, reconcileNightly } from '@muster/pricing';
-import { purgeScheduleHistory, runDueSchedules } from '@muster/schedules';
+import { nextDueInMs, purgeScheduleHistory, runDueSchedules } from '@muster/schedules';
 import { KeyRing } from '@muster/vault';
 import { SchedulerConfig } from './scheduler.config';
 
@@ -28,6 +28,8 @@ export class SchedulerLoops extends AppLoops {
         {
           name: 'run due schedules',
           intervalMs: config.scheduleTickMs,
+          // A time that is known is not met by chance.
+          dueInMs: () => nextDueInMs(database, clock.now()),
           budgetMs: 60_000,
           runOnce: async (round) => {
             const { scanned, launched, skipped, failed } = await runDueSchedules(database, {

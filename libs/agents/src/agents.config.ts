@@ -24,6 +24,13 @@ export class AgentsConfig extends BaseConfig {
   })
   readonly idleMonitorTickMs!: number;
 
+  @EnvInt('PREWAKE_TICK_MS', {
+    description: 'How often machines are looked for that are to be woken ahead of a schedule’s time.',
+    default: 2000,
+    min: 50,
+  })
+  readonly prewakeTickMs!: number;
+
   @EnvInt('COMMAND_SWEEP_MS', {
     description: 'How often commands are looked for that are to be pushed again, or past their deadline.',
     default: 1000,

@@ -32,12 +32,17 @@ describe('why a machine is on, and until when', () => {
     autoStopEnabled: true,
     idleStopMinutes: 30,
     computeMicrosPerHour: 120_000,
+    prewake: true,
+    bootMs: 60_000,
   };
+  const explain = (facts: Parameters<typeof explainAgent>[0], expected: Parameters<typeof explainAgent>[1] = null) =>
+    explainAgent(facts, expected, now);
+  const runIn = (minutes: number) => ({ name: 'Nightly claims', at: minutesAgo(-minutes) });
 
   it('counts from the last activity, and without one from its being on', () => {
-    expect(explainAgent(agent, now).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
+    expect(explain(agent).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
     const fresh = { ...agent, lastActivityAt: null };
-    expect(explainAgent(fresh, now)).toEqual({
+    expect(explain(fresh)).toEqual({
       stopAt: new Date('2026-03-02T08:30:00.000Z'),
       why: expect.stringContaining('about to be stopped'),
     });
@@ -48,14 +53,14 @@ describe('why a machine is on, and until when', () => {
     ['the worker reported', ': the worker reported. Idle stop comes'],
     ['', '(handshake). Idle stop comes'],
   ])('has one full stop after the reason %p', (statusReason, part) => {
-    expect(explainAgent({ ...agent, statusReason }, now).why).toContain(part);
+    expect(explain({ ...agent, statusReason }).why).toContain(part);
   });
 
   it('says what extended it last, and what it costs since it was started', () => {
-    const { why } = explainAgent(agent, now);
+    const { why } = explain(agent);
     expect(why).toContain('Last activity: a job’s log at 2026-03-02T08:50:00.000Z.');
     expect(why).toContain('On since 2026-03-02T07:30:00.000Z, about 0.18 USD so far.');
-    expect(explainAgent({ ...agent, status: 'stopped', onSince: null }, now).why).not.toContain('USD');
+    expect(explain({ ...agent, status: 'stopped', onSince: null }).why).not.toContain('USD');
   });
 
   it.each([
@@ -69,13 +74,38 @@ describe('why a machine is on, and until when', () => {
     [{ autoStopEnabled: false }, 'idle stop is off'],
     [{ provider: 'external' as const }, 'its machine is external and has its switch elsewhere'],
   ])('has no end with %j', (facts, reason) => {
-    const { stopAt, why } = explainAgent({ ...agent, ...facts }, now);
+    const { stopAt, why } = explain({ ...agent, ...facts });
     expect([stopAt, why]).toEqual([null, expect.stringContaining(`It stays on: ${reason}.`)]);
+  });
+
+  it('says which run it expects, and when its machine is woken for that', () => {
+    expect(explain(agent, runIn(50)).why).toContain(
+      'Idle stop comes at 2026-03-02T09:20:00.000Z. Last activity: a job’s log at 2026-03-02T08:50:00.000Z. ' +
+        'Next it expects the run of Nightly claims at 2026-03-02T09:50:00.000Z. On since',
+    );
+    const stopped = { ...agent, status: 'stopped' as const, onSince: null };
+    expect(explain(stopped, runIn(50)).why).toContain(
+      'at 2026-03-02T09:50:00.000Z, and is woken for it at 2026-03-02T09:48:51.000Z.',
+    );
+    expect(explain({ ...stopped, prewake: false }, runIn(50)).why).toMatch(/at 2026-03-02T09:50:00.000Z\.$/);
+  });
+
+  it('is kept for a run that it would be woken for again at once, and not for one that nobody launches', () => {
+    const held = explain(agent, runIn(21));
+    expect(held.stopAt).toEqual(new Date('2026-03-02T09:22:00.000Z'));
+    expect(explain(agent, runIn(21.5)).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
+    expect(explain({ ...agent, prewake: false }, runIn(21)).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
+    const over = { ...agent, lastActivityAt: minutesAgo(40), expected: runIn(-1) };
+    expect(decideIdleStop(over, now)).toMatchObject({ action: 'stop' });
+    expect(decideIdleStop({ ...over, expected: runIn(-0.5) }, now)).toMatchObject({
+      action: 'wait',
+      reason: 'the run of Nightly claims comes at 2026-03-02T08:59:30.000Z',
+    });
   });
 
   it('is only asked of machines that may be on', () => {
     for (const status of ['stopped', 'starting', 'stopping', 'rebooting', 'terminated'] as const) {
-      const { stopAt, why } = explainAgent({ ...agent, status, onSince: null }, now);
+      const { stopAt, why } = explain({ ...agent, status, onSince: null });
       expect([stopAt, why.endsWith('(handshake): the worker reported.')]).toEqual([null, true]);
     }
   });
@@ -84,9 +114,11 @@ describe('why a machine is on, and until when', () => {
     const lastActivityAt = minutesAgo(60);
     const offline = { ...agent, lastActivityAt, status: 'offline' as const, statusSince: minutesAgo(5) };
     const silent = { ...offline, silentSince: minutesAgo(5), queued: true };
-    expect(explainAgent(silent, now).stopAt).toEqual(new Date('2026-03-02T09:25:00.000Z'));
-    expect(decideIdleStop({ ...silent, silentSince: minutesAgo(30) }, now).action).toBe('stop');
-    expect(decideIdleStop({ ...silent, running: true, silentSince: minutesAgo(90) }, now).action).toBe('stay');
+    expect(explain(silent).stopAt).toEqual(new Date('2026-03-02T09:25:00.000Z'));
+    expect(decideIdleStop({ ...silent, expected: null, silentSince: minutesAgo(30) }, now).action).toBe('stop');
+    expect(decideIdleStop({ ...silent, expected: null, running: true, silentSince: minutesAgo(90) }, now).action).toBe(
+      'stay',
+    );
   });
 });
 
@@ -106,6 +138,9 @@ describe('an idle stop', () => {
     waking: false,
     autoStopEnabled: true,
     idleStopMinutes: 30,
+    prewake: true,
+    bootMs: 60_000,
+    expected: null,
   };
 
   it('comes at its time and not a moment before', () => {

@@ -31,6 +31,8 @@ export { readCommandStatus, readScript } from './commands/read-command';
 export { acknowledgeCommand, receiveResult } from './commands/receive-result';
 export { issueCommand, type NewCommand } from './commands/issue-command';
 export { actionKinds } from './commands/record-actions';
+export { longestLead, prewakeLead, prewakeLeadMs } from './lifecycle/boot-time';
+export type { ExpectedRun, Foresee } from './lifecycle/expected-run';
 export { decideIdleStop, type IdleDecision, type IdleFacts } from './lifecycle/decide-idle-stop';
 export { decideSilence, failSilentAgents } from './lifecycle/fail-silent-agents';
 export { idleCandidates, idleValues, stopIdleAgents, stopIfIdle } from './lifecycle/stop-idle-agents';

@@ -80,7 +80,12 @@ export {
   OrganizationList,
   UpdateOrganizationBody,
 } from './http/access/organizations';
-export { OrganizationSettings, SigningSecret, UpdateOrganizationSettingsBody } from './http/access/settings';
+export {
+  type IdleStopPolicy,
+  OrganizationSettings,
+  SigningSecret,
+  UpdateOrganizationSettingsBody,
+} from './http/access/settings';
 export { CreateUserBody, UpdateUserBody, User, UserList } from './http/access/users';
 export { PutSecretBody, refusedVariableName, Secret, SecretList, variableNamePattern } from './http/access/vault';
 export {

@@ -1,10 +1,12 @@
 export { parseCron } from './cron/cron-rule';
 export { executeSchedules } from './ticks/execute-schedules';
 export { foreseeForced, forceSchedule } from './ticks/force-schedule';
+export { expectedRuns, nextExpectedRun } from './prewake/expected-runs';
+export { prewakeMachines } from './prewake/prewake-machines';
 export { type PreviewedRun, previewRuns } from './cron/preview-runs';
 export { purgeScheduleHistory } from './ticks/purge-history';
 export { runDueSchedules } from './ticks/run-due-schedules';
 export { createSchedule, deleteSchedule, requireCron, timezoneOfOrganization, updateSchedule } from './save-schedule';
-export { scanDue } from './ticks/scan-due';
+export { nextDueInMs, scanDue } from './ticks/scan-due';
 export { findSchedule, listSchedules, recentRuns, type ScheduleRow, type ScheduleRunRow } from './schedule-row';
 export { presentTicks, type TickReport } from './ticks/tick-report';

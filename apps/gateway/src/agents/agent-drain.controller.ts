@@ -6,7 +6,7 @@ import { DrainAnswer, DrainBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { drainAgentAndRuns } from '@muster/jobs';
 import { Clock } from '@muster/platform';
-import { presentAgent } from './present-agent';
+import { presentChangedAgent } from './present-agent';
 
 @ApiTags('Agents')
 @Controller('/api/agents/:id')
@@ -58,6 +58,7 @@ export class AgentDrainController {
     id: string,
     touched: TouchedJobs,
   ): Promise<DrainAnswer> {
-    return { agent: presentAgent(await loadAgent(tx, organizationId, id), this.clock.now()), ...touched };
+    const agent = await presentChangedAgent(tx, await loadAgent(tx, organizationId, id), this.clock.now());
+    return { agent, ...touched };
   }
 }

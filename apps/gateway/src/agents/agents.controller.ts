@@ -24,7 +24,7 @@ import { terminateAgentAndRuns } from '@muster/jobs';
 import { Clock, pageOf, paginate } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
-import { presentAgent } from './present-agent';
+import { presentAgents, presentChangedAgent } from './present-agent';
 
 @ApiTags('Agents')
 @Controller('/api/agents')
@@ -49,7 +49,8 @@ export class AgentsController {
     const page = pageOf(query, 'id');
     const rows = await listAgents(this.database, organizationId, query, page);
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
-    return { agents: items.map((row) => presentAgent(row, this.clock.now())), nextCursor };
+    const now = this.clock.now();
+    return { agents: await presentAgents(this.database, organizationId, { rows: items, now }), nextCursor };
   }
 
   @Post()
@@ -67,7 +68,7 @@ export class AgentsController {
   create(@Mutation() mutation: MutationRequest, @Body() body: CreateAgentBody): Promise<CreatedAgent> {
     return this.mutations.run(mutation, async (tx, caller) => {
       const { agent, workerKey } = await createAgent(tx, this.keyRing, caller, body, this.vm);
-      const answer: CreatedAgent = { agent: presentAgent(agent, this.clock.now()), workerKey };
+      const answer: CreatedAgent = { agent: await presentChangedAgent(tx, agent, this.clock.now()), workerKey };
       return { body: answer, location: `/api/agents/${agent.id}` };
     });
   }
@@ -81,7 +82,9 @@ export class AgentsController {
   })
   async read(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<Agent> {
     const agent = await findAgent(this.database, organizationId, id);
-    return presentAgent(agent, this.clock.now());
+    const now = this.clock.now();
+    const [answer] = await presentAgents(this.database, organizationId, { rows: [agent], now });
+    return answer!;
   }
 
   @Patch('/:id')
@@ -98,7 +101,7 @@ export class AgentsController {
     @Body() body: UpdateAgentBody,
   ): Promise<Agent> {
     return this.mutations.run(mutation, async (tx, caller) => ({
-      body: presentAgent(await updateAgent(tx, caller, id, body), this.clock.now()),
+      body: await presentChangedAgent(tx, await updateAgent(tx, caller, id, body), this.clock.now()),
     }));
   }
 

@@ -78,6 +78,8 @@ function presentSettings(row: SettingsRow): OrganizationSettings {
     vmAutoWakeOnJob: row.vmAutoWakeOnJob,
     autoStopEnabled: row.autoStopEnabled,
     idleStopMinutes: row.idleStopMinutes,
+    idleStopPolicy: row.idleStopPolicy,
+    prewake: row.prewake,
     maxConcurrentRuns: row.maxConcurrentRuns,
     monthlyRunLimit: row.monthlyRunLimit,
     monthlySpendLimitUsd: row.monthlySpendLimitMicros === null ? null : usdOf(row.monthlySpendLimitMicros),

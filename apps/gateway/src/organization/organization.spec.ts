@@ -21,6 +21,8 @@ describe('an organization’s own things at the gateway', () => {
         vmAutoWakeOnJob: true,
         autoStopEnabled: true,
         idleStopMinutes: 30,
+        idleStopPolicy: 'fixed',
+        prewake: true,
         maxConcurrentRuns: null,
         monthlyRunLimit: null,
         monthlySpendLimitUsd: null,

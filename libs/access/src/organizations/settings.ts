@@ -12,6 +12,8 @@ export type SettingsRow = Retention &
     | 'vmAutoWakeOnJob'
     | 'autoStopEnabled'
     | 'idleStopMinutes'
+    | 'idleStopPolicy'
+    | 'prewake'
     | 'maxConcurrentRuns'
     | 'monthlyRunLimit'
     | 'monthlySpendLimitMicros'
@@ -26,8 +28,8 @@ export type SettingsRow = Retention &
 export async function readSettings(database: Database, organizationId: string): Promise<SettingsRow> {
   const [row] = await database.query<SettingsRow>(
     { organizationId },
-    `SELECT revision, vm_auto_wake_on_job, auto_stop_enabled, idle_stop_minutes, max_concurrent_runs,
-            monthly_run_limit, monthly_spend_limit_micros, labor_micros_per_hour, minutes_saved_per_claim,
+    `SELECT revision, vm_auto_wake_on_job, auto_stop_enabled, idle_stop_minutes, idle_stop_policy, prewake,
+            max_concurrent_runs, monthly_run_limit, monthly_spend_limit_micros, labor_micros_per_hour, minutes_saved_per_claim,
             compute_micros_per_hour, timezone, fail_stalled_runs, log_retention_days, timeline_retention_days,
             step_retention_days, claim_retention_days, usage_retention_days, cost_retention_days
      FROM organization_settings WHERE organization_id = $1`,

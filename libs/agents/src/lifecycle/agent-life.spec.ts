@@ -137,7 +137,7 @@ describe('an agent’s life', () => {
         await lab.db.query('system', `UPDATE agent SET last_seen = now() - interval '1 hour' WHERE id = $1`, [agentId]);
         await failSilentAgents(lab.db, { offlineAfterMs: 1 });
       },
-      idle: ({ agentId }) => stopIfIdle(lab.db, agentId, new Date(Date.now() + 3_600_000)),
+      idle: ({ agentId }) => stopIfIdle(lab.db, agentId, { now: new Date(Date.now() + 3_600_000) }),
       gaveUp: ({ agentId }) => lab.harness.app.nest.get(LocalAgentRows, { strict: false }).gaveUp(agentId, 'test'),
       control: ({ agentId }) => lab.machines.control(agentId),
       recover: async ({ agentId }) => {

@@ -1,12 +1,21 @@
 import type { AgentEntity, OrganizationSettingsEntity } from '@muster/database';
+import { prewakeLeadMs } from './boot-time';
+import type { ExpectedRun } from './expected-run';
 
 export interface IdleFacts
   extends
     Pick<
       AgentEntity,
-      'status' | 'statusSince' | 'provider' | 'lastActivityAt' | 'idleAutoStopExempt' | 'drain' | 'idleStopFailedAt'
+      | 'status'
+      | 'statusSince'
+      | 'provider'
+      | 'lastActivityAt'
+      | 'idleAutoStopExempt'
+      | 'drain'
+      | 'idleStopFailedAt'
+      | 'bootMs'
     >,
-    Pick<OrganizationSettingsEntity, 'autoStopEnabled' | 'idleStopMinutes'> {
+    Pick<OrganizationSettingsEntity, 'autoStopEnabled' | 'idleStopMinutes' | 'prewake'> {
   /** Of one that is offline: since when it could have reported, and nobody has heard of it. */
   silentSince: Date | null;
   /** It has begun a job, or may have. */
@@ -17,6 +26,8 @@ export interface IdleFacts
   commands: boolean;
   /** Somebody is waking it. */
   waking: boolean;
+  /** What is known to come next on it. */
+  expected: Omit<ExpectedRun, 'agentId'> | null;
 }
 
 export type IdleDecision =
@@ -36,7 +47,13 @@ const restMs = 60_000;
 export function decideIdleStop(facts: IdleFacts, now: Date): IdleDecision {
   const kept = reasonToStay(facts);
   if (kept) return { action: 'stay', stopAt: null, reason: kept };
-  const stopAt = idleDeadline(facts);
+  const dueAt = idleDeadline(facts);
+  const heldUntil = heldForRun(facts, dueAt > now ? dueAt : now);
+  if (heldUntil) {
+    const { name, at } = facts.expected!;
+    return { action: 'wait', stopAt: heldUntil, reason: `the run of ${name} comes at ${at.toISOString()}` };
+  }
+  const stopAt = dueAt;
   if (stopAt > now) return { action: 'wait', stopAt, reason: `idle stop comes at ${stopAt.toISOString()}` };
   const idleMs = now.getTime() - idleSince(facts).getTime();
   const silent = facts.status === 'offline' ? 'not heard of and idle' : 'idle';
@@ -70,6 +87,17 @@ function idleDeadline(facts: IdleFacts): Date {
   const { idleStopFailedAt } = facts;
   if (!idleStopFailedAt) return new Date(dueAt);
   return new Date(Math.max(dueAt, idleStopFailedAt.getTime() + Math.max(limitMs, restMs)));
+}
+
+/** So long after its time a run that nobody launched is no reason any more. */
+const lateRunMs = 60_000;
+
+/** Until when it is kept for a run that it would be woken for again at once; null where there is none. */
+function heldForRun({ status, prewake, expected, bootMs }: IdleFacts, stopAt: Date): Date | null {
+  if (!prewake || !expected || status !== 'online') return null;
+  const until = expected.at.getTime() + lateRunMs;
+  const isNear = expected.at.getTime() - stopAt.getTime() <= prewakeLeadMs(bootMs);
+  return isNear && until > stopAt.getTime() ? new Date(until) : null;
 }
 
 function minutesOf(ms: number): string {

@@ -70,17 +70,19 @@ export interface LifecycleFacts {
   previous: AgentStatus;
   current: AgentStatus;
   jobId?: string;
+  data?: Record<string, unknown>;
 }
 
 /** An entry of a lifecycle event (interface, section 6), for those that are no move by themselves too. */
-export function lifecycleEntry({ eventType, source, reason, previous, current, jobId }: LifecycleFacts): TimelineEntry {
+export function lifecycleEntry(facts: LifecycleFacts): TimelineEntry {
+  const { eventType, source, reason, previous, current, jobId, data } = facts;
   return {
     kind: 'lifecycle',
     source,
     level: failedEvents.has(eventType) ? 'warn' : 'info',
     message: reason,
     ...(jobId ? { jobId } : {}),
-    data: { eventType, reason, previousStatus: previous, currentStatus: current },
+    data: { ...data, eventType, reason, previousStatus: previous, currentStatus: current },
   };
 }
 

@@ -215,7 +215,7 @@ describe('the idle monitor', () => {
 
   it('says the same of a machine as it does with it', async () => {
     const id = await machine({ lastActivityAt: minutesAgo(29) });
-    const { stopAt } = explainAgent(await findAgent(db, organizationId, id), new Date());
+    const { stopAt } = explainAgent(await findAgent(db, organizationId, id), null, new Date());
     const before = await stopIdleAgents(db, { now: new Date(stopAt!.getTime() - 1) });
     const then = await stopIdleAgents(db, { now: stopAt! });
     expect([before.stopping, then.stopping]).toEqual([0, 1]);

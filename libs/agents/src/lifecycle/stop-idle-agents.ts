@@ -8,6 +8,7 @@ import {
 import { Round, sweep, type SweepCounts } from '@muster/platform';
 import { decideIdleStop, type IdleDecision, type IdleFacts } from './decide-idle-stop';
 import { agentMoves, inSql } from './agent-life';
+import type { Foresee } from './expected-run';
 import { moveAgent } from './move-agent';
 
 const stoppable = inSql(agentMoves.idle_stop.from);
@@ -72,7 +73,7 @@ export function idleValues(now: Date, limit: number, after: Candidate | null = n
  */
 export async function stopIdleAgents(
   database: Database,
-  { now: given, limit = 500 }: { now?: Date; limit?: number } = {},
+  { now: given, limit = 500, foresee }: { now?: Date; limit?: number; foresee?: Foresee } = {},
   round = new Round('stop idle agents'),
 ): Promise<SweepCounts<'stopping'>> {
   const now = given ?? (await databaseTime(database));
@@ -83,7 +84,8 @@ export async function stopIdleAgents(
     limit,
     candidates: (after: Candidate | null, count) =>
       database.query<Candidate & object>('system', idleCandidates, idleValues(now, count, after), 'idle_agents'),
-    settle: async ({ id }) => ((await stopIfIdle(database, id, now))?.action === 'stop' ? 'stopping' : null),
+    settle: async ({ id }) =>
+      (await stopIfIdle(database, id, { now, foresee }))?.action === 'stop' ? 'stopping' : null,
     rowOf: ({ id }) => `agent ${id}`,
   });
 }
@@ -106,11 +108,16 @@ async function clampFutureActivity(database: Database, now: Date): Promise<void>
 }
 
 /** Decided again under the agent's lock. Null: somebody else is at it. */
-export function stopIfIdle(database: Database, agentId: string, now: Date): Promise<IdleDecision | null> {
+export function stopIfIdle(
+  database: Database,
+  agentId: string,
+  { now, foresee }: { now: Date; foresee?: Foresee },
+): Promise<IdleDecision | null> {
   return database.transaction('system', async (tx) => {
     const facts = await lockFacts(tx, agentId);
     if (!facts) return null;
-    const decision = decideIdleStop(facts, now);
+    const expected = (await foresee?.(tx, agentId, now)) ?? null;
+    const decision = decideIdleStop({ ...facts, expected }, now);
     if (decision.action !== 'stop') return decision;
     await moveAgent(tx, {
       organizationId: facts.organizationId,
@@ -130,13 +137,13 @@ export function stopIfIdle(database: Database, agentId: string, now: Date): Prom
 async function lockFacts(
   tx: Transaction,
   agentId: string,
-): Promise<(IdleFacts & { organizationId: string }) | undefined> {
+): Promise<(Omit<IdleFacts, 'expected'> & Pick<AgentEntity, 'organizationId'>) | undefined> {
   const locked = await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE SKIP LOCKED', [agentId], 'lock_idle_agent');
   if (locked.length === 0) return undefined;
-  const [facts] = await tx.query<IdleFacts & Pick<AgentEntity, 'organizationId'>>(
+  const [facts] = await tx.query<Omit<IdleFacts, 'expected'> & Pick<AgentEntity, 'organizationId'>>(
     `SELECT a.organization_id, a.status, a.status_since, a.provider, a.last_activity_at,
-            ${silentSince} AS silent_since, a.idle_auto_stop_exempt, a.drain, a.idle_stop_failed_at, ${workColumns},
-            s.auto_stop_enabled, s.idle_stop_minutes
+            ${silentSince} AS silent_since, a.idle_auto_stop_exempt, a.drain, a.idle_stop_failed_at, a.boot_ms, ${workColumns},
+            s.auto_stop_enabled, s.idle_stop_minutes, s.prewake
      FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id
      WHERE a.id = $1`,
     [agentId],

@@ -3,6 +3,7 @@ import type { AgentEntity, AgentWakeEntity, Transaction } from '@muster/database
 import { newId } from '@muster/platform';
 import { appendTimeline } from '../timeline/append-timeline';
 import { isOn } from './agent-life';
+import { measureBoot } from './boot-time';
 import { lifecycleEntry, moveAgent } from './move-agent';
 
 export interface WakeRequest {
@@ -11,6 +12,8 @@ export interface WakeRequest {
   source: LifecycleSource;
   reason: string;
   jobId?: string;
+  /** What else its entry on the timeline says. */
+  data?: Record<string, unknown>;
   timeoutMs: number;
 }
 
@@ -19,7 +22,7 @@ export interface WakeRequest {
  * is just stopping or rebooting is woken once that is done, and the wake of one that is on is ready at once.
  */
 export async function requestWake(tx: Transaction, request: WakeRequest): Promise<{ wakeId: string; joined: boolean }> {
-  const { organizationId, agentId, source, reason, jobId, timeoutMs } = request;
+  const { organizationId, agentId, source, reason, jobId, data, timeoutMs } = request;
   const agent = await lockAgent(tx, organizationId, agentId);
   if (agent.status === 'terminated') {
     throw new AppError('agent_not_ready', {
@@ -43,7 +46,7 @@ export async function requestWake(tx: Transaction, request: WakeRequest): Promis
     'insert_wake',
   );
   if (isReady) return { wakeId, joined: false };
-  const facts = { eventType: 'wake_requested', source, reason, ...(jobId ? { jobId } : {}) } as const;
+  const facts = { eventType: 'wake_requested', source, reason, data, ...(jobId ? { jobId } : {}) } as const;
   const moved = await moveAgent(tx, {
     organizationId,
     agentId,
@@ -107,6 +110,7 @@ export async function completeWake(
     'complete_wake',
   );
   if (!wake) return;
+  measureBoot(tx, agentId);
   await announceReady(tx, { organizationId, agentId, reason: `it reported after ${wake.seconds.toFixed(1)} s` });
 }
 

@@ -1,23 +1,30 @@
 import { type AgentStatus, roundedQuotient } from '@muster/contracts';
 import { isOff, isOn } from '../lifecycle/agent-life';
+import { prewakeLeadMs } from '../lifecycle/boot-time';
 import { decideIdleStop, type IdleFacts } from '../lifecycle/decide-idle-stop';
+import type { ExpectedRun } from '../lifecycle/expected-run';
 import type { AgentRow } from './agent-row';
 
-type Explained = IdleFacts & Pick<AgentRow, 'statusSource' | 'statusReason' | 'onSince' | 'lastActivity'>;
+type Explained = Omit<IdleFacts, 'expected'> &
+  Pick<AgentRow, 'statusSource' | 'statusReason' | 'onSince' | 'lastActivity'>;
 
 /** Why the machine is on or off and since when, what keeps it on, when idle stop will end it, and what it costs. */
 export function explainAgent(
   agent: Explained & Pick<AgentRow, 'computeMicrosPerHour'>,
+  expected: Omit<ExpectedRun, 'agentId'> | null,
   now: Date,
 ): { why: string; stopAt: Date | null } {
   const { status, statusSince, statusSource, statusReason } = agent;
-  const { stopAt, reason } = decideIdleStop(agent, now);
+  const { stopAt, reason } = decideIdleStop({ ...agent, expected }, now);
   const since = `${words[status]} since ${statusSince.toISOString()} (${statusSource})`;
   // Some reasons are sentences, with their full stop.
   const because = statusReason ? `: ${statusReason.replace(/\.$/, '')}` : '';
   const mayBeOn = isOn(status) || (status === 'offline' && stopAt !== null);
   const next = !mayBeOn ? '' : stopAt ? stopSentence(stopAt, now) : ` It stays on: ${reason}.`;
-  return { why: `${since}${because}.${next}${mayBeOn ? extendedBy(agent) : ''}${costSentence(agent, now)}`, stopAt };
+  return {
+    why: `${since}${because}.${next}${mayBeOn ? extendedBy(agent) : ''}${expectedSentence(agent, expected)}${costSentence(agent, now)}`,
+    stopAt,
+  };
 }
 
 function stopSentence(stopAt: Date, now: Date): string {
@@ -27,6 +34,18 @@ function stopSentence(stopAt: Date, now: Date): string {
 function extendedBy({ lastActivity, lastActivityAt }: Explained): string {
   if (!lastActivityAt) return '';
   return ` Last activity: ${lastActivity ?? 'something'} at ${lastActivityAt.toISOString()}.`;
+}
+
+/** What comes next, and from when its machine is woken for that. */
+function expectedSentence(
+  { status, prewake, bootMs }: Pick<Explained, 'status' | 'prewake' | 'bootMs'>,
+  expected: Omit<ExpectedRun, 'agentId'> | null,
+): string {
+  if (!expected || status === 'terminated') return '';
+  const run = ` Next it expects the run of ${expected.name} at ${expected.at.toISOString()}`;
+  if (!prewake || status !== 'stopped') return `${run}.`;
+  const wakeAt = new Date(expected.at.getTime() - prewakeLeadMs(bootMs));
+  return `${run}, and is woken for it at ${wakeAt.toISOString()}.`;
 }
 
 /** Estimated by the hour, as the organization says; a machine that is off costs nothing that we know of. */

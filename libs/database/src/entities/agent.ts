@@ -91,6 +91,9 @@ export class AgentEntity {
   onSince!: Date | null;
   @Column('text', { nullable: true })
   lastActivity!: string | null;
+  /** Within which time nine of ten of its last wakes had it report; null where none did yet. */
+  @Column('integer', { nullable: true })
+  bootMs!: number | null;
   /** When an idle stop of it came to nothing, if one did. */
   @Column('timestamptz', { nullable: true })
   idleStopFailedAt!: Date | null;

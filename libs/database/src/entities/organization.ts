@@ -1,4 +1,4 @@
-import type { MicroUsd } from '@muster/contracts';
+import type { IdleStopPolicy, MicroUsd } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
 
 /** The tenant. Every other row belongs to one. */
@@ -13,6 +13,7 @@ export class OrganizationEntity {
 /** One row for each organization, made with it. */
 @Entity('organization_settings')
 @Check('organization_settings_idle_stop_check', 'idle_stop_minutes >= 0.05')
+@Check('organization_settings_idle_policy_check', "idle_stop_policy IN ('fixed', 'adaptive')")
 export class OrganizationSettingsEntity {
   @PrimaryColumn('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'organization_settings_organization_fk', onDelete: 'CASCADE' })
@@ -21,6 +22,8 @@ export class OrganizationSettingsEntity {
   @Column('boolean', { default: true }) vmAutoWakeOnJob!: boolean;
   @Column('boolean', { default: true }) autoStopEnabled!: boolean;
   @Column('double precision', { default: 30 }) idleStopMinutes!: number;
+  @Column('text', { default: 'fixed' }) idleStopPolicy!: IdleStopPolicy;
+  @Column('boolean', { default: true }) prewake!: boolean;
   @Column('integer', { nullable: true }) maxConcurrentRuns!: number | null;
   @Column('integer', { nullable: true }) monthlyRunLimit!: number | null;
   @Column('bigint', { nullable: true }) monthlySpendLimitMicros!: MicroUsd | null;

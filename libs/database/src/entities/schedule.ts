@@ -15,6 +15,7 @@ import { WorkflowEntity } from './workflow';
 @Index('schedule_last_run_job_idx', ['lastRunJobId'], { where: 'last_run_job_id IS NOT NULL' })
 @Index('schedule_agent_idx', ['agentId', 'id'])
 @Index('schedule_workflow_idx', ['workflowId', 'id'])
+@Index('schedule_agent_next_idx', ['agentId', 'nextRunAt'], { where: 'enabled' })
 export class ScheduleEntity {
   @PrimaryColumn('uuid')
   id!: string;
@@ -59,6 +60,9 @@ export class ScheduleEntity {
   misfirePolicy!: MisfirePolicy;
   @Column('timestamptz', { nullable: true })
   nextRunAt!: Date | null;
+  /** The nominal time that its machine was woken ahead of. */
+  @Column('timestamptz', { nullable: true })
+  prewokenFor!: Date | null;
   @Column('timestamptz', { nullable: true })
   lastRunAt!: Date | null;
   @Column('uuid', { nullable: true })

@@ -31,6 +31,7 @@ import { Retention1763793000003 } from './1763793000003-retention';
 import { Budgets1763794000000 } from './1763794000000-budgets';
 import { DefaultPricesAreRead1763794000001 } from './1763794000001-default-prices-are-read';
 import { ListsByIndex1763802000000 } from './1763802000000-lists-by-index';
+import { Prewake1763803000000 } from './1763803000000-prewake';
 import { WorkflowPacks1763805000000 } from './1763805000000-workflow-packs';
 
 /** One linear history, oldest first. */
@@ -68,5 +69,6 @@ export const migrations = [
   Budgets1763794000000,
   DefaultPricesAreRead1763794000001,
   ListsByIndex1763802000000,
+  Prewake1763803000000,
   WorkflowPacks1763805000000,
 ];

@@ -69,7 +69,7 @@ describe('a job that arrives at the moment of an idle stop', () => {
 
   async function sweep(agentId: string): Promise<boolean> {
     await pause(24);
-    return (await stopIfIdle(lab.harness.db, agentId, new Date()))?.action === 'stop';
+    return (await stopIfIdle(lab.harness.db, agentId, { now: new Date() }))?.action === 'stop';
   }
 
   /** What the machine's provider and the handlers do next, told by rows and messages alone. */
@@ -132,7 +132,7 @@ describe('a job that arrives at the moment of an idle stop', () => {
     await lab.query(`UPDATE agent SET last_seen = now() - interval '1 hour' WHERE id = ANY($1)`, [agentIds]);
     await Promise.all([
       failSilentAgents(lab.harness.db, { offlineAfterMs: 60_000 }),
-      ...agentIds.map((agentId) => stopIfIdle(lab.harness.db, agentId, new Date())),
+      ...agentIds.map((agentId) => stopIfIdle(lab.harness.db, agentId, { now: new Date() })),
     ]);
     const left = await lab.query<{ status: string }>('SELECT DISTINCT status FROM agent WHERE id = ANY($1)', [
       agentIds,

@@ -251,6 +251,9 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
         waking: agent.wake !== null,
         autoStopEnabled: true,
         idleStopMinutes,
+        prewake: true,
+        bootMs: null,
+        expected: null,
       },
       new Date(clock),
     );

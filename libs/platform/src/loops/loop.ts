@@ -13,6 +13,8 @@ export interface LoopSpec {
   budgetMs?: number;
   /** One round; answers what it did. It must be safe on any number of replicas at once. */
   runOnce(round: Round): Promise<Record<string, number>>;
+  /** In how long something is due before the interval is over; null where that is not known. */
+  dueInMs?(): Promise<number | null>;
   /** For what has to end after the last round. */
   ended?(): Promise<void>;
 }

@@ -5,7 +5,12 @@ export interface PeriodicOptions {
   intervalMs: number;
   /** One round. It must be safe on any number of replicas at once. */
   runOnce: () => Promise<unknown>;
+  /** In how long something is due, where that is known: the next round then does not wait for its interval. */
+  dueInMs?: () => Promise<number | null>;
 }
+
+/** What is due at once and could not be settled is not to keep it busy. */
+const shortestPauseMs = 10;
 
 /** Rounds that never overlap, a failed one logged and the next one on time. */
 export class Periodic {
@@ -30,9 +35,23 @@ export class Periodic {
   }
 
   private tick(): void {
-    this.round = this.runOnce().finally(() => {
-      if (!this.stopped) this.timer = setTimeout(() => this.tick(), this.options.intervalMs);
-    });
+    this.round = this.turn();
+  }
+
+  private async turn(): Promise<void> {
+    await this.runOnce();
+    const pauseMs = await this.pauseMs();
+    if (!this.stopped) this.timer = setTimeout(() => this.tick(), pauseMs);
+  }
+
+  private async pauseMs(): Promise<number> {
+    const { name, intervalMs, dueInMs } = this.options;
+    try {
+      return Math.min(intervalMs, Math.max(shortestPauseMs, (await dueInMs?.()) ?? intervalMs));
+    } catch (error) {
+      this.logger.warn(`${name} does not know what is due next: ${(error as Error).message}`);
+      return intervalMs;
+    }
   }
 
   private async runOnce(): Promise<void> {

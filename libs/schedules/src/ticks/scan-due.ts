@@ -33,6 +33,17 @@ export async function scanDue(
   });
 }
 
+/** In how long the next one is due that is not due yet; null where there is none. */
+export async function nextDueInMs(database: Database, now: Date): Promise<number | null> {
+  const [next] = await database.query<Pick<Due, 'nextRunAt'>>(
+    'system',
+    'SELECT next_run_at FROM schedule WHERE enabled AND next_run_at > $1 ORDER BY next_run_at LIMIT 1',
+    [now],
+    'next_due',
+  );
+  return next ? next.nextRunAt.getTime() - now.getTime() : null;
+}
+
 /** Answered from an index, in its order: it costs what it finds, and not what there is. */
 export function scanDueSql(ofOrganization: boolean): string {
   return `SELECT id, organization_id, next_run_at FROM schedule

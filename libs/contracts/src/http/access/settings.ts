@@ -1,4 +1,7 @@
-import { BooleanField, IntField, NumberField, TextField, UsdField } from '../fields';
+import { BooleanField, EnumField, IntField, NumberField, TextField, UsdField } from '../fields';
+
+const idleStopPolicies = ['fixed', 'adaptive'] as const;
+export type IdleStopPolicy = (typeof idleStopPolicies)[number];
 
 export class OrganizationSettings {
   @BooleanField({ example: true, description: 'Wake a stopped agent when a job needs it.' })
@@ -6,6 +9,18 @@ export class OrganizationSettings {
   @BooleanField({ example: true, description: 'Stop agents that have been idle for idleStopMinutes.' })
   autoStopEnabled!: boolean;
   @NumberField({ example: 30, min: 0.05, max: 10_080 }) idleStopMinutes!: number;
+  @EnumField(idleStopPolicies, {
+    example: 'fixed',
+    description:
+      'fixed: an idle agent is stopped after idleStopMinutes. adaptive: as soon as another start costs less than ' +
+      'staying on for what is expected of it, by its own history and its schedules; never later than idleStopMinutes.',
+  })
+  idleStopPolicy!: IdleStopPolicy;
+  @BooleanField({
+    example: true,
+    description: 'Wake a schedule’s machine ahead of its time, by as long as it takes to boot.',
+  })
+  prewake!: boolean;
   @IntField({ nullable: true, min: 1, max: 100_000, description: 'null: no limit' }) maxConcurrentRuns!: number | null;
   @IntField({ nullable: true, description: 'null: no limit' }) monthlyRunLimit!: number | null;
   @UsdField({ nullable: true, description: 'null: no limit' }) monthlySpendLimitUsd!: number | null;
@@ -65,6 +80,8 @@ export class UpdateOrganizationSettingsBody {
   @BooleanField({ optional: true }) vmAutoWakeOnJob?: boolean;
   @BooleanField({ optional: true }) autoStopEnabled?: boolean;
   @NumberField({ optional: true, example: 45, min: 0.05, max: 10_080 }) idleStopMinutes?: number;
+  @EnumField(idleStopPolicies, { optional: true, example: 'adaptive' }) idleStopPolicy?: IdleStopPolicy;
+  @BooleanField({ optional: true, example: true }) prewake?: boolean;
   @IntField({ optional: true, nullable: true, min: 1, max: 100_000 }) maxConcurrentRuns?: number | null;
   @IntField({ optional: true, nullable: true }) monthlyRunLimit?: number | null;
   @UsdField({ optional: true, nullable: true }) monthlySpendLimitUsd?: number | null;

@@ -1,0 +1,35 @@
+import { Logger } from '@nestjs/common';
+import { Periodic } from './periodic';
+
+describe('rounds', () => {
+  beforeAll(() => Logger.overrideLogger(false));
+  beforeEach(() => {
+    jest.useFakeTimers();
+    jest.spyOn(Math, 'random').mockReturnValue(0);
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+    jest.restoreAllMocks();
+  });
+
+  async function roundsWithin(ms: number, dueInMs?: () => Promise<number | null>): Promise<number> {
+    const runOnce = jest.fn(() => Promise.resolve());
+    const periodic = new Periodic({ name: 'test', intervalMs: 1000, runOnce, dueInMs });
+    periodic.start();
+    await jest.advanceTimersByTimeAsync(ms);
+    await periodic.stop();
+    return runOnce.mock.calls.length;
+  }
+
+  it('come after their interval, and where something is due before, at its time', async () => {
+    expect(await roundsWithin(3500)).toBe(4);
+    expect(await roundsWithin(3500, () => Promise.resolve(null))).toBe(4);
+    expect(await roundsWithin(3500, () => Promise.resolve(100))).toBe(36);
+    expect(await roundsWithin(3500, () => Promise.resolve(5000))).toBe(4);
+  });
+
+  it('never come without a pause, and keep to their interval where nobody knows what is due', async () => {
+    expect(await roundsWithin(95, () => Promise.resolve(0))).toBe(10);
+    expect(await roundsWithin(3500, () => Promise.reject(new Error('no database')))).toBe(4);
+  });
+});

@@ -1,0 +1,293 @@
+import { AccessModule } from '@muster/access';
+import {
+  AgentsModule,
+  decideIdleStop,
+  explainAgent,
+  findAgent,
+  MachineControl,
+  MachinesModule,
+  stopIdleAgents,
+  takeHandshake,
+} from '@muster/agents';
+import { DatabaseModule, ScheduleEntity } from '@muster/database';
+import { BaseConfig, newId } from '@muster/platform';
+import { type Harness, makeAgent, makeJob, makeOrganization, makeWorkflow, startHarness } from '@muster/testing';
+import { VaultModule } from '@muster/vault';
+import { type MachineProvider, Machines, VmConfig } from '@muster/vm';
+import { runDueSchedules } from '../ticks/run-due-schedules';
+import { expectedRuns, nextExpectedRun } from './expected-runs';
+import { prewakeMachines } from './prewake-machines';
+
+jest.setTimeout(120_000);
+
+describe('waking machines ahead of their schedules', () => {
+  let harness: Harness;
+  let ground: { organizationId: string; workflowId: string; agentId: string };
+
+  beforeAll(async () => {
+    harness = await startHarness({
+      name: 'gateway',
+      configs: [BaseConfig, VmConfig],
+      modules: [DatabaseModule, AccessModule, VaultModule, AgentsModule, MachinesModule],
+    });
+    const provider: MachineProvider = {
+      describe: async () => ({ state: 'stopped', ip: null }),
+      start: async () => undefined,
+      stop: async () => undefined,
+      reboot: async () => undefined,
+      terminate: async () => undefined,
+    };
+    jest.spyOn(harness.app.nest.get(Machines, { strict: false }), 'of').mockReturnValue(provider);
+  });
+  afterAll(() => harness.close());
+  beforeEach(async () => {
+    await query('DELETE FROM schedule');
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
+    ground = { organizationId, workflowId, agentId: await machine(organizationId) };
+  });
+
+  const query = (sql: string, values: unknown[] = []) => harness.db.query<any>('system', sql, values);
+  const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000);
+  const machine = async (organizationId: string, input: object = {}) => {
+    const row = {
+      organizationId,
+      name: newId(),
+      status: 'stopped',
+      provider: 'ec2',
+      bootMs: 40_000,
+      ...input,
+    } as const;
+    return (await makeAgent(harness.db, row)).id;
+  };
+  const schedule = async (nextRunAt: Date, more: Partial<ScheduleEntity> = {}) => {
+    const id = newId();
+    const row = { id, ...ground, name: 'Nightly', cronExpression: '0 * * * *', timezone: 'UTC', nextRunAt, ...more };
+    await harness.db.transaction('system', (tx) => tx.manager.insert(ScheduleEntity, row as never));
+    return id;
+  };
+  const tick = (now = new Date()) => prewakeMachines(harness.db, { now: () => now, wakeTimeoutMs: 60_000 });
+  const settings = (set: string) =>
+    query(`UPDATE organization_settings SET ${set} WHERE organization_id = $1`, [ground.organizationId]);
+  const statusOf = async (id = ground.agentId) =>
+    (await query('SELECT status FROM agent WHERE id = $1', [id]))[0].status;
+  const wakes = () =>
+    query('SELECT source, reason, state FROM agent_wake WHERE agent_id = $1 ORDER BY requested_at', [ground.agentId]);
+  const events = () =>
+    query(`SELECT source, data FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle' ORDER BY seq`, [
+      ground.agentId,
+    ]);
+  const handshake = () =>
+    harness.db.transaction('system', (tx) =>
+      takeHandshake(tx, ground.organizationId, { agentId: ground.agentId, bootId: newId(), workerVersion: '1' }),
+    );
+  const failWakes = async () => {
+    const [wake] = await query(
+      `UPDATE agent_wake SET deadline = now(), next_try_at = now() WHERE state = 'open' AND agent_id = $1 RETURNING id`,
+      [ground.agentId],
+    );
+    await harness.app.nest.get(MachineControl).wake(wake.id);
+  };
+
+  it('wakes a machine by its boot time before the run, once, and says so', async () => {
+    // 40 s and a tenth, and a margin of 3 s.
+    const far = await schedule(inSeconds(50));
+    expect(await tick()).toEqual({ looked: 0, woken: 0 });
+    const runAt = inSeconds(46);
+    await query('UPDATE schedule SET next_run_at = $2 WHERE id = $1', [far, runAt]);
+    expect(await tick()).toEqual({ looked: 1, woken: 1 });
+    expect(await statusOf()).toBe('starting');
+    expect(await wakes()).toEqual([{ source: 'schedule', reason: 'prewake', state: 'open' }]);
+    expect(await events()).toEqual([
+      {
+        source: 'schedule',
+        data: {
+          eventType: 'wake_requested',
+          reason: 'prewake',
+          previousStatus: 'stopped',
+          currentStatus: 'starting',
+          scheduleId: far,
+          runAt: runAt.toISOString(),
+        },
+      },
+    ]);
+    expect(await query(`SELECT FROM outbox WHERE name = 'wake-agent'`)).toHaveLength(1);
+    const audited = `SELECT actor_id FROM audit_entry WHERE target_id = $1 AND action = 'agent.start'`;
+    expect(await query(audited, [ground.agentId])).toEqual([{ actorId: 'schedule' }]);
+    expect((await tick()).woken).toBe(0);
+  });
+
+  it('takes a machine that was never woken to need a minute, and measures each that was', async () => {
+    await query('UPDATE agent SET boot_ms = NULL WHERE id = $1', [ground.agentId]);
+    await schedule(inSeconds(71));
+    expect((await tick()).woken).toBe(0);
+    expect((await tick(inSeconds(3))).woken).toBe(1);
+    await query(`UPDATE agent_wake SET attempt = 1, requested_at = now() - interval '12 seconds'`);
+    await handshake();
+    const [{ bootMs }] = await query('SELECT boot_ms FROM agent WHERE id = $1', [ground.agentId]);
+    expect(bootMs).toBeGreaterThanOrEqual(12_000);
+    expect(bootMs).toBeLessThan(60_000);
+  });
+
+  it('wakes one machine once for many schedules of one time, and each of many machines', async () => {
+    const others = await Promise.all(Array.from({ length: 30 }, () => machine(ground.organizationId)));
+    const runAt = inSeconds(30);
+    for (const agentId of [ground.agentId, ground.agentId, ground.agentId, ...others])
+      await schedule(runAt, { agentId });
+    const ticks = await Promise.all(Array.from({ length: 4 }, () => tick()));
+    expect(ticks.reduce((sum, { woken }) => sum + woken, 0)).toBe(31);
+    const woken = await query(`SELECT FROM agent_wake WHERE reason = 'prewake' AND organization_id = $1`, [
+      ground.organizationId,
+    ]);
+    expect(woken).toHaveLength(31);
+    for (const id of [ground.agentId, ...others]) expect(await statusOf(id)).toBe('starting');
+  });
+
+  it.each<[string, (id: string) => Promise<unknown>]>([
+    ['machines are not woken ahead here', () => settings('prewake = false')],
+    ['it is disabled', (id) => query('UPDATE schedule SET enabled = false WHERE id = $1', [id])],
+    ['auto-wake is off', () => settings('vm_auto_wake_on_job = false')],
+    ['the month’s runs are used up', () => settings('monthly_run_limit = 0')],
+    [
+      'the organization is suspended',
+      () => query('UPDATE organization SET suspended = true WHERE id = $1', [ground.organizationId]),
+    ],
+    ['a secret is missing', (id) => query(`UPDATE schedule SET vault_keys = '{PORTAL_PASSWORD}' WHERE id = $1`, [id])],
+    [
+      'its runs are as many as it allows',
+      async (id) => {
+        await query('UPDATE schedule SET concurrency_limit = 1 WHERE id = $1', [id]);
+        await makeJob(harness.db, { ...ground, scheduleId: id });
+      },
+    ],
+    [
+      'its last run falls into its window',
+      async (id) => {
+        await query('UPDATE schedule SET idempotency_window_minutes = 10 WHERE id = $1', [id]);
+        await query(
+          `INSERT INTO schedule_run (schedule_id, organization_id, nominal_at, kind, fired_at, outcome)
+           VALUES ($1, $2, now() - interval '5 minutes', 'tick', now() - interval '5 minutes', 'launched')`,
+          [id, ground.organizationId],
+        );
+      },
+    ],
+    ['its agent is drained', () => query(`UPDATE agent SET drain = 'finish' WHERE id = $1`, [ground.agentId])],
+    ['its agent is terminated', () => query(`UPDATE agent SET status = 'terminated' WHERE id = $1`, [ground.agentId])],
+    ['its machine is external', () => query(`UPDATE agent SET provider = 'external' WHERE id = $1`, [ground.agentId])],
+  ])('wakes nothing where %s', async (_, forbid) => {
+    const id = await schedule(inSeconds(30));
+    await forbid(id);
+    const before = await statusOf();
+    expect((await tick()).woken).toBe(0);
+    expect([await wakes(), await statusOf()]).toEqual([[], before]);
+    expect(await query('SELECT prewoken_for FROM schedule WHERE id = $1', [id])).toEqual([{ prewokenFor: null }]);
+  });
+
+  it('wakes it for a later window of the idempotency, as that counts from the run’s own time', async () => {
+    const id = await schedule(inSeconds(30), { idempotencyWindowMinutes: 10 });
+    await query(
+      `INSERT INTO schedule_run (schedule_id, organization_id, nominal_at, kind, fired_at, outcome)
+       VALUES ($1, $2, now() - interval '9.9 minutes', 'tick', now() - interval '9.9 minutes', 'launched')`,
+      [id, ground.organizationId],
+    );
+    expect((await tick()).woken).toBe(1);
+  });
+
+  it('does not wake it again for a time for which it did not wake, and does for the next', async () => {
+    const id = await schedule(inSeconds(40));
+    await schedule(inSeconds(41));
+    await tick();
+    await failWakes();
+    expect((await wakes()).map(({ state }) => state)).toEqual(['timeout']);
+    for (const seconds of [1, 20, 38]) expect((await tick(inSeconds(seconds))).woken).toBe(0);
+    await query('UPDATE schedule SET next_run_at = $2 WHERE id = $1', [id, inSeconds(640)]);
+    expect((await tick(inSeconds(600))).woken).toBe(1);
+  });
+
+  it('lets a machine rest that did not wake before', async () => {
+    await schedule(inSeconds(3600));
+    await query('UPDATE schedule SET next_run_at = $1', [inSeconds(10)]);
+    await tick();
+    await failWakes();
+    await schedule(inSeconds(30), { name: 'Another' });
+    expect((await tick()).woken).toBe(0);
+  });
+
+  it('is still of use where nobody looked in time', async () => {
+    await schedule(inSeconds(2));
+    expect((await tick()).woken).toBe(1);
+  });
+
+  it('joins a wake that somebody else began, and leaves on what is on', async () => {
+    await schedule(inSeconds(30));
+    await query(`UPDATE agent SET status = 'online' WHERE id = $1`, [ground.agentId]);
+    expect((await tick()).woken).toBe(0);
+    await query(`UPDATE agent SET status = 'stopping' WHERE id = $1`, [ground.agentId]);
+    expect((await tick()).woken).toBe(1);
+    expect([await statusOf(), (await wakes()).length]).toEqual(['stopping', 1]);
+  });
+
+  it('keeps a machine on that it woke, until its run, however soon idle ones are stopped', async () => {
+    await settings('idle_stop_minutes = 0.05');
+    const id = await schedule(inSeconds(40));
+    await tick();
+    await handshake();
+    const sweep = (now: Date) => stopIdleAgents(harness.db, { now, foresee: nextExpectedRun });
+    for (const seconds of [5, 20, 39]) await sweep(inSeconds(seconds));
+    expect(await statusOf()).toBe('online');
+    await query(`UPDATE schedule SET cron_expression = '0 0 1 1 *', next_run_at = $2 WHERE id = $1`, [
+      id,
+      inSeconds(86_400),
+    ]);
+    expect((await sweep(inSeconds(41))).stopping).toBe(1);
+  });
+
+  it('lets it be stopped where nobody launches the run', async () => {
+    await settings('idle_stop_minutes = 0.05');
+    await schedule(inSeconds(40));
+    await tick();
+    await handshake();
+    const sweep = (seconds: number) =>
+      stopIdleAgents(harness.db, { now: inSeconds(seconds), foresee: nextExpectedRun });
+    expect((await sweep(95)).stopping).toBe(0);
+    expect((await sweep(105)).stopping).toBe(1);
+  });
+
+  it('has the run start at its time on the machine that is there', async () => {
+    const runAt = new Date(Math.ceil(Date.now() / 60_000) * 60_000);
+    const id = await schedule(runAt, { cronExpression: '* * * * *' });
+    await tick(new Date(runAt.getTime() - 40_000));
+    await handshake();
+    const { launched } = await runDueSchedules(harness.db, { now: runAt, limit: 10, whenScanned: 'wait' });
+    expect(launched).toMatchObject([{ scheduleId: id, nominalAt: runAt }]);
+    expect([await statusOf(), (await wakes()).length]).toEqual(['online', 1]);
+  });
+
+  it('says of each agent which run no guard will skip comes next', async () => {
+    const at = inSeconds(600);
+    await schedule(inSeconds(300), { name: 'Without its secret', vaultKeys: ['NONE'] });
+    await schedule(inSeconds(400), { name: 'Disabled', enabled: false });
+    await schedule(at, { name: 'Nightly claims' });
+    const other = await machine(ground.organizationId);
+    const foreign = await makeOrganization(harness.db);
+    const read = (organizationId: string) =>
+      expectedRuns(harness.db, organizationId, { agentIds: [ground.agentId, other], now: new Date() });
+    const found = await read(ground.organizationId);
+    expect([...found.values()]).toEqual([{ agentId: ground.agentId, at, name: 'Nightly claims' }]);
+    expect((await read(foreign.id)).size).toBe(0);
+    const agent = await findAgent(harness.db, ground.organizationId, ground.agentId);
+    const { why } = explainAgent(agent, found.get(ground.agentId)!, new Date());
+    expect(why).toContain(`Next it expects the run of Nightly claims at ${at.toISOString()}, and is woken for it at`);
+    expect(decideIdleStop({ ...agent, expected: found.get(ground.agentId)! }, new Date()).action).toBe('stay');
+  });
+
+  it('looks only at schedules whose time is near, however many there are', async () => {
+    await query(
+      `INSERT INTO schedule (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, next_run_at)
+       SELECT gen_random_uuid(), $1, n, $2, $3, '0 0 1 1 *', 'UTC', now() + (n + 20) * interval '1 minute'
+       FROM generate_series(1, 5000) AS n`,
+      [ground.organizationId, ground.workflowId, ground.agentId],
+    );
+    expect(await tick()).toEqual({ looked: 0, woken: 0 });
+  });
+});

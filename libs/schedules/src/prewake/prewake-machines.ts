@@ -1,0 +1,102 @@
+import { lastWakeFailures, longestLead, prewakeLead, requestWake, wakeBackoffMs } from '@muster/agents';
+import type { AgentEntity, Database, OrganizationSettingsEntity, ScheduleEntity, Transaction } from '@muster/database';
+import { Round, sweep, type SweepCounts } from '@muster/platform';
+import { guardColumns, guardFactsOf, type GuardRow, guardTables } from '../ticks/guard-facts';
+import { decidePrewake } from './decide-prewake';
+
+/** A machine that is off while the time of one of its schedules comes near. */
+type Sleeper = Pick<AgentEntity, 'id' | 'organizationId'>;
+
+type Upcoming = GuardRow &
+  Pick<ScheduleEntity, 'id' | 'prewokenFor'> &
+  Pick<OrganizationSettingsEntity, 'prewake'> &
+  Pick<AgentEntity, 'bootMs'> & { nextRunAt: NonNullable<ScheduleEntity['nextRunAt']> };
+
+/** Begins with the schedules whose time is near, by their index: it costs what it finds, and not what there is. */
+const sleepers = `
+  SELECT DISTINCT a.id, a.organization_id
+  FROM schedule r JOIN agent a ON a.id = r.agent_id
+  JOIN organization_settings s ON s.organization_id = a.organization_id
+  JOIN organization o ON o.id = a.organization_id
+  WHERE r.enabled AND r.next_run_at > $1 AND r.next_run_at <= $1::timestamptz + ${longestLead}
+    AND r.next_run_at <= $1::timestamptz + ${prewakeLead} AND r.prewoken_for IS DISTINCT FROM r.next_run_at
+    AND a.status IN ('stopped', 'offline', 'stopping') AND a.provider <> 'external' AND a.drain IS NULL
+    AND s.prewake AND s.vm_auto_wake_on_job AND NOT o.suspended AND a.id > $2
+  ORDER BY a.id LIMIT $3`;
+
+/** Those of one machine, in their order; another's tick may have one, and then it has its time as well. */
+const upcoming = `
+  SELECT r.id, r.next_run_at, r.prewoken_for, s.prewake, a.boot_ms, ${guardColumns}
+  FROM schedule r ${guardTables('r.next_run_at')}
+  WHERE r.id = ANY($1) AND a.id IS NOT NULL ORDER BY r.next_run_at, r.id`;
+
+const mostLooked = 50;
+
+/**
+ * Wakes machines ahead of their schedules' times, each by as long as it takes to boot; on any number of replicas, and
+ * once for each time. Who is late, as nobody looked for a while, still wakes it: less is left to wait for.
+ */
+export function prewakeMachines(
+  database: Database,
+  { now, wakeTimeoutMs }: { now: () => Date; wakeTimeoutMs: number },
+  round = new Round('prewake machines'),
+): Promise<SweepCounts<'woken'>> {
+  return sweep(round, {
+    name: 'prewake',
+    outcomes: ['woken'],
+    candidates: (after: Sleeper | null, limit) =>
+      database.query<Sleeper>(
+        'system',
+        sleepers,
+        [now(), after?.id ?? '00000000-0000-0000-0000-000000000000', limit],
+        'prewake_sleepers',
+      ),
+    settle: (sleeper) =>
+      database.transaction({ organizationId: sleeper.organizationId }, (tx) =>
+        prewake(tx, sleeper, { now: now(), wakeTimeoutMs }),
+      ),
+    rowOf: ({ id }) => `agent ${id}`,
+    atOnce: 3,
+  });
+}
+
+async function prewake(
+  tx: Transaction,
+  { id: agentId, organizationId }: Sleeper,
+  { now, wakeTimeoutMs }: { now: Date; wakeTimeoutMs: number },
+): Promise<'woken' | null> {
+  // In the order of a tick: a schedule is locked before its agent.
+  const locked = await tx.query<Pick<ScheduleEntity, 'id'>>(
+    `SELECT r.id FROM schedule r JOIN agent a ON a.id = r.agent_id
+     WHERE r.agent_id = $1 AND r.organization_id = $2 AND r.enabled AND r.next_run_at > $3
+       AND r.next_run_at <= $3::timestamptz + ${prewakeLead}
+     ORDER BY r.next_run_at, r.id LIMIT ${mostLooked} FOR UPDATE OF r SKIP LOCKED`,
+    [agentId, organizationId, now],
+    'lock_upcoming',
+  );
+  if (locked.length === 0) return null;
+  await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId], 'lock_sleeper');
+  const ids = locked.map(({ id }) => id);
+  const schedules = await tx.query<Upcoming>(upcoming, [ids], 'upcoming_runs');
+  const { consecutive, lastAt } = await lastWakeFailures(tx, agentId);
+  const wakeRestsUntil = lastAt ? new Date(lastAt.getTime() + wakeBackoffMs(consecutive)) : null;
+  const next = schedules.find((row) => {
+    const { nextRunAt, prewokenFor, prewake: allowed, bootMs } = row;
+    const guards = guardFactsOf(row, { force: false });
+    const facts = { nextRunAt, prewokenFor, prewake: allowed, bootMs, guards, wakeRestsUntil };
+    return decidePrewake(facts, now).wake;
+  });
+  if (!next) return null;
+  const { id: scheduleId, nextRunAt } = next;
+  // One wake is for all of them: should it fail, none of them begins another.
+  await tx.execute('UPDATE schedule SET prewoken_for = next_run_at WHERE id = ANY($1)', [ids]);
+  await requestWake(tx, {
+    organizationId,
+    agentId,
+    source: 'schedule',
+    reason: 'prewake',
+    data: { scheduleId, runAt: nextRunAt.toISOString() },
+    timeoutMs: wakeTimeoutMs,
+  });
+  return 'woken';
+}
