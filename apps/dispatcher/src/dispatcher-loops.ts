@@ -11,7 +11,7 @@ import {
 } from '@muster/agents';
 import { Database } from '@muster/database';
 import { Dispatch, DispatchConfig, escalateCancels, stopOverBudget, sweepDispatch } from '@muster/jobs';
-import { AppLoops, Clock, LoopLedger, Metrics } from '@muster/platform';
+import { AppLoops, Clock, LoopLedger, Metrics, PubSub } from '@muster/platform';
 import { nextExpectedRun, prewakeMachines } from '@muster/schedules';
 import { VmConfig } from '@muster/vm';
 
@@ -21,6 +21,7 @@ export class DispatcherLoops extends AppLoops {
   constructor(
     @Inject(Metrics) metrics: Metrics,
     @Inject(LoopLedger) ledger: LoopLedger,
+    @Inject(PubSub) pubSub: PubSub,
     @Inject(Database) database: Database,
     @Inject(Clock) clock: Clock,
     @Inject(Dispatch) dispatch: Dispatch,
@@ -53,10 +54,16 @@ export class DispatcherLoops extends AppLoops {
           budgetMs: 10_000,
           runOnce: (round) => stopOverBudget(database, {}, round),
         },
-        { name: 'push commands', intervalMs: commandSweepMs, runOnce: (round) => delivery.deliverDue(round) },
+        {
+          name: 'push commands',
+          intervalMs: commandSweepMs,
+          restsWhenQuiet: true,
+          runOnce: (round) => delivery.deliverDue(round),
+        },
         {
           name: 'fail overdue commands',
           intervalMs: commandSweepMs,
+          restsWhenQuiet: true,
           runOnce: (round) => failOverdueCommands(database, round),
         },
         {
@@ -78,12 +85,13 @@ export class DispatcherLoops extends AppLoops {
         {
           name: 'sweep machines',
           intervalMs: 1000,
+          restsWhenQuiet: true,
           runOnce: (round) => machines.sweep(round),
           ended: () => machines.settled(),
         },
         { name: 'reap machines', intervalMs: reaperTickMs, runOnce: (round) => reaper.runOnce(round) },
       ],
-      { app: 'dispatcher', metrics, ledger },
+      { app: 'dispatcher', metrics, ledger, pubSub },
     );
   }
 

@@ -4,7 +4,7 @@ import { enqueueDueRemovals, keepTimelinePartitions, purgeTimeline } from '@must
 import { Database, purgeQueueProbes, readBacklog, requestQueueProbes, sweepOutbox } from '@muster/database';
 import { failStaleJobs, purgeReports } from '@muster/jobs';
 import { purgeBatchClaims, sweepRollups } from '@muster/pilot';
-import { AppLoops, Clock, MessagePublisher, LoopLedger, Metrics } from '@muster/platform';
+import { AppLoops, Clock, MessagePublisher, LoopLedger, Metrics, PubSub } from '@muster/platform';
 import { purgeUsage, reconcileNightly } from '@muster/pricing';
 import { nextDueInMs, purgeScheduleHistory, runDueSchedules } from '@muster/schedules';
 import { KeyRing } from '@muster/vault';
@@ -16,6 +16,7 @@ export class SchedulerLoops extends AppLoops {
   constructor(
     @Inject(Metrics) metrics: Metrics,
     @Inject(LoopLedger) ledger: LoopLedger,
+    @Inject(PubSub) pubSub: PubSub,
     @Inject(Database) database: Database,
     @Inject(MessagePublisher) publisher: MessagePublisher,
     @Inject(KeyRing) keyRing: KeyRing,
@@ -55,6 +56,7 @@ export class SchedulerLoops extends AppLoops {
         {
           name: 'sweep outbox',
           intervalMs: config.outboxSweepMs,
+          restsWhenQuiet: true,
           runOnce: async (round) => {
             const options = { republishMs: config.outboxRepublishMs, limit: 500 };
             const counts = await sweepOutbox(database, publisher, options, round);
@@ -132,7 +134,7 @@ export class SchedulerLoops extends AppLoops {
           },
         },
       ],
-      { app: 'scheduler', metrics, ledger },
+      { app: 'scheduler', metrics, ledger, pubSub },
     );
   }
 }

@@ -32,7 +32,8 @@ export class AgentsConfig extends BaseConfig {
   readonly prewakeTickMs!: number;
 
   @EnvInt('COMMAND_SWEEP_MS', {
-    description: 'How often commands are looked for that are to be pushed again, or past their deadline.',
+    description:
+      'How often commands are looked for that are to be pushed again, or past their deadline; every fifth time where all is quiet.',
     default: 1000,
     min: 20,
   })

@@ -42,6 +42,8 @@ export function serviceOptions(options: ConnectionOptions) {
       // Past this the server is taken to hang: the statement timeout should have ended it.
       query_timeout: statementTimeoutMs + 2000,
       keepAlive: true,
+      // A new connection costs both sides milliseconds; loops that meet now and then would make one each time.
+      idleTimeoutMillis: 300_000,
     },
   } satisfies DataSourceOptions;
 }

@@ -17,10 +17,11 @@ describe('maintenance loops', () => {
     const at = new Date('2026-01-05T10:00:00Z');
     const stuck = [{ row: 'agent a', error: 'broke', since: at, times: 4 }];
     const run = { name: 'stop idle agents', app: 'dispatcher' as const, host: 'one', intervalMs: 5000, beganAt: at };
-    await ledger.record({ ...run, durationMs: 12.5, counts: { looked: 3 }, failed: 1, error: null, stuck });
+    const now = { soon: true };
+    await ledger.record({ ...run, durationMs: 12.5, counts: { looked: 3 }, failed: 1, error: null, stuck }, now);
     // An older round of another replica that comes late.
     const before = { ...run, host: 'two', beganAt: new Date(at.getTime() - 1) };
-    await ledger.record({ ...before, durationMs: 1, counts: {}, failed: 0, error: 'x', stuck: [] });
+    await ledger.record({ ...before, durationMs: 1, counts: {}, failed: 0, error: 'x', stuck: [] }, now);
     const answer = await tenant.as.super_admin.get('/api/admin/loops');
     expect(answer.body).toEqual({
       loops: [

@@ -1,28 +1,52 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { LoopLedger, type LoopRun } from '@muster/platform';
 import { Database } from '../database';
 import type { LoopRunEntity } from '../entities/loop-run';
 
+/** A round that did nothing is written at the latest after this. */
+const gatherMs = 10_000;
+
 /** Keeps each loop's last round. Of two replicas the later one's stands. */
 @Injectable()
-export class LoopRuns extends LoopLedger {
+export class LoopRuns extends LoopLedger implements OnApplicationShutdown {
+  private readonly waiting = new Map<string, LoopRun>();
+  private timer?: NodeJS.Timeout;
+
   constructor(@Inject(Database) private readonly database: Database) {
     super();
   }
 
-  async record({ name, app, host, intervalMs, beganAt, durationMs, counts, failed, error, stuck }: LoopRun) {
-    // For people to look at: what a crash takes back the next round says again.
+  override async record(run: LoopRun, { soon }: { soon: boolean }): Promise<void> {
+    this.waiting.set(run.name, run);
+    if (soon) return this.write();
+    this.timer ??= setTimeout(() => void this.write().catch(() => undefined), gatherMs);
+  }
+
+  onApplicationShutdown(): void {
+    clearTimeout(this.timer);
+  }
+
+  private async write(): Promise<void> {
+    clearTimeout(this.timer);
+    delete this.timer;
+    const runs = [...this.waiting.values()];
+    this.waiting.clear();
+    // For people to look at: what a crash takes back the next round says again. By name, so that two replicas lock alike.
     await this.database.queryUnflushed(
       'system',
       `INSERT INTO loop_run AS r (name, app, host, interval_ms, began_at, duration_ms, counts, failed, error, stuck)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+       SELECT name, app, host, "intervalMs", "beganAt", "durationMs", counts, failed, error, stuck
+       FROM jsonb_to_recordset($1) AS run (
+         name text, app text, host text, "intervalMs" bigint, "beganAt" timestamptz, "durationMs" float8, counts jsonb,
+         failed int, error text, stuck jsonb)
+       ORDER BY name
        ON CONFLICT (name) DO UPDATE
        SET app = excluded.app, host = excluded.host, interval_ms = excluded.interval_ms, began_at = excluded.began_at,
            duration_ms = excluded.duration_ms, counts = excluded.counts, failed = excluded.failed,
            error = excluded.error, stuck = excluded.stuck
        WHERE r.began_at <= excluded.began_at`,
-      [name, app, host, intervalMs, beganAt, durationMs, JSON.stringify(counts), failed, error, JSON.stringify(stuck)],
-      'record_loop_run',
+      [JSON.stringify(runs)],
+      'record_loop_runs',
     );
   }
 }

@@ -1,19 +1,26 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { type PubSub, topics } from '../queues/pub-sub';
 import { Loop, type LoopParts, type LoopSpec } from './loop';
 
 /** An app's loops, which it names in one table. */
 export abstract class AppLoops implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly loops: Loop[];
+  private readonly pubSub: PubSub;
+  private endings: (() => void)[] = [];
 
-  constructor(specs: LoopSpec[], parts: LoopParts) {
+  constructor(specs: LoopSpec[], { pubSub, ...parts }: LoopParts & { pubSub: PubSub }) {
     this.loops = specs.map((spec) => new Loop(spec, parts));
+    this.pubSub = pubSub;
   }
 
   onApplicationBootstrap(): void {
+    const wake = () => this.loops.forEach((loop) => loop.wake());
+    this.endings = topics.map((topic) => this.pubSub.subscribe(topic, wake));
     for (const loop of this.loops) loop.start();
   }
 
   async onApplicationShutdown(): Promise<void> {
+    for (const end of this.endings) end();
     await Promise.all(this.loops.map((loop) => loop.stop()));
   }
 }

@@ -25,5 +25,6 @@ export interface LoopRun {
 
 /** Where the rounds of loops are kept for people to see; the database is it. */
 export abstract class LoopLedger {
-  abstract record(run: LoopRun): Promise<void>;
+  /** One that did nothing may wait and be written with others. */
+  abstract record(run: LoopRun, when: { soon: boolean }): Promise<void>;
 }

@@ -91,4 +91,53 @@ describe('a maintenance loop', () => {
     jest.spyOn(ledger, 'record').mockRejectedValue(new Error('no database'));
     await expect(loop.runOnce()).resolves.toBeUndefined();
   });
+
+  describe('that may rest', () => {
+    beforeEach(() => jest.useFakeTimers());
+    afterEach(() => jest.useRealTimers());
+
+    function makeResting(restsWhenQuiet: boolean) {
+      const rounds = { count: 0, found: 0 };
+      const runOnce = () => Promise.resolve({ looked: (rounds.count += 1) && rounds.found });
+      const spec = { name: 'test loop', intervalMs: 1000, restsWhenQuiet, runOnce };
+      const loop = new Loop(spec, { app: 'scheduler', metrics: new Metrics(), ledger: new Ledger() });
+      const within = async (ms: number) => {
+        const before = rounds.count;
+        await jest.advanceTimersByTimeAsync(ms);
+        return rounds.count - before;
+      };
+      return { loop, rounds, within };
+    }
+
+    it('comes every fifth time once nothing was found for a while, and at its own pace while something is', async () => {
+      const { loop, rounds, within } = makeResting(true);
+      loop.start();
+      await within(20_000);
+      expect(await within(50_000)).toBe(10);
+      rounds.found = 1;
+      await within(5000);
+      expect(await within(50_000)).toBe(50);
+      await loop.stop();
+      expect(await within(50_000)).toBe(0);
+    });
+
+    it('comes within its interval when something happened, however long it would have rested', async () => {
+      const { loop, within } = makeResting(true);
+      loop.start();
+      await within(60_000);
+      while ((await within(100)) === 0);
+      loop.wake();
+      expect(await within(1000)).toBe(1);
+      expect(await within(5000)).toBe(5);
+      await loop.stop();
+    });
+
+    it('does so only where its spec says so', async () => {
+      const { loop, within } = makeResting(false);
+      loop.start();
+      await within(60_000);
+      expect(await within(50_000)).toBe(50);
+      await loop.stop();
+    });
+  });
 });

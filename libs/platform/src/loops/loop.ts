@@ -11,6 +11,11 @@ export interface LoopSpec {
   name: string;
   intervalMs: number;
   budgetMs?: number;
+  /**
+   * Where nothing was found and nobody published anything for a while, it comes only every fifth time: for what is told
+   * of in nearly all cases, and looked for in case that it wasn't.
+   */
+  restsWhenQuiet?: boolean;
   /** One round; answers what it did. It must be safe on any number of replicas at once. */
   runOnce(round: Round): Promise<Record<string, number>>;
   /** In how long something is due before the interval is over; null where that is not known. */
@@ -27,6 +32,9 @@ export interface LoopParts {
 
 /** A round that did nothing is written down this seldom. */
 const quietMs = 10_000;
+/** Without a find or a word for so long, a loop that may rests. */
+const restAfterMs = 10_000;
+const restFactor = 5;
 
 /** A maintenance loop with its memory: where its sweeps go on, and what it fails at again and again. */
 export class Loop {
@@ -35,13 +43,15 @@ export class Loop {
   private readonly places = new Map<string, unknown>();
   private stuck = new Map<string, StuckRow>();
   private recordedAt = -Infinity;
+  private busyAt = performance.now();
+  private resting = false;
 
   constructor(
     private readonly spec: LoopSpec,
     private readonly parts: LoopParts,
   ) {
     this.logger = new Logger(spec.name);
-    this.periodic = new Periodic({ ...spec, runOnce: () => this.runOnce() });
+    this.periodic = new Periodic({ ...spec, runOnce: () => this.runOnce(), nextInMs: () => this.nextInMs() });
   }
 
   start(): void {
@@ -51,6 +61,19 @@ export class Loop {
   async stop(): Promise<void> {
     await this.periodic.stop();
     await this.spec.ended?.();
+  }
+
+  /** Something happened somewhere: there may be something to find. */
+  wake(): void {
+    this.busyAt = performance.now();
+    if (this.resting) this.periodic.hasten();
+    this.resting = false;
+  }
+
+  private nextInMs(): number {
+    const { intervalMs, restsWhenQuiet = false } = this.spec;
+    this.resting = restsWhenQuiet && performance.now() - this.busyAt > restAfterMs;
+    return this.resting ? intervalMs * restFactor : intervalMs;
   }
 
   async runOnce(): Promise<void> {
@@ -68,6 +91,7 @@ export class Loop {
     }
     const did = Object.values(counts).some((count) => count > 0);
     if (did) this.logger.debug('round', counts);
+    if (did || round.failed > 0 || error !== null) this.busyAt = performance.now();
     // A round that broke off says nothing of the rows that it did not come to.
     if (error === null) this.remember(round, beganAt);
     const durationMs = performance.now() - began;
@@ -106,7 +130,7 @@ export class Loop {
     const { name, intervalMs } = this.spec;
     const stuck = [...this.stuck.values()];
     await this.parts.ledger
-      .record({ ...run, name, intervalMs, app: this.parts.app, host: hostname(), stuck })
+      .record({ ...run, name, intervalMs, app: this.parts.app, host: hostname(), stuck }, { soon: hasChanged })
       .catch((error: Error) => this.logger.debug(`its round was not written down: ${error.message}`));
   }
 }

@@ -3,6 +3,8 @@ import { Logger } from '@nestjs/common';
 export interface PeriodicOptions {
   name: string;
   intervalMs: number;
+  /** Until the next round, asked after each; the interval unless said. */
+  nextInMs?: () => number;
   /** One round. It must be safe on any number of replicas at once. */
   runOnce: () => Promise<unknown>;
   /** In how long something is due, where that is known: the next round then does not wait for its interval. */
@@ -16,6 +18,7 @@ const shortestPauseMs = 10;
 export class Periodic {
   private readonly logger = new Logger(Periodic.name);
   private timer?: NodeJS.Timeout;
+  private dueAt = 0;
   private round?: Promise<void>;
   private stopped = false;
 
@@ -24,7 +27,15 @@ export class Periodic {
   start(): void {
     if (this.stopped || this.timer) return;
     // Replicas that start together should not tick together.
-    this.timer = setTimeout(() => this.tick(), Math.random() * this.options.intervalMs);
+    this.wait(Math.random() * this.options.intervalMs);
+  }
+
+  /** The next round comes within the interval, however far away it was. */
+  hasten(): void {
+    const { intervalMs } = this.options;
+    if (this.stopped || this.dueAt <= performance.now() + intervalMs) return;
+    clearTimeout(this.timer);
+    this.wait(intervalMs);
   }
 
   /** Answers when the round that runs is over. */
@@ -41,17 +52,23 @@ export class Periodic {
   private async turn(): Promise<void> {
     await this.runOnce();
     const pauseMs = await this.pauseMs();
-    if (!this.stopped) this.timer = setTimeout(() => this.tick(), pauseMs);
+    if (!this.stopped) this.wait(pauseMs);
   }
 
   private async pauseMs(): Promise<number> {
-    const { name, intervalMs, dueInMs } = this.options;
+    const { name, intervalMs, nextInMs, dueInMs } = this.options;
     try {
-      return Math.min(intervalMs, Math.max(shortestPauseMs, (await dueInMs?.()) ?? intervalMs));
+      const dueMs = Math.max(shortestPauseMs, (await dueInMs?.()) ?? Infinity);
+      return Math.min(nextInMs?.() ?? intervalMs, dueMs);
     } catch (error) {
       this.logger.warn(`${name} does not know what is due next: ${(error as Error).message}`);
       return intervalMs;
     }
+  }
+
+  private wait(ms: number): void {
+    this.dueAt = performance.now() + ms;
+    this.timer = setTimeout(() => this.tick(), ms);
   }
 
   private async runOnce(): Promise<void> {

@@ -4,7 +4,8 @@ import { newId } from '../context/ids';
 import { RedisConnections } from './redis-connections';
 
 /** What can be new: an agent's timeline, a command for an agent, an agent's own state, a job. Each with the thing's id. */
-export type Topic = 'timeline' | 'command' | 'agent' | 'job';
+export const topics = ['timeline', 'command', 'agent', 'job'] as const;
+export type Topic = (typeof topics)[number];
 type Listener = (id: string) => void;
 
 /**
