@@ -36,6 +36,10 @@ const tablesOf = {
       'billing_metric_step',
     ],
   ],
+  feedback: [
+    ...['feedback_submission', 'feedback_status_change', 'feedback_work_item', 'feedback_link'],
+    ...['feedback_tracker', 'feedback_reconciliation', 'feedback_delivery'],
+  ],
   pilot: [
     ...['pilot_batch', 'pilot_claim_result', 'pilot_stop_event'],
     ...['process_library_session_summary', 'process_library_session_timeline', 'pilot_roi_metric', 'pilot_roi_change'],

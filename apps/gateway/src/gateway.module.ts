@@ -33,6 +33,7 @@ import { WorkflowsController } from './workflows/workflows.controller';
 import { AuthController } from './auth/auth.controller';
 import { Bootstrap } from './bootstrap';
 import { DocsController } from './docs/docs.controller';
+import { FeedbackSubmissionsController } from './feedback/feedback-submissions.controller';
 import { HealthController } from './health/health.controller';
 import { ApiKeysController } from './organization/api-keys.controller';
 import { AuditController } from './organization/audit.controller';
@@ -76,6 +77,7 @@ import { VaultController } from './organization/vault.controller';
     ModelPricesController,
     WorkflowsController,
     SchedulesController,
+    FeedbackSubmissionsController,
     DocsController,
   ],
   providers: [Passwords, Bootstrap, ObjectsRoutes, timelineHub],

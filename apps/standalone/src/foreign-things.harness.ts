@@ -53,6 +53,13 @@ export const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) =
     await worker.post(`/api/agents/${id}/uploads`, { filename: 'a.txt', contentType: 'text/plain', size: 1 });
     return (await api.get(`/api/artifacts?agentId=${id}`)).body.artifacts[0].id;
   },
+  '/api/feedback-submissions/{id}': async ({ as }) => {
+    const form = new FormData();
+    form.set('payload', JSON.stringify({ type: 'feature_request', title: 'theirs', description: 'theirs' }));
+    const { url, headers } = as.viewer;
+    const made = await fetch(`${url}/api/feedback-submissions`, { method: 'POST', headers, body: form });
+    return ((await made.json()) as { id: string }).id;
+  },
   '/api/agent/{id}': async ({ organizationId }, db) => (await makeAgent(db, { organizationId, name: newId() })).id,
   '/api/agents/{id}': async ({ organizationId }, db) => (await makeAgent(db, { organizationId, name: newId() })).id,
 };

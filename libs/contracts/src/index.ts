@@ -38,6 +38,29 @@ export {
   usdOf,
   usdOrNull,
 } from './money/money';
+export {
+  type FeedbackSeverity,
+  feedbackSeverities,
+  type FeedbackSource,
+  type FeedbackStatus,
+  type FeedbackType,
+  type TrackerName,
+  trackerNames,
+} from './http/feedback/feedback-words';
+export {
+  BugReportPayload,
+  FeatureRequestPayload,
+  FeedbackAgentList,
+  FeedbackFilter,
+  FeedbackForm,
+  feedbackPayloads,
+  FeedbackReceipt,
+  FeedbackSubmission,
+  FeedbackSubmissionDetail,
+  FeedbackSubmissionList,
+  UpdateFeedbackBody,
+  WorkflowIssuePayload,
+} from './http/feedback/submissions';
 export { fieldNamesOf, Faults, readFields } from './http/field-rules';
 export { openApiDocument } from './http/openapi-document';
 export { PageQuery } from './http/pages';

@@ -23,6 +23,13 @@ export type {
 export type { BatchEntity } from './entities/batch';
 export { BillingMetricEntity, BillingMetricStepEntity, ClientPricingModelEntity } from './entities/client-pricing';
 export type { DeletedJobEntity, ObjectRemovalEntity } from './entities/deleted-job';
+export type { FeedbackStatusChangeEntity, FeedbackSubmissionEntity } from './entities/feedback';
+export type {
+  FeedbackLinkEntity,
+  FeedbackReconciliationEntity,
+  FeedbackTrackerEntity,
+  FeedbackWorkItemEntity,
+} from './entities/feedback-work';
 export { JobEntity } from './entities/job';
 export type { AiUsageEntity, ArtifactEntity, JobStepEntity } from './entities/job';
 export type { MachineFindingEntity } from './entities/machine-finding';

@@ -14,6 +14,14 @@ import { BatchEntity } from './batch';
 import { BillingMetricEntity, BillingMetricStepEntity, ClientPricingModelEntity } from './client-pricing';
 import { DeletedJobEntity, ObjectRemovalEntity } from './deleted-job';
 import { AiUsageEntity, ArtifactEntity, ClaimOutcomeEntity, JobEntity, JobLogSeenEntity, JobStepEntity } from './job';
+import { FeedbackStatusChangeEntity, FeedbackSubmissionEntity } from './feedback';
+import {
+  FeedbackDeliveryEntity,
+  FeedbackLinkEntity,
+  FeedbackReconciliationEntity,
+  FeedbackTrackerEntity,
+  FeedbackWorkItemEntity,
+} from './feedback-work';
 import { LoopRunEntity } from './loop-run';
 import { MachineFindingEntity } from './machine-finding';
 import { CostRecomputeEntity, DefaultModelPriceEntity, DefaultPriceListEntity, ModelPriceEntity } from './model-price';
@@ -75,6 +83,13 @@ export const entities = [
   CostRecomputeEntity,
   DefaultModelPriceEntity,
   DefaultPriceListEntity,
+  FeedbackDeliveryEntity,
+  FeedbackLinkEntity,
+  FeedbackReconciliationEntity,
+  FeedbackStatusChangeEntity,
+  FeedbackSubmissionEntity,
+  FeedbackTrackerEntity,
+  FeedbackWorkItemEntity,
   IdempotencyKeyEntity,
   JobEntity,
   JobLogSeenEntity,

@@ -33,6 +33,7 @@ import { DefaultPricesAreRead1763794000001 } from './1763794000001-default-price
 import { ListsByIndex1763802000000 } from './1763802000000-lists-by-index';
 import { Prewake1763803000000 } from './1763803000000-prewake';
 import { WorkflowPacks1763805000000 } from './1763805000000-workflow-packs';
+import { Feedback1763807000000 } from './1763807000000-feedback';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -71,4 +72,5 @@ export const migrations = [
   ListsByIndex1763802000000,
   Prewake1763803000000,
   WorkflowPacks1763805000000,
+  Feedback1763807000000,
 ];

@@ -1,0 +1,160 @@
+import { Body, Controller, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import {
+  Caller,
+  Endpoint,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  OrganizationId,
+  type Principal,
+  sessionsAndKeysOf,
+  sessionsOf,
+} from '@muster/access';
+import {
+  AppError,
+  FeedbackAgentList,
+  FeedbackFilter,
+  FeedbackForm,
+  FeedbackReceipt,
+  FeedbackSubmissionDetail,
+  FeedbackSubmissionList,
+  UpdateFeedbackBody,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import {
+  changeStatus,
+  createSubmission,
+  findSubmission,
+  listAttachableAgents,
+  listSubmissions,
+  loadSubmission,
+  maxScreenshotBytes,
+  type Screenshot,
+} from '@muster/feedback';
+import { Clock, FormOrJson, Given, newId, pageOf, paginate } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import { presentSubmission, presentSubmissionDetail } from './present-submission';
+import { readFeedbackForm } from './read-feedback-form';
+
+/** The picture, the payload, and what holds them together. */
+const maxFormBytes = maxScreenshotBytes + 256 * 1024;
+
+@ApiTags('Feedback')
+@Controller('/api')
+export class FeedbackSubmissionsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(ObjectStorage) private readonly storage: ObjectStorage,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Post('/feedback-submissions')
+  @Endpoint({
+    summary: 'Report a bug, a wish, or what is wrong with a workflow',
+    access: sessionsAndKeysOf('viewer'),
+    form: FeedbackForm,
+    bodyLimit: maxFormBytes,
+    answer: FeedbackReceipt,
+    status: 201,
+    errors: ['not_found', 'agent_not_found', 'job_not_found'],
+  })
+  async create(
+    @Mutation() mutation: MutationRequest,
+    @OrganizationId() organizationId: string,
+    @Given() given: FormOrJson,
+  ): Promise<FeedbackReceipt> {
+    const { report, screenshot } = await readFeedbackForm(given);
+    const id = newId();
+    return this.keeping(screenshot, `organizations/${organizationId}/feedback/${id}`, (screenshotKey) =>
+      this.mutations.run(mutation, async (tx, caller) => {
+        const row = await createSubmission(tx, caller, { id, report, screenshotKey });
+        const { type, status, createdAt } = row;
+        return {
+          body: { id, type, status, createdAt: createdAt.toISOString() },
+          location: `/api/feedback-submissions/${id}`,
+        };
+      }),
+    );
+  }
+
+  @Get('/feedback-submissions')
+  @Endpoint({
+    summary: 'List submissions, newest first',
+    description: 'An admin sees all of the organization, others what they reported themselves.',
+    access: sessionsAndKeysOf('viewer'),
+    answer: FeedbackSubmissionList,
+  })
+  async list(@Caller() caller: Principal, @Query() query: FeedbackFilter): Promise<FeedbackSubmissionList> {
+    const page = pageOf(query, 'id');
+    const rows = await listSubmissions(this.database, caller, { page, filter: query });
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const submissions = await Promise.all(items.map((row) => presentSubmission(row, this.lending())));
+    return { submissions, nextCursor };
+  }
+
+  @Get('/feedback-submissions/:id')
+  @Endpoint({
+    summary: 'Read a submission with its history',
+    access: sessionsAndKeysOf('viewer'),
+    answer: FeedbackSubmissionDetail,
+    errors: ['not_found'],
+  })
+  async read(@Caller() caller: Principal, @Param('id') id: string): Promise<FeedbackSubmissionDetail> {
+    return presentSubmissionDetail(await findSubmission(this.database, caller, id), this.lending());
+  }
+
+  @Patch('/feedback-submissions/:id')
+  @Endpoint({
+    summary: 'Set a submission’s status',
+    description: 'It is carried to the trackers that the submission is linked to.',
+    access: sessionsOf('admin'),
+    body: UpdateFeedbackBody,
+    answer: FeedbackSubmissionDetail,
+    errors: ['not_found'],
+  })
+  update(
+    @Mutation() mutation: MutationRequest,
+    @Param('id') id: string,
+    @Body() { status }: UpdateFeedbackBody,
+  ): Promise<FeedbackSubmissionDetail> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      await changeStatus(tx, caller, { id, status, now: this.clock.now() });
+      return { body: await presentSubmissionDetail(await loadSubmission(tx, caller, id), this.lending()) };
+    });
+  }
+
+  @Get('/feedback/agents')
+  @Endpoint({
+    summary: 'The machines that a report can be about',
+    access: sessionsAndKeysOf('viewer'),
+    answer: FeedbackAgentList,
+  })
+  async agents(@OrganizationId() organizationId: string): Promise<FeedbackAgentList> {
+    return { agents: await listAttachableAgents(this.database, organizationId) };
+  }
+
+  private lending() {
+    return { storage: this.storage, now: this.clock.now() };
+  }
+
+  /** Keeps the picture while its submission is made, which may come to nothing: then it goes again. */
+  private async keeping<T>(
+    screenshot: Screenshot | null,
+    path: string,
+    make: (screenshotKey: string | null) => Promise<T>,
+  ): Promise<T> {
+    if (!screenshot) return make(null);
+    const key = `${path}.${screenshot.kind}`;
+    await this.storage.put(key, screenshot.bytes, `image/${screenshot.kind}`).catch((cause: unknown) => {
+      throw new AppError('service_unavailable', { detail: 'The screenshot cannot be kept at the moment.', cause });
+    });
+    try {
+      return await make(key);
+    } catch (error) {
+      await this.storage.delete(key).catch(() => undefined);
+      throw error;
+    }
+  }
+}

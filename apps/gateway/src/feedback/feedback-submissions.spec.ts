@@ -1,0 +1,262 @@
+import { newId } from '@muster/platform';
+import { type Harness, makeAgent, makeJob, makeOrganization, startHarness, type Tenant } from '@muster/testing';
+import sharp from 'sharp';
+import { gateway } from '../gateway.harness';
+import { bug, report, sendForm, wish } from './feedback.harness';
+
+const path = '/api/feedback-submissions';
+
+describe('feedback submissions', () => {
+  let harness: Harness;
+  let ours: Tenant;
+  let theirs: Tenant;
+  let picture: Buffer;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    [ours, theirs] = [await harness.makeTenant(), await harness.makeTenant()];
+    picture = await sharp({ create: { width: 8, height: 4, channels: 3, background: 'red' } })
+      .png()
+      .toBuffer();
+  });
+  afterAll(() => harness.close());
+
+  const count = async (table = 'feedback_submission') =>
+    (await harness.db.query<{ n: number }>('system', `SELECT count(*)::int AS n FROM ${table}`))[0]!.n;
+
+  it('are taken from every role and from an api key, and not from machines', async () => {
+    for (const client of [...Object.values(ours.as), ours.api]) {
+      const made = await report(client, wish);
+      expect(made.status).toBe(201);
+      expect(made.body).toEqual({
+        id: expect.any(String),
+        type: 'feature_request',
+        status: 'received',
+        createdAt: expect.stringMatching(/Z$/),
+      });
+      expect(made.headers.get('location')).toBe(`${path}/${made.body.id}`);
+    }
+    expect((await report(ours.worker, wish)).status).toBe(403);
+    expect((await report(harness.http, wish)).status).toBe(401);
+  });
+
+  it('are shown whole, with a picture that is lent, and leave an audit row and a work item', async () => {
+    const { organizationId } = ours;
+    const { id: jobId, agentId } = await makeJob(harness.db, { organizationId });
+    const payload = {
+      ...bug,
+      severity: 'high',
+      steps: '1. Look',
+      url: 'https://portal.example/claims',
+      agentId,
+      jobId,
+    };
+    const made = await report(ours.as.member, payload, picture);
+    const { body } = await ours.as.member.get(`${path}/${made.body.id}`);
+    expect(body).toEqual({
+      ...payload,
+      id: made.body.id,
+      status: 'received',
+      workflowId: null,
+      reporter: { id: ours.userIds.member, email: expect.stringContaining('@') },
+      screenshotUrl: expect.stringMatching(/^http/),
+      external: null,
+      createdAt: made.body.createdAt,
+      updatedAt: made.body.createdAt,
+      history: [],
+    });
+    const lent = await fetch(body.screenshotUrl);
+    expect(lent.headers.get('content-type')).toBe('image/png');
+    expect((await sharp(Buffer.from(await lent.arrayBuffer())).metadata()).width).toBe(8);
+    const { entries } = (await ours.as.admin.get(`/api/audit?targetId=${body.id}`)).body;
+    expect(entries).toEqual([expect.objectContaining({ action: 'feedback.create', changes: { type: 'bug_report' } })]);
+    const items = await harness.db.query('system', 'SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [
+      body.id,
+    ]);
+    expect(items).toEqual([{ dueAt: expect.any(Date) }]);
+  });
+
+  it('of a suspended organization are taken', async () => {
+    const tenant = await harness.makeTenant();
+    await ours.as.super_admin.patch(`/api/admin/organizations/${tenant.organizationId}`, { suspended: true });
+    expect((await report(tenant.as.member, wish)).status).toBe(201);
+  });
+
+  it('of a super_admin follow the active override, and the own organization without one', async () => {
+    const client = theirs.as.super_admin;
+    const owner = async () => {
+      const { id } = (await report(client, wish)).body;
+      const [row] = await harness.db.query<{ organizationId: string }>(
+        'system',
+        'SELECT organization_id FROM feedback_submission WHERE id = $1',
+        [id],
+      );
+      return row!.organizationId;
+    };
+    const { id: elsewhere } = await makeOrganization(harness.db);
+    expect((await client.post('/api/auth/organization', { organizationId: elsewhere })).status).toBe(200);
+    expect(await owner()).toBe(elsewhere);
+    await client.post('/api/auth/organization', { organizationId: null });
+    expect(await owner()).toBe(theirs.organizationId);
+  });
+
+  const long = (length: number) => 'x'.repeat(length);
+
+  it.each<[string, object | string, number, string?]>([
+    ['no JSON', '{"type":', 400],
+    ['a list', '[]', 400],
+    ['no type', { title: 't', description: 'd' }, 400],
+    ['an unknown type', { ...wish, type: 'praise' }, 400],
+    ['a type of the prototype', { ...wish, type: 'constructor' }, 400],
+    ['no title', { ...wish, title: '' }, 400],
+    ['a long title', { ...wish, title: long(201) }, 400],
+    ['no description', { type: 'bug_report', title: 't' }, 400],
+    ['a long description', { ...wish, description: long(10_001) }, 400],
+    ['an unknown field', { ...wish, surprise: 1 }, 400],
+    ['another type’s field', { ...wish, severity: 'low' }, 400],
+    ['an unknown severity', { ...bug, severity: 'worst' }, 400],
+    ['empty steps', { ...bug, steps: '' }, 400],
+    ['a wrong url', { ...bug, url: 'javascript:alert(1)' }, 400],
+    ['no workflow', { ...bug, type: 'workflow_issue_report' }, 400],
+    ['U+0000', { ...wish, title: 'a\u0000b' }, 400],
+    ['an agent that is none', { ...wish, agentId: newId() }, 404],
+    ['a job that is none', { ...bug, jobId: newId() }, 404],
+    ['a workflow that is none', { ...bug, type: 'workflow_issue_report', workflowId: newId() }, 404],
+    ['more than 64 KiB', JSON.stringify({ ...wish, extra: long(65_536) }), 413],
+  ])('are refused with %s', async (_, payload, status) => {
+    const before = await count();
+    const answer = await report(ours.api, payload);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      status,
+      expect.stringContaining('application/problem+json'),
+    ]);
+    expect(await count()).toBe(before);
+  });
+
+  it('about another organization’s agent, workflow or job are refused as about none', async () => {
+    const { id: jobId, agentId, workflowId } = await makeJob(harness.db, { organizationId: theirs.organizationId });
+    for (const payload of [
+      { ...wish, agentId },
+      { ...bug, jobId },
+      { ...bug, type: 'workflow_issue_report', workflowId },
+    ]) {
+      expect((await report(ours.api, payload)).status).toBe(404);
+    }
+  });
+
+  it('come as forms with a payload and at most a screenshot, and as nothing else', async () => {
+    expect((await ours.api.post(path, wish)).status).toBe(415);
+    expect((await sendForm(ours.api, path, {})).status).toBe(400);
+    expect((await sendForm(ours.api, path, { payload: JSON.stringify(wish), more: '1' })).status).toBe(400);
+    const film = new File(['x'], 'a.mp4');
+    expect((await sendForm(ours.api, path, { payload: JSON.stringify(wish), film })).status).toBe(400);
+  });
+
+  it('have no screenshot that is none, is too large, or goes with a workflow', async () => {
+    const { id: workflowId } = (await ours.api.post('/api/workflows', { name: 'w' })).body;
+    const issue = { ...bug, type: 'workflow_issue_report', workflowId };
+    expect((await report(ours.api, issue)).status).toBe(201);
+    const before = await count();
+    expect((await report(ours.api, issue, picture)).status).toBe(400);
+    expect((await report(ours.api, bug, Buffer.from('<svg/>'))).status).toBe(415);
+    expect((await report(ours.api, bug, Buffer.concat([picture.subarray(0, 40)]))).status).toBe(400);
+    const large = Buffer.concat([picture, Buffer.alloc(5 * 1024 * 1024)]);
+    expect((await report(ours.api, bug, large)).status).toBe(413);
+    expect(await count()).toBe(before);
+  });
+
+  describe('in lists', () => {
+    let tenant: Tenant;
+    const ids = { viewer: '', member: '', api: '' };
+
+    beforeAll(async () => {
+      tenant = await harness.makeTenant();
+      ids.viewer = (await report(tenant.as.viewer, wish)).body.id;
+      ids.member = (await report(tenant.as.member, bug)).body.id;
+      ids.api = (await report(tenant.api, bug)).body.id;
+    });
+    const listed = async (client: Tenant['api'], query = '') =>
+      (await client.get(`${path}${query}`)).body.submissions.map(({ id }: { id: string }) => id);
+
+    it('are an admin’s all, and others’ their own, newest first', async () => {
+      const all = [ids.api, ids.member, ids.viewer];
+      expect(await listed(tenant.as.admin)).toEqual(all);
+      expect(await listed(tenant.as.super_admin)).toEqual(all);
+      expect(await listed(tenant.as.viewer)).toEqual([ids.viewer]);
+      expect(await listed(tenant.as.member)).toEqual([ids.member]);
+      expect(await listed(tenant.api)).toEqual([ids.api]);
+      expect(await listed(ours.as.admin)).not.toContain(ids.viewer);
+      expect((await tenant.as.viewer.get(`${path}/${ids.member}`)).status).toBe(404);
+      expect((await tenant.as.admin.get(`${path}/${ids.member}`)).status).toBe(200);
+      expect((await ours.as.super_admin.get(`${path}/${ids.member}`)).status).toBe(404);
+    });
+
+    it('are filtered by type, status and time, and paged', async () => {
+      const { admin } = tenant.as;
+      expect(await listed(admin, '?type=feature_request')).toEqual([ids.viewer]);
+      expect(await listed(admin, '?status=received')).toHaveLength(3);
+      expect(await listed(admin, '?status=closed')).toEqual([]);
+      const at = (await admin.get(`${path}/${ids.member}`)).body.createdAt as string;
+      expect(await listed(admin, `?from=${at}`)).toContain(ids.member);
+      expect(await listed(admin, `?to=${at}`)).toContain(ids.member);
+      expect(await listed(admin, '?to=2020-01-01')).toEqual([]);
+      const first = (await admin.get(`${path}?limit=2`)).body;
+      expect(first.submissions).toHaveLength(2);
+      expect(await listed(admin, `?limit=2&cursor=${first.nextCursor}`)).toEqual([ids.viewer]);
+      for (const query of ['?type=praise', '?status=x', '?from=yesterday', '?cursor=x', '?limit=0']) {
+        expect((await admin.get(`${path}${query}`)).status).toBe(400);
+      }
+    });
+
+    it('take days of the organization’s own time zone, the last one included', async () => {
+      await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
+      // In Auckland the 3rd begins at 11:00 of the 2nd.
+      await harness.db.query(
+        'system',
+        `UPDATE feedback_submission SET created_at = '2026-03-02T11:00Z' WHERE id = $1`,
+        [ids.viewer],
+      );
+      const { admin } = tenant.as;
+      expect(await listed(admin, '?from=2026-03-03&to=2026-03-03')).toEqual([ids.viewer]);
+      expect(await listed(admin, '?from=2026-03-02&to=2026-03-02')).toEqual([]);
+    });
+  });
+
+  it('are moved by an admin alone, with a history of what is a move, and arm their work item', async () => {
+    const { id } = (await report(ours.as.member, bug)).body;
+    const armed = async () =>
+      (
+        await harness.db.query<{ armed: number }>(
+          'system',
+          'SELECT armed FROM feedback_work_item WHERE submission_id = $1',
+          [id],
+        )
+      )[0]!.armed;
+    for (const client of [ours.as.viewer, ours.as.member, ours.api]) {
+      expect((await client.patch(`${path}/${id}`, { status: 'closed' })).status).toBe(403);
+    }
+    expect((await theirs.as.admin.patch(`${path}/${id}`, { status: 'closed' })).status).toBe(404);
+    expect((await ours.as.admin.patch(`${path}/${id}`, { status: 'done' })).status).toBe(400);
+    expect(await armed()).toBe(1);
+    const moved = await ours.as.admin.patch(`${path}/${id}`, { status: 'triaged' });
+    expect([moved.status, moved.body.status, moved.body.history]).toEqual([
+      200,
+      'triaged',
+      [{ at: expect.any(String), from: 'received', to: 'triaged', source: 'user', reason: null }],
+    ]);
+    expect(await armed()).toBe(2);
+    expect((await ours.as.admin.patch(`${path}/${id}`, { status: 'triaged' })).body.history).toHaveLength(1);
+    expect(await armed()).toBe(2);
+  });
+
+  it('can be about every machine that is not terminated', async () => {
+    const tenant = await harness.makeTenant();
+    const { organizationId } = tenant;
+    const kept = await makeAgent(harness.db, { organizationId, name: 'B', status: 'stopped' });
+    await makeAgent(harness.db, { organizationId, name: 'A', status: 'terminated' });
+    await makeAgent(harness.db, { organizationId: theirs.organizationId, name: 'C' });
+    expect((await tenant.as.viewer.get('/api/feedback/agents')).body).toEqual({
+      agents: [{ id: kept.id, name: 'B', status: 'stopped' }],
+    });
+  });
+});

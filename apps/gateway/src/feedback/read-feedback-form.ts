@@ -1,0 +1,23 @@
+import { FeedbackForm, invalidField } from '@muster/contracts';
+import { maxScreenshotBytes, readPayload, redrawScreenshot, type Screenshot } from '@muster/feedback';
+import { checkBody, type FormOrJson } from '@muster/platform';
+
+/** The report and its picture, as the form has them. */
+export async function readFeedbackForm(given: FormOrJson) {
+  const { fields, file } = await given.readForm({ file: 'screenshot', maxFileBytes: maxScreenshotBytes }, bytesOf);
+  // How large it may be is measured in bytes, below.
+  checkBody(FeedbackForm, { ...fields, ...('payload' in fields ? { payload: fields['payload'].slice(0, 1) } : {}) });
+  const report = readPayload(fields['payload']!);
+  if (!file) return { report, screenshot: null };
+  if (report.type === 'workflow_issue_report') {
+    throw invalidField('screenshot', 'a workflow_issue_report has no screenshot');
+  }
+  const screenshot: Screenshot = await redrawScreenshot(file.content);
+  return { report, screenshot };
+}
+
+async function bytesOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const chunk of chunks) pieces.push(chunk);
+  return Buffer.concat(pieces);
+}

@@ -1,0 +1,12 @@
+import type { AgentEntity, Database } from '@muster/database';
+
+export type AttachableAgent = Pick<AgentEntity, 'id' | 'name' | 'status'>;
+
+/** The machines that a report can be about. */
+export function listAttachableAgents(database: Database, organizationId: string): Promise<AttachableAgent[]> {
+  return database.query<AttachableAgent>(
+    { organizationId },
+    `SELECT id, name, status FROM agent WHERE organization_id = $1 AND status <> 'terminated' ORDER BY name, id`,
+    [organizationId],
+  );
+}

@@ -1,0 +1,27 @@
+import { AppError, type FeedbackType, feedbackPayloads, invalidField } from '@muster/contracts';
+import type { BugReportPayload, FeatureRequestPayload, WorkflowIssuePayload } from '@muster/contracts';
+import { checkBody, parseJsonBody } from '@muster/platform';
+
+/** What was reported, whichever type it is of. */
+export type FeedbackReport = { type: FeedbackType; title: string; description: string } & Partial<
+  Omit<FeatureRequestPayload & BugReportPayload & WorkflowIssuePayload, 'type' | 'title' | 'description'>
+>;
+
+const maxPayloadBytes = 64 * 1024;
+
+/** The form's field `payload`, read by its type. */
+export function readPayload(text: string): FeedbackReport {
+  const bytes = Buffer.from(text);
+  if (bytes.length > maxPayloadBytes) {
+    throw new AppError('payload_too_large', { detail: `payload has more than ${maxPayloadBytes} bytes.` });
+  }
+  const value = parseJsonBody(bytes);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalidField('payload', 'payload must be a JSON object');
+  }
+  const { type } = value as { type?: unknown };
+  if (typeof type !== 'string' || !Object.hasOwn(feedbackPayloads, type)) {
+    throw invalidField('type', `type must be one of the following values: ${Object.keys(feedbackPayloads).join(', ')}`);
+  }
+  return checkBody<FeedbackReport>(feedbackPayloads[type as FeedbackType] as new () => FeedbackReport, value);
+}
