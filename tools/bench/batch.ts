@@ -7,12 +7,13 @@ import { type BenchTenant, makeBenchTenant, startApp } from './bench-tenant';
 import { Child } from './child';
 import { milliseconds } from './report';
 import { median } from './rounds';
+import { sized } from './short';
 
 // 10,000 rows in one request, as JSON and as CSV, and their cancellation: the time, and what else the gateway could do
 // meanwhile. Each round comes after a warm-up.
 
-const rows = 10_000;
-const rounds = 5;
+const rows = sized(10_000, 20);
+const rounds = sized(5, 1);
 const mebibyte = 1024 * 1024;
 
 interface Round extends Strain {

@@ -1,10 +1,12 @@
 import { migrate } from '@muster/database';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { Redis } from 'ioredis';
 import { startDevStack } from '../dev-stack/src/dev-stack';
+import { short } from './short';
 
 export interface BenchStack {
   databaseUrl: string;
@@ -17,14 +19,34 @@ export interface BenchStack {
 /** A Postgres and a Redis as durable as those of `npm start`, for one benchmark, gone when it is done. */
 export async function onBenchStack(work: (stack: BenchStack) => Promise<void>): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-bench-'));
-  const stack = await startDevStack({ dataDir, durability: 'durable' });
+  const stack = await startDevStack({ dataDir, durability: short ? 'fast' : 'durable' });
   try {
     await migrate(stack.databaseUrl);
     await work({ ...stack, ...(await serversOf(stack)) });
   } finally {
+    for (const name of created.splice(0)) await sql(stack.databaseUrl, `DROP DATABASE ${name} WITH (FORCE)`);
     await stack.stop();
     await rm(dataDir, { recursive: true, force: true });
   }
+}
+
+const created: string[] = [];
+
+/** A database beside the stack's own, empty or with the service's schema, for as long as the stack is there. */
+export async function createDatabase({ databaseUrl }: BenchStack, { migrated = false } = {}): Promise<string> {
+  const url = new URL(databaseUrl);
+  const name = `bench_${randomBytes(6).toString('hex')}`;
+  const template = migrated ? url.pathname.slice(1) : `template0 ENCODING 'UTF8'`;
+  await sql(databaseUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+  created.push(name);
+  url.pathname = `/${name}`;
+  return url.toString();
+}
+
+async function sql(databaseUrl: string, text: string): Promise<void> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(text).finally(() => client.end());
 }
 
 async function serversOf({ databaseUrl, redisUrl }: Pick<BenchStack, 'databaseUrl' | 'redisUrl'>) {

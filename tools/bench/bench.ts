@@ -1,31 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { benchmarks } from './benchmarks';
 
 // `npm run bench [name…]`: the named benchmarks, or all, one after the other so that none disturbs another. With
 // `-- --short` they only prove that they work, on little.
-
-const benchmarks = [
-  'read-resource',
-  'outbox',
-  'streams',
-  'launch',
-  'launch-latency',
-  'reservation',
-  'job-logs',
-  'heartbeats',
-  'schedules',
-  'batch',
-  'sweeps',
-  'roi',
-  'idle',
-  'job-life',
-];
 
 const given = process.argv.slice(2);
 const asked = given.filter((word) => word !== '--short');
 const env = { ...process.env, ...(given.includes('--short') ? { BENCH_SHORT: 'true' } : {}) };
 let failed = false;
-const unknown = asked.filter((name) => !benchmarks.includes(name));
+const unknown = asked.filter((name) => !(benchmarks as readonly string[]).includes(name));
 if (unknown.length) {
   console.error(`There is no benchmark ${unknown.join(', ')}; there are ${benchmarks.join(', ')}.`);
   process.exit(1);

@@ -12,8 +12,8 @@ import { sized } from './short';
 
 const inFlight = sized(32, 4);
 const rounds = sized(5, 1);
-const seconds = sized(5, 1);
-const alone = sized(300, 5);
+const seconds = sized(5, 0.3);
+const alone = sized(300, 3);
 const goals = { ofBare: 0.6, alone: 2, commits: 6, flushes: 4 };
 
 interface Measured {

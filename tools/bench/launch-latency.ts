@@ -6,11 +6,13 @@ import { freeAgents, makeBenchTenant, startApp } from './bench-tenant';
 import { Child } from './child';
 import { milliseconds } from './report';
 import { median, percentile } from './rounds';
+import { sized } from './short';
 
 // From the launch's request to the command's arrival at an idle agent's door, through gateway, outbox, dispatcher and
 // signed push, against a request that adds to BullMQ and a worker that posts.
 
-const launches = 300;
+const launches = sized(300, 5);
+const warmUp = sized(20, 1);
 const goal = 2;
 
 void onBenchStack(async (stack) => {
@@ -43,7 +45,7 @@ void onBenchStack(async (stack) => {
       await post(`${ingest.url}/api/job-webhook`, end, { 'x-api-key': tenant.workerKey });
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    const figures = (of: number[]) => ({ p50: median(of.slice(20)), p99: percentile(of.slice(20), 99) });
+    const figures = (of: number[]) => ({ p50: median(of.slice(warmUp)), p99: percentile(of.slice(warmUp), 99) });
     const [below, ours] = [figures(measured.floor), figures(measured.muster)];
     for (const which of ['p50', 'p99'] as const) {
       const ratio = ours[which] / below[which];

@@ -17,7 +17,7 @@ void onBenchStack(async (stack) => {
   const idle = async (child: Child) =>
     (await ask<{ latenciesMs: number[] }>(child, { oneByOne: sized(500, 5) })).latenciesMs;
   try {
-    const compared = await inTurns(sized(7, 1), together(floor), together(subject));
+    const compared = await inTurns(7, together(floor), together(subject));
     const latency = [await idle(floor), await idle(subject)].map(
       (values) => (percent: number) => milliseconds(percentile(values, percent)),
     );

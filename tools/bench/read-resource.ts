@@ -6,6 +6,7 @@ import { type BenchStack, onBenchStack } from './bench-stack';
 import { Child } from './child';
 import { milliseconds, report } from './report';
 import { inTurns, median, type Round } from './rounds';
+import { sized } from './short';
 
 // An authenticated read through the real gateway, against Fastify and pg without anything around them.
 
@@ -56,7 +57,7 @@ function startGateway({ databaseUrl, redisUrl }: BenchStack, apiKey: string): Pr
 }
 
 async function load(url: string, headers: Record<string, string>): Promise<HttpRound> {
-  const result = await autocannon({ url: `${url}${path}`, headers, connections: 32, duration: 5 });
+  const result = await autocannon({ url: `${url}${path}`, headers, connections: 32, duration: sized(5, 1) });
   if (result.non2xx + result.errors > 0) throw new Error(`${url} did not answer every request with 200`);
   return { perSecond: result['2xx'] / result.duration, p50: result.latency.p50, p99: result.latency.p99 };
 }

@@ -1,24 +1,28 @@
-import { migrate } from '@muster/database';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { type BenchStack, onBenchStack } from './bench-stack';
+import { type BenchStack, createDatabase, onBenchStack } from './bench-stack';
 import { makeBenchTenant } from './bench-tenant';
 import { Child } from './child';
 import { milliseconds } from './report';
 import { median, percentile } from './rounds';
 import type { RoiAnswer } from './roi-subject';
+import { sized } from './short';
 
 // The return on investment of a year with 1,000,000 claims, beside one of a year with 10,000; and from raw rows, beside
 // the same sums by plain SQL.
 
 const goals = { rollup: 2, raw: 1.3 };
-const rounds = 5;
-const reads = 60;
+const rounds = sized(5, 1);
+const reads = sized(60, 3);
+const sizes = {
+  few: { batches: sized(1000, 10), claims: 10 },
+  many: { batches: sized(10_000, 20), claims: sized(100, 10) },
+};
 
 void onBenchStack(async (stack) => {
-  const few = await start(stack, { batches: 1000, claims: 10 });
-  const many = await start(stack, { batches: 10_000, claims: 100 });
+  const few = await start(stack, sizes.few);
+  const many = await start(stack, sizes.many);
   const measured = { few: [] as RoiAnswer[], many: [] as RoiAnswer[] };
   try {
     for (let round = 0; round <= rounds; round += 1) {
@@ -30,7 +34,7 @@ void onBenchStack(async (stack) => {
     const ratios = measured.many.map((ours, at) => median(ours.rollupMs) / median(measured.few[at]!.rollupMs));
     const ratio = median(ratios);
     console.log(
-      `roi: a year of 1,000,000 claims takes ${ratio.toFixed(2)} times one of 10,000 ` +
+      `roi: a year of ${said(sizes.many)} takes ${ratio.toFixed(2)} times one of ${said(sizes.few)} ` +
         `(median of ${rounds} rounds, ${spread(ratios)}); goal ${goals.rollup}: ${ratio <= goals.rollup ? 'met' : 'not met'}`,
     );
     const all = (of: RoiAnswer[], percent: number) =>
@@ -58,25 +62,21 @@ void onBenchStack(async (stack) => {
   }
 });
 
+function said({ batches, claims }: typeof sizes.few): string {
+  return `${(batches * claims).toLocaleString('en')} claims`;
+}
+
 function spread(ratios: number[]): string {
   return `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`;
 }
 
 async function start(stack: BenchStack, size: { batches: number; claims: number }): Promise<Child> {
-  const name = `roi_${size.batches}`;
-  const url = new URL(stack.databaseUrl);
-  const client = new Client({ connectionString: stack.databaseUrl });
-  await client.connect();
-  await client.query(`CREATE DATABASE ${name}`);
-  await client.end();
-  url.pathname = `/${name}`;
-  const databaseUrl = url.toString();
-  await migrate(databaseUrl);
+  const databaseUrl = await createDatabase(stack, { migrated: true });
   const organizationId = await makeYear({ ...stack, databaseUrl }, size);
   return Child.start(join(__dirname, 'roi-subject.js'), {
     DATABASE_URL: databaseUrl,
     REDIS_URL: stack.redisUrl,
-    REDIS_PREFIX: name,
+    REDIS_PREFIX: `roi${size.batches}`,
     PUBLIC_APP_URL: 'http://muster.bench',
     MASTER_KEYS: `bench:${randomBytes(32).toString('base64')}`,
     LOG_LEVEL: 'error',

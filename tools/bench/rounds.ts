@@ -1,3 +1,5 @@
+import { sized } from './short';
+
 /** What one round measured; `perSecond` is what the two are compared by. */
 export interface Round {
   perSecond: number;
@@ -12,7 +14,7 @@ export interface Comparison<R extends Round> {
 
 /**
  * Floor and subject in turns, because a noisy machine is as noisy for both only when they run next to each other. The
- * first round of each warms up and does not count.
+ * first round of each warms up and does not count. In short there is one, and it counts.
  */
 export async function inTurns<R extends Round>(
   rounds: number,
@@ -20,9 +22,10 @@ export async function inTurns<R extends Round>(
   subject: () => Promise<R>,
 ): Promise<Comparison<R>> {
   const result: Comparison<R> = { floor: [], subject: [], ratios: [] };
-  for (let round = 0; round <= rounds; round += 1) {
+  const warmUps = sized(1, 0);
+  for (let round = 0; round < warmUps + sized(rounds, 1); round += 1) {
     const [below, ours] = [await floor(), await subject()];
-    if (round === 0) continue;
+    if (round < warmUps) continue;
     result.floor.push(below);
     result.subject.push(ours);
     result.ratios.push(ours.perSecond / below.perSecond);

@@ -1,22 +1,23 @@
-import { migrate } from '@muster/database';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { type BenchStack, onBenchStack } from './bench-stack';
+import { type BenchStack, createDatabase, onBenchStack } from './bench-stack';
 import { makeBenchTenant } from './bench-tenant';
 import { Child } from './child';
 import { milliseconds } from './report';
 import { median, percentile } from './rounds';
 import type { SchedulesAnswer } from './schedules-subject';
+import { sized } from './short';
 
 // A tick's scan over 100,000 schedules of which 100 are due, against one over 1,000 of which 100 are due.
 
 const goal = 1.5;
-const rounds = 8;
-const scans = 200;
+const rounds = sized(8, 1);
+const scans = sized(200, 2);
+const sizes = { few: sized(1000, 200), many: sized(100_000, 400) };
 
 void onBenchStack(async (stack) => {
-  const [few, many] = [await start(stack, 1000), await start(stack, 100_000)];
+  const [few, many] = [await start(stack, sizes.few), await start(stack, sizes.many)];
   const measured = { few: [] as SchedulesAnswer[], many: [] as SchedulesAnswer[] };
   try {
     for (let round = 0; round <= rounds; round += 1) {
@@ -29,7 +30,7 @@ void onBenchStack(async (stack) => {
     const ratio = median(ratios);
     const spread = `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`;
     console.log(
-      `schedules: a scan of 100,000 takes ${ratio.toFixed(2)} times one of 1,000, 100 of each due ` +
+      `schedules: a scan of ${sizes.many} takes ${ratio.toFixed(2)} times one of ${sizes.few}, 100 of each due ` +
         `(median of ${rounds} rounds, ${spread}); goal ${goal}: ${ratio <= goal ? 'met' : 'not met'}`,
     );
     const scan = (of: SchedulesAnswer[], percent: number) =>
@@ -51,14 +52,7 @@ void onBenchStack(async (stack) => {
 
 /** A database with so many schedules, and a process that ticks on it. */
 async function start(stack: BenchStack, schedules: number): Promise<Child> {
-  const url = new URL(stack.databaseUrl);
-  const client = new Client({ connectionString: stack.databaseUrl });
-  await client.connect();
-  await client.query(`CREATE DATABASE schedules_${schedules}`);
-  await client.end();
-  url.pathname = `/schedules_${schedules}`;
-  const databaseUrl = url.toString();
-  await migrate(databaseUrl);
+  const databaseUrl = await createDatabase(stack, { migrated: true });
   await makeSchedules({ ...stack, databaseUrl }, schedules);
   return Child.start(join(__dirname, 'schedules-subject.js'), {
     DATABASE_URL: databaseUrl,

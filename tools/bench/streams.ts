@@ -10,11 +10,12 @@ import { milliseconds, report } from './report';
 import { inTurns, percentile, type Round } from './rounds';
 import type { Load } from './streams-load';
 import { Readers } from './streams-readers';
+import { sized } from './short';
 
 // From a transaction's begin to 2,000 readers of 100 agents, against a bare server that writes them the same bytes.
 
-const agentCount = 100;
-const readersOfEach = 20;
+const agentCount = sized(100, 5);
+const readersOfEach = sized(20, 2);
 const streams = agentCount * readersOfEach;
 
 interface Side {

@@ -4,12 +4,13 @@ import { Client } from 'pg';
 import { type BenchStack, onBenchStack } from './bench-stack';
 import { milliseconds } from './report';
 import { median } from './rounds';
+import { sized } from './short';
 
 // What the idle monitor and the watchdog of jobs look for, over ten times the rows: the plan, the time, its growth.
 
-const small = { agents: 10_000, jobs: 100_000 };
-const large = { agents: 100_000, jobs: 1_000_000 };
-const rounds = 7;
+const small = { agents: sized(10_000, 1000), jobs: sized(100_000, 1000) };
+const large = { agents: 10 * small.agents, jobs: 10 * small.jobs };
+const rounds = sized(7, 1);
 const limit = 500;
 
 interface Measured {

@@ -16,8 +16,9 @@ interface GraphileWorker {
 const { run, Logger } = peer('graphile-worker') as GraphileWorker;
 const pool = new Pool({ connectionString: databaseUrl, max: poolSize });
 
-// It asks for one.
+// It asks for both.
 pool.on('error', (error) => console.error(error));
+pool.on('connect', (client) => client.on('error', (error) => console.error(error)));
 
 void (async () => {
   const runner = await run({

@@ -1,7 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { Client } from 'pg';
-import type { BenchStack } from '../bench-stack';
+import { type BenchStack, createDatabase } from '../bench-stack';
 import { freeAgents, makeBenchTenant, startApp } from '../bench-tenant';
 import { Child } from '../child';
 
@@ -30,13 +28,10 @@ export interface Subject {
 
 export async function startProgram(program: string, place: Place, env: Record<string, string> = {}): Promise<Subject> {
   const { stack, inFlight } = place;
-  const database = `bench_${program.replaceAll('-', '_')}_${randomBytes(4).toString('hex')}`;
-  const url = new URL(stack.databaseUrl);
-  url.pathname = `/${database}`;
-  await sql(stack, `CREATE DATABASE ${database} TEMPLATE template0 ENCODING 'UTF8'`);
+  const database = await createDatabase(stack);
   const worker = await Child.start(join(__dirname, 'worker.js'), {});
   const child = await Child.start(join(__dirname, `${program}.js`), {
-    DATABASE_URL: url.toString(),
+    DATABASE_URL: database,
     DATABASE_POOL_SIZE: String(poolSize),
     CONCURRENCY: String(inFlight),
     WORKER_URL: worker.url,
@@ -45,17 +40,14 @@ export async function startProgram(program: string, place: Place, env: Record<st
   await worker.ask({ url: `${child.url}/api/job-webhook`, headers: {} });
   return {
     name: program,
-    database,
+    database: nameOf(database),
     processes: [child],
     worker,
     launchUrl: `${child.url}/api/jobs/launch`,
     readUrl: `${child.url}/api/jobs`,
     headers: {},
     bodyOf: () => ({}),
-    stop: async () => {
-      await Promise.all([child.stop(), worker.stop()]);
-      await sql(stack, `DROP DATABASE IF EXISTS ${database} WITH (FORCE)`);
-    },
+    stop: async () => void (await Promise.all([child.stop(), worker.stop()])),
   };
 }
 
@@ -79,7 +71,7 @@ export async function startMuster(name: string, { stack, inFlight }: Place, apar
   await worker.ask({ url: `${callbacks.url}/api/job-webhook`, headers: { 'x-api-key': tenant.workerKey } });
   return {
     name,
-    database: new URL(stack.databaseUrl).pathname.slice(1),
+    database: nameOf(stack.databaseUrl),
     processes,
     worker,
     launchUrl: `${front.url}/api/jobs/launch`,
@@ -94,8 +86,6 @@ export async function startMuster(name: string, { stack, inFlight }: Place, apar
   };
 }
 
-async function sql({ databaseUrl }: BenchStack, text: string): Promise<void> {
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query(text).finally(() => client.end());
+function nameOf(databaseUrl: string): string {
+  return new URL(databaseUrl).pathname.slice(1);
 }
