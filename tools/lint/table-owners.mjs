@@ -15,7 +15,8 @@ const tablesOf = {
     ...['vault_secret', 'audit_entry', 'idempotency_key'],
   ],
   agents: [
-    ...['agent', 'agent_command', 'agent_control', 'agent_wake', 'agent_recovery', 'agent_function', 'artifact'],
+    ...['agent', 'agent_command', 'agent_control', 'agent_wake', 'agent_idle', 'agent_recovery'],
+    ...['agent_function', 'artifact'],
     ...['recording', 'machine_finding', 'timeline_head', 'timeline_entry', 'object_removal'],
   ],
   workflows: ['workflow', 'workflow_revision'],

@@ -4,6 +4,7 @@ import {
   CommandDelivery,
   failOverdueCommands,
   failSilentAgents,
+  learnHabits,
   MachineControl,
   Reaper,
   ReaperConfig,
@@ -77,6 +78,7 @@ export class DispatcherLoops extends AppLoops {
           intervalMs: idleMonitorTickMs,
           runOnce: (round) => stopIdleAgents(database, { foresee: nextExpectedRun }, round),
         },
+        { name: 'learn habits', intervalMs: idleMonitorTickMs, runOnce: (round) => learnHabits(database, round) },
         {
           name: 'prewake machines',
           intervalMs: prewakeTickMs,

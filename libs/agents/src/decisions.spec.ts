@@ -1,7 +1,13 @@
-import { type AgentStatus, agentStatuses, type CommandKind, commandKinds } from '@muster/contracts';
+import {
+  type AgentStatus,
+  agentStatuses,
+  type CommandKind,
+  commandKinds,
+  type IdleStopPolicy,
+} from '@muster/contracts';
 import { decideCommand } from './commands/start-command';
 import { decideLeft } from './orders/leave-order';
-import { decideIdleStop } from './lifecycle/decide-idle-stop';
+import { decideIdleStop, runEnded } from './lifecycle/decide-idle-stop';
 import { decideSilence } from './lifecycle/fail-silent-agents';
 import { decideHeartbeat } from './reports/decide-heartbeat';
 import { tunnelUrlOf } from './reports/tunnel-url';
@@ -34,6 +40,8 @@ describe('why a machine is on, and until when', () => {
     computeMicrosPerHour: 120_000,
     prewake: true,
     bootMs: 60_000,
+    idleStopPolicy: 'fixed' as IdleStopPolicy,
+    gaps: null as number[] | null,
   };
   const explain = (facts: Parameters<typeof explainAgent>[0], expected: Parameters<typeof explainAgent>[1] = null) =>
     explainAgent(facts, expected, now);
@@ -128,6 +136,7 @@ describe('an idle stop', () => {
     statusSince: minutesAgo(90),
     provider: 'ec2' as const,
     lastActivityAt: minutesAgo(30),
+    lastActivity: null as string | null,
     idleAutoStopExempt: false,
     drain: null,
     silentSince: null,
@@ -140,12 +149,58 @@ describe('an idle stop', () => {
     idleStopMinutes: 30,
     prewake: true,
     bootMs: 60_000,
+    idleStopPolicy: 'fixed' as IdleStopPolicy,
+    gaps: null as number[] | null,
     expected: null,
   };
 
   it('comes at its time and not a moment before', () => {
     expect(decideIdleStop(idle, now)).toMatchObject({ action: 'stop', reason: 'idle for 30 min, the limit is 30 min' });
     expect(decideIdleStop(idle, new Date(now.getTime() - 1)).action).toBe('wait');
+  });
+
+  it('comes as adaptive has learned, and says from what; never later than the limit', () => {
+    const adaptive = { ...idle, idleStopPolicy: 'adaptive' as const, lastActivity: runEnded };
+    const seldom = { ...adaptive, lastActivityAt: minutesAgo(0.1), gaps: Array.from({ length: 12 }, () => 7_200_000) };
+    expect(decideIdleStop(seldom, now)).toMatchObject({
+      action: 'stop',
+      reason:
+        'idle for 0.1 min, another start is cheaper: by its last 12 idle times its next run takes longer than 30 min',
+    });
+    const often = { ...adaptive, lastActivityAt: minutesAgo(1), gaps: Array.from({ length: 12 }, () => 120_000) };
+    expect(decideIdleStop(often, now)).toMatchObject({
+      action: 'wait',
+      stopAt: minutesAgo(-1),
+      expects: 'by its last 12 idle times its next run comes within 2 min',
+    });
+    expect(decideIdleStop({ ...often, idleStopMinutes: 0.5 }, now).action).toBe('stop');
+    expect(decideIdleStop({ ...adaptive, gaps: null, lastActivityAt: minutesAgo(4.9) }, now).action).toBe('wait');
+    expect(decideIdleStop({ ...adaptive, gaps: null, lastActivityAt: minutesAgo(5) }, now).action).toBe('stop');
+  });
+
+  it('waits its whole limit where something else than a run was the last to happen', () => {
+    const gaps = Array.from({ length: 12 }, () => 7_200_000);
+    for (const lastActivity of ['somebody at work', 'its handshake', null]) {
+      const facts = { ...idle, idleStopPolicy: 'adaptive' as const, gaps, lastActivity };
+      expect(decideIdleStop({ ...facts, lastActivityAt: minutesAgo(29) }, now).action).toBe('wait');
+      expect(decideIdleStop(facts, now).action).toBe('stop');
+    }
+  });
+
+  it('is forbidden to adaptive by all that forbids it to fixed', () => {
+    const gaps = Array.from({ length: 12 }, () => 7_200_000);
+    const adaptive = { ...idle, idleStopPolicy: 'adaptive' as const, lastActivity: runEnded, gaps };
+    const kept = [
+      { running: true },
+      { queued: true },
+      { commands: true },
+      { waking: true },
+      { drain: 'finish' as const },
+      { idleAutoStopExempt: true },
+      { autoStopEnabled: false },
+      { provider: 'external' as const },
+    ];
+    for (const facts of kept) expect(decideIdleStop({ ...adaptive, ...facts }, now).action).toBe('stay');
   });
 
   it('that failed is tried again, but not at once', () => {

@@ -13,6 +13,7 @@ export {
   VaultSecretEntity,
 } from './entities/access';
 export { AgentEntity } from './entities/agent';
+export { AgentIdleEntity } from './entities/agent-idle';
 export type { AgentRecoveryEntity } from './entities/agent-recovery';
 export type {
   AgentCommandEntity,

@@ -1,7 +1,7 @@
 import type { Transaction } from '@muster/database';
 
 /** What a machine is taken to need that has never been woken. */
-const defaultBootMs = 60_000;
+export const defaultBootMs = 60_000;
 /** Nobody pays for a machine for longer than this before its time. */
 const longestLeadMs = 10 * 60_000;
 const marginMs = 3000;

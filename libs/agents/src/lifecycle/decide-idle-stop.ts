@@ -1,5 +1,6 @@
 import type { AgentEntity, OrganizationSettingsEntity } from '@muster/database';
-import { prewakeLeadMs } from './boot-time';
+import { chooseIdleLimit, type IdleChoice } from '../habits/choose-idle-limit';
+import { defaultBootMs, prewakeLeadMs } from './boot-time';
 import type { ExpectedRun } from './expected-run';
 
 export interface IdleFacts
@@ -14,8 +15,11 @@ export interface IdleFacts
       | 'drain'
       | 'idleStopFailedAt'
       | 'bootMs'
+      | 'lastActivity'
     >,
-    Pick<OrganizationSettingsEntity, 'autoStopEnabled' | 'idleStopMinutes' | 'prewake'> {
+    Pick<OrganizationSettingsEntity, 'autoStopEnabled' | 'idleStopMinutes' | 'idleStopPolicy' | 'prewake'> {
+  /** Its last idle times, as keptGaps writes them; null where none is known. */
+  gaps: number[] | null;
   /** Of one that is offline: since when it could have reported, and nobody has heard of it. */
   silentSince: Date | null;
   /** It has begun a job, or may have. */
@@ -33,7 +37,7 @@ export interface IdleFacts
 export type IdleDecision =
   | { action: 'stop'; stopAt: Date; reason: string }
   /** It is idle, but not for long enough. */
-  | { action: 'wait'; stopAt: Date; reason: string }
+  | { action: 'wait'; stopAt: Date; reason: string; expects?: string }
   | { action: 'stay'; stopAt: null; reason: string };
 
 /** The least time between an idle stop that failed and the next one. */
@@ -47,17 +51,20 @@ const restMs = 60_000;
 export function decideIdleStop(facts: IdleFacts, now: Date): IdleDecision {
   const kept = reasonToStay(facts);
   if (kept) return { action: 'stay', stopAt: null, reason: kept };
-  const dueAt = idleDeadline(facts);
+  const choice = choose(facts);
+  const dueAt = idleDeadline(facts, choice);
+  const expects = choice ? spokenChoice(facts, choice) : undefined;
   const heldUntil = heldForRun(facts, dueAt > now ? dueAt : now);
   if (heldUntil) {
     const { name, at } = facts.expected!;
-    return { action: 'wait', stopAt: heldUntil, reason: `the run of ${name} comes at ${at.toISOString()}` };
+    return { action: 'wait', stopAt: heldUntil, reason: `the run of ${name} comes at ${at.toISOString()}`, expects };
   }
   const stopAt = dueAt;
-  if (stopAt > now) return { action: 'wait', stopAt, reason: `idle stop comes at ${stopAt.toISOString()}` };
+  if (stopAt > now) return { action: 'wait', stopAt, reason: `idle stop comes at ${stopAt.toISOString()}`, expects };
   const idleMs = now.getTime() - idleSince(facts).getTime();
   const silent = facts.status === 'offline' ? 'not heard of and idle' : 'idle';
-  return { action: 'stop', stopAt, reason: `${silent} for ${minutesOf(idleMs)}, the limit is ${limitOf(facts)}` };
+  const limit = expects ? `another start is cheaper: ${expects}` : `the limit is ${limitOf(facts)}`;
+  return { action: 'stop', stopAt, reason: `${silent} for ${minutesOf(idleMs)}, ${limit}` };
 }
 
 function reasonToStay(facts: IdleFacts): string | null {
@@ -81,9 +88,35 @@ function idleSince({ status, lastActivityAt, statusSince, silentSince }: IdleFac
   return lastActivityAt && lastActivityAt > silent ? lastActivityAt : silent;
 }
 
-function idleDeadline(facts: IdleFacts): Date {
+/** What an agent's last activity is called when it was the end of a run. */
+export const runEnded = 'a job of it ended';
+
+/**
+ * What adaptive makes of an idle time; null where the whole limit holds: with fixed, and where it was not a run that
+ * ended. Somebody may be at work on the machine, of which its runs tell nothing.
+ */
+function choose(facts: IdleFacts): IdleChoice | null {
+  const { idleStopPolicy, idleStopMinutes, status, lastActivity, gaps, bootMs, expected } = facts;
+  if (idleStopPolicy !== 'adaptive' || status !== 'online' || lastActivity !== runEnded) return null;
+  const runInMs = expected ? expected.at.getTime() - idleSince(facts).getTime() : -1;
+  return chooseIdleLimit({
+    gaps: gaps ?? [],
+    limitMs: idleStopMinutes * 60_000,
+    bootMs: bootMs ?? defaultBootMs,
+    runInMs: runInMs >= 0 ? runInMs : null,
+  });
+}
+
+function spokenChoice({ idleStopMinutes }: IdleFacts, { usualMs, learnedFrom }: IdleChoice): string {
+  if (learnedFrom === 0) return 'nothing is known yet of when its runs come';
+  const from = learnedFrom === 1 ? 'its last idle time' : `its last ${learnedFrom} idle times`;
+  if (usualMs === null) return `by ${from} its next run takes longer than ${idleStopMinutes} min`;
+  return `by ${from} its next run comes within ${minutesOf(usualMs)}`;
+}
+
+function idleDeadline(facts: IdleFacts, choice: IdleChoice | null): Date {
   const limitMs = facts.idleStopMinutes * 60_000;
-  const dueAt = idleSince(facts).getTime() + limitMs;
+  const dueAt = idleSince(facts).getTime() + Math.min(limitMs, choice?.limitMs ?? limitMs);
   const { idleStopFailedAt } = facts;
   if (!idleStopFailedAt) return new Date(dueAt);
   return new Date(Math.max(dueAt, idleStopFailedAt.getTime() + Math.max(limitMs, restMs)));

@@ -1,7 +1,8 @@
 import { audit } from '@muster/access';
 import type { AgentStatus, LifecycleEvent, LifecycleSource } from '@muster/contracts';
 import type { AgentEntity, Transaction } from '@muster/database';
-import { inSql, type MoveOf, offStatuses, originsOf } from './agent-life';
+import { switchIdle } from '../habits/switch-idle';
+import { inSql, isOff, type MoveOf, offStatuses, originsOf } from './agent-life';
 import { appendTimeline, type TimelineEntry } from '../timeline/append-timeline';
 import { withEndedBoot } from './ended-boots';
 
@@ -43,6 +44,7 @@ export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ pre
   );
   if (!moved) return null;
   const { previous } = moved;
+  if (isOff(previous) !== isOff(to)) switchIdle(tx, agentId, !isOff(to));
   const entries: TimelineEntry[] = [];
   if (eventType) entries.push(lifecycleEntry({ eventType, source, reason, previous, current: to }));
   if (previous !== to) {

@@ -6,6 +6,8 @@ import {
   type Transaction,
 } from '@muster/database';
 import { Round, sweep, type SweepCounts } from '@muster/platform';
+import { mostGaps } from '../habits/choose-idle-limit';
+import { learnOf } from '../habits/learn-habits';
 import { decideIdleStop, type IdleDecision, type IdleFacts } from './decide-idle-stop';
 import { agentMoves, inSql } from './agent-life';
 import type { Foresee } from './expected-run';
@@ -18,6 +20,14 @@ export const silentSince = `
   CASE WHEN a.status = 'offline' THEN GREATEST(a.on_since, COALESCE(
     (SELECT min(w.requested_at) FROM agent_wake w
      WHERE w.agent_id = a.id AND w.requested_at > COALESCE(a.last_seen, '-infinity')), a.status_since)) END`;
+
+/** What adaptive learns from, over `a` and its organization's settings `s`; read only where it decides. */
+export const gapsColumn = `
+  CASE WHEN s.idle_stop_policy = 'adaptive' AND a.status = 'online' THEN ARRAY(
+    SELECT LEAST(2147483647, extract(epoch FROM i.ended_at - i.began_at) * 1000)::int
+           * CASE WHEN i.scheduled THEN -1 ELSE 1 END
+    FROM agent_idle i WHERE i.agent_id = a.id AND i.ended_at IS NOT NULL
+    ORDER BY i.began_at DESC LIMIT ${mostGaps}) END AS gaps`;
 
 /** What keeps a machine on beside its own row, over `a`. */
 export const workColumns = `
@@ -40,7 +50,9 @@ export const idleCandidates = `
     WHERE a.organization_id = s.organization_id
       AND a.status IN ${stoppable} AND a.provider <> 'external' AND NOT a.idle_auto_stop_exempt
       AND a.drain IS NULL
-      AND COALESCE(a.last_activity_at, a.status_since) <= $1::timestamptz - s.idle_stop_minutes * interval '1 minute'
+      AND COALESCE(a.last_activity_at, a.status_since)
+            <= $1::timestamptz - CASE s.idle_stop_policy WHEN 'adaptive' THEN 0 ELSE s.idle_stop_minutes END
+               * interval '1 minute'
       AND (a.idle_stop_failed_at IS NULL OR a.idle_stop_failed_at <= $1::timestamptz - interval '1 minute')
       AND (a.status = 'online' OR ${silentSince} <= $1::timestamptz - s.idle_stop_minutes * interval '1 minute')
       AND NOT EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'running')
@@ -119,6 +131,8 @@ export function stopIfIdle(
     const expected = (await foresee?.(tx, agentId, now)) ?? null;
     const decision = decideIdleStop({ ...facts, expected }, now);
     if (decision.action !== 'stop') return decision;
+    // What its machine was on for without work is counted from the end of its last run.
+    await learnOf(tx, agentId);
     await moveAgent(tx, {
       organizationId: facts.organizationId,
       agentId,
@@ -142,8 +156,9 @@ async function lockFacts(
   if (locked.length === 0) return undefined;
   const [facts] = await tx.query<Omit<IdleFacts, 'expected'> & Pick<AgentEntity, 'organizationId'>>(
     `SELECT a.organization_id, a.status, a.status_since, a.provider, a.last_activity_at,
-            ${silentSince} AS silent_since, a.idle_auto_stop_exempt, a.drain, a.idle_stop_failed_at, a.boot_ms, ${workColumns},
-            s.auto_stop_enabled, s.idle_stop_minutes, s.prewake
+            ${silentSince} AS silent_since, a.idle_auto_stop_exempt, a.drain, a.idle_stop_failed_at, a.boot_ms,
+            a.last_activity, ${workColumns}, s.auto_stop_enabled, s.idle_stop_minutes, s.idle_stop_policy, s.prewake,
+            ${gapsColumn}
      FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id
      WHERE a.id = $1`,
     [agentId],

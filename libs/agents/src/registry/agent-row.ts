@@ -1,6 +1,6 @@
 import { AppError, type MicroUsd } from '@muster/contracts';
 import type { AgentEntity, Database, OrganizationSettingsEntity, Transaction } from '@muster/database';
-import { silentSince, workColumns } from '../lifecycle/stop-idle-agents';
+import { gapsColumn, silentSince, workColumns } from '../lifecycle/stop-idle-agents';
 
 export interface AgentRow
   extends
@@ -32,7 +32,8 @@ export interface AgentRow
       | 'idleStopFailedAt'
       | 'bootMs'
     >,
-    Pick<OrganizationSettingsEntity, 'autoStopEnabled' | 'idleStopMinutes' | 'prewake'> {
+    Pick<OrganizationSettingsEntity, 'autoStopEnabled' | 'idleStopMinutes' | 'idleStopPolicy' | 'prewake'> {
+  gaps: number[] | null;
   silentSince: Date | null;
   running: boolean;
   queued: boolean;
@@ -48,7 +49,7 @@ export const selectAgents = `
          a.provider_ref, a.labels, a.last_seen, a.last_activity_at, a.public_tunnel_url, a.tunnel_url, a.vm_state,
          a.vm_ip, a.idle_auto_stop_exempt, a.worker_version, a.current_job_id, a.drain, a.created_at, a.on_since,
          a.last_activity, a.idle_stop_failed_at, a.boot_ms, ${silentSince} AS silent_since, ${workColumns},
-         s.auto_stop_enabled, s.idle_stop_minutes, s.prewake,
+         s.auto_stop_enabled, s.idle_stop_minutes, s.idle_stop_policy, s.prewake, ${gapsColumn},
          COALESCE(a.compute_micros_per_hour, s.compute_micros_per_hour) AS compute_micros_per_hour
   FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id`;
 

@@ -15,20 +15,23 @@ export function explainAgent(
   now: Date,
 ): { why: string; stopAt: Date | null } {
   const { status, statusSince, statusSource, statusReason } = agent;
-  const { stopAt, reason } = decideIdleStop({ ...agent, expected }, now);
+  const decision = decideIdleStop({ ...agent, expected }, now);
+  const { stopAt, reason } = decision;
+  const expects = decision.action === 'wait' ? decision.expects : undefined;
   const since = `${words[status]} since ${statusSince.toISOString()} (${statusSource})`;
   // Some reasons are sentences, with their full stop.
   const because = statusReason ? `: ${statusReason.replace(/\.$/, '')}` : '';
   const mayBeOn = isOn(status) || (status === 'offline' && stopAt !== null);
-  const next = !mayBeOn ? '' : stopAt ? stopSentence(stopAt, now) : ` It stays on: ${reason}.`;
+  const next = !mayBeOn ? '' : stopAt ? stopSentence(stopAt, { now, expects }) : ` It stays on: ${reason}.`;
   return {
     why: `${since}${because}.${next}${mayBeOn ? extendedBy(agent) : ''}${expectedSentence(agent, expected)}${costSentence(agent, now)}`,
     stopAt,
   };
 }
 
-function stopSentence(stopAt: Date, now: Date): string {
-  return stopAt <= now ? ' It is idle and about to be stopped.' : ` Idle stop comes at ${stopAt.toISOString()}.`;
+function stopSentence(stopAt: Date, { now, expects }: { now: Date; expects?: string }): string {
+  if (stopAt <= now) return ' It is idle and about to be stopped.';
+  return ` Idle stop comes at ${stopAt.toISOString()}${expects ? `: ${expects}` : ''}.`;
 }
 
 function extendedBy({ lastActivity, lastActivityAt }: Explained): string {

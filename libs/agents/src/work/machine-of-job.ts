@@ -1,5 +1,6 @@
 import type { TerminalJobStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
+import { runEnded } from '../lifecycle/decide-idle-stop';
 
 /** For the statement that starts a job: from now on the job has the machine. Both are parameters of it, as `$1`. */
 export function takeMachine(agentId: string, jobId: string): string {
@@ -30,7 +31,7 @@ export function releaseMachine(
            next_push_at = NULL, payload = payload - 'script'
        WHERE job_id = $1 AND kind = 'run' AND status = 'pending')
      UPDATE agent SET current_job_id = NULL, dispatched_at = NULL, last_activity_at = now(),
-       last_activity = 'a job of it ended'
+       last_activity = '${runEnded}'
      WHERE id = $2 AND current_job_id = $1`,
     [jobId, agentId, to, error ?? null],
     'release_agent',

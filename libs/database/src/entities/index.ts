@@ -8,6 +8,7 @@ import {
   VaultSecretEntity,
 } from './access';
 import { AgentEntity } from './agent';
+import { AgentIdleEntity } from './agent-idle';
 import { AgentRecoveryEntity } from './agent-recovery';
 import { AgentCommandEntity, AgentControlEntity, AgentFunctionEntity, AgentWakeEntity } from './agent-work';
 import { BatchEntity } from './batch';
@@ -69,6 +70,7 @@ export const entities = [
   AgentControlEntity,
   AgentEntity,
   AgentFunctionEntity,
+  AgentIdleEntity,
   AgentWakeEntity,
   AiUsageEntity,
   ApiKeyEntity,

@@ -1,0 +1,72 @@
+import { chooseIdleLimit, keptGaps, mostGaps } from './choose-idle-limit';
+
+const minute = 60_000;
+const facts = { limitMs: 30 * minute, bootMs: minute, runInMs: null };
+const minutes = (...gaps: number[]) => gaps.map((gap) => gap * minute);
+const times = (count: number, gap: number) => minutes(...Array.from({ length: count }, () => gap));
+
+describe('how long an idle machine stays on', () => {
+  it('is not at all where its next run never comes in time', () => {
+    expect(chooseIdleLimit({ ...facts, gaps: times(20, 240) })).toEqual({
+      limitMs: 0,
+      usualMs: null,
+      learnedFrom: 20,
+    });
+  });
+
+  it('is as long as its next run usually takes to come, where that is soon', () => {
+    expect(chooseIdleLimit({ ...facts, gaps: times(20, 2) })).toEqual({
+      limitMs: 2 * minute,
+      usualMs: 2 * minute,
+      learnedFrom: 20,
+    });
+    expect(chooseIdleLimit({ ...facts, gaps: [...times(10, 1), ...times(1, 300), ...times(9, 1)] }).limitMs).toBe(
+      minute,
+    );
+  });
+
+  it('is never longer than the organization allows', () => {
+    expect(chooseIdleLimit({ ...facts, limitMs: minute, gaps: times(20, 2) }).limitMs).toBe(0);
+    expect(chooseIdleLimit({ ...facts, limitMs: minute, gaps: [] }).limitMs).toBe(minute);
+    for (let seed = 0; seed < 50; seed += 1) {
+      const gaps = Array.from({ length: 20 }, (_, at) => ((seed * 7919 + at * 104_729) % 4000) * 1000 + 1);
+      for (const runInMs of [null, 0, minute, 29 * minute, 31 * minute]) {
+        const { limitMs } = chooseIdleLimit({ ...facts, gaps, runInMs });
+        expect(limitMs).toBeGreaterThanOrEqual(0);
+        expect(limitMs).toBeLessThanOrEqual(facts.limitMs);
+      }
+    }
+  });
+
+  it('lasts until a run that is known to come, where another start would cost as much', () => {
+    const gaps = times(20, 240);
+    expect(chooseIdleLimit({ ...facts, gaps, runInMs: minute }).limitMs).toBe(minute);
+    expect(chooseIdleLimit({ ...facts, gaps, runInMs: 10 * minute }).limitMs).toBe(0);
+    expect(chooseIdleLimit({ ...facts, bootMs: 10 * minute, gaps, runInMs: 10 * minute }).limitMs).toBe(10 * minute);
+  });
+
+  it('is a few minutes while little is known', () => {
+    expect(chooseIdleLimit({ ...facts, gaps: [] })).toEqual({ limitMs: 5 * minute, usualMs: null, learnedFrom: 0 });
+    expect(chooseIdleLimit({ ...facts, gaps: times(4, 240) }).limitMs).toBe(5 * minute);
+    expect(chooseIdleLimit({ ...facts, gaps: [], runInMs: 6 * minute }).limitMs).toBe(6 * minute);
+  });
+
+  it('follows a habit that has changed', () => {
+    expect(chooseIdleLimit({ ...facts, gaps: [...times(40, 2), ...times(24, 240)] }).limitMs).toBe(2 * minute);
+    expect(chooseIdleLimit({ ...facts, gaps: [...times(40, 240), ...times(24, 2)] }).limitMs).toBe(0);
+  });
+
+  it('takes what a schedule ended early for nothing that is known of other runs', () => {
+    expect(chooseIdleLimit({ ...facts, gaps: [...times(30, -1), ...times(10, 240)] })).toMatchObject({
+      limitMs: 0,
+      learnedFrom: 10,
+    });
+    expect(chooseIdleLimit({ ...facts, gaps: times(30, -240) })).toMatchObject({ limitMs: 0, learnedFrom: 30 });
+  });
+
+  it('remembers so many idle times and no more, the newest first', () => {
+    let gaps: number[] = [];
+    for (let at = 1; at <= 100; at += 1) gaps = keptGaps(gaps, { ms: at, scheduled: at % 2 === 0 });
+    expect([gaps.length, gaps.slice(0, 3)]).toEqual([mostGaps, [-100, 99, -98]]);
+  });
+});

@@ -1,0 +1,174 @@
+import { AccessModule } from '@muster/access';
+import { type Database, DatabaseModule } from '@muster/database';
+import { BaseConfig, newId } from '@muster/platform';
+import { type Harness, makeAgent, makeJob, makeOrganization, makeWorkflow, startHarness } from '@muster/testing';
+import { VaultModule } from '@muster/vault';
+import { type MachineProvider, Machines, VmConfig } from '@muster/vm';
+import { AgentsModule } from '../agents.module';
+import { stopIdleAgents } from '../lifecycle/stop-idle-agents';
+import { MachineControl } from '../orders/machine-control';
+import { MachinesModule } from '../orders/machines.module';
+import { findAgent } from '../registry/agent-row';
+import { explainAgent } from '../registry/explain-agent';
+import { requestWake } from '../lifecycle/wakes';
+import { learnHabits } from './learn-habits';
+
+describe('what is learned of a machine’s idle times', () => {
+  let harness: Harness;
+  let db: Database;
+  let workflowId: string;
+  let of: { organizationId: string; agentId: string };
+
+  beforeAll(async () => {
+    harness = await startHarness({
+      name: 'gateway',
+      configs: [BaseConfig, VmConfig],
+      modules: [DatabaseModule, AccessModule, VaultModule, AgentsModule, MachinesModule],
+    });
+    db = harness.db;
+    const provider: MachineProvider = {
+      describe: async () => ({ state: 'stopped', ip: null }),
+      start: async () => undefined,
+      stop: async () => undefined,
+      reboot: async () => undefined,
+      terminate: async () => undefined,
+    };
+    jest.spyOn(harness.app.nest.get(Machines, { strict: false }), 'of').mockReturnValue(provider);
+  });
+  afterAll(() => harness.close());
+  beforeEach(async () => {
+    const { id: organizationId } = await makeOrganization(db);
+    const row = { organizationId, name: newId(), status: 'online', provider: 'ec2', bootMs: 60_000 } as const;
+    workflowId = (await makeWorkflow(db, { organizationId })).id;
+    of = { organizationId, agentId: (await makeAgent(db, { ...row, lastSeen: new Date() })).id };
+  });
+
+  const query = (sql: string, values: unknown[] = []) => db.query<any>('system', sql, values);
+  const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+  /** A run of a time that is over, with an id of that time. */
+  async function ran(queued: number, finished: number | null, scheduleId: string | null = null): Promise<void> {
+    const queuedAt = minutesAgo(queued);
+    const id = `${queuedAt.getTime().toString(16).padStart(12, '0')}${newId().replaceAll('-', '').slice(12)}`;
+    const status = finished === null ? 'running' : 'completed';
+    const finishedAt = finished === null ? null : minutesAgo(finished);
+    await query(
+      `INSERT INTO job (id, organization_id, agent_id, workflow_id, workflow_revision, status, queued_at, finished_at,
+         schedule_id)
+       VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8)`,
+      [id, of.organizationId, of.agentId, workflowId, status, queuedAt, finishedAt, scheduleId],
+    );
+  }
+  const idleTimes = async () =>
+    (
+      await query(
+        `SELECT round(extract(epoch FROM COALESCE(ended_at, now()) - began_at) / 60)::int AS minutes,
+                ended_at IS NULL AS open, scheduled, round(on_ms / 60000.0)::int AS on, on_since IS NOT NULL AS is_on, slept
+         FROM agent_idle WHERE agent_id = $1 ORDER BY began_at`,
+        [of.agentId],
+      )
+    ).map(({ minutes, open, scheduled, on, isOn, slept }) => [minutes, open, scheduled, on, isOn, slept]);
+
+  it('is each time between its runs, once, whoever looks and how often', async () => {
+    await ran(100, 90);
+    await ran(60, 55, newId());
+    await ran(40, 30);
+    await Promise.all([learnHabits(db), learnHabits(db)]);
+    const learned = [
+      [30, false, true, null, false, false],
+      [15, false, false, null, false, false],
+      [30, true, false, 0, true, false],
+    ];
+    expect(await idleTimes()).toEqual(learned);
+    expect(await learnHabits(db)).toEqual({ looked: 0, learned: 0 });
+    await ran(20, 10);
+    expect(await learnHabits(db)).toEqual({ looked: 1, learned: 1 });
+    expect(await idleTimes()).toEqual([
+      ...learned.slice(0, 2),
+      [10, false, false, 10, false, false],
+      [10, true, false, 0, true, false],
+    ]);
+  });
+
+  it('waits for the end of what its machine is at', async () => {
+    await ran(100, 90);
+    await ran(20, null);
+    await learnHabits(db);
+    expect(await idleTimes()).toEqual([[70, false, false, null, false, false]]);
+    expect((await learnHabits(db)).learned).toBe(0);
+    await query(`UPDATE job SET status = 'completed', finished_at = now() WHERE status = 'running' AND agent_id = $1`, [
+      of.agentId,
+    ]);
+    await learnHabits(db);
+    expect((await idleTimes()).length).toBe(2);
+  });
+
+  it('has for how long the machine was on in it, by each switch', async () => {
+    await ran(100, 20);
+    await learnHabits(db);
+    await query(
+      `UPDATE agent SET last_activity_at = now() - interval '31 minutes', status_since = now() - interval '2 hours'
+       WHERE id = $1`,
+      [of.agentId],
+    );
+    expect(await stopIdleAgents(db)).toMatchObject({ stopping: 1 });
+    await harness.app.nest.get(MachineControl).control(of.agentId);
+    expect(await idleTimes()).toEqual([[20, true, false, 20, false, false]]);
+    await db.transaction('system', (tx) =>
+      requestWake(tx, { ...of, source: 'schedule', reason: 'prewake', timeoutMs: 60_000 }),
+    );
+    expect((await idleTimes())[0]).toEqual([20, true, false, 20, true, false]);
+    await query(`UPDATE agent_idle SET on_since = now() - interval '5 minutes' WHERE agent_id = $1`, [of.agentId]);
+    await ran(2, 1, newId());
+    await learnHabits(db);
+    expect((await idleTimes())[0]).toEqual([18, false, true, 18, false, false]);
+  });
+
+  it('has adaptive stop a machine at once whose runs come seldom, and wait for one whose next comes soon', async () => {
+    await query(`UPDATE organization_settings SET idle_stop_policy = 'adaptive' WHERE organization_id = $1`, [
+      of.organizationId,
+    ]);
+    for (let hours = 20; hours > 0; hours -= 2) await ran(hours * 60 + 1, hours * 60);
+    await ran(2, 1);
+    await learnHabits(db);
+    const idle = (minutes: number) =>
+      query(
+        `UPDATE agent SET last_activity = 'a job of it ended', last_activity_at = $2, status_since = $2 WHERE id = $1`,
+        [of.agentId, minutesAgo(minutes)],
+      );
+    await idle(0.05);
+    const agent = await findAgent(db, of.organizationId, of.agentId);
+    expect(agent.gaps).toHaveLength(10);
+    const { why } = explainAgent(agent, null, minutesAgo(0.1));
+    expect(why).toContain(': by its last 10 idle times its next run takes longer than 30 min.');
+    // Under a queued job it never stops, however sure it is.
+    const { id: jobId } = await makeJob(db, of);
+    expect(await stopIdleAgents(db)).toMatchObject({ stopping: 0 });
+    await query('DELETE FROM job WHERE id = $1', [jobId]);
+    expect(await stopIdleAgents(db)).toMatchObject({ looked: 1, stopping: 1 });
+    const [{ message }] = await query(
+      `SELECT message FROM timeline_entry WHERE agent_id = $1 AND data->>'eventType' = 'idle_stop_attempt'`,
+      [of.agentId],
+    );
+    expect(message).toContain(
+      'another start is cheaper: by its last 10 idle times its next run takes longer than 30 min',
+    );
+  });
+
+  it('lets adaptive wait for what comes soon, and no longer than the organization allows', async () => {
+    await query(
+      `UPDATE organization_settings SET idle_stop_policy = 'adaptive', idle_stop_minutes = 3 WHERE organization_id = $1`,
+      [of.organizationId],
+    );
+    for (let at = 20; at > 0; at -= 1) await ran(at * 3 + 1, at * 3);
+    await learnHabits(db);
+    const set = (minutes: number) =>
+      query(
+        `UPDATE agent SET last_activity = 'a job of it ended', last_activity_at = $2, status_since = $2 WHERE id = $1`,
+        [of.agentId, minutesAgo(minutes)],
+      );
+    await set(1.5);
+    expect(await stopIdleAgents(db)).toMatchObject({ looked: 1, stopping: 0 });
+    await set(3.1);
+    expect(await stopIdleAgents(db)).toMatchObject({ looked: 1, stopping: 1 });
+  });
+});

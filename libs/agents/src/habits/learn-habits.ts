@@ -1,0 +1,118 @@
+import type { AgentEntity, AgentIdleEntity, Database, Transaction } from '@muster/database';
+import { Round, sweep, type SweepCounts } from '@muster/platform';
+import { foldRuns, type IdleSpan, type RunSpan } from './fold-runs';
+
+/** What is older than this is not learned from. */
+const habitDays = 35;
+/** So many runs of an agent are looked at in one go. */
+const mostRuns = 500;
+
+/** Where an agent's runs were last looked at: a little before, as ids are made by clocks of several machines. */
+const since = `COALESCE(
+  (SELECT max(COALESCE(i.ended_at, i.began_at)) FROM agent_idle i WHERE i.agent_id = a.id),
+  now() - interval '${habitDays} days')`;
+const firstIdSince = `
+  (lpad(to_hex((extract(epoch FROM from_time.at - interval '5 minutes') * 1000)::bigint), 12, '0')
+   || repeat('0', 20))::uuid`;
+
+/** Agents without work that have had some since. Terminated ones have nothing to learn for. */
+const candidates = `
+  SELECT a.id FROM agent a CROSS JOIN LATERAL (SELECT ${since} AS at) from_time
+  WHERE a.id > $1 AND a.current_job_id IS NULL AND a.status <> 'terminated' AND a.provider <> 'external'
+    AND EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.id > ${firstIdSince}
+                  AND j.finished_at > from_time.at)
+  ORDER BY a.id LIMIT $2`;
+
+/**
+ * Writes down how long machines were idle between their runs, away from the runs themselves; on any number of replicas,
+ * each idle time once.
+ */
+export function learnHabits(database: Database, round = new Round('learn habits')): Promise<SweepCounts<'learned'>> {
+  return sweep(round, {
+    name: 'habits',
+    outcomes: ['learned'],
+    candidates: (after: Pick<AgentEntity, 'id'> | null, limit) =>
+      database.query<Pick<AgentEntity, 'id'>>(
+        'system',
+        candidates,
+        [after?.id ?? '00000000-0000-0000-0000-000000000000', limit],
+        'habit_candidates',
+      ),
+    settle: ({ id }) =>
+      database.transaction('system', async (tx) => {
+        const locked = await tx.query(
+          'SELECT FROM agent WHERE id = $1 FOR UPDATE SKIP LOCKED',
+          [id],
+          'lock_idle_agent',
+        );
+        return locked.length > 0 && (await learnOf(tx, id)) ? 'learned' : null;
+      }),
+    rowOf: ({ id }) => `agent ${id}`,
+  });
+}
+
+interface Runs extends Pick<AgentEntity, 'organizationId' | 'status' | 'statusSince'> {
+  openSince: AgentIdleEntity['beganAt'] | null;
+  runs: { queuedAt: string; finishedAt: string | null; scheduled: boolean }[];
+}
+
+/** One agent's, under its lock. Answers whether there was anything new. */
+export async function learnOf(tx: Transaction, agentId: string): Promise<boolean> {
+  const [found] = await tx.query<Runs>(
+    `SELECT a.organization_id, a.status, a.status_since,
+            (SELECT began_at FROM agent_idle i WHERE i.agent_id = a.id AND i.ended_at IS NULL) AS open_since,
+            (SELECT COALESCE(jsonb_agg(jsonb_build_object('queuedAt', queued_at, 'finishedAt', finished_at,
+                      'scheduled', scheduled) ORDER BY queued_at, id), '[]')
+             FROM (SELECT j.id, j.queued_at, j.finished_at, j.schedule_id IS NOT NULL AND j.attempt = 1 AS scheduled
+                   FROM job j WHERE j.agent_id = a.id AND j.id > ${firstIdSince}
+                     AND COALESCE(j.finished_at, 'infinity') > from_time.at
+                   ORDER BY j.id DESC LIMIT ${mostRuns}) AS run) AS runs
+     FROM agent a CROSS JOIN LATERAL (SELECT ${since} AS at) from_time WHERE a.id = $1`,
+    [agentId],
+    'runs_to_learn',
+  );
+  if (!found || found.runs.length === 0) return false;
+  const runs: RunSpan[] = found.runs.map(({ queuedAt, finishedAt, scheduled }) => ({
+    queuedAt: new Date(queuedAt),
+    finishedAt: finishedAt === null ? null : new Date(finishedAt),
+    scheduled,
+  }));
+  const spans = foldRuns(found.openSince, runs);
+  for (const span of spans) keep(tx, agentId, found, span);
+  return spans.length > 0;
+}
+
+/** So short a time nobody turned the machine off and on in. */
+const tooShortMs = 60_000;
+
+/**
+ * How long the machine was on in it is known for the one that was seen open, as each switch was written there; for one
+ * that came and went unseen only where it was short.
+ */
+function keep(
+  tx: Transaction,
+  agentId: string,
+  { organizationId, status, statusSince }: Runs,
+  { beganAt, endedAt, scheduled }: IdleSpan,
+): void {
+  const isOff = endedAt === null && status === 'stopped' && statusSince > beganAt;
+  const lengthMs = endedAt === null ? null : endedAt.getTime() - beganAt.getTime();
+  const onMs = isOff
+    ? statusSince.getTime() - beganAt.getTime()
+    : lengthMs === null
+      ? 0
+      : lengthMs <= tooShortMs
+        ? lengthMs
+        : null;
+  tx.defer(
+    `INSERT INTO agent_idle (agent_id, organization_id, began_at, ended_at, scheduled, on_ms, on_since)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)
+     ON CONFLICT (agent_id, began_at) DO UPDATE SET ended_at = EXCLUDED.ended_at, scheduled = EXCLUDED.scheduled,
+       on_ms = LEAST(extract(epoch FROM EXCLUDED.ended_at - EXCLUDED.began_at) * 1000, agent_idle.on_ms + COALESCE(
+         GREATEST(0, extract(epoch FROM EXCLUDED.ended_at - agent_idle.on_since) * 1000), 0)),
+       on_since = NULL, slept = agent_idle.on_since IS NULL OR agent_idle.on_since >= EXCLUDED.ended_at
+     WHERE agent_idle.ended_at IS NULL AND EXCLUDED.ended_at IS NOT NULL`,
+    [agentId, organizationId, beganAt, endedAt, scheduled, onMs, endedAt === null && !isOff ? beganAt : null],
+    'keep_idle',
+  );
+}
