@@ -23,5 +23,6 @@ export { listRequests, readRequests } from './house/house-requests';
 export { killAll, processesOf } from './processes';
 export { type ReadPlan, readPlans } from './read-plans';
 export { testConfig, testEnvironment, testMasterKey, type TestStack, testStack } from './stack';
+export { seeded } from './seeded';
 export { testPassword } from './test-password';
 export { waitFor } from './wait-for';

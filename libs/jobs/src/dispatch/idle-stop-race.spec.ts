@@ -3,7 +3,7 @@ import { newId } from '@muster/platform';
 import { makeAgent } from '@muster/testing';
 import { type MachineProvider, Machines } from '@muster/vm';
 import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
-import { seeded } from '../testing/seeded.harness';
+import { seeded } from '@muster/testing';
 
 jest.setTimeout(300_000);
 

@@ -1,8 +1,10 @@
-import { decideIdleStop, decideSilence, decideWakeStep, wakeBackoffMs } from '@muster/agents';
-import { decideStale } from '../ends/decide-stale';
-import { decideStart } from '../dispatch/decide-start';
-import { retryDelay } from '../ends/retry-delay';
-import { seeded } from './seeded.harness';
+import { decideIdleStop, decideSilence, decideWakeStep, keptGaps, runEnded, wakeBackoffMs } from '@muster/agents';
+import type { IdleStopPolicy } from '@muster/contracts';
+import { decideStale, decideStart, retryDelay } from '@muster/jobs';
+import { seeded } from '@muster/testing';
+import { bootOf, measureBoot } from './simulated-boots.harness';
+import { dueRuns, endSchedules, expectedOf, isPrewoken, nearestRun, schedulesOf } from './simulated-schedules.harness';
+import { closeIdle, measure, noteStart } from './simulated-waits.harness';
 import {
   dateOf,
   day,
@@ -15,6 +17,7 @@ import {
   noFigures,
   type FleetFigures,
   second,
+  stepMs,
   type SimulatedAgent as Agent,
   type SimulatedJob as Job,
 } from './simulated-machines.harness';
@@ -27,10 +30,11 @@ export interface FleetOptions {
   days: number;
   seed: number;
   idleStopMinutes: number;
+  policy: IdleStopPolicy;
 }
 
-export const stepMs = 10 * second;
 export const idleTickMs = 30 * second;
+const watchTickMs = 10 * second;
 const staleTickMs = minute;
 const sweepRestMs = minute;
 const wakeTimeoutMs = 2 * minute;
@@ -38,11 +42,11 @@ const offlineAfterMs = 90 * second;
 const limits = { lostAfterMs: 15 * minute, stalledAfterMs: 0 };
 const maxRuntimeMs = 3 * hour;
 
-export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: FleetOptions): FleetFigures {
+export function simulateFleet({ agents: count, days, seed, idleStopMinutes, policy }: FleetOptions): FleetFigures {
   const random = seeded(seed);
   const between = (low: number, high: number) => low + random() * (high - low);
   const figures = noFigures();
-  const fleet = Array.from({ length: count }, newAgent);
+  const fleet = Array.from({ length: count }, (_, place) => newAgent(schedulesOf(place, random), random));
   const end = days * day;
   const arrivals = launches(fleet.length, end, random);
   const outages = moments(end, days * 3, random).map((at) => ({ at, until: at + between(5 * second, 3 * minute) }));
@@ -61,20 +65,24 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
       for (const agent of fleet) agent.allowanceMs += back;
       offset = to;
       nextJump += 1;
+      figures.disturbedAt = now;
       figures.clockJumps += 1;
     }
     const clock = now + offset;
+    if (!up) figures.disturbedAt = now;
     // Who calls a service that is down calls again.
     while (up && nextArrival < arrivals.length && arrivals[nextArrival]!.at <= now) {
       const { at, agent } = arrivals[nextArrival]!;
-      launch(fleet[agent % count]!, clock, at);
+      launch(fleet[agent % count]!, { now, clock, at, dueAt: null });
       nextArrival += 1;
     }
+    if (now === end) fleet.forEach(endSchedules);
     for (const agent of fleet) {
-      if (agent.status === 'stopped' && agent.power === 'off' && agent.queue.length === 0 && !agent.enqueued) continue;
+      const isOff = agent.status === 'stopped' && agent.power === 'off' && agent.queue.length === 0 && !agent.enqueued;
+      if (isOff && clock < nearestRun(agent)) continue;
       live(agent, now, clock, up);
       if (up) serve(agent, now, clock);
-      measure(agent, now, clock, up);
+      measure(figures, agent, { now, clock, up });
     }
   }
   for (const agent of fleet) {
@@ -83,8 +91,13 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
   }
   return figures;
 
-  function launch(agent: Agent, clock: number, at: number): void {
+  function launch(agent: Agent, run: { now: number; clock: number; at: number; dueAt: number | null }): void {
+    const { now, clock, at, dueAt } = run;
     figures.jobs += 1;
+    const isFree = agent.current === null && agent.queue.length === 0;
+    if (isFree && agent.freeClock !== null && clock >= agent.freeClock) {
+      agent.gaps = keptGaps(agent.gaps, { ms: clock - agent.freeClock, scheduled: dueAt !== null });
+    }
     const chance = random();
     const fate =
       chance < 0.015 ? 'hangs' : chance < 0.03 ? 'kills the worker' : chance < 0.04 ? 'kills the machine' : 'ends';
@@ -99,6 +112,9 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
       startedAt: null,
       heardAt: clock,
       endsAt: 0,
+      dueAt,
+      queuedNow: now,
+      isBehind: !isFree,
     };
     agent.queue.push(job);
     agent.enqueued = true;
@@ -115,6 +131,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
     const job = agent.current;
     if (job && job.startedAt !== null && job.endsAt <= now && job.fate !== 'hangs' && job.fate !== 'ends') {
       agent.reports = false;
+      agent.faultAt = now;
       if (job.fate === 'kills the machine') agent.power = 'off';
       // Its next attempt does better.
       job.fate = 'ends';
@@ -131,16 +148,20 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
       agent.enqueued = true;
     }
     if (!job) return;
-    if (job.startedAt === null) Object.assign(job, { startedAt: clock, endsAt: now + job.workMs });
+    if (job.startedAt === null) {
+      Object.assign(job, { startedAt: clock, endsAt: now + job.workMs });
+      noteStart(figures, agent, { job, now, clock });
+    }
     job.heardAt = clock;
     agent.lastActivityAt = clock;
-    if (job.endsAt <= now && job.fate === 'ends') over(agent, clock, 'completed');
+    if (job.endsAt <= now && job.fate === 'ends') over(agent, now, clock, 'completed');
   }
 
   function shakeHands(agent: Agent, clock: number): void {
     agent.shaken = true;
     agent.lastActivityAt = clock;
-    Object.assign(agent, { failedWakes: 0, silentWake: false });
+    Object.assign(agent, { failedWakes: 0, silentWake: false, afterRun: false });
+    if (agent.wake) measureBoot(agent, clock - agent.wake.requestedAt);
     agent.wake = null;
     move(agent, 'online', clock);
     agent.enqueued = true;
@@ -148,13 +169,15 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
 
   /** What the service's loops and messages do about one agent. */
   function serve(agent: Agent, now: number, clock: number): void {
-    watch(agent, clock);
+    if (now % watchTickMs === 0) watch(agent, clock);
+    for (const dueAt of dueRuns(agent, clock)) launch(agent, { now, clock, at: Math.round(dueAt / minute), dueAt });
+    if (!agent.wake && isPrewoken(agent, clock)) wake(agent, now, clock);
     wakeOn(agent, now, clock);
     stopOn(agent, now, clock);
     const waits = agent.queue.some(({ notBefore }) => notBefore <= clock) && !agent.current;
     const canTake = agent.status === 'online' || clock - agent.lookedAt >= sweepRestMs || clock < agent.lookedAt;
     if (agent.enqueued || (waits && canTake)) startNext(agent, now, clock);
-    if (now % staleTickMs === 0 && agent.current) failStale(agent, clock);
+    if (now % staleTickMs === 0 && agent.current) failStale(agent, now, clock);
     if (now % idleTickMs === 0) stopIdle(agent, now, clock);
   }
 
@@ -182,21 +205,18 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
     if (decision.action === 'start') {
       agent.queue.splice(agent.queue.indexOf(head!), 1);
       Object.assign(head!, { given: true, heardAt: clock });
-      Object.assign(agent, { current: head, lastActivityAt: clock });
+      Object.assign(agent, { current: head, lastActivityAt: clock, afterRun: false });
     }
-    if (decision.action === 'wake' && !agent.wake) {
-      figures.wakes += 1;
-      agent.wake = {
-        requestedAt: clock,
-        deadline: clock + wakeTimeoutMs,
-        nextTryAt: clock,
-        attempt: 0,
-        failed: false,
-      };
-      agent.firstWakeSinceSeen ??= clock;
-      move(agent, 'starting', clock);
-      wakeOn(agent, now, clock);
-    }
+    if (decision.action === 'wake' && !agent.wake) wake(agent, now, clock);
+  }
+
+  function wake(agent: Agent, now: number, clock: number): void {
+    figures.wakes += 1;
+    agent.wake = { requestedAt: clock, deadline: clock + wakeTimeoutMs, nextTryAt: clock, attempt: 0, failed: false };
+    agent.firstWakeSinceSeen ??= clock;
+    if (agent.status === 'stopping') return;
+    move(agent, 'starting', clock);
+    wakeOn(agent, now, clock);
   }
 
   function wakeOn(agent: Agent, now: number, clock: number): void {
@@ -211,21 +231,24 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
       agent.failedWakes += 1;
       agent.silentWake = !wake.failed;
       agent.lastFailureAt = clock;
+      agent.faultAt = now;
       if (agent.status === 'starting') move(agent, agent.power === 'off' ? 'stopped' : 'offline', clock);
       agent.enqueued = true;
     }
     if (step !== 'try') return;
     wake.attempt += 1;
     wake.failed = random() < 0.03;
+    if (wake.failed) agent.faultAt = now;
     wake.nextTryAt = wake.failed ? clock + 2 ** wake.attempt * second : wake.deadline;
     const reboots = agent.silentWake && wake.attempt === 1 && agent.power === 'on' && !agent.current;
     if (wake.failed || (agent.power !== 'off' && !reboots)) return;
     if (reboots) figures.reboots += 1;
-    const chance = random();
     agent.power = 'booting';
-    agent.readyAt = now + (chance < 0.02 ? between(130 * second, 200 * second) : between(20 * second, 90 * second));
+    const boot = bootOf(agent, random);
+    agent.readyAt = now + boot.ms;
     // Some come up and say nothing.
     agent.reports = random() > 0.015;
+    if (boot.isSlow || !agent.reports) agent.faultAt = now;
     agent.shaken = false;
   }
 
@@ -251,15 +274,18 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
         waking: agent.wake !== null,
         autoStopEnabled: true,
         idleStopMinutes,
+        idleStopPolicy: policy,
         prewake: true,
-        bootMs: null,
-        expected: null,
+        bootMs: agent.bootMs,
+        expected: expectedOf(agent),
+        gaps: agent.gaps,
+        lastActivity: agent.afterRun ? runEnded : null,
       },
       new Date(clock),
     );
     if (decision.action !== 'stop') return;
     figures.idleStops += 1;
-    closeIdle(agent, now);
+    closeIdle(figures, agent, now);
     move(agent, 'stopping', clock);
     agent.stopFails = random() < 0.02;
     if (!agent.stopFails && agent.power !== 'off') agent.offAt = now + between(5 * second, 40 * second);
@@ -281,7 +307,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
     wakeOn(agent, now, clock);
   }
 
-  function failStale(agent: Agent, clock: number): void {
+  function failStale(agent: Agent, now: number, clock: number): void {
     const job = agent.current!;
     const decision = decideStale(
       {
@@ -297,13 +323,12 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
       limits,
       new Date(clock),
     );
-    if (decision.action === 'fail') over(agent, clock, 'failed');
+    if (decision.action === 'fail') over(agent, now, clock, 'failed');
   }
 
-  function over(agent: Agent, clock: number, how: 'completed' | 'failed'): void {
+  function over(agent: Agent, now: number, clock: number, how: 'completed' | 'failed'): void {
     const job = agent.current!;
-    agent.current = null;
-    agent.lastActivityAt = clock;
+    Object.assign(agent, { current: null, lastActivityAt: clock, afterRun: true, freeAt: now, freeClock: clock });
     agent.enqueued = true;
     figures[how] += 1;
     if (how === 'completed' || job.attempt > 2) return;
@@ -318,30 +343,5 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes }: Fl
       heardAt: clock,
     });
     figures.jobs += 1;
-  }
-
-  function measure(agent: Agent, now: number, clock: number, up: boolean): void {
-    const { status } = agent;
-    const works = agent.current !== null || agent.queue.length > 0;
-    if (agent.power === 'off' || works || status === 'stopping' || status === 'starting') {
-      if (agent.idleSince !== null) closeIdle(agent, now);
-    } else if (agent.idleSince === null) {
-      agent.idleSince = now;
-      agent.allowanceMs = 0;
-    } else if (!up) agent.allowanceMs += stepMs;
-    const asleep = status === 'stopped' || status === 'offline';
-    const rests = agent.failedWakes > 0 && agent.lastFailureAt + wakeBackoffMs(agent.failedWakes) > clock;
-    const due = agent.queue.some(({ notBefore }) => notBefore <= clock);
-    const forgotten = asleep && due && !agent.wake && !rests && !agent.current;
-    agent.unattendedMs = forgotten && up ? agent.unattendedMs + stepMs : 0;
-    figures.longestUnattendedMs = Math.max(figures.longestUnattendedMs, agent.unattendedMs);
-  }
-
-  function closeIdle(agent: Agent, now: number): void {
-    if (agent.idleSince === null) return;
-    const idleMs = now - agent.idleSince;
-    figures.longestIdleMs = Math.max(figures.longestIdleMs, idleMs);
-    figures.longestIdleNetMs = Math.max(figures.longestIdleNetMs, idleMs - agent.allowanceMs);
-    agent.idleSince = null;
   }
 }

@@ -1,4 +1,5 @@
 import type { AgentStatus } from '@muster/contracts';
+import type { SimulatedSchedule } from './simulated-schedules.harness';
 
 // What a simulated fleet is made of.
 
@@ -6,6 +7,8 @@ export const second = 1000;
 export const minute = 60 * second;
 export const hour = 60 * minute;
 export const day = 24 * hour;
+/** How finely time is looked at. */
+export const stepMs = 2 * second;
 
 export interface SimulatedJob {
   attempt: number;
@@ -17,6 +20,12 @@ export interface SimulatedJob {
   startedAt: number | null;
   heardAt: number;
   endsAt: number;
+  /** Of a scheduled one its nominal time; service time. */
+  dueAt: number | null;
+  /** In true time. */
+  queuedNow: number;
+  /** The machine had other work when it came. */
+  isBehind: boolean;
 }
 
 export interface SimulatedAgent {
@@ -35,6 +44,21 @@ export interface SimulatedAgent {
   current: SimulatedJob | null;
   enqueued: boolean;
   lookedAt: number;
+  schedules: SimulatedSchedule[];
+  /** The next run of any of them; service time. */
+  nextRunAt: number;
+  /** What its own boots take, nearly; and what was measured of them. */
+  baseBootMs: number;
+  boots: number[];
+  bootMs: number | null;
+  gaps: number[];
+  /** Its last activity was the end of a run. */
+  afterRun: boolean;
+  /** When it had its last work behind it: in true time and in the service’s. */
+  freeAt: number;
+  freeClock: number | null;
+  /** When something was last wrong with the machine or its worker, in true time. */
+  faultAt: number;
   /** The machine itself, in true time. */
   power: 'off' | 'booting' | 'on';
   readyAt: number;
@@ -48,8 +72,18 @@ export interface SimulatedAgent {
   unattendedMs: number;
 }
 
-export function newAgent(): SimulatedAgent {
+export function newAgent(schedules: SimulatedSchedule[], random: () => number): SimulatedAgent {
   return {
+    schedules,
+    nextRunAt: Math.min(...schedules.map(({ nextRunAt }) => nextRunAt.getTime())),
+    baseBootMs: (22 + 58 * random()) * second,
+    boots: [],
+    bootMs: null,
+    gaps: [],
+    afterRun: false,
+    freeAt: 0,
+    freeClock: null,
+    faultAt: -Infinity,
     status: 'stopped',
     statusSince: 0,
     lastActivityAt: null,
@@ -83,11 +117,11 @@ export function move(agent: SimulatedAgent, to: AgentStatus, clock: number): voi
   Object.assign(agent, { status: to, statusSince: clock });
 }
 
-/** Some machines work all day, most in bursts. */
+/** What nobody scheduled: some machines work all day, most in bursts. */
 export function launches(agents: number, end: number, random: () => number): { at: number; agent: number }[] {
   const all: { at: number; agent: number }[] = [];
   for (let agent = 0; agent < agents; agent += 1) {
-    const bursts = Math.round((end / day) * (agent % 10 === 0 ? 12 : 3));
+    const bursts = Math.round((end / day) * (agent % 10 === 0 ? 8 : 2));
     for (let burst = 0; burst < bursts; burst += 1) {
       const at = random() * end;
       const jobs = 1 + Math.floor(random() * 4);
@@ -105,6 +139,8 @@ export function dateOf(time: number | null): Date | null {
   return time === null ? null : new Date(time);
 }
 
+type LateBy = 'other work' | 'an outage or a clock' | 'a fault of the machine' | 'the policy';
+
 export interface FleetFigures {
   jobs: number;
   completed: number;
@@ -113,6 +149,14 @@ export interface FleetFigures {
   left: number;
   machinesLeftOn: number;
   neededHours: number;
+  /** What nobody scheduled: how many runs, and for how long they waited for a machine, not for other work on it. */
+  unscheduled: number;
+  waitedMs: number;
+  /** First attempts of scheduled runs, and of those that came late what made them so. */
+  scheduled: number;
+  late: Record<LateBy, number>;
+  /** When the service was last down, or its clock was moved. */
+  disturbedAt: number;
   spentHours: number;
   wakes: number;
   wakesInVain: number;
@@ -135,6 +179,11 @@ export function noFigures(): FleetFigures {
     failed: 0,
     left: 0,
     machinesLeftOn: 0,
+    unscheduled: 0,
+    waitedMs: 0,
+    scheduled: 0,
+    late: { 'other work': 0, 'an outage or a clock': 0, 'a fault of the machine': 0, 'the policy': 0 },
+    disturbedAt: -Infinity,
     neededHours: 0,
     spentHours: 0,
     wakes: 0,

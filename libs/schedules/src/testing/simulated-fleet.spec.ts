@@ -1,0 +1,114 @@
+import { idleTickMs, simulateFleet } from './simulated-fleet.harness';
+import { type FleetFigures, stepMs } from './simulated-machines.harness';
+
+// FLEET_AGENTS=1000 FLEET_DAYS=7 runs it at length.
+const agents = Number(process.env['FLEET_AGENTS'] ?? 50);
+const days = Number(process.env['FLEET_DAYS'] ?? 7);
+const seed = Number(process.env['FLEET_SEED'] ?? 20_260_302);
+const idleStopMinutes = 30;
+const policies = ['fixed', 'adaptive'] as const;
+
+jest.setTimeout(1_800_000);
+
+describe('a fleet over days of launches, schedules, failures, restarts of the service and clock jumps', () => {
+  const figures = {} as Record<(typeof policies)[number], FleetFigures>;
+
+  beforeAll(() => {
+    for (const policy of policies) {
+      figures[policy] = simulateFleet({ agents, days, seed, idleStopMinutes, policy });
+    }
+    process.stdout.write(table());
+  });
+
+  describe.each(policies)('with the policy %s', (policy) => {
+    it('keeps no machine on without work for longer than the limit and one tick', () => {
+      expect(figures[policy].longestIdleNetMs).toBeLessThanOrEqual(idleStopMinutes * 60_000 + idleTickMs + stepMs);
+    });
+
+    it('lets no job wait for a machine that nobody wakes', () => {
+      // The sweep of lost messages looks at such an agent once a minute.
+      expect(figures[policy].longestUnattendedMs).toBeLessThanOrEqual(60_000 + stepMs);
+    });
+
+    it('ends every job, and turns every machine off at last', () => {
+      const { completed, failed, jobs, left, machinesLeftOn } = figures[policy];
+      expect({ left, machinesLeftOn }).toEqual({ left: 0, machinesLeftOn: 0 });
+      expect(completed + failed).toBe(jobs);
+    });
+
+    it('has scheduled runs begin within five seconds of their time, whatever nothing else is in the way of', () => {
+      expect(ownLateness(figures[policy])).toBeLessThanOrEqual(0.01);
+    });
+
+    it('met what it is about', () => {
+      const { restarts, clockJumps, wakesInVain, idleStopsFailed, failed, scheduled, unscheduled } = figures[policy];
+      for (const count of [restarts, clockJumps, wakesInVain, idleStopsFailed, failed])
+        expect(count).toBeGreaterThan(0);
+      expect(scheduled / (scheduled + unscheduled)).toBeCloseTo(0.6, 1);
+    });
+  });
+
+  it('needs nine tenths of the hours that adaptive spends, and lets nobody wait for long', () => {
+    expect(ratio(figures.adaptive)).toBeGreaterThanOrEqual(0.9);
+    expect(meanWaitSeconds(figures.adaptive)).toBeLessThanOrEqual(35);
+    expect(ratio(figures.adaptive)).toBeGreaterThan(ratio(figures.fixed));
+  });
+
+  function table(): string {
+    const rows: [string, (of: FleetFigures) => number | string][] = [
+      ['machine-hours needed', ({ neededHours }) => Math.round(neededHours)],
+      ['machine-hours spent', ({ spentHours }) => Math.round(spentHours)],
+      ['needed / spent', (of) => ratio(of).toFixed(3)],
+      ['spent of always on, %', ({ spentHours }) => ((100 * spentHours) / (agents * days * 24)).toFixed(1)],
+      ['unscheduled runs', ({ unscheduled }) => unscheduled],
+      ['  mean wait for a machine, s', (of) => meanWaitSeconds(of).toFixed(1)],
+      ['scheduled runs', ({ scheduled }) => scheduled],
+      ['  late: machine at other work', ({ late }) => late['other work']],
+      ['  late: outage or clock jump', ({ late }) => late['an outage or a clock']],
+      ['  late: fault of the machine', ({ late }) => late['a fault of the machine']],
+      ['  late: nothing in the way', ({ late }) => late['the policy']],
+      ['  within 5 s of those with a free machine, %', (of) => percent(1 - freeLateness(of))],
+      ['  within 5 s of those without a fault too, %', (of) => percent(1 - ownLateness(of))],
+      ['longest on without work, min', ({ longestIdleMs }) => (longestIdleMs / 60_000).toFixed(1)],
+      ['  without outages and clocks set back', ({ longestIdleNetMs }) => (longestIdleNetMs / 60_000).toFixed(1)],
+      ['wakes / in vain / reboots', ({ wakes, wakesInVain, reboots }) => `${wakes} / ${wakesInVain} / ${reboots}`],
+      ['idle stops / failed', ({ idleStops, idleStopsFailed }) => `${idleStops} / ${idleStopsFailed}`],
+    ];
+    const line = (name: string, values: (number | string)[]) =>
+      `${name.padEnd(46)}${values.map((value) => String(value).padStart(18)).join('')}\n`;
+    return [
+      `${agents} agents, ${days} days, seed ${seed}, limit ${idleStopMinutes} min\n`,
+      line('', [...policies]),
+      ...rows.map(([name, of]) =>
+        line(
+          name,
+          policies.map((policy) => of(figures[policy])),
+        ),
+      ),
+    ].join('');
+  }
+});
+
+function ratio({ neededHours, spentHours }: FleetFigures): number {
+  return neededHours / spentHours;
+}
+
+function meanWaitSeconds({ waitedMs, unscheduled }: FleetFigures): number {
+  return waitedMs / unscheduled / 1000;
+}
+
+/** The part of scheduled runs that came late though their machine had no other work. */
+function freeLateness({ scheduled, late }: FleetFigures): number {
+  const { 'other work': busy, ...others } = late;
+  return Object.values(others).reduce((sum, count) => sum + count, 0) / (scheduled - busy);
+}
+
+/** And though neither an outage, a clock nor a fault of the machine was in the way: what the policy has to answer for. */
+function ownLateness({ scheduled, late }: FleetFigures): number {
+  const { 'the policy': own, ...others } = late;
+  return own / (scheduled - Object.values(others).reduce((sum, count) => sum + count, 0));
+}
+
+function percent(part: number): string {
+  return (100 * part).toFixed(2);
+}

@@ -1,0 +1,96 @@
+import { type ExpectedRun, prewakeLeadMs, wakeBackoffMs } from '@muster/agents';
+import { type CronRule, parseCron } from '../cron/cron-rule';
+import { nextRun } from '../cron/next-run';
+import { decidePrewake } from '../prewake/decide-prewake';
+import { decideTick, type GuardFacts } from '../ticks/decide-tick';
+import { minute, type SimulatedAgent } from './simulated-machines.harness';
+
+export interface SimulatedSchedule {
+  rule: CronRule;
+  /** Service time. */
+  nextRunAt: Date;
+  prewokenFor: Date | null;
+}
+
+const timezone = 'UTC';
+const longestLeadMs = 10 * minute;
+
+/** What practices schedule: claims by night and by day, some of them every few hours, on weekdays or on all of them. */
+export function schedulesOf(place: number, random: () => number): SimulatedSchedule[] {
+  const pick = (count: number) => Math.floor(random() * count);
+  const daily = () => `${pick(60)} ${pick(24)} * * *`;
+  const expressions =
+    place % 10 === 0
+      ? [`${pick(60)} */4 * * *`, daily(), `${pick(60)} ${pick(24)} * * 1-5`]
+      : [`${pick(60)} 6-21/3 * * *`, `${pick(60)} */12 * * *`, daily(), `${pick(60)} ${pick(24)} * * 1-5`];
+  return expressions.map((expression) => {
+    const rule = parseCron(expression);
+    return { rule, nextRunAt: nextRun(rule, timezone, new Date(0))!.at, prewokenFor: null };
+  });
+}
+
+/** From when its machine may have to be looked at. */
+export function nearestRun({ nextRunAt }: SimulatedAgent): number {
+  return nextRunAt - longestLeadMs;
+}
+
+export function expectedOf({ nextRunAt }: SimulatedAgent): Omit<ExpectedRun, 'agentId'> | null {
+  return nextRunAt === Infinity ? null : { at: new Date(nextRunAt), name: 'a schedule' };
+}
+
+/** Kept on for a run that it would be woken for at once. */
+export function isHeld({ nextRunAt, bootMs }: SimulatedAgent, clock: number): boolean {
+  const leftMs = nextRunAt - clock;
+  return leftMs <= longestLeadMs && leftMs <= prewakeLeadMs(bootMs);
+}
+
+export function endSchedules(agent: SimulatedAgent): void {
+  Object.assign(agent, { schedules: [], nextRunAt: Infinity });
+}
+
+/** Nominal times to launch a run for now. */
+export function dueRuns(agent: SimulatedAgent, clock: number): number[] {
+  if (agent.nextRunAt > clock) return [];
+  const now = new Date(clock);
+  const runs = agent.schedules.flatMap((schedule) => {
+    if (schedule.nextRunAt > now) return [];
+    const { rule, nextRunAt } = schedule;
+    const decision = decideTick({ enabled: true, nextRunAt, rule, timezone, misfirePolicy: 'once' }, now);
+    if (!decision.due) return [];
+    schedule.nextRunAt = decision.next!;
+    return decision.run ? [decision.run.getTime()] : [];
+  });
+  agent.nextRunAt = Math.min(...agent.schedules.map(({ nextRunAt }) => nextRunAt.getTime()));
+  return runs;
+}
+
+/** Is the machine to be woken ahead of a run? Marks what it is woken for. */
+export function isPrewoken(agent: SimulatedAgent, clock: number): boolean {
+  const { status, schedules, bootMs, failedWakes, lastFailureAt } = agent;
+  if (nearestRun(agent) > clock) return false;
+  if (status !== 'stopped' && status !== 'offline' && status !== 'stopping') return false;
+  const now = new Date(clock);
+  const wakeRestsUntil = failedWakes > 0 ? new Date(lastFailureAt + wakeBackoffMs(failedWakes)) : null;
+  const near = schedules.filter(({ nextRunAt }) => nextRunAt.getTime() - clock <= prewakeLeadMs(bootMs));
+  const wakes = near.some(
+    ({ nextRunAt, prewokenFor }) =>
+      decidePrewake({ prewake: true, nextRunAt, prewokenFor, bootMs, wakeRestsUntil, guards: guardsOf(agent) }, now)
+        .wake,
+  );
+  if (wakes) for (const schedule of near) schedule.prewokenFor = schedule.nextRunAt;
+  return wakes;
+}
+
+function guardsOf({ status }: SimulatedAgent): GuardFacts {
+  return {
+    concurrencyLimit: null,
+    openRuns: 0,
+    idempotencyWindowMinutes: null,
+    lastLaunchedAt: null,
+    gate: { canLaunchRuns: true, reason: null },
+    agent: { status, provider: 'ec2', drain: null },
+    autoWake: true,
+    missingSecrets: [],
+    force: false,
+  };
+}
