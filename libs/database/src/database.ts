@@ -58,6 +58,7 @@ export class Database {
     try {
       const result = await work(tx);
       this.relay.publish(await tx.commit());
+      this.relay.forget(tx.handled);
       for (const [topic, ids] of tx.notifications) this.pubSub.publish(topic, ids);
       return result;
     } catch (error) {

@@ -56,7 +56,7 @@ export { createLogger, hideCredentials, NestLogger } from './operations/logger';
 export { Metrics } from './operations/metrics';
 export { Periodic } from './operations/periodic';
 export { type CheckResult, Readiness } from './operations/readiness';
-export { MessageLedger, MessagePublisher } from './queues/message-ledger';
+export { type MessageInHand, MessageLedger, MessagePublisher } from './queues/message-ledger';
 export { PubSub, type Topic } from './queues/pub-sub';
 export { HandlesJob, ProcessesQueue, QueueProcessor } from './queues/queue-processor';
 export { catalogueFaults } from './queues/queue.module';

@@ -22,6 +22,11 @@ export interface JobDefinition {
   /** A handler that runs longer is given up and counts as failed. */
   timeoutMs: number;
   retry: RetryPolicy;
+  /**
+   * Its handler takes the message off the table in the transaction that does what it asks for. So nobody asks before
+   * whether it still waits: handled once more, there is nothing left to do.
+   */
+  settles?: true;
 }
 
 export interface QueueDefinition {
@@ -54,7 +59,7 @@ export const queueCatalogue = {
     jobs: {
       probe,
       /** An agent may be able to start a job. */
-      'dispatch-agent': { payload: AgentPayload, ...quick },
+      'dispatch-agent': { payload: AgentPayload, ...quick, settles: true },
       /** A command waits for its agent. */
       'deliver-command': { payload: CommandPayload, ...quick },
       /** A command that a job waits for has its result. */
@@ -79,7 +84,7 @@ export const queueCatalogue = {
     concurrency: 10,
     jobs: {
       probe,
-      'job-finished': { payload: JobPayloadIds, ...quick },
+      'job-finished': { payload: JobPayloadIds, ...quick, settles: true },
       /** A job was deleted: what it had in the object store goes. */
       'remove-objects': { payload: JobPayloadIds, ...quick, timeoutMs: 300_000 },
       /** A practice's batch was told: its session is made anew. */

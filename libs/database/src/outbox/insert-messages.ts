@@ -5,11 +5,21 @@ import type { Statement } from '../transactions/statement-batch';
 /** How long the committing process has to publish by itself before the sweep takes over. */
 const graceMs = 2000;
 
-const columns = 7;
+const columnTypes = ['uuid', 'text', 'text', 'jsonb', 'uuid', 'text', 'text'];
+const columns = columnTypes.length;
+const grace = `now() + interval '${graceMs} milliseconds'`;
+const into = 'INSERT INTO outbox (id, queue, name, payload, organization_id, request_id, traceparent, next_publish_at)';
 /** One statement takes 65,535 parameters. */
 const rowsAtOnce = 5000;
 /** Most transactions enqueue one or a few: their statements are prepared. */
 const preparedUpTo = 8;
+
+/** A question to the database, with its parameters from $1 on; it has a name, so that it is prepared. */
+export interface Condition {
+  name: string;
+  sql: string;
+  values: readonly unknown[];
+}
 
 /** The messages with their ids, and whose request they are part of. */
 export function messagesOf(messages: QueueMessage[], organizationId: string | null): OutboxMessage[] {
@@ -39,16 +49,22 @@ function insert(messages: OutboxMessage[]): Statement {
   return {
     name: count <= preparedUpTo ? `outbox_insert_${count}` : undefined,
     text: texts[count] ?? insertText(count),
-    values: messages.flatMap(({ id, queue, name, payload, organizationId, requestId, traceparent }) => [
-      id,
-      queue,
-      name,
-      JSON.stringify(payload),
-      organizationId,
-      requestId,
-      traceparent,
-    ]),
+    values: messages.flatMap(valuesOf),
   };
+}
+
+/** The statement that writes the message's row where the condition holds. */
+export function insertWhere(message: OutboxMessage, { name, sql, values }: Condition): Statement {
+  const own = columnTypes.map((type, at) => `$${values.length + at + 1}::${type}`);
+  return {
+    name: `outbox_insert_${name}`,
+    text: `${into} SELECT ${own.join(', ')}, ${grace} WHERE ${sql}`,
+    values: [...values, ...valuesOf(message)],
+  };
+}
+
+function valuesOf({ id, queue, name, payload, organizationId, requestId, traceparent }: OutboxMessage): unknown[] {
+  return [id, queue, name, JSON.stringify(payload), organizationId, requestId, traceparent];
 }
 
 const texts = Array.from({ length: preparedUpTo + 1 }, (_, count) => insertText(count));
@@ -56,8 +72,7 @@ const texts = Array.from({ length: preparedUpTo + 1 }, (_, count) => insertText(
 function insertText(count: number): string {
   const rows = Array.from({ length: count }, (_, row) => {
     const values = Array.from({ length: columns }, (__, column) => `$${row * columns + column + 1}`);
-    return `(${values.join(', ')}, now() + interval '${graceMs} milliseconds')`;
+    return `(${values.join(', ')}, ${grace})`;
   });
-  return `INSERT INTO outbox (id, queue, name, payload, organization_id, request_id, traceparent, next_publish_at)
-     VALUES ${rows.join(', ')}`;
+  return `${into} VALUES ${rows.join(', ')}`;
 }

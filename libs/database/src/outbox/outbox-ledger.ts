@@ -1,4 +1,4 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { RetryPolicy } from '@muster/contracts';
 import { MessageLedger, hideCredentials } from '@muster/platform';
@@ -6,6 +6,7 @@ import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import { runScoped } from '../transactions/run-scoped';
 import { Coalescer } from './coalesce';
+import { OutboxRelay } from './outbox-relay';
 
 /** Says whether a message still waits, takes handled ones off the table, and decides what becomes of failed ones. */
 @Injectable()
@@ -22,10 +23,14 @@ export class OutboxLedger extends MessageLedger implements OnApplicationShutdown
     const statement = { name: 'outbox_handled', text: 'DELETE FROM outbox WHERE id = ANY($1)', values: [ids] };
     // A row that a crash brings back is published again, and its handler finds nothing left to do.
     await runScoped(this.dataSource, 'system', statement, { forgettable: true });
+    this.relay.forget(ids);
     return () => undefined;
   });
 
-  constructor(@InjectDataSource() private readonly dataSource: DataSource) {
+  constructor(
+    @InjectDataSource() private readonly dataSource: DataSource,
+    @Inject(OutboxRelay) private readonly relay: OutboxRelay,
+  ) {
     super();
   }
 

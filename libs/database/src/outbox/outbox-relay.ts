@@ -6,8 +6,8 @@ import type { DataSource } from 'typeorm';
 import { runScoped } from '../transactions/run-scoped';
 
 const batchSize = 500;
-/** Most messages are handled before this, and their row is gone: then nothing needs to be written here. */
-const noteAfterMs = 250;
+/** Most messages are handled before this, and their row is gone. It is well before the sweep would publish them again. */
+const noteAfterMs = 1000;
 const waitingLimit = 20_000;
 
 /**
@@ -18,7 +18,7 @@ const waitingLimit = 20_000;
 export class OutboxRelay implements OnApplicationShutdown {
   private readonly logger = new Logger(OutboxRelay.name);
   private waiting: OutboxMessage[] = [];
-  private published: string[] = [];
+  private readonly published = new Set<string>();
   private working?: Promise<void>;
   private noting?: NodeJS.Timeout;
   private silentUntil = 0;
@@ -34,6 +34,11 @@ export class OutboxRelay implements OnApplicationShutdown {
     if (messages.length === 0 || Date.now() < this.silentUntil || this.waiting.length > waitingLimit) return;
     this.waiting.push(...messages);
     this.working ??= this.drain().finally(() => delete this.working);
+  }
+
+  /** They are handled, by this process at least: nothing needs to be written of their publication. */
+  forget(ids: string[]): void {
+    for (const id of ids) this.published.delete(id);
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -60,7 +65,7 @@ export class OutboxRelay implements OnApplicationShutdown {
   }
 
   private remember(batch: OutboxMessage[]): void {
-    this.published.push(...batch.map(({ id }) => id));
+    for (const { id } of batch) this.published.add(id);
     this.noting ??= setTimeout(() => {
       delete this.noting;
       void this.notePublished();
@@ -69,7 +74,8 @@ export class OutboxRelay implements OnApplicationShutdown {
 
   /** Puts off the next publication of what was published and is not handled yet. */
   private async notePublished(): Promise<void> {
-    const ids = this.published.splice(0);
+    const ids = [...this.published];
+    this.published.clear();
     if (ids.length === 0) return;
     // What is locked is being handled just now, and waiting for it could mean that the two wait for each other.
     const text = `

@@ -1,12 +1,11 @@
 import { AppError } from '@muster/contracts';
 import { DatabaseError, type Pool, type QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
+import { isRetryable } from '../database-errors';
 import { type Scope, setScope } from './scope';
 import { type Statement, StatementBatch } from './statement-batch';
+import { hurry } from './unflushed';
 import { submit } from './wire-connection';
-
-/** For what a crash may take back because it is only found and done again: Postgres answers before its disk does. */
-const hurry: Statement = { name: 'muster_hurry', text: "SELECT set_config('synchronous_commit', 'off', true)" };
 
 /**
  * One statement in its scope, in one round trip: the statement that sets the scope travels in front, in the same
@@ -16,8 +15,9 @@ export function runScoped<T extends QueryResultRow>(
   dataSource: DataSource,
   scope: Scope,
   statement: Statement,
-  { forgettable = false }: { forgettable?: boolean } = {},
+  options: { forgettable?: boolean; attempt?: number } = {},
 ): Promise<T[]> {
+  const { forgettable = false, attempt = 1 } = options;
   return new Promise((resolve, reject) => {
     poolOf(dataSource).connect((failure, client, release) => {
       if (!client) return reject(failure!);
@@ -25,7 +25,10 @@ export function runScoped<T extends QueryResultRow>(
       const batch = new StatementBatch(statements, (error, answers) => {
         // A connection that gave no answer may be at work on the statement still: nothing else must wait behind that.
         release(error && !(error instanceof DatabaseError) ? error : undefined);
-        if (error) reject(error);
+        // Of a deadlock's victim nothing was done.
+        if (error && attempt < 3 && isRetryable(error)) {
+          resolve(runScoped<T>(dataSource, scope, statement, { forgettable, attempt: attempt + 1 }));
+        } else if (error) reject(error);
         else resolve(answers.at(-1)!.rows as T[]);
       });
       submit(client, batch);

@@ -79,6 +79,59 @@ describe('a transaction', () => {
     expect(await messages()).toEqual([]);
   });
 
+  it('writes a message down where its condition holds behind all that was done in it, and publishes no other', async () => {
+    const isNamed = (wanted: string) => ({
+      name: 'if_named',
+      sql: 'EXISTS (SELECT FROM organization WHERE name = $1)',
+      values: [wanted],
+    });
+    await harness.db.transaction(scope, async (tx) => {
+      tx.enqueueWhere(isNamed('Nobody'), key);
+      tx.enqueueWhere(isNamed('Conditional'), { ...key, payload: { probeId: 'kept' } });
+      tx.defer(rename, ['Conditional']);
+    });
+    expect(await harness.db.query('system', 'SELECT payload FROM outbox')).toEqual([{ payload: { probeId: 'kept' } }]);
+    await harness.db.query('system', 'DELETE FROM outbox');
+  });
+
+  it('takes the message that it handles off the table with its commit, and leaves it there without', async () => {
+    const handle = (message: { id: string; isSettled: boolean }, work: () => void = () => undefined) =>
+      harness.db.transaction('system', async (tx) => {
+        tx.handles(message);
+        tx.forgettable();
+        await tx.execute(rename, ['Handled']);
+        work();
+      });
+    await harness.db.transaction(scope, (tx) => tx.enqueue(key));
+    const [row] = await harness.db.query<{ id: string }>('system', 'SELECT id FROM outbox');
+    const message = { id: row!.id, isSettled: false };
+    const failing = handle(message, () => {
+      throw new Error('changed my mind');
+    });
+    await expect(failing).rejects.toThrow('changed my mind');
+    expect([message.isSettled, (await messages()).length]).toEqual([false, 1]);
+    await handle(message);
+    expect([message.isSettled, await messages()]).toEqual([true, []]);
+  });
+
+  it('runs again what a deadlock undid, a single statement too', async () => {
+    const lockKeys = 'SELECT pg_advisory_xact_lock($1)';
+    let meet!: () => void;
+    const met = new Promise<void>((resolve) => (meet = resolve));
+    const first = harness.db.transaction('system', async (tx) => {
+      await tx.query(lockKeys, [1]);
+      meet();
+      await tx.query('SELECT pg_sleep(0.3)');
+      await tx.query(lockKeys, [2]);
+    });
+    await met;
+    const second = harness.db.query(
+      'system',
+      'SELECT pg_advisory_xact_lock(n) FROM (SELECT n, pg_sleep(0) FROM (VALUES (2), (1)) v (n)) o',
+    );
+    await expect(Promise.all([first, second])).resolves.toHaveLength(2);
+  });
+
   it('leaves its connection usable, in no scope, whatever became of it', async () => {
     for (let i = 0; i < 20; i += 1) {
       const failing = harness.db.transaction(scope, (tx) => tx.query('SELECT 1 / 0'));

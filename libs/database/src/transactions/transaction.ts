@@ -1,11 +1,12 @@
 import type { QueueMessage, OutboxMessage } from '@muster/contracts';
-import type { Topic } from '@muster/platform';
+import type { MessageInHand, Topic } from '@muster/platform';
 import { DatabaseError, type PoolClient, type QueryResultRow } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
-import { insertMessages, messagesOf } from '../outbox/insert-messages';
+import { type Condition, insertMessages, insertWhere, messagesOf } from '../outbox/insert-messages';
 import { type Scope, setScope } from './scope';
 import { type Answer, sendTogether, type Statement } from './statement-batch';
 import { lendToTypeOrm } from './typeorm-loan';
+import { hurry } from './unflushed';
 
 const begin: Statement = { name: 'muster_begin', text: 'BEGIN' };
 const commit: Statement = { name: 'muster_commit', text: 'COMMIT' };
@@ -17,6 +18,9 @@ const rollback: Statement = { text: 'ROLLBACK' };
  */
 export class Transaction {
   private readonly messages: OutboxMessage[] = [];
+  private readonly conditional: { message: OutboxMessage; condition: Condition }[] = [];
+  private readonly inHand: MessageInHand[] = [];
+  private isForgettable = false;
   private readonly enqueued = new Set<string>();
   private readonly afterCommit: (() => void)[] = [];
   private readonly promised = new Map<Topic, Set<string>>();
@@ -66,6 +70,25 @@ export class Transaction {
     return Promise.resolve();
   }
 
+  /** As enqueue, where the condition holds when the transaction commits: it is asked behind all that was done in it. */
+  enqueueWhere(condition: Condition, message: QueueMessage): void {
+    const [made] = messagesOf([message], this.scope === 'system' ? null : this.scope.organizationId);
+    this.conditional.push({ message: made!, condition });
+  }
+
+  /** This is what the message asks for: the message leaves the table with this transaction's commit, or stays with it. */
+  handles(message: MessageInHand): void {
+    this.inHand.push(message);
+  }
+
+  /**
+   * Nobody waits for the disk: a crash may take all of it back. For what whoever finds it undone does again, such as
+   * the message that it handles, which comes back with it.
+   */
+  forgettable(): void {
+    this.isForgettable = true;
+  }
+
   /** Runs once the transaction is durable; for what other processes must not see before. */
   onCommit(work: () => void): void {
     this.afterCommit.push(work);
@@ -76,6 +99,11 @@ export class Transaction {
     this.promised.set(topic, (this.promised.get(topic) ?? new Set()).add(id));
   }
 
+  /** The ids of the messages that left the table with it. */
+  get handled(): string[] {
+    return this.inHand.map(({ id }) => id);
+  }
+
   /** What is to be notified of once it is durable. */
   get notifications(): ReadonlyMap<Topic, Set<string>> {
     return this.promised;
@@ -83,14 +111,20 @@ export class Transaction {
 
   /** Makes it durable and answers what is to be published for it. */
   async commit(): Promise<OutboxMessage[]> {
-    if (this.begun || this.deferred.length > 0 || this.messages.length > 0) {
-      const answers = await this.send([...insertMessages(this.messages), commit]);
+    const published = [...this.messages];
+    if (this.begun || this.deferred.length + this.messages.length + this.conditional.length + this.inHand.length > 0) {
+      const inserts = this.conditional.map(({ message, condition }) => insertWhere(message, condition));
+      const end = [...this.inHand.map(takeOff), ...(this.isForgettable ? [hurry] : []), commit];
+      const answers = await this.send([...insertMessages(this.messages), ...inserts, ...end]);
       this.begun = false;
       // Postgres answers the commit of a transaction that has failed with a rollback, and calls that a success.
       if (answers.at(-1)!.command !== 'COMMIT') throw new Error('a statement had failed, so nothing was committed');
+      const asked = answers.slice(answers.length - end.length - inserts.length);
+      published.push(...this.conditional.filter((_, at) => asked[at]!.affected > 0).map(({ message }) => message));
     }
+    for (const message of this.inHand) message.isSettled = true;
     for (const work of this.afterCommit) work();
-    return this.messages;
+    return published;
   }
 
   /** Throws where the connection must not be used again, because it may still be at work on a statement. */
@@ -98,6 +132,11 @@ export class Transaction {
     if (this.unanswered) throw this.unanswered;
     this.deferred.length = 0;
     if (this.begun) await this.send([rollback]);
+  }
+
+  /** The rows of each, which travel together: where one's answer is not needed to ask the next. */
+  async queryAll(statements: Statement[]): Promise<object[][]> {
+    return (await this.send(statements)).slice(-statements.length).map(({ rows }) => rows);
   }
 
   private async run(statement: Statement): Promise<Answer<QueryResultRow>> {
@@ -117,4 +156,8 @@ export class Transaction {
       throw error;
     }
   }
+}
+
+function takeOff({ id }: MessageInHand): Statement {
+  return { name: 'outbox_settled', text: 'DELETE FROM outbox WHERE id = $1', values: [id] };
 }

@@ -1,5 +1,12 @@
 import type { OutboxMessage, RetryPolicy } from '@muster/contracts';
 
+/** A message that is being handled. */
+export interface MessageInHand {
+  readonly id: string;
+  /** Its handler's own transaction has taken it off the table, with all that it asked for. */
+  isSettled: boolean;
+}
+
 /** Where messages are kept until they are handled; the database is it, and this is how the queue side speaks to it. */
 export abstract class MessageLedger {
   /** Whether anybody still waits for it: a message that was sent twice finds out here that it is the second. */

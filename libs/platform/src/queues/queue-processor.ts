@@ -15,7 +15,7 @@ import { runInContext } from '../context/request-context';
 import { acceptRequestId, continueTrace } from '../context/trace';
 import { within } from '../context/within';
 import { Metrics } from '../operations/metrics';
-import { MessageLedger } from './message-ledger';
+import { type MessageInHand, MessageLedger } from './message-ledger';
 
 /** The name under which workers find their connection. */
 export const workerConfig = 'worker';
@@ -44,11 +44,16 @@ export function ProcessesQueue(queue: QueueName): ClassDecorator {
   );
 }
 
-type Handler<Q extends QueueName, N extends JobName<Q>> = (payload: JobPayload<Q, N>) => Promise<void>;
+type Handler<Q extends QueueName, N extends JobName<Q>> = (
+  payload: JobPayload<Q, N>,
+  message: MessageInHand,
+) => Promise<void>;
+
+type Handling = (payload: object, message: MessageInHand) => Promise<void>;
 
 /** Marks the method that handles one job of the queue; it may run twice for the same payload. */
 export function HandlesJob<Q extends QueueName, N extends JobName<Q>>(_queue: Q, job: N) {
-  return (target: object, method: string, _descriptor: TypedPropertyDescriptor<Handler<Q, N>>): void => {
+  return <H extends Handler<Q, N>>(target: object, method: string, _descriptor: TypedPropertyDescriptor<H>): void => {
     handlersOf.set(target.constructor, [...(handlersOf.get(target.constructor) ?? []), { job, method }]);
   };
 }
@@ -90,13 +95,14 @@ export abstract class QueueProcessor extends WorkerHost {
     const stop = this.metrics.jobSeconds.startTimer({ queue, job: job.name });
     const definition = jobDefinition(queue, job.name);
     const retry = definition?.retry ?? { attempts: 1, backoffMs: 0, maxBackoffMs: 0 };
+    const message: MessageInHand = { id: job.id!, isSettled: false };
     try {
-      if (!(await this.ledger.waits(job.id!))) return void stop({ outcome: 'repeated' });
+      if (!definition?.settles && !(await this.ledger.waits(job.id!))) return void stop({ outcome: 'repeated' });
       const limitMs = definition?.timeoutMs ?? 30_000;
-      await within(limitMs, this.dispatch(queue, job), () => {
+      await within(limitMs, this.dispatch(queue, job, message), () => {
         throw new Error(`the handler did not finish within ${limitMs} ms`);
       });
-      await this.ledger.handled(job.id!);
+      if (!message.isSettled) await this.ledger.handled(job.id!);
       stop({ outcome: 'handled' });
     } catch (error) {
       const outcome = await this.ledger.failed(job.id!, error, retry);
@@ -107,7 +113,7 @@ export abstract class QueueProcessor extends WorkerHost {
     }
   }
 
-  private async dispatch(queue: QueueName, job: Job<MessageData>): Promise<void> {
+  private async dispatch(queue: QueueName, job: Job<MessageData>, message: MessageInHand): Promise<void> {
     const definition = jobDefinition(queue, job.name);
     const handler = handlersIn(this.constructor).find(({ job: name }) => name === job.name);
     if (!definition || !handler) throw new Error(`no handler for ${queue}.${job.name}`);
@@ -115,7 +121,7 @@ export abstract class QueueProcessor extends WorkerHost {
     const place = { faults, path: '', unknown: 'ignore' } as const;
     const payload = readFields(definition.payload, job.data.payload ?? {}, place);
     if (!faults.none) throw new Error(`payload of ${queue}.${job.name} is not valid: ${faults.errors[0]!.field}`);
-    const methods = this as unknown as Record<string, (payload: object) => Promise<void>>;
-    await methods[handler.method]!(payload);
+    const methods = this as unknown as Record<string, Handling>;
+    await methods[handler.method]!(payload, message);
   }
 }
