@@ -10,7 +10,7 @@ import type {
 } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
 import { cancelBatch, checkBudget, confirmStop, Dispatch, settleStoppedAgent } from '@muster/jobs';
-import { Clock, HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { Clock, HandlesJob, type MessageInHand, ProcessesQueue, QueueProcessor } from '@muster/platform';
 
 @ProcessesQueue('dispatch')
 export class DispatchProcessor extends QueueProcessor {
@@ -30,8 +30,8 @@ export class DispatchProcessor extends QueueProcessor {
   }
 
   @HandlesJob('dispatch', 'dispatch-agent')
-  async dispatchAgent({ agentId }: AgentPayload): Promise<void> {
-    await this.starts.startNext(agentId);
+  async dispatchAgent({ agentId }: AgentPayload, message: MessageInHand): Promise<void> {
+    await this.starts.startNext(agentId, message);
   }
 
   @HandlesJob('dispatch', 'deliver-command')

@@ -3,7 +3,7 @@ import type { JobPayloadIds, PilotBatchPayload, ProbePayload, RecomputePayload }
 import { answerQueueProbe, Database } from '@muster/database';
 import { removeObjects } from '@muster/agents';
 import { settleJobCost } from '@muster/jobs';
-import { Clock, HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { Clock, HandlesJob, type MessageInHand, ProcessesQueue, QueueProcessor } from '@muster/platform';
 import { recomputeCosts } from '@muster/pricing';
 import { ObjectStorage } from '@muster/storage';
 import { summarizeSession } from '@muster/pilot';
@@ -24,8 +24,13 @@ export class MeteringProcessor extends QueueProcessor {
   }
 
   @HandlesJob('metering', 'job-finished')
-  async jobFinished({ jobId }: JobPayloadIds): Promise<void> {
-    await this.database.transaction('system', (tx) => settleJobCost(tx, jobId));
+  async jobFinished({ jobId }: JobPayloadIds, message: MessageInHand): Promise<void> {
+    await this.database.transaction('system', (tx) => {
+      // A cost that a crash takes back is settled again: the message comes back with it.
+      tx.handles(message);
+      tx.forgettable();
+      return settleJobCost(tx, jobId);
+    });
   }
 
   @HandlesJob('metering', 'remove-objects')

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type Actor, insertApiKey, newApiKey, type Principal } from '@muster/access';
-import type { ApiKeyEntity, Database, Transaction } from '@muster/database';
+import type { Database, Transaction } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
 
 interface AgentOf {
@@ -33,15 +33,28 @@ export async function issueAgentKey(
 
 /** The newest key of the agent that still holds, derived again; null where there is none that we can derive. */
 export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: AgentOf): Promise<string | null> {
-  const rows = await database.query<Pick<ApiKeyEntity, 'id' | 'secretHash'>>(
+  const [row] = await database.query<{ workerKeys: string[] }>(
     { organizationId: agent.organizationId },
-    `SELECT id, secret_hash FROM api_key
-     WHERE agent_id = $1 AND organization_id = $2 AND scope = 'worker' AND (expires_at IS NULL OR expires_at > now())
-     ORDER BY created_at DESC LIMIT 10`,
+    `SELECT ${workerKeysOf('a')} AS worker_keys FROM agent a WHERE a.id = $1 AND a.organization_id = $2`,
     [agent.agentId, agent.organizationId],
     'agent_keys',
   );
-  for (const { id, secretHash } of rows) {
+  return deriveKey(keyRing, row?.workerKeys ?? []);
+}
+
+/** For a statement over agents: the newest keys that may still hold of the one that \`agent\` names, each as id and hash. */
+export function workerKeysOf(agent: string): string {
+  return `ARRAY(
+    SELECT k.id || ' ' || k.secret_hash FROM api_key k
+    WHERE k.agent_id = ${agent}.id AND k.organization_id = ${agent}.organization_id AND k.scope = 'worker'
+      AND (k.expires_at IS NULL OR k.expires_at > now())
+    ORDER BY k.created_at DESC LIMIT 10)`;
+}
+
+/** The first of them, as workerKeysOf has them, whose secret is one that we derive. */
+export function deriveKey(keyRing: KeyRing, workerKeys: string[]): string | null {
+  for (const idAndHash of workerKeys) {
+    const [id, secretHash] = idAndHash.split(' ') as [string, string];
     const key = derivedKeys(keyRing, id).find((candidate) => hash('sha256', candidate) === secretHash);
     if (key) return key;
   }

@@ -23,13 +23,14 @@ export { readLiveStatus } from './orders/live-status';
 export { terminateAgent } from './actions/terminate-agent';
 export { updateAgent } from './registry/update-agent';
 export { AgentsModule } from './agents.module';
-export { CommandDelivery, type DeliveryOutcome } from './commands/command-delivery';
+export { type ClaimedCommand, CommandDelivery, type DeliveryOutcome } from './commands/command-delivery';
+export { pushColumns, type PushFacts } from './commands/command-row';
 export { failOverdueCommands } from './commands/fail-commands';
 export { composeBuilderCommand } from './commands/builder-command';
 export { CommandPolls } from './commands/poll-commands';
 export { readCommandStatus, readScript } from './commands/read-command';
 export { acknowledgeCommand, receiveResult } from './commands/receive-result';
-export { issueCommand, type NewCommand } from './commands/issue-command';
+export { issueCommand, issueRun, type NewCommand } from './commands/issue-command';
 export { actionKinds } from './commands/record-actions';
 export { longestLead, prewakeLead, prewakeLeadMs } from './lifecycle/boot-time';
 export type { ExpectedRun, Foresee } from './lifecycle/expected-run';
@@ -70,8 +71,10 @@ export {
   appendLines,
   appendTimeline,
   dropTimelineOfJob,
+  appendEntry,
   type EntryKind,
   type EntryLevel,
+  entryParameter,
   type TimelineEntry,
   type TimelineOf,
 } from './timeline/append-timeline';

@@ -42,6 +42,28 @@ describe('usage across organizations', () => {
     }
   });
 
+  it('is the same whether a run that ended is in its counter yet or not, and is compared with what is in it', async () => {
+    const shown = async () => {
+      const { usage } = (await tenant.as.super_admin.get('/api/admin/usage?month=2026-03')).body;
+      return [
+        usage.find((row: any) => row.organizationId === tenant.organizationId),
+        (await tenant.api.get('/api/usage?month=2026-03')).body,
+      ];
+    };
+    const before = await shown();
+    expect(before[1]).toMatchObject({ runs: 2, completed: 1, failed: 1, cancelled: 0, runMinutes: 30 });
+    expect(await reconcile()).toMatchObject({ differing: 0, differences: [] });
+    await harness.db.query(
+      'system',
+      `WITH taken AS (UPDATE usage_event SET counted = true WHERE organization_id = $1 RETURNING *)
+       INSERT INTO usage_counter (organization_id, month, runs, completed, failed, run_ms)
+       SELECT organization_id, month, count(*), count(*) FILTER (WHERE outcome = 'completed'),
+              count(*) FILTER (WHERE outcome = 'failed'), sum(run_ms) FROM taken GROUP BY 1, 2`,
+      [tenant.organizationId],
+    );
+    expect(await shown()).toEqual(before);
+  });
+
   it('that is not what it counts is told by the answer, the trail, the list and a metric, and left as it is', async () => {
     expect(await reconcile()).toMatchObject({ differing: 0, differences: [] });
     expect(await metric()).toBe('0');

@@ -1,6 +1,6 @@
 import { sign, signatureHeader, signingSecretsOf } from '@muster/access';
 import type { AgentCommand, CommandKind } from '@muster/contracts';
-import { type AgentCommandEntity, type AgentEntity, Database } from '@muster/database';
+import { type AgentCommandEntity, Database } from '@muster/database';
 import {
   BaseConfig,
   Clock,
@@ -14,12 +14,13 @@ import {
   type SweepCounts,
 } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common';
 import { isOn } from '../lifecycle/agent-life';
-import { commandColumns, type CommandRow } from './command-row';
+import { commandColumns, type CommandRow, nextPushAfterClaim, type PushFacts, pushColumns } from './command-row';
 import { composeDeliveries, missingSecretsText, enqueueForLostSecret } from './compose-delivery';
 import { failCommand } from './fail-commands';
 import { pushAloneMs } from './poll-commands';
+import { TakenCommands } from './taken-commands';
 
 export type DeliveryOutcome =
   | 'taken'
@@ -34,15 +35,11 @@ export type DeliveryOutcome =
   /** Somebody else pushes it at this moment, or its next push is not due yet. */
   | 'not due';
 
-interface Claimed
-  extends
-    CommandRow,
-    Pick<AgentCommandEntity, 'pushes'>,
-    Pick<AgentEntity, 'unreachableTunnel' | 'bootId' | 'seenFrom' | 'serviceUrl'> {
+/** A command that its holder alone pushes for now. */
+export interface ClaimedCommand extends CommandRow, PushFacts, Pick<AgentCommandEntity, 'pushes'> {
   isDue: boolean;
-  agentStatus: AgentEntity['status'];
-  tunnelUrl: string | null;
 }
+type Claimed = ClaimedCommand;
 
 /** What makes a worker well again reaches one that is offline too: a push is signed, and needs no key of the worker's. */
 const mending: readonly CommandKind[] = ['repair', 'restart'];
@@ -56,8 +53,9 @@ const deadEnds = new Set([404, 410, 421, 502, 504, 520, 521, 522, 523, 524, 525,
 
 /** Brings a command to its agent. */
 @Injectable()
-export class CommandDelivery {
+export class CommandDelivery implements BeforeApplicationShutdown {
   private readonly logger = new Logger(CommandDelivery.name);
+  private readonly taken: TakenCommands;
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -66,7 +64,14 @@ export class CommandDelivery {
     @Inject(PubSub) private readonly pubSub: PubSub,
     @Inject(BaseConfig) private readonly config: BaseConfig,
     @Inject(Clock) private readonly clock: Clock,
-  ) {}
+  ) {
+    this.taken = new TakenCommands(database, pubSub);
+  }
+
+  /** Before the database goes. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.taken.end();
+  }
 
   async deliver(commandId: string): Promise<DeliveryOutcome> {
     const [claimed] = await this.claim('c.id = $2', [commandId]);
@@ -105,21 +110,20 @@ export class CommandDelivery {
     // A lease that a crash takes back means one more push, which the worker knows by its id.
     return this.database.queryUnflushed<Claimed>(
       'system',
-      `UPDATE agent_command c SET next_push_at = now() + interval '15 seconds', pushes = c.pushes + 1
+      `UPDATE agent_command c SET next_push_at = ${nextPushAfterClaim}, pushes = c.pushes + 1
        FROM agent a
        WHERE a.id = c.agent_id AND c.id IN (
          SELECT c.id FROM agent_command c
          WHERE c.next_push_at <= now() AND c.status = 'pending' AND c.taken_at IS NULL AND ${condition}
          ORDER BY c.next_push_at LIMIT $1 FOR UPDATE SKIP LOCKED)
-       RETURNING ${commandColumns}, c.pushes, c.deadline > now() AS is_due, a.status AS agent_status,
-         COALESCE(a.public_tunnel_url, a.tunnel_url) AS tunnel_url, a.unreachable_tunnel,
-         a.boot_id, a.seen_from, a.service_url`,
+       RETURNING ${commandColumns}, c.pushes, c.deadline > now() AS is_due, ${pushColumns}`,
       [limit, ...values],
       condition === 'true' ? 'claim_due_commands' : 'claim_command',
     );
   }
 
-  private async push(command: Claimed): Promise<DeliveryOutcome> {
+  /** For whoever has claimed it; see issueRun. */
+  async push(command: Claimed): Promise<DeliveryOutcome> {
     if (!command.isDue) return this.giveUp(command);
     const mends = command.agentStatus === 'offline' && mending.includes(command.kind);
     if (!isOn(command.agentStatus) && !mends) {
@@ -130,7 +134,8 @@ export class CommandDelivery {
       return this.postpone(command, 'left to the poll', maxBackoffMs, null);
     }
     const serviceUrl = this.config.publicAppUrl ?? command.serviceUrl ?? ownAddress(this.config);
-    const parts = { database: this.database, keyRing: this.keyRing, serviceUrl };
+    const { workerKeys } = command;
+    const parts = { database: this.database, keyRing: this.keyRing, serviceUrl, workerKeys };
     const [composed] = await composeDeliveries(parts, [command]).catch((error: Error) => {
       this.logger.error(`command ${command.id} cannot be composed`, { err: error });
       return [null];
@@ -159,7 +164,10 @@ export class CommandDelivery {
         timeoutMs: pushTimeoutMs,
         namedFrom: command.seenFrom,
       });
-      if (status === 202 || status === 200) return await this.settle(command, status === 202 ? 'taken' : 'known');
+      if (status === 202 || status === 200) {
+        await this.taken.note(command);
+        return status === 202 ? 'taken' : 'known';
+      }
       if (status === 409) return await this.postpone(command, 'busy', backoffMs, 'the worker is busy');
       return await this.toPoll(command, `the worker answered ${status}`, deadEnds.has(status));
     } catch (error) {
@@ -186,17 +194,6 @@ export class CommandDelivery {
     }
     const outcome = await this.postpone(command, 'unreachable', backoffMs, why);
     this.pubSub.publish('command', [command.agentId]);
-    return outcome;
-  }
-
-  private async settle(command: Claimed, outcome: 'taken' | 'known'): Promise<DeliveryOutcome> {
-    await this.database.query(
-      { organizationId: command.organizationId },
-      `UPDATE agent_command SET taken_at = COALESCE(taken_at, now()), next_push_at = NULL, push_error = NULL
-       WHERE id = $1`,
-      [command.id],
-      'command_taken',
-    );
     return outcome;
   }
 

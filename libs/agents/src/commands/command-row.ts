@@ -1,4 +1,5 @@
-import type { AgentCommandEntity } from '@muster/database';
+import type { AgentCommandEntity, AgentEntity } from '@muster/database';
+import { workerKeysOf } from '../agent-keys';
 
 /** A command as it is delivered. */
 export type CommandRow = Pick<
@@ -19,3 +20,17 @@ export type CommandRow = Pick<
 export const commandColumns = `
   c.id, c.organization_id, c.agent_id, c.job_id, c.kind, c.payload, c.env,
   c.vault_keys, c.deadline, c.request_id, c.traceparent`;
+
+/** Whoever pushes a command has claimed it for as long as a push may last. */
+export const nextPushAfterClaim = `now() + interval '15 seconds'`;
+
+/** Where an agent's commands are pushed to, and the keys that its worker may have. */
+export interface PushFacts extends Pick<AgentEntity, 'unreachableTunnel' | 'bootId' | 'seenFrom' | 'serviceUrl'> {
+  agentStatus: AgentEntity['status'];
+  tunnelUrl: string | null;
+  workerKeys: string[];
+}
+
+/** For a statement over agent a. */
+export const pushColumns = `a.status AS agent_status, COALESCE(a.public_tunnel_url, a.tunnel_url) AS tunnel_url,
+  a.unreachable_tunnel, a.boot_id, a.seen_from, a.service_url, ${workerKeysOf('a')} AS worker_keys`;

@@ -2,7 +2,7 @@ import { resolveSecrets, signingSecretsOf } from '@muster/access';
 import type { AgentCommand } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
-import { agentKeyOf } from '../agent-keys';
+import { agentKeyOf, deriveKey } from '../agent-keys';
 import type { CommandRow } from './command-row';
 import { openPayload } from './sealed-payload';
 
@@ -11,6 +11,8 @@ export interface DeliveryParts {
   keyRing: KeyRing;
   /** Where the agent reaches the service. */
   serviceUrl: string;
+  /** The keys that the agent's worker may have; read here unless they are known. */
+  workerKeys?: string[];
 }
 
 export type Composed = { command: AgentCommand } | { id: string; kind: string; missing: string[] };
@@ -22,12 +24,12 @@ export type Composed = { command: AgentCommand } | { id: string; kind: string; m
 export async function composeDeliveries(parts: DeliveryParts, commands: CommandRow[]): Promise<Composed[]> {
   const [first] = commands;
   if (!first) return [];
-  const { database, keyRing, serviceUrl } = parts;
+  const { database, keyRing, serviceUrl, workerKeys } = parts;
   const { organizationId, agentId } = first;
   const keys = [...new Set(commands.flatMap(({ vaultKeys }) => vaultKeys))];
   const [{ values }, apiKey] = await Promise.all([
     keys.length ? resolveSecrets(database, keyRing, organizationId, keys) : { values: {} as Record<string, string> },
-    agentKeyOf(database, keyRing, { organizationId, agentId }),
+    workerKeys ? deriveKey(keyRing, workerKeys) : agentKeyOf(database, keyRing, { organizationId, agentId }),
   ]);
   const own = {
     ...(apiKey ? { SERVICE_API_KEY: apiKey } : {}),

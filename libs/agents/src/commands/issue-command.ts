@@ -1,6 +1,7 @@
 import type { CommandKind } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { acceptRequestId, continueTrace, currentContext, newId } from '@muster/platform';
+import { type CommandRow, nextPushAfterClaim } from './command-row';
 import { type Asked, recordAsked } from './record-actions';
 
 export interface NewCommand {
@@ -18,35 +19,12 @@ export interface NewCommand {
   origin?: { requestId: string | null; traceparent: string | null };
   /** Told on the agent's timeline. */
   asked?: Asked;
-  /** The caller delivers it itself right after its commit, so nothing is enqueued for it. */
-  deliveredByCaller?: boolean;
 }
 
 /** Writes a command down for its agent. Who is awake delivers it; what is not delivered is tried again by the sweep. */
 export async function issueCommand(tx: Transaction, command: NewCommand): Promise<string> {
-  const { organizationId, agentId, kind, payload, env = {}, vaultKeys = [], jobId, deadline, asked } = command;
-  const id = newId();
-  const { requestId, traceparent } = command.origin ?? currentContext() ?? {};
-  tx.defer(
-    `INSERT INTO agent_command
-       (id, organization_id, agent_id, kind, payload, env, vault_keys, job_id, deadline, request_id, traceparent)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-    [
-      id,
-      organizationId,
-      agentId,
-      kind,
-      JSON.stringify(payload),
-      JSON.stringify(env),
-      vaultKeys,
-      jobId ?? null,
-      deadline,
-      // What nobody asked for, such as a schedule's run, begins a trace of its own here.
-      requestId ?? acceptRequestId(null),
-      traceparent ?? continueTrace(null),
-    ],
-    'issue_command',
-  );
+  const { organizationId, agentId, kind, asked } = command;
+  const { id } = insertCommand(tx, command, { isClaimed: false });
   // A run is told with its job.
   if (kind !== 'run' && kind !== 'stop_job') {
     tx.defer(
@@ -56,9 +34,41 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
     );
   }
   if (asked) recordAsked(tx, { organizationId, agentId }, { id, kind, asked });
-  if (!command.deliveredByCaller) {
-    await tx.enqueue({ queue: 'dispatch', name: 'deliver-command', payload: { commandId: id } });
-  }
+  await tx.enqueue({ queue: 'dispatch', name: 'deliver-command', payload: { commandId: id } });
   tx.notify('command', agentId);
   return id;
+}
+
+/**
+ * Writes a run's command down as one that its caller has claimed: the caller delivers it right after its commit, and
+ * should it not come to that, the sweep does when the claim is over.
+ */
+export function issueRun(tx: Transaction, command: Omit<NewCommand, 'kind' | 'asked'>): CommandRow {
+  const row = insertCommand(tx, { ...command, kind: 'run' }, { isClaimed: true });
+  tx.notify('command', command.agentId);
+  return row;
+}
+
+function insertCommand(tx: Transaction, command: NewCommand, { isClaimed }: { isClaimed: boolean }): CommandRow {
+  const { organizationId, agentId, kind, payload, env = {}, vaultKeys = [], jobId = null, deadline } = command;
+  const id = newId();
+  const { requestId, traceparent } = command.origin ?? currentContext() ?? {};
+  const row = {
+    ...{ id, organizationId, agentId, kind, payload, env, vaultKeys, jobId, deadline },
+    // What nobody asked for, such as a schedule's run, begins a trace of its own here.
+    requestId: requestId ?? acceptRequestId(null),
+    traceparent: traceparent ?? continueTrace(null),
+  };
+  tx.defer(
+    `INSERT INTO agent_command
+       (id, organization_id, agent_id, kind, payload, env, vault_keys, job_id, deadline, request_id, traceparent,
+        next_push_at, pushes)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${isClaimed ? `${nextPushAfterClaim}, 1` : 'now(), 0'})`,
+    [
+      ...[id, organizationId, agentId, kind, JSON.stringify(payload), JSON.stringify(env), vaultKeys, jobId, deadline],
+      ...[row.requestId, row.traceparent],
+    ],
+    isClaimed ? 'issue_run' : 'issue_command',
+  );
+  return row;
 }

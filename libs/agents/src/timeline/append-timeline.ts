@@ -26,31 +26,79 @@ export interface TimelineOf {
  */
 export function appendTimeline(tx: Transaction, of: TimelineOf, entries: TimelineEntry[]): void {
   if (entries.length === 0) return;
+  const [entry, ...others] = entries;
+  if (others.length === 0) appendOne(tx, of, entry!);
+  else appendMany(tx, of, entries);
+  tx.notify('timeline', of.agentId);
+}
+
+/** Most are one: a statement whose plan does not depend on how many there are, so that Postgres keeps it. */
+function appendOne(tx: Transaction, { organizationId, agentId }: TimelineOf, entry: TimelineEntry): void {
   tx.defer(
-    `WITH head AS (
-       INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq) VALUES ($1, $2, $3)
-       ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + $3
-       RETURNING last_seq - $3 AS base)
+    `WITH head AS (${nextNumbers('$1', '$2', '1')})
      INSERT INTO timeline_entry
        (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at)
-     SELECT $1, head.base + e.n, $2, e.kind, e.level, e.message, e.source, e.job_id, e.data, COALESCE(e.at, now())
+     SELECT $1, head.last_seq, $2, $3, $4, $5, $6, $7, $8, COALESCE($9::timestamptz, now()) FROM head`,
+    [agentId, organizationId, ...columnsOf(entry)],
+    'append_entry',
+  );
+}
+
+function appendMany(tx: Transaction, { organizationId, agentId }: TimelineOf, entries: TimelineEntry[]): void {
+  const rows = entries.map(columnsOf);
+  tx.defer(
+    `WITH head AS (${nextNumbers('$1', '$2', '$3')})
+     INSERT INTO timeline_entry
+       (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at)
+     SELECT $1, head.last_seq - $3 + e.n, $2, e.kind, e.level, e.message, e.source, e.job_id, e.data,
+            COALESCE(e.at, now())
      FROM head, unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::uuid[], $9::jsonb[], $10::timestamptz[])
        WITH ORDINALITY AS e (kind, level, message, source, job_id, data, at, n)`,
-    [
-      of.agentId,
-      of.organizationId,
-      entries.length,
-      entries.map(({ kind }) => kind),
-      entries.map(({ level }) => level ?? 'info'),
-      entries.map(({ message }) => message),
-      entries.map(({ source }) => source ?? null),
-      entries.map(({ jobId }) => jobId ?? null),
-      entries.map(({ data }) => (data ? JSON.stringify(data) : null)),
-      entries.map(({ at }) => at ?? null),
-    ],
+    [agentId, organizationId, rows.length, ...rows[0]!.map((_, column) => rows.map((row) => row[column]))],
     'append_timeline',
   );
-  tx.notify('timeline', of.agentId);
+}
+
+function columnsOf({ kind, level, message, source, jobId, data, at }: TimelineEntry): unknown[] {
+  return [
+    kind,
+    level ?? 'info',
+    message,
+    source ?? null,
+    jobId ?? null,
+    data ? JSON.stringify(data) : null,
+    at ?? null,
+  ];
+}
+
+/** Takes numbers for so many entries; `last_seq` is the last of them. */
+function nextNumbers(agentId: string, organizationId: string, count: string): string {
+  return `INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)
+       VALUES (${agentId}, ${organizationId}, ${count})
+       ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + excluded.last_seq RETURNING last_seq`;
+}
+
+/**
+ * For the statement of one job's change: the parts `head` and `told`, which append the entry of the parameter `entry`
+ * (see entryParameter) to the timeline of the agent that `agent` has, if it has one.
+ */
+export function appendEntry(names: Record<'agent' | 'jobId' | 'organizationId' | 'entry', string>): string {
+  const { agent, jobId, organizationId, entry } = names;
+  const said = (name: string) => `${entry}::jsonb->>'${name}'`;
+  return `head AS (
+    INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)
+    SELECT ${agent}.agent_id, ${organizationId}, 1 FROM ${agent}
+    ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + 1
+    RETURNING agent_id, last_seq),
+  told AS (
+    INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at)
+    SELECT head.agent_id, head.last_seq, ${organizationId}, ${said('kind')}, ${said('level')}, ${said('message')},
+           ${said('source')}, ${jobId}, ${entry}::jsonb->'data', now()
+    FROM head)`;
+}
+
+export function entryParameter({ kind, level = 'info', message, source, data }: TimelineEntry): string {
+  return JSON.stringify({ kind, level, message, source, data });
 }
 
 /**

@@ -8,14 +8,10 @@ export function takeMachine(agentId: string, jobId: string): string {
            last_activity = 'a job was given to it' WHERE id = ${agentId}`;
 }
 
-/** The worker says that it has begun the job, so it has the command. */
-export async function markRunTaken(tx: Transaction, jobId: string): Promise<void> {
-  await tx.execute(
-    `UPDATE agent_command SET taken_at = COALESCE(taken_at, now()), next_push_at = NULL
-     WHERE job_id = $1 AND kind = 'run' AND status = 'pending'`,
-    [jobId],
-    'run_taken',
-  );
+/** For a statement with `jobs`, whose workers say that they have begun them: so they have the commands. */
+export function markRunTaken(jobs: string): string {
+  return `UPDATE agent_command c SET taken_at = COALESCE(c.taken_at, now()), next_push_at = NULL, push_error = NULL
+    FROM ${jobs} WHERE c.job_id = ${jobs}.id AND c.kind = 'run' AND c.status = 'pending'`;
 }
 
 /** The machine is free again, and what was to start or to be started of the job is over. */

@@ -74,6 +74,7 @@ export class RunCostComponentEntity {
 @Entity('usage_event')
 @Check('usage_event_kind_check', "kind IN ('run', 'spend')")
 @Index('usage_event_month_idx', ['organizationId', 'month'])
+@Index('usage_event_uncounted_idx', ['organizationId', 'month'], { where: 'NOT counted' })
 export class UsageEventEntity {
   @PrimaryColumn('uuid')
   jobId!: string;
@@ -94,6 +95,9 @@ export class UsageEventEntity {
   spendMicros!: MicroUsd;
   @Column('timestamptz', { default: () => 'now()' })
   at!: Date;
+  /** Whether it is in its month's counter. A run's joins it when the run's cost is settled. */
+  @Column('boolean', { default: true })
+  counted!: boolean;
 }
 
 @Entity('usage_counter')

@@ -30,6 +30,7 @@ import { RoiRollups1763793000002 } from './1763793000002-roi-rollups';
 import { Retention1763793000003 } from './1763793000003-retention';
 import { Budgets1763794000000 } from './1763794000000-budgets';
 import { DefaultPricesAreRead1763794000001 } from './1763794000001-default-prices-are-read';
+import { UncountedRuns1763800000001 } from './1763800000001-uncounted-runs';
 import { ListsByIndex1763802000000 } from './1763802000000-lists-by-index';
 import { Prewake1763803000000 } from './1763803000000-prewake';
 import { IdleTimes1763803000001 } from './1763803000001-idle-times';
@@ -70,6 +71,7 @@ export const migrations = [
   Retention1763793000003,
   Budgets1763794000000,
   DefaultPricesAreRead1763794000001,
+  UncountedRuns1763800000001,
   ListsByIndex1763802000000,
   Prewake1763803000000,
   IdleTimes1763803000001,

@@ -97,7 +97,7 @@ async function factsOf(
   );
   if (errors.length) throw invalid(errors);
   const [facts] = await tx.query<Facts>(
-    `SELECT ${limitColumns}, w.revision AS workflow_revision, r.variables AS workflow_variables,
+    `SELECT ${limitColumns('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
             ${runsAnything} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
             ARRAY(SELECT a.id FROM agent a WHERE a.id = ANY($3) AND a.organization_id = o.id
                   AND a.status <> 'terminated') AS agents

@@ -1,10 +1,13 @@
 import {
   canWake,
+  type ClaimedCommand,
   CommandDelivery,
-  issueCommand,
+  issueRun,
   recordWakeBlocked,
   lastWakeFailures,
   requestWake,
+  type PushFacts,
+  pushColumns,
   wakeBackoffMs,
   appendTimeline,
   takeMachine,
@@ -22,7 +25,7 @@ import {
   type WorkflowRevisionEntity,
 } from '@muster/database';
 import { canLaunchRuns, limitColumns, type LimitFacts, monthOf } from '@muster/pricing';
-import { Clock } from '@muster/platform';
+import { Clock, type MessageInHand } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 import { scriptOf } from '@muster/workflows';
 import { Inject, Injectable } from '@nestjs/common';
@@ -34,6 +37,7 @@ import { jobEntry } from '../launch/insert-job';
 interface AgentFacts
   extends
     LimitFacts,
+    PushFacts,
     Pick<AgentEntity, 'organizationId' | 'status' | 'provider' | 'drain' | 'currentJobId' | 'dispatchedAt'>,
     Pick<OrganizationSettingsEntity, 'maxConcurrentRuns'> {
   agentId: AgentEntity['id'];
@@ -65,6 +69,14 @@ interface HeadJob
 
 export type StartOutcome = { action: StartDecision['action'] | 'resume'; reason: string; jobId?: string };
 
+interface Decided {
+  outcome: StartOutcome;
+  /** Claimed with the decision. */
+  push?: ClaimedCommand;
+  /** To be claimed and given again. */
+  commandId?: string;
+}
+
 /** A run's command outlives every outage: it is given again, with the same id, until its agent has it or its job is over. */
 const commandLifeMs = 30 * 24 * 3600 * 1000;
 
@@ -80,19 +92,25 @@ export class Dispatch {
   ) {}
 
   /** Looks at one agent: starts its next job, wakes it, or says what its jobs wait for. */
-  async startNext(agentId: string): Promise<StartOutcome> {
-    const decided = await this.database.transaction('system', (tx) => this.decide(tx, agentId));
+  async startNext(agentId: string, message?: MessageInHand): Promise<StartOutcome> {
+    const { outcome, push, commandId } = await this.database.transaction('system', async (tx) => {
+      if (message) tx.handles(message);
+      const decided = await this.decide(tx, agentId);
+      // A look that found nothing to do is taken again with its message, which a crash brings back with it.
+      if (decided.outcome.action === 'none') tx.forgettable();
+      return decided;
+    });
     // At once, for latency. Should this process die here, the sweep of undelivered commands does it.
-    if (decided.commandId) await this.delivery.deliver(decided.commandId);
-    return decided;
+    if (push) await this.delivery.push(push);
+    else if (commandId) await this.delivery.deliver(commandId);
+    return outcome;
   }
 
-  private async decide(tx: Transaction, agentId: string): Promise<StartOutcome & { commandId?: string }> {
-    const agent = await lockAgent(tx, agentId, this.clock.now());
-    if (!agent) return { action: 'none', reason: 'there is no such agent' };
+  private async decide(tx: Transaction, agentId: string): Promise<Decided> {
+    const { agent, head } = await lockAgent(tx, agentId, this.clock.now());
+    if (!agent) return nothing('there is no such agent');
     if (agent.currentJobId) return this.resume(tx, agent, agent.currentJobId);
-    const head = await firstInQueue(tx, agentId);
-    if (!head) return { action: 'none', reason: 'nothing is queued that may start yet' };
+    if (!head) return nothing('nothing is queued that may start yet');
     const { organizationId, autoWake, maxConcurrentRuns } = agent;
     if (maxConcurrentRuns !== null) await lock(tx, 'concurrency', organizationId);
     const decision = decideStart({
@@ -109,7 +127,7 @@ export class Dispatch {
     const outcome = { action: decision.action, reason: decision.reason, jobId: head.id };
     switch (decision.action) {
       case 'start':
-        return { ...outcome, commandId: await this.start(tx, agent, head) };
+        return { outcome, push: this.start(tx, agent, head) };
       case 'fail':
         await finishJob(tx, {
           organizationId,
@@ -120,10 +138,10 @@ export class Dispatch {
           errorCode: decision.code,
           retries: false,
         });
-        return outcome;
+        return { outcome };
       default:
         await this.waitOrWake(tx, agent, head, decision);
-        return outcome;
+        return { outcome };
     }
   }
 
@@ -136,28 +154,26 @@ export class Dispatch {
     return until > this.clock.now() ? until : null;
   }
 
-  private async start(tx: Transaction, agent: AgentFacts, head: HeadJob): Promise<string> {
+  private start(tx: Transaction, agent: AgentFacts, head: HeadJob): ClaimedCommand {
     const { organizationId, agentId } = agent;
     const { id: jobId, workflowId, workflowRevision, variables, maxRuntimeMs, vaultKeys, lineage } = head;
     const script = runOf(head);
-    const commandId = await issueCommand(tx, {
+    const command = issueRun(tx, {
       organizationId,
       agentId,
       jobId,
-      kind: 'run',
       payload: { script, variables, workflowId, workflowRevision, maxRuntimeMs },
       env: { ...lineage, ...variables },
       vaultKeys,
       origin: { requestId: head.requestId, traceparent: head.traceparent },
       deadline: new Date(this.clock.now().getTime() + commandLifeMs),
-      deliveredByCaller: true,
     });
     tx.defer(
       `WITH slot AS (
          ${takeMachine('$1', '$2')})
        UPDATE job SET command_id = $3, dispatched_at = now(), waiting_reason = NULL, waiting_since = NULL
        WHERE id = $2 AND status = 'queued'`,
-      [agentId, jobId, commandId],
+      [agentId, jobId, command.id],
       'start_job',
     );
     setWaiting(tx, { agentId, except: jobId, reason: 'agent_busy' });
@@ -170,7 +186,7 @@ export class Dispatch {
         source: 'dispatcher',
       }),
     ]);
-    return commandId;
+    return { ...agent, ...command, pushes: 1, isDue: true };
   }
 
   private async waitOrWake(
@@ -191,11 +207,7 @@ export class Dispatch {
    * The machine is taken by a job whose command it may not have yet. The command is given again with its own id, which
    * the worker knows if it ever had it; a second command for the same attempt is never made.
    */
-  private async resume(
-    tx: Transaction,
-    agent: AgentFacts,
-    jobId: string,
-  ): Promise<StartOutcome & { commandId?: string }> {
+  private async resume(tx: Transaction, agent: AgentFacts, jobId: string): Promise<Decided> {
     const [job] = await tx.query<
       Pick<JobEntity, 'id' | 'vaultKeys' | 'scheduleId' | 'retryOf'> & { commandId: AgentCommandEntity['id'] }
     >(
@@ -205,10 +217,9 @@ export class Dispatch {
       [jobId],
       'undelivered_run',
     );
-    const busy = { action: 'none' as const, reason: `job ${jobId} has the machine`, jobId };
     if (!job) {
       setWaiting(tx, { agentId: agent.agentId, except: jobId, reason: 'agent_busy' });
-      return busy;
+      return nothing(`job ${jobId} has the machine`, jobId);
     }
     const missing = job.vaultKeys.length ? await missingSecrets(tx, agent.organizationId, job.vaultKeys) : [];
     const decision = missing.length
@@ -218,7 +229,8 @@ export class Dispatch {
       const late = Number(agent.dispatchedAt) + this.config.dispatchDeadlineMs < this.clock.now().getTime();
       // Online by its heartbeats, but it takes nothing: what is given is shown to be waiting for it.
       if (late) setWaiting(tx, { agentId: agent.agentId, reason: 'agent_offline' });
-      return { action: 'resume', reason: 'the command is given again', jobId, commandId: job.commandId };
+      const outcome = { action: 'resume', reason: 'the command is given again', jobId } as const;
+      return { outcome, commandId: job.commandId };
     }
     if (decision.action === 'fail') {
       const { organizationId } = agent;
@@ -232,10 +244,10 @@ export class Dispatch {
         errorCode,
         retries: false,
       });
-      return { action: 'fail', reason: error, jobId };
+      return { outcome: { action: 'fail', reason: error, jobId } };
     }
     await this.waitOrWake(tx, agent, job, decision);
-    return { action: decision.action, reason: decision.reason, jobId };
+    return { outcome: { action: decision.action, reason: decision.reason, jobId } };
   }
 }
 
@@ -243,42 +255,46 @@ function runOf({ workflowName: name, script, steps }: HeadJob): string | null {
   return scriptOf({ name, script, steps: steps ?? [] });
 }
 
-/** The lock is a statement of its own, so that what is read with it is as its last holder left it. */
-async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<AgentFacts | undefined> {
-  tx.defer('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId], 'lock_agent');
-  const [agent] = await tx.query<AgentFacts>(
-    `SELECT a.organization_id, a.id AS agent_id, a.status, a.provider, a.drain,
-            a.current_job_id, a.dispatched_at,
-            EXISTS (SELECT FROM agent_command c WHERE c.id = a.clearing_command_id) AS clearing,
-            s.vm_auto_wake_on_job AS auto_wake, s.max_concurrent_runs, ${limitColumns}
-     FROM agent a JOIN organization o ON o.id = a.organization_id
-     JOIN organization_settings s ON s.organization_id = o.id
-     LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
-     WHERE a.id = $1`,
-    [agentId, monthOf(now)],
-    'start_facts',
-  );
-  return agent;
+function nothing(reason: string, jobId?: string): Decided {
+  return { outcome: { action: 'none', reason, jobId } };
 }
 
-/** By priority, and by arrival among equals. What waits for its retry lets the others pass. */
-async function firstInQueue(tx: Transaction, agentId: string): Promise<HeadJob | undefined> {
-  const [head] = await tx.query<HeadJob>(
-    `SELECT j.id, j.workflow_id, j.workflow_revision, r.script, j.variables,
-            CASE WHEN r.script !~ '\\S' THEN r.steps END AS steps,
-            (SELECT name FROM workflow w WHERE w.id = j.workflow_id) AS workflow_name,
-            j.vault_keys, j.max_runtime_ms, j.lineage, j.schedule_id, j.retry_of, j.request_id, j.traceparent
-     FROM job j JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
-     WHERE j.agent_id = $1 AND j.status = 'queued' AND j.command_id IS NULL AND j.cancel_requested_at IS NULL
-       AND j.not_before <= now()
-       AND NOT EXISTS (SELECT FROM batch b WHERE b.id = j.batch_id AND b.cancel_requested_at IS NOT NULL)
-     ORDER BY j.priority DESC, j.queued_at, j.id LIMIT 1
-     FOR UPDATE OF j`,
-    [agentId],
-    'first_in_queue',
-  );
-  return head;
+/**
+ * The agent and, where it is free, the job that is next: by priority, and by arrival among equals. What waits for its
+ * retry lets the others pass. The lock is a statement of its own, so that what is read with it is as its last holder
+ * left it.
+ */
+async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<{ agent?: AgentFacts; head?: HeadJob }> {
+  tx.defer('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId], 'lock_agent');
+  const [agents, heads] = await tx.queryAll([
+    { name: 'start_facts', text: startFacts, values: [agentId, monthOf(now)] },
+    { name: 'first_in_queue', text: firstInQueue, values: [agentId] },
+  ]);
+  return { agent: agents![0] as AgentFacts | undefined, head: heads![0] as HeadJob | undefined };
 }
+
+const startFacts = `
+  SELECT a.organization_id, a.id AS agent_id, a.status, a.provider, a.drain,
+         a.current_job_id, a.dispatched_at,
+         EXISTS (SELECT FROM agent_command c WHERE c.id = a.clearing_command_id) AS clearing,
+         s.vm_auto_wake_on_job AS auto_wake, s.max_concurrent_runs, ${pushColumns}, ${limitColumns('$2')}
+  FROM agent a JOIN organization o ON o.id = a.organization_id
+  JOIN organization_settings s ON s.organization_id = o.id
+  LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
+  WHERE a.id = $1`;
+
+const firstInQueue = `
+  SELECT j.id, j.workflow_id, j.workflow_revision, r.script, j.variables,
+         CASE WHEN r.script !~ '\\S' THEN r.steps END AS steps,
+         (SELECT name FROM workflow w WHERE w.id = j.workflow_id) AS workflow_name,
+         j.vault_keys, j.max_runtime_ms, j.lineage, j.schedule_id, j.retry_of, j.request_id, j.traceparent
+  FROM job j JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
+  WHERE j.agent_id = $1 AND j.status = 'queued' AND j.command_id IS NULL AND j.cancel_requested_at IS NULL
+    AND j.not_before <= now()
+    AND NOT EXISTS (SELECT FROM batch b WHERE b.id = j.batch_id AND b.cancel_requested_at IS NOT NULL)
+    AND (SELECT current_job_id FROM agent WHERE id = $1) IS NULL
+  ORDER BY j.priority DESC, j.queued_at, j.id LIMIT 1
+  FOR UPDATE OF j`;
 
 async function countRunning(tx: Transaction, organizationId: string): Promise<number> {
   const [row] = await tx.query<{ running: number }>(

@@ -97,11 +97,24 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   const retried = tries && refusal === null;
   if (retried) await retry(tx, end, ended);
   tx.notify('job', jobId);
-  await tx.enqueue(
-    { queue: 'metering', name: 'job-finished', payload: { jobId } },
+  await tx.enqueue({ queue: 'metering', name: 'job-finished', payload: { jobId } });
+  enqueueNext(tx, agentId);
+  return { applied, previous, retried };
+}
+
+/**
+ * The machine is free for what waits for it. Asked behind the machine's release, which waited for whoever looked at it:
+ * a job that is launched after this finds the machine free by itself.
+ */
+function enqueueNext(tx: Transaction, agentId: string): void {
+  tx.enqueueWhere(
+    {
+      name: 'if_queued',
+      sql: `EXISTS (SELECT FROM job WHERE agent_id = $1 AND status = 'queued' AND not_before <= now())`,
+      values: [agentId],
+    },
     { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } },
   );
-  return { applied, previous, retried };
 }
 
 async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {

@@ -39,7 +39,7 @@ export async function launchJob(
   const { workflowId, agentId, variables = {}, source = sourceOf(caller), ...given } = input;
   const { maxCostUsd, maxCostMicros: scheduleMaxCost = null, ...options } = given;
   const [facts] = await tx.query<Facts>(
-    `SELECT ${limitColumns}, w.revision AS workflow_revision, r.variables AS workflow_variables,
+    `SELECT ${limitColumns('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
             ${runsAnything} AS workflow_runs, w.max_cost_micros AS workflow_max_cost, a.status AS agent_status
      FROM organization o
      JOIN organization_settings s ON s.organization_id = o.id

@@ -57,6 +57,21 @@ describe('A month’s limits', () => {
     expect(await many(200)).toEqual({ launched: 1, refused: 199 });
   });
 
+  it('count a run that has ended once, before its counter has it and after', async () => {
+    await limitTo({ runs: 2 });
+    const jobId = await lab.launch();
+    await end(jobId, 'completed');
+    const inCounter = async () => (await lab.query('SELECT runs FROM usage_counter'))[0]?.runs ?? 0;
+    expect(await inCounter()).toBe(0);
+    expect(await many(2)).toEqual({ launched: 1, refused: 1 });
+    await Promise.all([settle(jobId), settle(jobId)]);
+    expect(await inCounter()).toBe(1);
+    expect(await many(2)).toEqual({ launched: 0, refused: 2 });
+    await limitTo({ runs: 3 });
+    for (let run = 0; run < 2; run += 1) await end(await lab.launch(), 'failed');
+    expect(await many(5)).toEqual({ launched: 1, refused: 4 });
+  });
+
   it('are kept by launches and batches that meet, near the limit and far from it', async () => {
     await limitTo({ runs: 700 });
     const [single, batches] = await Promise.all([many(250), outcomes(Array.from({ length: 6 }, () => batch(90)))]);

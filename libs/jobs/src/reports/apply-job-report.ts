@@ -1,4 +1,4 @@
-import { appendTimeline, markRunTaken, markWorking } from '@muster/agents';
+import { appendEntry, appendTimeline, entryParameter, markRunTaken, markWorking } from '@muster/agents';
 import { type CallbackReason, invalidField, isTerminal, type JobStatus, type JobWebhookBody } from '@muster/contracts';
 import { type Database, type JobEntity, type Transaction, violatedConstraint } from '@muster/database';
 import { finishJob } from '../ends/finish-job';
@@ -83,29 +83,57 @@ async function applySignOfLife(
   requireOwnKey(organizationId, screenshotKey);
   const { percent, currentStep } = saidOf(report);
   const values = [jobId, organizationId, agentId, seq, percent, currentStep, screenshotKey ?? null];
-  // Most are heartbeats of a job that runs and say no more: one statement, one round trip.
-  if (percent === null) {
-    const [beat] = await database.query<Sign>({ organizationId }, signOfLife, [...values, ['running']], 'sign_of_life');
-    if (!beat) return null;
-    if (beat.status !== 'queued') return answerOf(beat);
-  }
-  const begin = database.transaction({ organizationId }, async (tx): Promise<ReportAnswer | null> => {
-    lockJobFirst(tx, organizationId, jobId);
-    const [sign] = await tx.query<Sign>(signOfLife, [...values, ['queued', 'running']], 'sign_of_life');
-    if (!sign) return null;
-    if (sign.began || sign.moved) notifySign(tx, { organizationId, jobId }, sign);
-    if (!sign.began) return answerOf(sign);
-    await markRunTaken(tx, jobId);
-    return answerOf(sign);
-  });
-  return begin.catch((error: unknown): ReportAnswer => {
+  try {
+    // Most are heartbeats or beginnings and say no more: one statement, one round trip.
+    if (percent === null) return await applyWithoutProgress(database, organizationId, { jobId, currentStep, values });
+    return await database.transaction({ organizationId }, async (tx) => {
+      lockJobFirst(tx, organizationId, jobId);
+      const [sign] = await tx.query<Sign>(signWithProgress, values, 'sign_with_progress');
+      if (!sign) return null;
+      if (sign.began || sign.moved) notifySign(tx, { organizationId, jobId }, sign);
+      return answerOf(sign);
+    });
+  } catch (error) {
     if (violatedConstraint(error) !== 'job_running_key') throw error;
     return { accepted: false, reason: 'agent_busy', status: 'queued' };
-  });
+  }
 }
 
-/** Applies it, or says why not; a job that was never given to its agent cannot run. */
-const signOfLife = `
+async function applyWithoutProgress(
+  database: Database,
+  organizationId: string,
+  { jobId, currentStep, values }: { jobId: string; currentStep: string | null; values: unknown[] },
+): Promise<ReportAnswer | null> {
+  const begun = { ...noSteps, status: 'running', percent: null, currentStep } as const;
+  const entry = jobEntry({
+    jobId,
+    status: 'running',
+    previousStatus: 'queued',
+    message: 'running',
+    source: 'worker',
+    progress: progressOf(begun),
+  });
+  const [sign] = await database.query<Sign>(
+    { organizationId },
+    signOfLife,
+    [...values, entryParameter(entry)],
+    'sign_of_life',
+  );
+  if (!sign) return null;
+  if (sign.began) {
+    database.notify('timeline', sign.agentId);
+    database.notify('job', jobId);
+  }
+  return answerOf(sign);
+}
+
+const noSteps = { stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 };
+
+/**
+ * Applies it, or says why not; a job that was never given to its agent cannot run. What runs has its command: with its
+ * beginning goes the note of that.
+ */
+const applied = `
   WITH was AS (
     SELECT id, status, agent_id, percent, command_id IS NOT NULL AS dispatched FROM job
     WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) FOR UPDATE),
@@ -118,15 +146,26 @@ const signOfLife = `
         ELSE job.last_progress_at END,
       screenshot_key = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($7, job.screenshot_key) ELSE job.screenshot_key END,
       webhook_seq = GREATEST(job.webhook_seq, $4)
-    FROM was WHERE job.id = was.id AND was.dispatched AND was.status = ANY($8)
+    FROM was WHERE job.id = was.id AND was.dispatched AND was.status IN ('queued', 'running')
     RETURNING job.id, job.percent, job.current_step, job.agent_id),
+  began AS (
+    SELECT moved.id, moved.agent_id FROM moved JOIN was ON was.id = moved.id WHERE was.status = 'queued'),
+  taken AS (
+    ${markRunTaken('began')}),
   alive AS (
-    ${markWorking('SELECT agent_id FROM moved', 'a job’s sign of life')})
+    ${markWorking('SELECT agent_id FROM moved', 'a job’s sign of life')})`;
+const answered = `
   SELECT was.status, was.dispatched, was.agent_id, moved.id IS NOT NULL AS accepted,
          moved.id IS NOT NULL AND was.status = 'queued' AS began,
-         moved.id IS NOT NULL AND moved.percent IS DISTINCT FROM was.percent AS moved, moved.percent,
-         moved.current_step, steps.*
-  FROM was LEFT JOIN moved ON moved.id = was.id CROSS JOIN ${countedSteps('$5 IS NOT NULL')} steps`;
+         moved.id IS NOT NULL AND moved.percent IS DISTINCT FROM was.percent AS moved, moved.percent, moved.current_step`;
+
+const signWithProgress = `${applied} ${answered}, steps.*
+  FROM was LEFT JOIN moved ON moved.id = was.id CROSS JOIN ${countedSteps()} steps`;
+
+/** Counts nothing that others may have changed while it waited for the job, so it needs no lock in front of it. */
+const signOfLife = `${applied},
+  ${appendEntry({ agent: 'began', jobId: '$1', organizationId: '$2', entry: '$8' })} ${answered}
+  FROM was LEFT JOIN moved ON moved.id = was.id`;
 
 function notifySign(tx: Transaction, of: { organizationId: string; jobId: string }, sign: Sign): void {
   const { organizationId, jobId } = of;

@@ -51,8 +51,15 @@ describe('callbacks of a job', () => {
     expect(await read(jobId)).toMatchObject({ status: 'completed', result: { a: 1 }, error: null });
   });
 
-  it('free the machine with its end, enqueue the next job, and meter it', async () => {
+  it('free the machine with its end, enqueue the agent where a job waits for it, and meter it', async () => {
+    const lonely = await freshJob();
+    await report({ jobId: lonely, status: 'completed' });
+    const looks = `SELECT name FROM outbox WHERE name = 'dispatch-agent' AND payload->>'agentId' = $1`;
+    const asLaunched = await lab.query(looks, [reporter.agentId]);
     const jobId = await freshJob();
+    await lab.launch({ agentId: reporter.agentId });
+    await lab.query('DELETE FROM outbox');
+    expect(asLaunched).toHaveLength(1);
     await report({ jobId, status: 'completed' });
     const [agent] = await lab.query('SELECT current_job_id FROM agent WHERE id = $1', [reporter.agentId]);
     expect(agent).toEqual({ currentJobId: null });

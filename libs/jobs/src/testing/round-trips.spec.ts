@@ -49,12 +49,12 @@ describe('what a run costs the database', () => {
     await run();
     expect(await run()).toEqual({
       launch: '8 statements, 2 round trips',
-      dispatch: '15 statements, 5 round trips',
-      begin: '9 statements, 4 round trips',
+      dispatch: '12 statements, 3 round trips',
+      begin: '2 statements, 1 round trips',
       heartbeat: '2 statements, 1 round trips',
       step: '6 statements, 2 round trips',
       log: '2 statements, 1 round trips',
-      end: '9 statements, 2 round trips',
+      end: '10 statements, 2 round trips',
     });
   });
 });

@@ -103,7 +103,8 @@ describe('a run’s cost', () => {
   });
 
   it('is seen when a counter is not the sum of its events', async () => {
-    const { organizationId } = await endedRun();
+    const { organizationId, jobId } = await endedRun();
+    await settle(jobId);
     await query('UPDATE usage_counter SET runs = runs + 1 WHERE organization_id = $1', [organizationId]);
     expect(await unequalCounters(harness.db)).toMatchObject([
       { organizationId, month: '2026-03', counted: { runs: 2 }, events: { runs: 1, runMs: 1_800_000 } },

@@ -2,15 +2,19 @@ import type { MicroUsd } from '@muster/contracts';
 import type { JobEntity, RunCostEntity, Transaction } from '@muster/database';
 import { recordSpend, runMsOf } from '../usage/record-usage';
 import { computeRunCost, type RunCost } from './compute-run-cost';
-import { type KeptPrice, priceUsages, readUsages } from './price-usages';
+import { type KeptPrice, priceUsages, usagesIn, usagesStatement, type UsageSum } from './price-usages';
 
 type CostedJob = Pick<
   JobEntity,
   'organizationId' | 'workflowId' | 'agentId' | 'scheduleId' | 'startedAt' | 'reportedCostMicros'
 > &
-  Pick<RunCostEntity, 'computeMicrosPerHour'> & { finishedAt: Date; prices: KeptPrice[] | null };
+  Pick<RunCostEntity, 'computeMicrosPerHour'> & {
+    finishedAt: Date;
+    prices: KeptPrice[] | null;
+    /** As it was settled before; null for the first time. */
+    settledMicros: MicroUsd | null;
+  };
 
-/**
 /** A run's cost as it was settled, and whether that is another amount than before. */
 export interface SettledCost {
   totalMicros: MicroUsd;
@@ -29,11 +33,15 @@ export async function settleRunCost(
 ): Promise<SettledCost | null> {
   // By itself: whoever waits for it must see the cost that its holder wrote, and the usages that came meanwhile.
   tx.defer('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId], 'lock_cost');
-  const job = await findCostedJob(tx, jobId);
+  const [jobs, sums] = await tx.queryAll([
+    { name: 'find_costed_job', text: costedJob, values: [jobId] },
+    usagesStatement(jobId),
+  ]);
+  const job = jobs![0] as CostedJob | undefined;
   if (!job) return null;
-  const { organizationId, startedAt, finishedAt, computeMicrosPerHour, reportedCostMicros } = job;
+  const { organizationId, startedAt, finishedAt, computeMicrosPerHour, reportedCostMicros, settledMicros } = job;
   const { usages, prices } = await priceUsages(tx, organizationId, {
-    usages: await readUsages(tx, jobId),
+    usages: usagesIn(sums as UsageSum[]),
     kept: anew ? [] : (job.prices ?? []),
   });
   const cost = computeRunCost({
@@ -42,35 +50,30 @@ export async function settleRunCost(
     computeMicrosPerHour,
     reportedMicros: reportedCostMicros,
   });
-  await writeCost(tx, { jobId, computeMicrosPerHour, organizationId, prices }, cost);
-  await writeComponents(tx, { ...job, jobId }, cost);
+  writeCost(tx, { jobId, computeMicrosPerHour, organizationId, prices }, cost);
+  writeComponents(tx, { ...job, jobId }, cost);
   const { totalMicros } = cost;
-  return { totalMicros, changed: await recordSpend(tx, { jobId, organizationId, totalMicros, finishedAt }) };
+  recordSpend(tx, { jobId, organizationId, totalMicros, finishedAt });
+  return { totalMicros, changed: BigInt(totalMicros) !== BigInt(settledMicros ?? 0) };
 }
 
-async function findCostedJob(tx: Transaction, jobId: string): Promise<CostedJob | undefined> {
-  const [job] = await tx.query<CostedJob>(
-    `SELECT j.organization_id, j.workflow_id, j.agent_id, j.schedule_id, j.started_at, j.finished_at,
-            j.reported_cost_micros, r.prices,
-            COALESCE(r.compute_micros_per_hour, a.compute_micros_per_hour, s.compute_micros_per_hour)
-              AS compute_micros_per_hour
-     FROM job j
-     JOIN agent a ON a.id = j.agent_id
-     JOIN organization_settings s ON s.organization_id = j.organization_id
-     LEFT JOIN run_cost r ON r.job_id = j.id
-     WHERE j.id = $1 AND j.finished_at IS NOT NULL`,
-    [jobId],
-    'find_costed_job',
-  );
-  return job;
-}
+const costedJob = `
+  SELECT j.organization_id, j.workflow_id, j.agent_id, j.schedule_id, j.started_at, j.finished_at,
+         j.reported_cost_micros, r.prices, r.total_micros AS settled_micros,
+         COALESCE(r.compute_micros_per_hour, a.compute_micros_per_hour, s.compute_micros_per_hour)
+           AS compute_micros_per_hour
+  FROM job j
+  JOIN agent a ON a.id = j.agent_id
+  JOIN organization_settings s ON s.organization_id = j.organization_id
+  LEFT JOIN run_cost r ON r.job_id = j.id
+  WHERE j.id = $1 AND j.finished_at IS NOT NULL`;
 
-async function writeCost(
+function writeCost(
   tx: Transaction,
   of: Pick<RunCostEntity, 'jobId' | 'organizationId' | 'computeMicrosPerHour'> & { prices: KeptPrice[] },
   { aiMicros, computeMicros, reportedMicros, totalMicros }: RunCost,
-): Promise<void> {
-  await tx.execute(
+): void {
+  tx.defer(
     `INSERT INTO run_cost
        (job_id, organization_id, compute_micros_per_hour, compute_micros, ai_micros, reported_micros, total_micros, prices)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -92,36 +95,32 @@ async function writeCost(
   );
 }
 
-async function writeComponents(
-  tx: Transaction,
-  of: CostedJob & { jobId: string },
-  { components }: RunCost,
-): Promise<void> {
-  tx.defer('DELETE FROM run_cost_component WHERE job_id = $1', [of.jobId], 'clear_components');
-  await tx.execute(
-    `INSERT INTO run_cost_component (job_id, position, organization_id, workflow_id, agent_id, schedule_id, finished_at,
-       kind, provider, model, quantity, unit, unit_price_usd, amount_micros, unpriced)
-     SELECT $1, c.position, $2, $3, $4, $5, $6, c.kind, c.provider, c.model, c.quantity, c.unit, c.unit_price,
-            c.amount, c.unpriced
-     FROM unnest($7::text[], $8::text[], $9::text[], $10::numeric[], $11::text[], $12::numeric[], $13::bigint[],
-       $14::boolean[]) WITH ORDINALITY
-       AS c (kind, provider, model, quantity, unit, unit_price, amount, unpriced, position)`,
-    [
-      of.jobId,
-      of.organizationId,
-      of.workflowId,
-      of.agentId,
-      of.scheduleId,
-      of.startedAt && of.finishedAt,
-      components.map(({ kind }) => kind),
-      components.map(({ provider }) => provider),
-      components.map(({ model }) => model),
-      components.map(({ quantity }) => quantity),
-      components.map(({ unit }) => unit),
-      components.map(({ unitPriceUsd }) => unitPriceUsd),
-      components.map(({ amountMicros }) => String(amountMicros)),
-      components.map(({ unpriced }) => unpriced),
-    ],
+/** Most runs have few; a plan that does not depend on how many is kept. */
+const oneByOneUpTo = 4;
+
+function writeComponents(tx: Transaction, of: CostedJob & { jobId: string }, { components }: RunCost): void {
+  if (of.settledMicros !== null) {
+    tx.defer('DELETE FROM run_cost_component WHERE job_id = $1', [of.jobId], 'clear_components');
+  }
+  const { jobId, organizationId, workflowId, agentId, scheduleId, startedAt, finishedAt } = of;
+  const owner = [jobId, organizationId, workflowId, agentId, scheduleId, startedAt && finishedAt];
+  const rows = components.map(({ kind, provider, model, quantity, unit, unitPriceUsd, amountMicros, unpriced }, at) => [
+    ...[at + 1, kind, provider, model, quantity, unit, unitPriceUsd, String(amountMicros), unpriced],
+  ]);
+  if (rows.length <= oneByOneUpTo) {
+    for (const row of rows) tx.defer(`${intoComponents} VALUES (${parameters})`, [...owner, ...row], 'write_component');
+    return;
+  }
+  tx.defer(
+    `${intoComponents}
+     SELECT $1, $2, $3, $4, $5, $6, c.* FROM unnest($7::int[], $8::text[], $9::text[], $10::text[], $11::numeric[],
+       $12::text[], $13::numeric[], $14::bigint[], $15::boolean[]) AS c`,
+    [...owner, ...rows[0]!.map((_, column) => rows.map((row) => row[column]))],
     'write_components',
   );
 }
+
+const intoComponents = `
+  INSERT INTO run_cost_component (job_id, organization_id, workflow_id, agent_id, schedule_id, finished_at, position,
+    kind, provider, model, quantity, unit, unit_price_usd, amount_micros, unpriced)`;
+const parameters = Array.from({ length: 15 }, (_, at) => `$${at + 1}`).join(', ');

@@ -53,10 +53,10 @@ export function readGateFacts(tx: Transaction, organizationId: string, now: Date
 async function read<T extends LimitFacts>(
   tx: Transaction,
   organizationId: string,
-  { columns, now, name }: { columns: string; now: Date; name: string },
+  { columns, now, name }: { columns: (month: string) => string; now: Date; name: string },
 ): Promise<T> {
   const [facts] = await tx.query<T>(
-    `SELECT ${columns} FROM organization o
+    `SELECT ${columns('$2')} FROM organization o
      JOIN organization_settings s ON s.organization_id = o.id
      LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
      WHERE o.id = $1`,
@@ -67,12 +67,19 @@ async function read<T extends LimitFacts>(
   return facts;
 }
 
-/** The limits' columns, for statements that join organization o, organization_settings s and usage_counter c. */
-export const limitColumns = `o.suspended, s.monthly_run_limit, s.monthly_spend_limit_micros, COALESCE(c.runs, 0) AS runs,
+/**
+ * The limits' columns, for statements that join organization o, organization_settings s and usage_counter c of `month`.
+ * Runs that ended and are not in the counter yet count as those that are: each with its end, in whatever moment.
+ */
+export const limitColumns = (month: string) => `
+  o.suspended, s.monthly_run_limit, s.monthly_spend_limit_micros,
+  CASE WHEN s.monthly_run_limit IS NULL THEN 0 ELSE COALESCE(c.runs, 0) +
+    (SELECT count(*) FROM usage_event e WHERE e.organization_id = o.id AND e.month = ${month} AND NOT e.counted)
+  END AS runs,
   COALESCE(c.spend_micros, 0) AS spend_micros`;
 
 /** As limitColumns, with what is open: as many rows of an index are read as the organization has open runs. */
-export const gateColumns = `${limitColumns},
+export const gateColumns = (month: string) => `${limitColumns(month)},
   CASE WHEN s.monthly_run_limit IS NULL THEN 0 ELSE
     (SELECT count(*) FROM job j WHERE j.organization_id = o.id AND j.status IN ('queued', 'running')) END AS open_runs,
   CASE WHEN s.monthly_spend_limit_micros IS NULL THEN 0 ELSE

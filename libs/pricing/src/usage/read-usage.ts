@@ -1,5 +1,6 @@
 import { AppError, usdOf } from '@muster/contracts';
 import type { Database, OrganizationSettingsEntity, UsageCounterEntity } from '@muster/database';
+import { figureColumns, figuresOf } from './figures-of-month';
 import { canLaunchRuns, gateColumns, type GateDecision, type GateFacts, monthOf } from './billing-gate';
 
 export interface UsageOfMonth extends GateDecision {
@@ -28,12 +29,11 @@ export async function readUsage(
   const read = (of: string) =>
     database.query<Row>(
       { organizationId },
-      `SELECT ${gateColumns}, s.max_concurrent_runs, COALESCE(c.completed, 0) AS completed,
-              COALESCE(c.failed, 0) AS failed, COALESCE(c.cancelled, 0) AS cancelled,
-              COALESCE(c.run_ms, 0) AS run_ms
+      `SELECT ${gateColumns('$2')}, s.max_concurrent_runs, ${figureColumns}
        FROM organization o
        JOIN organization_settings s ON s.organization_id = o.id
        LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
+       ${figuresOf('$2')}
        WHERE o.id = $1`,
       [organizationId, of],
       'read_usage',

@@ -9,58 +9,66 @@ export interface EndedRun {
   finishedAt: Date;
 }
 
-/** The usage events of runs that have ended, and the counters with them: both or, for a repeat, neither. */
+/**
+ * The usage events of runs that have ended; for a repeat, none. They join their month's counter when their cost is
+ * settled (recordSpend), so that no end waits for another one's disk; whoever reads usage reads both.
+ */
 export function recordRuns(tx: Transaction, organizationId: string, runs: EndedRun[]): void {
   if (runs.length === 0) return;
   tx.defer(
-    `WITH event AS (
-       INSERT INTO usage_event (job_id, kind, organization_id, month, outcome, run_ms, at)
-       SELECT r.job_id, 'run', $1, r.month, r.outcome, r.run_ms, r.at
-       FROM unnest($2::uuid[], $3::date[], $4::text[], $5::bigint[], $6::timestamptz[])
-         AS r (job_id, month, outcome, run_ms, at)
-       ON CONFLICT (job_id, kind, revision) DO NOTHING
-       RETURNING organization_id, month, outcome, run_ms)
-     INSERT INTO usage_counter AS c (organization_id, month, runs, completed, failed, cancelled, run_ms)
-     SELECT organization_id, month, count(*), count(*) FILTER (WHERE outcome = 'completed'),
-            count(*) FILTER (WHERE outcome = 'failed'), count(*) FILTER (WHERE outcome = 'cancelled'), sum(run_ms)
-     FROM event GROUP BY organization_id, month
-     ON CONFLICT (organization_id, month) DO UPDATE
-     SET runs = c.runs + excluded.runs, completed = c.completed + excluded.completed,
-         failed = c.failed + excluded.failed, cancelled = c.cancelled + excluded.cancelled,
-         run_ms = c.run_ms + excluded.run_ms`,
-    [
-      organizationId,
-      runs.map(({ jobId }) => jobId),
-      runs.map(({ finishedAt }) => monthOf(finishedAt)),
-      runs.map(({ outcome }) => outcome),
-      runs.map(runMsOf),
-      runs.map(({ finishedAt }) => finishedAt),
-    ],
-    'record_runs',
+    `INSERT INTO usage_event (job_id, kind, organization_id, month, outcome, run_ms, at, counted)
+     SELECT r.job_id, 'run', $1, r.month, r.outcome, r.run_ms, r.at, false
+     FROM ${runs.length === 1 ? oneRun : manyRuns} AS r (job_id, month, outcome, run_ms, at)
+     ON CONFLICT (job_id, kind, revision) DO NOTHING`,
+    [organizationId, ...(runs.length === 1 ? columnsOf(runs[0]!) : transposed(runs.map(columnsOf)))],
+    runs.length === 1 ? 'record_run' : 'record_runs',
   );
 }
 
-/** What a run has cost, as a correction of what was recorded for it before. Nothing, where that is right already. */
-export async function recordSpend(
-  tx: Transaction,
-  { jobId, organizationId, totalMicros, finishedAt }: SpendOfRun,
-): Promise<boolean> {
-  const booked = await tx.execute(
+/** Most ends are of one run: a plan that does not depend on how many there are is kept. */
+const oneRun = '(VALUES ($2::uuid, $3::date, $4::text, $5::bigint, $6::timestamptz))';
+const manyRuns = 'unnest($2::uuid[], $3::date[], $4::text[], $5::bigint[], $6::timestamptz[])';
+
+function columnsOf(run: EndedRun): unknown[] {
+  return [run.jobId, monthOf(run.finishedAt), run.outcome, runMsOf(run), run.finishedAt];
+}
+
+function transposed(rows: unknown[][]): unknown[][] {
+  return rows[0]!.map((_, column) => rows.map((row) => row[column]));
+}
+
+/**
+ * What a run has cost, as a correction of what was recorded for it before; nothing, where that is right already. With it
+ * the counter takes in what of the run it has not counted.
+ */
+export function recordSpend(tx: Transaction, { jobId, organizationId, totalMicros, finishedAt }: SpendOfRun): void {
+  tx.defer(
     `WITH before AS (
        SELECT COALESCE(sum(spend_micros), 0)::bigint AS spent, COALESCE(max(revision), 0) AS revision
        FROM usage_event WHERE job_id = $1 AND kind = 'spend'),
-     event AS (
-       INSERT INTO usage_event (job_id, kind, revision, organization_id, month, spend_micros)
-       SELECT $1, 'spend', before.revision + 1, $2, $3, $4::bigint - before.spent FROM before
+     spend AS (
+       INSERT INTO usage_event (job_id, kind, revision, organization_id, month, spend_micros, counted)
+       SELECT $1, 'spend', before.revision + 1, $2, $3::date, $4::bigint - before.spent, true FROM before
        WHERE $4::bigint <> before.spent
-       RETURNING organization_id, month, spend_micros)
-     INSERT INTO usage_counter AS c (organization_id, month, spend_micros)
-     SELECT organization_id, month, spend_micros FROM event
-     ON CONFLICT (organization_id, month) DO UPDATE SET spend_micros = c.spend_micros + excluded.spend_micros`,
+       RETURNING month, spend_micros),
+     run AS (
+       UPDATE usage_event SET counted = true WHERE job_id = $1 AND organization_id = $2 AND NOT counted
+       RETURNING month, outcome, run_ms)
+     INSERT INTO usage_counter AS c
+       (organization_id, month, runs, completed, failed, cancelled, run_ms, spend_micros)
+     SELECT $2, month, sum(runs), sum(completed), sum(failed), sum(cancelled), sum(run_ms), sum(spend_micros)
+     FROM (
+       SELECT month, 1 AS runs, (outcome = 'completed')::int AS completed, (outcome = 'failed')::int AS failed,
+              (outcome = 'cancelled')::int AS cancelled, run_ms, 0 AS spend_micros FROM run
+       UNION ALL SELECT month, 0, 0, 0, 0, 0, spend_micros FROM spend) parts
+     GROUP BY month
+     ON CONFLICT (organization_id, month) DO UPDATE
+     SET runs = c.runs + excluded.runs, completed = c.completed + excluded.completed,
+         failed = c.failed + excluded.failed, cancelled = c.cancelled + excluded.cancelled,
+         run_ms = c.run_ms + excluded.run_ms, spend_micros = c.spend_micros + excluded.spend_micros`,
     [jobId, organizationId, monthOf(finishedAt), totalMicros],
     'record_spend',
   );
-  return booked > 0;
 }
 
 /** How long it ran, as its times are shown; nothing where it never did, or the clock was turned back meanwhile. */

@@ -17,7 +17,7 @@ type Row = Pick<CounterFault, 'organizationId' | 'month'> &
   CounterFigures &
   Record<'sumRuns' | 'sumCompleted' | 'sumFailed' | 'sumCancelled' | 'sumRunMs', number> & { sumSpendMicros: MicroUsd };
 
-/** Counters that are not the sum of their events. There are none, unless something wrote past the use cases. */
+/** Counters that are not the sum of the events that are in them. There are none, unless something wrote past the use cases. */
 export async function unequalCounters(
   database: Database,
   organizationIds: string[] | null = null,
@@ -30,7 +30,8 @@ export async function unequalCounters(
               count(*) FILTER (WHERE outcome = 'failed') AS failed,
               count(*) FILTER (WHERE outcome = 'cancelled') AS cancelled,
               sum(run_ms)::bigint AS run_ms, sum(spend_micros)::bigint AS spend_micros
-       FROM usage_event WHERE $1::uuid[] IS NULL OR organization_id = ANY($1) GROUP BY organization_id, month),
+       FROM usage_event
+       WHERE counted AND ($1::uuid[] IS NULL OR organization_id = ANY($1)) GROUP BY organization_id, month),
      c AS (SELECT * FROM usage_counter WHERE $1::uuid[] IS NULL OR organization_id = ANY($1))
      SELECT COALESCE(c.organization_id, s.organization_id) AS organization_id,
             to_char(COALESCE(c.month, s.month), 'YYYY-MM') AS month, ${figures('c', (name) => name)},

@@ -9,7 +9,7 @@ const lateMinutes = 2;
 const looked = 5;
 
 const ofAgents = `
-  SELECT r.agent_id, r.name, r.next_run_at, ${guardColumns}
+  SELECT r.agent_id, r.name, r.next_run_at, ${guardColumns('r.next_run_at')}
   FROM unnest($1::uuid[]) AS wanted (id)
   CROSS JOIN LATERAL (
     SELECT * FROM schedule n

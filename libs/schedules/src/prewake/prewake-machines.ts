@@ -26,7 +26,7 @@ const sleepers = `
 
 /** Those of one machine, in their order; another's tick may have one, and then it has its time as well. */
 const upcoming = `
-  SELECT r.id, r.next_run_at, r.prewoken_for, s.prewake, a.boot_ms, ${guardColumns}
+  SELECT r.id, r.next_run_at, r.prewoken_for, s.prewake, a.boot_ms, ${guardColumns('r.next_run_at')}
   FROM schedule r ${guardTables('r.next_run_at')}
   WHERE r.id = ANY($1) AND a.id IS NOT NULL ORDER BY r.next_run_at, r.id`;
 

@@ -15,9 +15,12 @@ export type GuardRow = GateFacts &
     missingSecrets: string[];
   };
 
-/** What the guards look at of a schedule `r`. */
-export const guardColumns = `
-  ${gateColumns}, r.concurrency_limit, r.idempotency_window_minutes, s.vm_auto_wake_on_job AS auto_wake, a.status,
+/** The month that a time is billed in. */
+const monthAt = (at: string) => `date_trunc('month', ${at} AT TIME ZONE 'UTC')::date`;
+
+/** What the guards look at of a schedule `r`, for the run at a time. */
+export const guardColumns = (at: string) => `
+  ${gateColumns(monthAt(at))}, r.concurrency_limit, r.idempotency_window_minutes, s.vm_auto_wake_on_job AS auto_wake, a.status,
   a.provider, a.drain,
   (SELECT count(*)::int FROM job j WHERE j.schedule_id = r.id AND j.status IN ('queued', 'running'))
     AS runs_of_schedule,
@@ -31,13 +34,12 @@ export function guardTables(at: string): string {
   return `
   JOIN organization o ON o.id = r.organization_id
   JOIN organization_settings s ON s.organization_id = o.id
-  LEFT JOIN usage_counter c
-    ON c.organization_id = o.id AND c.month = date_trunc('month', ${at} AT TIME ZONE 'UTC')::date
+  LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = ${monthAt(at)}
   LEFT JOIN agent a ON a.id = r.agent_id AND a.organization_id = o.id`;
 }
 
 const ofOne = `
-  SELECT ${guardColumns} FROM schedule r ${guardTables('$3::timestamptz')}
+  SELECT ${guardColumns('$3::timestamptz')} FROM schedule r ${guardTables('$3::timestamptz')}
   WHERE r.id = $1 AND r.organization_id = $2`;
 
 /** All that the guards look at, in one round trip. */

@@ -1,0 +1,58 @@
+import type { Database } from '@muster/database';
+import type { PubSub } from '@muster/platform';
+import { Logger } from '@nestjs/common';
+import type { CommandRow } from './command-row';
+
+/** A run's report that it has begun comes before this, as a rule. */
+const reportAfterMs = 100;
+
+/**
+ * Notes that workers took their commands. A crash may take a note back: the command is pushed once more, and the worker
+ * knows its id. So nobody waits for the disk; and a run that reports that it has begun has said so itself (it is noted
+ * with the report), which leaves nothing to note here.
+ */
+export class TakenCommands {
+  private readonly logger = new Logger('TakenCommands');
+  /** Commands of runs that have not reported yet, by their jobs. */
+  private readonly waiting = new Map<string, string>();
+  private timer?: NodeJS.Timeout;
+  private stopListening?: () => void;
+
+  constructor(
+    private readonly database: Database,
+    private readonly pubSub: PubSub,
+  ) {}
+
+  async note({ id, jobId, kind }: CommandRow): Promise<void> {
+    if (kind !== 'run' || !jobId) return this.write([id]);
+    this.stopListening ??= this.pubSub.subscribe('job', (reported) => this.waiting.delete(reported));
+    this.waiting.set(jobId, id);
+    this.timer ??= setTimeout(() => void this.writeWaiting(), reportAfterMs);
+  }
+
+  async end(): Promise<void> {
+    this.stopListening?.();
+    clearTimeout(this.timer);
+    await this.writeWaiting();
+  }
+
+  private async writeWaiting(): Promise<void> {
+    delete this.timer;
+    const ids = [...this.waiting.values()];
+    this.waiting.clear();
+    await this.write(ids).catch((error: Error) => {
+      this.logger.warn(`commands that were taken are pushed again: ${error.message}`);
+    });
+  }
+
+  private async write(ids: string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await this.database.queryUnflushed(
+      'system',
+      `UPDATE agent_command SET taken_at = COALESCE(taken_at, now()), next_push_at = NULL, push_error = NULL
+       WHERE id = ANY($1) AND (taken_at IS NULL OR next_push_at IS NOT NULL)`,
+      [ids],
+      'commands_taken',
+    );
+  }
+}
