@@ -44,9 +44,8 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
  * should it not come to that, the sweep does when the claim is over.
  */
 export function issueRun(tx: Transaction, command: Omit<NewCommand, 'kind' | 'asked'>): CommandRow {
-  const row = insertCommand(tx, { ...command, kind: 'run' }, { isClaimed: true });
-  tx.notify('command', command.agentId);
-  return row;
+  // Who waits for commands is told where the push leaves it to them.
+  return insertCommand(tx, { ...command, kind: 'run' }, { isClaimed: true });
 }
 
 function insertCommand(tx: Transaction, command: NewCommand, { isClaimed }: { isClaimed: boolean }): CommandRow {

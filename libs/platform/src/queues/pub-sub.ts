@@ -8,6 +8,13 @@ export const topics = ['timeline', 'command', 'agent', 'job'] as const;
 export type Topic = (typeof topics)[number];
 type Listener = (id: string) => void;
 
+/** What came in one turn travels together, all topics of it. */
+interface Message {
+  from: string;
+  topics: Partial<Record<Topic, string[]>>;
+}
+const channel = 'notices';
+
 /**
  * Says to every process that there is more to read, never what. A notification can be lost (Redis is away, a process was slow),
  * so whoever listens also looks by itself from time to time.
@@ -49,14 +56,11 @@ export class PubSub implements OnApplicationShutdown {
   private send(): void {
     delete this.timer;
     const { client, prefix } = this.connections.impatient();
-    for (const [topic, ids] of this.waiting) {
-      if (ids.size === 0) continue;
-      const message = JSON.stringify({ from: this.self, topic, ids: [...ids] });
-      ids.clear();
-      client
-        .publish(`${prefix}:pub-sub`, message)
-        .catch((error: Error) => this.logger.debug?.(`not published: ${error.message}`));
-    }
+    const topics = Object.fromEntries([...this.waiting].map(([topic, ids]) => [topic, [...ids]]));
+    this.waiting.clear();
+    client
+      .publish(`${prefix}:${channel}`, JSON.stringify({ from: this.self, topics } satisfies Message))
+      .catch((error: Error) => this.logger.debug?.(`not published: ${error.message}`));
   }
 
   private connect(): void {
@@ -64,11 +68,12 @@ export class PubSub implements OnApplicationShutdown {
     const { prefix } = this.connections.impatient();
     this.subscriber = this.connections.subscriber();
     this.subscriber.on('message', (_channel, message: string) => {
-      const { from, topic, ids } = JSON.parse(message) as { from: string; topic: Topic; ids: string[] };
-      if (from !== this.self) for (const id of ids) this.hear(topic, id);
+      const { from, topics } = JSON.parse(message) as Message;
+      if (from === this.self) return;
+      for (const [topic, ids] of Object.entries(topics)) for (const id of ids) this.hear(topic as Topic, id);
     });
     this.subscriber
-      .subscribe(`${prefix}:pub-sub`)
+      .subscribe(`${prefix}:${channel}`)
       .catch((error: Error) => this.logger.debug?.(`not subscribed: ${error.message}`));
   }
 
