@@ -2,14 +2,32 @@ import { Inject } from '@nestjs/common';
 import type { JobPayloadIds, PilotBatchPayload, ProbePayload, RecomputePayload } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
 import { removeObjects } from '@muster/agents';
-import { settleJobCost } from '@muster/jobs';
-import { Clock, HandlesJob, type MessageInHand, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { settleJobCost, settleJobCosts } from '@muster/jobs';
+import { Clock, Coalescer, HandlesJob, type MessageInHand, ProcessesQueue, QueueProcessor } from '@muster/platform';
 import { recomputeCosts } from '@muster/pricing';
 import { ObjectStorage } from '@muster/storage';
 import { summarizeSession } from '@muster/pilot';
 
+interface Finished {
+  jobId: string;
+  message: MessageInHand;
+}
+
+const settledAtOnce = 50;
+
 @ProcessesQueue('metering')
 export class MeteringProcessor extends QueueProcessor {
+  /** Runs that ended while others are settled are settled together: a counter is then touched once for all of them. */
+  private readonly finished = new Coalescer<Finished, Error | undefined>(async (runs) => {
+    const faults = new Map<Finished, Error>();
+    const fault = await this.settle(runs).catch((error: Error) => error);
+    // One that cannot be settled keeps no other from it.
+    for (const run of fault ? runs : []) {
+      await this.settle([run]).catch((error: Error) => faults.set(run, error));
+    }
+    return (run) => faults.get(run);
+  }, settledAtOnce);
+
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(ObjectStorage) private readonly storage: ObjectStorage,
@@ -25,12 +43,8 @@ export class MeteringProcessor extends QueueProcessor {
 
   @HandlesJob('metering', 'job-finished')
   async jobFinished({ jobId }: JobPayloadIds, message: MessageInHand): Promise<void> {
-    await this.database.transaction('system', (tx) => {
-      // A cost that a crash takes back is settled again: the message comes back with it.
-      tx.handles(message);
-      tx.forgettable();
-      return settleJobCost(tx, jobId);
-    });
+    const fault = await this.finished.add({ jobId, message });
+    if (fault) throw fault;
   }
 
   @HandlesJob('metering', 'remove-objects')
@@ -46,5 +60,17 @@ export class MeteringProcessor extends QueueProcessor {
   @HandlesJob('metering', 'recompute-costs')
   async recomputeCosts({ recomputeId }: RecomputePayload): Promise<void> {
     await recomputeCosts(this.database, recomputeId, (tx, jobId) => settleJobCost(tx, jobId, { anew: true }));
+  }
+
+  private async settle(runs: Finished[]): Promise<void> {
+    await this.database.transaction('system', async (tx) => {
+      // A cost that a crash takes back is settled again: the message comes back with it.
+      for (const { message } of runs) tx.handles(message);
+      tx.forgettable();
+      await settleJobCosts(
+        tx,
+        runs.map(({ jobId }) => jobId),
+      );
+    });
   }
 }

@@ -28,7 +28,7 @@ export { listAgentRuns, listJobs, type RunRow } from './lists/list-jobs';
 export { listSteps, type StepRow } from './lists/list-steps';
 export { enqueueWaitingAgents } from './dispatch/enqueue-waiting-agents';
 export { replayJob } from './launch/replay-job';
-export { settleJobCost } from './ends/settle-job-cost';
+export { settleJobCost, settleJobCosts } from './ends/settle-job-cost';
 export { settleStoppedAgent } from './ends/settle-stopped-agent';
 export { sweepDispatch } from './dispatch/sweep-dispatch';
 export { checkBudget, stopOverBudget } from './ends/stop-over-budget';

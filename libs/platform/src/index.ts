@@ -17,6 +17,7 @@ export {
 } from './config/env';
 export { type MasterKey, readMasterKeys } from './config/master-keys';
 export { Clock, SystemClock } from './context/clock';
+export { Coalescer } from './context/coalesce';
 export { firstIdAt, isUuid, newId } from './context/ids';
 export { Semaphore } from './context/semaphore';
 export { currentContext, describeContext, type RequestContext, runInContext } from './context/request-context';

@@ -23,7 +23,7 @@ export { costSoFar } from './costs/cost-so-far';
 export { listCosts } from './costs/list-costs';
 export { readRunCost } from './costs/read-run-cost';
 export { findRecompute, recomputeCosts, type RecomputeRow, requestRecompute } from './costs/recompute-costs';
-export { type SettledCost, settleRunCost } from './costs/settle-run-cost';
+export { type SettledCost, settleRunCosts } from './costs/settle-run-cost';
 export {
   listDefaultModelPrices,
   listModelPrices,

@@ -1,11 +1,10 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { RetryPolicy } from '@muster/contracts';
-import { MessageLedger, hideCredentials } from '@muster/platform';
+import { Coalescer, MessageLedger, hideCredentials } from '@muster/platform';
 import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import { runScoped } from '../transactions/run-scoped';
-import { Coalescer } from './coalesce';
 import { OutboxRelay } from './outbox-relay';
 
 /** Says whether a message still waits, takes handled ones off the table, and decides what becomes of failed ones. */

@@ -1,5 +1,5 @@
 import type { Transaction } from '@muster/database';
-import { type SettledCost, settleRunCost } from '@muster/pricing';
+import { type SettledCost, settleRunCosts } from '@muster/pricing';
 
 /** What an ended job has cost is computed, booked, and shown on it; it holds nothing of the limit any more. Null: there is no such ended job. */
 export async function settleJobCost(
@@ -7,13 +7,22 @@ export async function settleJobCost(
   jobId: string,
   options: { anew?: boolean } = {},
 ): Promise<SettledCost | null> {
-  const settled = await settleRunCost(tx, jobId, options);
-  if (settled === null) return null;
-  const { totalMicros } = settled;
-  tx.defer(
-    'UPDATE job SET total_cost_micros = $2, reserved_micros = 0 WHERE id = $1',
-    [jobId, totalMicros],
-    'job_cost',
-  );
+  return (await settleJobCosts(tx, [jobId], options)).get(jobId) ?? null;
+}
+
+/** As settleJobCost, for several in the round trips of one. */
+export async function settleJobCosts(
+  tx: Transaction,
+  jobIds: string[],
+  options: { anew?: boolean } = {},
+): Promise<Map<string, SettledCost>> {
+  const settled = await settleRunCosts(tx, jobIds, options);
+  for (const [jobId, { totalMicros }] of settled) {
+    tx.defer(
+      'UPDATE job SET total_cost_micros = $2, reserved_micros = 0 WHERE id = $1',
+      [jobId, totalMicros],
+      'job_cost',
+    );
+  }
   return settled;
 }

@@ -6,7 +6,10 @@ export class Coalescer<T, R> {
   private waiting: { item: T; resolve: (answer: R) => void; reject: (error: unknown) => void }[] = [];
   private asking?: Promise<void>;
 
-  constructor(private readonly ask: (items: T[]) => Promise<(item: T) => R>) {}
+  constructor(
+    private readonly ask: (items: T[]) => Promise<(item: T) => R>,
+    private readonly atOnce = 1000,
+  ) {}
 
   add(item: T): Promise<R> {
     return new Promise((resolve, reject) => {
@@ -24,7 +27,7 @@ export class Coalescer<T, R> {
     // What comes in the same turn belongs together.
     await Promise.resolve();
     while (this.waiting.length > 0) {
-      const batch = this.waiting.splice(0, 1000);
+      const batch = this.waiting.splice(0, this.atOnce);
       try {
         const answerOf = await this.ask(batch.map(({ item }) => item));
         for (const { item, resolve } of batch) resolve(answerOf(item));

@@ -29,29 +29,51 @@ export interface SettledCost {
 export async function settleRunCost(
   tx: Transaction,
   jobId: string,
-  { anew = false }: { anew?: boolean } = {},
+  options: { anew?: boolean } = {},
 ): Promise<SettledCost | null> {
+  return (await settleRunCosts(tx, [jobId], options)).get(jobId) ?? null;
+}
+
+/** As settleRunCost, for several in the round trips of one; those that there are no such ended runs of are left out. */
+export async function settleRunCosts(
+  tx: Transaction,
+  jobIds: string[],
+  { anew = false }: { anew?: boolean } = {},
+): Promise<Map<string, SettledCost>> {
+  // In one order for everybody.
+  const ids = [...new Set(jobIds)].sort();
   // By itself: whoever waits for it must see the cost that its holder wrote, and the usages that came meanwhile.
-  tx.defer('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId], 'lock_cost');
-  const [jobs, sums] = await tx.queryAll([
-    { name: 'find_costed_job', text: costedJob, values: [jobId] },
-    usagesStatement(jobId),
-  ]);
-  const job = jobs![0] as CostedJob | undefined;
-  if (!job) return null;
-  const { organizationId, startedAt, finishedAt, computeMicrosPerHour, reportedCostMicros, settledMicros } = job;
+  for (const id of ids) tx.defer('SELECT FROM job WHERE id = $1 FOR UPDATE', [id], 'lock_cost');
+  const rows = await tx.queryAll(
+    ids.flatMap((id) => [{ name: 'find_costed_job', text: costedJob, values: [id] }, usagesStatement(id)]),
+  );
+  const settled = new Map<string, SettledCost>();
+  for (const [at, jobId] of ids.entries()) {
+    const job = rows[2 * at]![0] as CostedJob | undefined;
+    if (job) settled.set(jobId, await settle(tx, { ...job, jobId }, rows[2 * at + 1] as UsageSum[], anew));
+  }
+  return settled;
+}
+
+async function settle(
+  tx: Transaction,
+  job: CostedJob & { jobId: string },
+  sums: UsageSum[],
+  anew: boolean,
+): Promise<SettledCost> {
+  const { jobId, organizationId, startedAt, finishedAt, computeMicrosPerHour, settledMicros } = job;
   const { usages, prices } = await priceUsages(tx, organizationId, {
-    usages: usagesIn(sums as UsageSum[]),
+    usages: usagesIn(sums),
     kept: anew ? [] : (job.prices ?? []),
   });
   const cost = computeRunCost({
     usages,
     runMs: startedAt && runMsOf({ startedAt, finishedAt }),
     computeMicrosPerHour,
-    reportedMicros: reportedCostMicros,
+    reportedMicros: job.reportedCostMicros,
   });
   writeCost(tx, { jobId, computeMicrosPerHour, organizationId, prices }, cost);
-  writeComponents(tx, { ...job, jobId }, cost);
+  writeComponents(tx, job, cost);
   const { totalMicros } = cost;
   recordSpend(tx, { jobId, organizationId, totalMicros, finishedAt });
   return { totalMicros, changed: BigInt(totalMicros) !== BigInt(settledMicros ?? 0) };
