@@ -1,7 +1,9 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { signatureHeader, verify } from '@muster/access';
+import { signatureHeader, signingSecretsOf, verify } from '@muster/access';
 import type { AgentCommand } from '@muster/contracts';
+import { KeyRing } from '@muster/vault';
+import { testMasterKey } from '../stack';
 
 /** A worker's tunnel as the service sees it: a real server that takes signed commands, and remembers them. */
 export class FakeWorker {
@@ -17,6 +19,11 @@ export class FakeWorker {
     private readonly server: Server,
     private readonly signingSecret: string,
   ) {}
+
+  /** One of an organization of a test's. */
+  static startFor(organizationId: string): Promise<FakeWorker> {
+    return FakeWorker.start(signingSecretsOf(KeyRing.parse(testMasterKey), organizationId)[0]!);
+  }
 
   static async start(signingSecret: string): Promise<FakeWorker> {
     const server = createServer((request, response) => {

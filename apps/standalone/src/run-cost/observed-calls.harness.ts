@@ -1,0 +1,110 @@
+import { Redis } from 'ioredis';
+import { Client } from 'pg';
+
+interface Statement {
+  text: string;
+  name?: string;
+  values?: readonly unknown[];
+}
+
+interface Answer {
+  rows: Record<string, unknown>[];
+  command: string;
+}
+
+/** Our statements that travel together, as pg's client is given them. */
+interface Batch {
+  statements: readonly Statement[];
+  callback: (error: Error | null, answers: Answer[]) => void;
+}
+
+/** A transaction as Postgres saw it. */
+export interface SeenTransaction {
+  /** Its statements' names, beside those that begin and end it and set its scope. */
+  statements: string[];
+  roundTrips: number;
+  /** Its commit waited for the disk: it had written something, and said nothing of not waiting. */
+  isFlushed: boolean;
+}
+
+const frame = new Set(['muster_begin', 'muster_set_scope', 'muster_hurry', 'muster_commit']);
+const probe: Statement = {
+  name: 'run_cost_probe',
+  text: `SELECT pg_current_xact_id_if_assigned() IS NOT NULL AND current_setting('synchronous_commit') = 'on' AS waits`,
+};
+
+/**
+ * Everything that this process asks of Postgres and Redis while it watches. Of each transaction Postgres itself is
+ * asked, right before its end, whether it has written anything and waits for the disk.
+ */
+export class ObservedCalls {
+  readonly transactions: SeenTransaction[] = [];
+  readonly redis: string[] = [];
+  private readonly open = new Map<object, SeenTransaction>();
+  private readonly spies: jest.SpyInstance[] = [];
+
+  start(): void {
+    const { query } = Client.prototype;
+    const seen = (client: Client, given: unknown[]) => this.see(client, given, query as never);
+    this.spies.push(
+      jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...given: unknown[]) {
+        return seen(this, given);
+      } as never),
+    );
+    const { sendCommand } = Redis.prototype;
+    const called = (name: string) => this.redis.push(name);
+    this.spies.push(
+      jest.spyOn(Redis.prototype, 'sendCommand').mockImplementation(function (this: Redis, ...given: unknown[]) {
+        called(nameOf(this, given[0] as Command));
+        return sendCommand.apply(this, given as never) as never;
+      } as never),
+    );
+  }
+
+  end(): void {
+    for (const spy of this.spies) spy.mockRestore();
+  }
+
+  private see(client: Client, given: unknown[], query: (...args: unknown[]) => unknown): unknown {
+    const batch = given[0] as Batch;
+    if (!Array.isArray(batch.statements)) {
+      // What TypeORM or a test asks by itself.
+      return query.apply(client, given);
+    }
+    const { statements } = batch;
+    const names = statements.map(({ name, text }) => name ?? text.trim().replaceAll(/\s+/g, ' ').slice(0, 40));
+    const known = this.open.get(client);
+    const transaction = known ?? { statements: [], roundTrips: 0, isFlushed: false };
+    transaction.roundTrips += 1;
+    transaction.statements.push(...names.filter((name) => !frame.has(name)));
+    const isBegun = known !== undefined || names[0] === 'muster_begin';
+    const isOver = !isBegun || ['muster_commit', 'ROLLBACK'].includes(names.at(-1)!);
+    if (!isOver) {
+      this.open.set(client, transaction);
+      return query.apply(client, given);
+    }
+    this.open.delete(client);
+    const at = isBegun ? statements.length - 1 : statements.length;
+    const probed = [...statements.slice(0, at), probe, ...statements.slice(at)];
+    const Probed = batch.constructor as new (statements: Statement[], callback: Batch['callback']) => Batch;
+    const asked = new Probed(probed, (error, answers) => {
+      transaction.isFlushed = answers[at]!.rows[0]?.['waits'] === true;
+      this.transactions.push(transaction);
+      batch.callback(error, [...answers.slice(0, at), ...answers.slice(at + 1)]);
+    });
+    return query.call(client, asked);
+  }
+}
+
+interface Command {
+  name: string;
+  args: unknown[];
+}
+
+/** Scripts go by their own names: BullMQ's are one for each thing that it does. */
+function nameOf(redis: Redis, { name, args }: Command): string {
+  if (name !== 'evalsha' && name !== 'eval') return name;
+  const { scriptsSet } = redis as unknown as { scriptsSet: Record<string, { sha: string; lua: string }> };
+  const [script] = Object.entries(scriptsSet).find(([, { sha, lua }]) => sha === args[0] || lua === args[0]) ?? [name];
+  return script!.split(':')[0]!;
+}

@@ -1,0 +1,163 @@
+import type { AgentCommand } from '@muster/contracts';
+import {
+  cloneDatabase,
+  type ClonedDatabase,
+  FakeWorker,
+  type Harness,
+  makeAgent,
+  makeWorkflow,
+  startHarness,
+  type Tenant,
+  waitFor,
+} from '@muster/testing';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { standalone } from '../standalone';
+import { ObservedCalls, type SeenTransaction } from './observed-calls.harness';
+
+jest.setTimeout(120_000);
+
+const runs = 20;
+const poolSize = 2;
+
+describe('a run, from its launch to its cost', () => {
+  const calls = new ObservedCalls();
+  let database: ClonedDatabase;
+  let harness: Harness;
+  let tenant: Tenant;
+  let worker: FakeWorker;
+  let ids: { workflowId: string; agentId: string };
+  /** Apart from the service's own connections, so that what the test asks is not counted. */
+  let own: Client;
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+    own = new Client({ connectionString: database.url });
+    await own.connect();
+    // The tests' Postgres waits for no disk; here it says who would.
+    await own.query(`ALTER DATABASE ${database.name} SET synchronous_commit = on`);
+    harness = await startHarness({
+      ...standalone,
+      database,
+      env: { OUTBOUND_ALLOW: '127.0.0.1', DATABASE_POOL_SIZE: String(poolSize) },
+    });
+    tenant = await harness.makeTenant();
+    const { organizationId } = tenant;
+    worker = await FakeWorker.startFor(organizationId);
+    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
+    const { id: agentId } = await makeAgent(harness.db, { organizationId, status: 'online' });
+    ids = { workflowId, agentId };
+    await own.query(`UPDATE agent SET last_seen = now(), tunnel_url = $2, seen_from = '127.0.0.1' WHERE id = $1`, [
+      agentId,
+      worker.url,
+    ]);
+    for (let run = 0; run < 5; run += 1) await runOnce();
+  });
+  afterAll(async () => {
+    await harness.close();
+    await worker.stop();
+    await own.end();
+    await database.drop();
+  });
+
+  async function runOnce(): Promise<void> {
+    const pushed = new Promise<AgentCommand>((resolve) => {
+      worker.answer = (command) => {
+        resolve(command);
+        return 202;
+      };
+    });
+    const { body } = await tenant.api.post('/api/jobs/launch', ids);
+    const { jobId } = await pushed;
+    expect(jobId).toBe(body.jobId);
+    await report(jobId!, 'running');
+    await report(jobId!, 'completed');
+    await waitFor('its cost', async () => {
+      const { rows } = await own.query('SELECT FROM run_cost WHERE job_id = $1', [jobId]);
+      return rows.length === 1;
+    });
+    const read = await tenant.api.get(`/api/jobs/${jobId}`);
+    expect(read.body).toMatchObject({ status: 'completed' });
+  }
+
+  async function report(jobId: string, status: string): Promise<void> {
+    const { body } = await tenant.worker.post('/api/job-webhook', { jobId, status });
+    expect(body).toEqual({ accepted: true, status });
+  }
+
+  it('costs what the table in its lib’s README says, and nothing else', async () => {
+    const table = await readCostTable();
+    calls.start();
+    for (let run = 0; run < runs; run += 1) await runOnce();
+    // What is put off is written by now.
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    calls.end();
+    // Loops come by as well, but none of them with each run.
+    const perRun = (count: number) => Math.round(count / runs);
+    const transactions = [...tally(calls.transactions.map(writtenAs))].filter(([, count]) => perRun(count) > 0);
+    expect(Object.fromEntries(transactions.map(([what, count]) => [what, perRun(count)]))).toEqual(
+      Object.fromEntries(table.transactions.map((what) => [what, 1])),
+    );
+    expect(transactions.filter(([what]) => what.includes('waits for the disk'))).toHaveLength(4);
+    const redis = [...tally(calls.redis)].map(([name, count]) => [name, perRun(count)] as const);
+    for (const [name, count] of redis) expect([name, count <= (table.redis[name] ?? 0)]).toEqual([name, true]);
+    expect(
+      redis
+        .filter(([, count]) => count > 0)
+        .map(([name]) => name)
+        .sort(),
+    ).toEqual(Object.keys(table.redis).sort());
+  });
+
+  it('has statements whose plans Postgres keeps', async () => {
+    const names = new Set(
+      (await readCostTable()).transactions.flatMap((what) => what.match(/\b[a-z]\w*_\w+\b/g) ?? []),
+    );
+    for (let run = 0; run < runs; run += 1) await runOnce();
+    const connections = await Promise.all(
+      Array.from({ length: poolSize }, () =>
+        harness.db.query<{ name: string; customPlans: number; calls: number }>(
+          'system',
+          `SELECT name, custom_plans, custom_plans + generic_plans AS calls FROM pg_prepared_statements, pg_sleep(0.1)`,
+        ),
+      ),
+    );
+    const used = connections.flat().filter(({ name, calls: times }) => names.has(name) && times > 10);
+    expect(new Set(used.map(({ name }) => name)).size).toBeGreaterThan(names.size / 2);
+    // The first five it plans by their values, to see what that is worth.
+    expect(used.filter(({ customPlans }) => customPlans > 5)).toEqual([]);
+  });
+});
+
+function tally(names: string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+}
+
+function writtenAs({ statements, roundTrips, isFlushed }: SeenTransaction): string {
+  return [statements.join(' '), `${roundTrips} trips`, ...(isFlushed ? ['waits for the disk'] : [])].join(', ');
+}
+
+/** What the README of the lib of jobs says of a run. */
+async function readCostTable(): Promise<{ transactions: string[]; redis: Record<string, number> }> {
+  const text = await readFile(join(process.cwd(), 'libs/jobs/README.md'), 'utf8');
+  const rows = text
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .map((line) => line.split('|').map((cell) => cell.trim()));
+  const transactions = rows
+    .filter(({ length }) => length === 8)
+    .slice(2)
+    .map(([, , , trips, disk, statements]) => ({
+      roundTrips: Number(trips),
+      isFlushed: disk === 'yes',
+      statements: [...statements!.matchAll(/`(\w+)`/g)].map(([, name]) => name!),
+    }));
+  const redis = rows.filter(({ length }) => length === 5).slice(2);
+  return {
+    transactions: transactions.map(writtenAs),
+    redis: Object.fromEntries(redis.map(([, name, most]) => [name, Number(most)])),
+  };
+}
