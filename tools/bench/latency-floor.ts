@@ -1,28 +1,36 @@
 import { fastify } from 'fastify';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
+import { Pool } from 'pg';
 
-// A request adds a job to a queue, and its worker posts it to where it is to go. Nothing is written down.
+// As many durable commits as a launch has on its way to the machine, and nothing else: the request commits a row and
+// adds to a queue, and the worker commits what it decided before it posts.
 
 const connection = () => new Redis(process.env['REDIS_URL']!, { maxRetriesPerRequest: null });
 const queue = new Queue('floor', { connection: connection() });
 const target = process.env['TARGET_URL']!;
+const pool = new Pool({ connectionString: process.env['DATABASE_URL'], max: 10 });
 const app = fastify();
 
 void (async () => {
-  new Worker(
+  await pool.query('CREATE TABLE bench_run (id bigserial PRIMARY KEY, status text NOT NULL)');
+  new Worker<{ id: string }>(
     'floor',
-    async (job) => {
+    async ({ data: { id } }) => {
+      const text = `UPDATE bench_run SET status = 'given' WHERE id = $1`;
+      await pool.query({ name: 'give', text, values: [id] });
       await fetch(`${target}/commands`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(job.data),
+        body: JSON.stringify({ commandId: id }),
       });
     },
     { connection: connection() },
   );
   app.post('/launch', async () => {
-    await queue.add('run', { commandId: 'floor' }, { removeOnComplete: true });
+    const text = `INSERT INTO bench_run (status) VALUES ('queued') RETURNING id`;
+    const { rows } = await pool.query<{ id: string }>({ name: 'launch', text });
+    await queue.add('run', { id: rows[0]!.id }, { removeOnComplete: true });
     return {};
   });
   process.send!({ url: await app.listen({ port: 0, host: '127.0.0.1' }) });
