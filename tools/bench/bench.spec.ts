@@ -46,6 +46,13 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
     ...['muster', 'bare', 'muster, six apps'].map((name) => cells(name, 13)),
     new RegExp(`^  ${figure} flushes, goal 4: `, 'm'),
   ],
+  load: [
+    ...['heartbeat', 'launch', 'GET a run', 'launch to end'].map(
+      (name) => new RegExp(`^  ${name} +[1-9]\\d* +0(?: +${figure} ms){3}$`, 'm'),
+    ),
+    /^ {2}lost: 0 of 12 runs, 0 of their ends on streams, 0 streams; failed: 0$/m,
+    new RegExp(`^  memory of the service, by quarters: ${figure}, ${figure}, ${figure}, ${figure} MiB`, 'm'),
+  ],
 };
 
 describe('benchmarks, in short', () => {

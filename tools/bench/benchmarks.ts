@@ -14,4 +14,5 @@ export const benchmarks = [
   'roi',
   'idle',
   'job-life',
+  'load',
 ] as const;

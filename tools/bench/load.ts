@@ -1,0 +1,190 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { onBenchStack } from './bench-stack';
+import { freeAgents, makeBenchTenant, startApp } from './bench-tenant';
+import { Child } from './child';
+import { Routes } from './load/routes';
+import { Streams } from './load/streams';
+import { cpuBetween, type ProcessUse, processTree } from './process-tree';
+import { median } from './rounds';
+import { sized } from './short';
+
+// A busy day on one machine: machines that heartbeat, open pages, and runs that live from launch to end, all at a rate
+// that does not wait for answers. BENCH_SECONDS says for how long.
+
+const agents = sized(10_000, 40);
+const heartbeatSeconds = sized(30, 2);
+const streamCount = sized(2000, 8);
+const perAgent = 2;
+const launchesPerSecond = sized(50, 4);
+const seconds = Number(process.env['BENCH_SECONDS'] ?? sized(600, 3));
+const worstGoalMs = 1000;
+/** What memory may be more of in the last quarter than in the second, by which caches and pools are full. */
+const growthGoal = 1.1;
+const mebibyte = 1024 ** 2;
+
+interface Sample {
+  service: number;
+  servers: number;
+}
+
+void onBenchStack(async (stack) => {
+  const tenant = await makeBenchTenant(stack, agents);
+  const worker = await Child.start(join(__dirname, 'job-life/worker.js'), {});
+  await freeAgents(stack.databaseUrl, worker.url);
+  const service = await startApp('standalone', stack, {
+    INTERNAL_PORT: '0',
+    EVENT_STREAMS_MAX_PER_ORGANIZATION: String(streamCount),
+  });
+  const api = { 'x-api-key': tenant.apiKey };
+  const key = { 'x-api-key': tenant.workerKey };
+  await worker.ask({ url: `${service.url}/api/job-webhook`, headers: key });
+  const routes = new Routes();
+  const streams = new Streams();
+  const runs = new Map<string, number>();
+  const early = new Map<string, number>();
+  const faults: string[] = [];
+  let completed = 0;
+  const finished = (began: number, at: number) => {
+    completed += 1;
+    routes.note('launch to end', at - began);
+  };
+  worker.listen(({ jobId, error }: { jobId?: string; error?: string }) => {
+    if (!jobId) return;
+    if (error) return void faults.push(error);
+    const began = runs.get(jobId);
+    if (began === undefined) return void early.set(jobId, performance.now());
+    finished(began, performance.now());
+    routes.follow(routes.get('GET a run', `${service.url}/api/jobs/${jobId}`, api));
+  });
+  try {
+    const watched = tenant.agentIds.slice(0, streamCount / perAgent);
+    const urls = watched.flatMap((id) => Array<string>(perAgent).fill(`${service.url}/api/agents/${id}/events`));
+    await streams.open(urls, api);
+    const beat = (at: number) => {
+      const body = { agentId: tenant.agentIds[at % agents], bootId: 'boot', vmState: 'running', healthy: true };
+      return routes.post('heartbeat', `${service.url}/api/agent/heartbeat`, body, key);
+    };
+    let launchedWatched = 0;
+    let launched = 0;
+    const launch = async (at: number) => {
+      // Every second one on a machine that is watched, each machine in its turn.
+      const half = Math.floor(at / 2);
+      const isWatched = at % 2 === 0;
+      const agentId = isWatched
+        ? watched[half % watched.length]
+        : tenant.agentIds[watched.length + (half % (agents - watched.length))];
+      const body = { workflowId: tenant.workflowId, agentId, variables: { CLAIM_ID: `C-${at}` } };
+      const began = performance.now();
+      const answer = await routes.post<{ jobId: string }>('launch', `${service.url}/api/jobs/launch`, body, api);
+      if (!answer) return;
+      launched += 1;
+      if (isWatched) launchedWatched += 1;
+      runs.set(answer.jobId, began);
+      const ended = early.get(answer.jobId);
+      if (ended !== undefined) finished(began, ended);
+    };
+    const samples: Sample[] = [];
+    const before = await processTree(service.pid);
+    const began = performance.now();
+    const sampling = sample(samples, () => memoryOf(service.pid, [stack.postgresPid, stack.redisPid]));
+    await Promise.all([
+      routes.pace(agents / heartbeatSeconds, seconds, beat),
+      routes.pace(launchesPerSecond, seconds, launch),
+    ]);
+    const elapsedMs = performance.now() - began;
+    const used = cpuBetween(before, await processTree(service.pid)) / elapsedMs;
+    await routes.answered();
+    await untilDone(() => completed >= launched && streams.endsSeen >= launchedWatched * perAgent);
+    await sampling.end();
+    const lost = { runs: launched - completed, deliveries: launchedWatched * perAgent - streams.endsSeen };
+    print({ routes, samples, used, launched, lost, streamsLost: streams.lost, faults });
+  } finally {
+    streams.close();
+    await Promise.all([service.stop(), worker.stop()]);
+  }
+});
+
+/** What is still under way when the last request was sent has half a minute. */
+async function untilDone(done: () => boolean): Promise<void> {
+  for (let waits = 0; waits < 300 && !done(); waits += 1) await delay(100);
+}
+
+async function memoryOf(service: number, servers: number[]): Promise<Sample> {
+  const pss = (uses: ProcessUse[]) => uses.reduce((sum, { pssBytes }) => sum + pssBytes, 0);
+  const [own, ...others] = await Promise.all([service, ...servers].map(processTree));
+  return { service: pss(own!), servers: others.reduce((sum, uses) => sum + pss(uses), 0) };
+}
+
+function sample(into: Sample[], take: () => Promise<Sample>): { end(): Promise<void> } {
+  let ending = false;
+  const loop = (async () => {
+    while (!ending) {
+      into.push(await take());
+      for (let waited = 0; waited < (seconds * 1000) / 40 && !ending; waited += 50) await delay(50);
+    }
+  })();
+  return {
+    end: async () => {
+      ending = true;
+      await loop;
+    },
+  };
+}
+
+interface Measured {
+  routes: Routes;
+  samples: Sample[];
+  used: number;
+  launched: number;
+  lost: { runs: number; deliveries: number };
+  streamsLost: number;
+  faults: string[];
+}
+
+function print({ routes, samples, used, launched, lost, streamsLost, faults }: Measured): void {
+  const rows = routes.summary();
+  const what = `${agents} agents that heartbeat every ${heartbeatSeconds} s, ${streamCount} streams, ${launchesPerSecond} launches/s`;
+  console.log(`load: ${what}, over ${seconds} s`);
+  console.log(
+    `  ${['', 'count', 'failed', 'p50', 'p99', 'worst'].map((cell, at) => cell.padStart(at ? 12 : 16)).join('')}`,
+  );
+  for (const { name, count, failed, p50, p99, worst } of rows) {
+    const cells = [String(count), String(failed), ...[p50, p99, worst].map((ms) => `${ms.toFixed(1)} ms`)];
+    console.log(`  ${name.padEnd(16)}${cells.map((cell) => cell.padStart(12)).join('')}`);
+  }
+  const worst = Math.max(...rows.filter(({ name }) => name !== 'launch to end').map((row) => row.worst));
+  const failed = rows.reduce((sum, row) => sum + row.failed, faults.length);
+  console.log(
+    `  worst answer ${worst.toFixed(0)} ms, goal ${worstGoalMs}: ${worst <= worstGoalMs ? 'met' : 'not met'}`,
+  );
+  console.log(
+    `  lost: ${lost.runs} of ${launched} runs, ${lost.deliveries} of their ends on streams, ${streamsLost} streams; failed: ${failed}`,
+  );
+  for (const fault of new Set([...rows.flatMap((row) => row.fault ?? []), ...faults.slice(0, 1)]))
+    console.log(`    ${fault}`);
+  console.log(`  the service took ${(used * 100).toFixed(0)} % of a core`);
+  printMemory(samples);
+}
+
+function printMemory(samples: Sample[]): void {
+  const quarter = (at: number, of: keyof Sample) =>
+    median(
+      samples
+        .slice(Math.floor((samples.length * at) / 4), Math.ceil((samples.length * (at + 1)) / 4))
+        .map((one) => one[of]),
+    );
+  const mib = (bytes: number) => (bytes / mebibyte).toFixed(0);
+  for (const [of, name] of [
+    ['service', 'memory of the service'],
+    ['servers', 'memory of Postgres and Redis'],
+  ] as const) {
+    const quarters = [0, 1, 2, 3].map((at) => quarter(at, of));
+    const growth = quarters[3]! / quarters[1]!;
+    const verdict = of === 'service' ? `, goal ${growthGoal}: ${growth <= growthGoal ? 'met' : 'not met'}` : '';
+    console.log(
+      `  ${name}, by quarters: ${quarters.map(mib).join(', ')} MiB; last to second ${growth.toFixed(2)}${verdict}`,
+    );
+  }
+  console.log('');
+}

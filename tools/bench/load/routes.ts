@@ -1,0 +1,86 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { HttpClient } from '../job-life/http-client';
+import { percentile } from '../rounds';
+
+interface Route {
+  latenciesMs: number[];
+  faults: string[];
+}
+
+/** Requests that are sent at their times whether or not those before them were answered, and what became of them. */
+export class Routes {
+  private readonly client = new HttpClient();
+  private readonly known = new Map<string, Route>();
+  private readonly open = new Set<Promise<unknown>>();
+
+  /** So many a second, evenly, until it is over. */
+  async pace(perSecond: number, seconds: number, send: (at: number) => Promise<unknown>): Promise<void> {
+    const began = performance.now();
+    let sent = 0;
+    for (const end = Math.round(perSecond * seconds); sent < end;) {
+      const due = Math.min(end, Math.floor(((performance.now() - began) / 1000) * perSecond) + 1);
+      for (; sent < due; sent += 1) this.follow(send(sent));
+      await delay(5);
+    }
+  }
+
+  post<A>(name: string, url: string, body: object, headers: Record<string, string>): Promise<A | null> {
+    return this.timed(name, () => this.client.post<A>(url, body, headers));
+  }
+
+  get<A>(name: string, url: string, headers: Record<string, string>): Promise<A | null> {
+    return this.timed(name, () => this.client.get<A>(url, headers));
+  }
+
+  /** Also for what takes no request of its own, such as the way of a run to its end. */
+  note(name: string, ms: number): void {
+    this.routeOf(name).latenciesMs.push(ms);
+  }
+
+  async answered(): Promise<void> {
+    while (this.open.size > 0) await Promise.all(this.open);
+  }
+
+  follow(work: Promise<unknown>): void {
+    const followed = work.finally(() => this.open.delete(followed));
+    this.open.add(followed);
+  }
+
+  summary(): {
+    name: string;
+    count: number;
+    failed: number;
+    p50: number;
+    p99: number;
+    worst: number;
+    fault?: string;
+  }[] {
+    return [...this.known].map(([name, { latenciesMs, faults }]) => ({
+      name,
+      count: latenciesMs.length,
+      failed: faults.length,
+      p50: percentile(latenciesMs, 50),
+      p99: percentile(latenciesMs, 99),
+      worst: latenciesMs.reduce((most, ms) => Math.max(most, ms), 0),
+      fault: faults[0],
+    }));
+  }
+
+  private async timed<A>(name: string, work: () => Promise<A>): Promise<A | null> {
+    const began = performance.now();
+    try {
+      return await work();
+    } catch (error) {
+      this.routeOf(name).faults.push((error as Error).message);
+      return null;
+    } finally {
+      this.note(name, performance.now() - began);
+    }
+  }
+
+  private routeOf(name: string): Route {
+    const route = this.known.get(name) ?? { latenciesMs: [], faults: [] };
+    this.known.set(name, route);
+    return route;
+  }
+}
