@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { purgeExpired, rewrapSecrets } from '@muster/access';
-import { enqueueDueRemovals, keepTimelinePartitions, purgeTimeline } from '@muster/agents';
+import { enqueueDueRemovals, keepTimelinePartitions, purgeIdleTimes, purgeTimeline } from '@muster/agents';
 import { Database, purgeQueueProbes, readBacklog, requestQueueProbes, sweepOutbox } from '@muster/database';
 import { failStaleJobs, purgeReports } from '@muster/jobs';
 import { purgeBatchClaims, sweepRollups } from '@muster/pilot';
@@ -91,6 +91,7 @@ export class SchedulerLoops extends AppLoops {
           intervalMs: config.retentionTickMs,
           runOnce: async (round) => ({
             ...(await purgeTimeline(database, round, clock.now())),
+            ...(await purgeIdleTimes(database, round)),
             ...(await purgeReports(database, round, clock.now())),
             ...(await purgeBatchClaims(database, round, clock.now())),
             ...(await purgeUsage(database, round, clock.now())),

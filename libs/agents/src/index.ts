@@ -36,6 +36,8 @@ export { longestLead, prewakeLead, prewakeLeadMs } from './lifecycle/boot-time';
 export type { ExpectedRun, Foresee } from './lifecycle/expected-run';
 export { keptGaps } from './habits/choose-idle-limit';
 export { learnHabits } from './habits/learn-habits';
+export { purgeIdleTimes } from './habits/purge-idle';
+export { readIdleSavings } from './habits/read-savings';
 export { decideIdleStop, runEnded, type IdleDecision, type IdleFacts } from './lifecycle/decide-idle-stop';
 export { decideSilence, failSilentAgents } from './lifecycle/fail-silent-agents';
 export { idleCandidates, idleValues, stopIdleAgents, stopIfIdle } from './lifecycle/stop-idle-agents';

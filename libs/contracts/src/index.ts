@@ -111,6 +111,7 @@ export {
 } from './http/access/settings';
 export { CreateUserBody, UpdateUserBody, User, UserList } from './http/access/users';
 export { PutSecretBody, refusedVariableName, Secret, SecretList, variableNamePattern } from './http/access/vault';
+export { IdleSavings } from './http/agents/idle-savings';
 export {
   Agent,
   AgentList,

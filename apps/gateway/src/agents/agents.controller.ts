@@ -9,13 +9,14 @@ import {
   sessionsAndKeysOf,
   sessionsOf,
 } from '@muster/access';
-import { createAgent, findAgent, listAgents, requireOwnMachine, updateAgent } from '@muster/agents';
+import { createAgent, findAgent, listAgents, readIdleSavings, requireOwnMachine, updateAgent } from '@muster/agents';
 import {
   Agent,
   AgentList,
   AgentQuery,
   CreateAgentBody,
   CreatedAgent,
+  IdleSavings,
   TerminateAgentQuery,
   UpdateAgentBody,
 } from '@muster/contracts';
@@ -85,6 +86,18 @@ export class AgentsController {
     const now = this.clock.now();
     const [answer] = await presentAgents(this.database, organizationId, { rows: [agent], now });
     return answer!;
+  }
+
+  @Get('/:id/savings')
+  @Endpoint({
+    summary: 'What adaptive idle stop would have saved on an agent in the last 30 days, or did',
+    access: sessionsAndKeysOf('viewer'),
+    answer: IdleSavings,
+    errors: ['invalid_payload', 'agent_not_found'],
+  })
+  async savings(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<IdleSavings> {
+    await findAgent(this.database, organizationId, id);
+    return readIdleSavings(this.database, organizationId, { from: null, to: null, agentId: id });
   }
 
   @Patch('/:id')

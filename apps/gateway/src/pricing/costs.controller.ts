@@ -1,6 +1,7 @@
 import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { readIdleSavings } from '@muster/agents';
 import { Costs, CostsQuery, JobCost } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock, Reply, ReplyHead } from '@muster/platform';
@@ -28,12 +29,15 @@ export class CostsController {
   @Get('/costs')
   @Endpoint({
     summary: 'What runs cost, by the day on which they ended, or by what they were of',
-    description: 'The groups add up to the total. Deleted runs are among them. At most three years at once.',
+    description:
+      'The groups add up to the total. Deleted runs are among them. At most three years at once. `idle` says what ' +
+      'machines were on for between their runs, and what adaptive idle stop would have saved of that, or did.',
     access: sessionsAndKeysOf('viewer'),
     answer: Costs,
   })
-  costs(@OrganizationId() organizationId: string, @Query() query: CostsQuery): Promise<Costs> {
-    return listCosts(this.database, organizationId, { query, now: this.clock.now() });
+  async costs(@OrganizationId() organizationId: string, @Query() query: CostsQuery): Promise<Costs> {
+    const costs = await listCosts(this.database, organizationId, { query, now: this.clock.now() });
+    return { ...costs, idle: await readIdleSavings(this.database, organizationId, costs) };
   }
 
   @Get('/costs/export')
@@ -48,7 +52,7 @@ export class CostsController {
     @Reply() reply: ReplyHead,
     @Query() query: CostsQuery,
   ): Promise<string> {
-    const costs = await this.costs(organizationId, query);
+    const costs = await listCosts(this.database, organizationId, { query, now: this.clock.now() });
     reply.csvFile(`costs-by-${costs.groupBy}-${costs.from}-${costs.to}.csv`);
     return costsCsv(costs);
   }

@@ -173,6 +173,7 @@ describe('costs', () => {
       from: '2026-03-01',
       to: '2026-03-31',
       groupBy: 'day',
+      idle: expect.objectContaining({ policy: 'fixed', idleHours: 0 }),
       totalUsd: 0.240001,
       groups: [
         { key: '2026-03-09', label: '2026-03-09', runs: 1, ...amounts },

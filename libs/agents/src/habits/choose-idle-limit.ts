@@ -27,7 +27,7 @@ export interface IdleChoice {
 }
 
 /** What a stop costs of the machine's time beside the boot that follows. */
-const stopMs = 30_000;
+export const stopMs = 30_000;
 /** What a second costs for which a person waits for a machine, in seconds of the machine. */
 const waitWeight = 6;
 /** What an idle time is worth beside the one after it. */

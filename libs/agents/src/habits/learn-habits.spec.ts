@@ -1,6 +1,6 @@
 import { AccessModule } from '@muster/access';
 import { type Database, DatabaseModule } from '@muster/database';
-import { BaseConfig, newId } from '@muster/platform';
+import { BaseConfig, newId, Round } from '@muster/platform';
 import { type Harness, makeAgent, makeJob, makeOrganization, makeWorkflow, startHarness } from '@muster/testing';
 import { VaultModule } from '@muster/vault';
 import { type MachineProvider, Machines, VmConfig } from '@muster/vm';
@@ -12,6 +12,7 @@ import { findAgent } from '../registry/agent-row';
 import { explainAgent } from '../registry/explain-agent';
 import { requestWake } from '../lifecycle/wakes';
 import { learnHabits } from './learn-habits';
+import { purgeIdleTimes } from './purge-idle';
 
 describe('what is learned of a machine’s idle times', () => {
   let harness: Harness;
@@ -121,6 +122,34 @@ describe('what is learned of a machine’s idle times', () => {
     await ran(2, 1, newId());
     await learnHabits(db);
     expect((await idleTimes())[0]).toEqual([18, false, true, 18, false, false]);
+    // Nothing was known of its habits, so adaptive had left it on for five minutes; it was on all the time, as it is seen.
+    const [saved] = await query(
+      `SELECT policy, saved_ms, saved_micros, on_ms,
+              round(extract(epoch FROM ended_at - began_at) * 1000)::bigint AS length
+       FROM agent_idle WHERE agent_id = $1 ORDER BY began_at LIMIT 1`,
+      [of.agentId],
+    );
+    expect(saved.policy).toBe('fixed');
+    // Its stop, and its boot ahead of the schedule's time: half a minute, and 69 s.
+    expect(saved.savedMs).toBe(saved.onMs - 300_000 - 30_000 - 69_000);
+    expect(saved.savedMicros).toBe(Math.round((saved.savedMs * 120_000) / 3_600_000));
+  });
+
+  it('is forgotten after five weeks', async () => {
+    await ran(100, 90);
+    await ran(60, 55);
+    await learnHabits(db);
+    const age = (days: number) =>
+      query(
+        `UPDATE agent_idle SET began_at = began_at - $2 * interval '1 day', ended_at = ended_at - $2 * interval '1 day'
+         WHERE agent_id = $1 AND ended_at IS NOT NULL`,
+        [of.agentId, days],
+      );
+    await age(34);
+    expect(await purgeIdleTimes(db, new Round('test'))).toEqual({ idleTimes: 0 });
+    await age(2);
+    expect(await purgeIdleTimes(db, new Round('test'))).toEqual({ idleTimes: 1 });
+    expect(await idleTimes()).toHaveLength(1);
   });
 
   it('has adaptive stop a machine at once whose runs come seldom, and wait for one whose next comes soon', async () => {

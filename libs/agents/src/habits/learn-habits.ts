@@ -1,9 +1,10 @@
 import type { AgentEntity, AgentIdleEntity, Database, Transaction } from '@muster/database';
 import { Round, sweep, type SweepCounts } from '@muster/platform';
 import { foldRuns, type IdleSpan, type RunSpan } from './fold-runs';
+import { settleSavings } from './settle-savings';
 
 /** What is older than this is not learned from. */
-const habitDays = 35;
+export const habitDays = 35;
 /** So many runs of an agent are looked at in one go. */
 const mostRuns = 500;
 
@@ -79,6 +80,7 @@ export async function learnOf(tx: Transaction, agentId: string): Promise<boolean
   }));
   const spans = foldRuns(found.openSince, runs);
   for (const span of spans) keep(tx, agentId, found, span);
+  if (spans.some(({ endedAt }) => endedAt !== null)) await settleSavings(tx, agentId);
   return spans.length > 0;
 }
 

@@ -3,7 +3,7 @@ import type { CostGroup, Costs } from '@muster/contracts';
 const columns = ['key', 'label', 'runs', 'aiUsd', 'computeUsd', 'reportedUsd', 'totalUsd'] as const;
 
 /** The groups as a table, for spreadsheets. */
-export function costsCsv({ groups }: Costs): string {
+export function costsCsv({ groups }: Pick<Costs, 'groups'>): string {
   const lines = groups.map((group: CostGroup) => columns.map((column) => cellOf(group[column])).join(','));
   return [columns.join(','), ...lines, ''].join('\r\n');
 }

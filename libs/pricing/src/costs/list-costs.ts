@@ -20,12 +20,14 @@ interface GroupRow {
   totalMicros: MicroUsd;
 }
 
+type CostsOfRuns = Omit<Costs, 'idle'>;
+
 /** What runs cost that ended on these days, in groups that add up to all of it; deleted runs count as they did. */
 export async function listCosts(
   database: Database,
   organizationId: string,
   { query, now }: { query: CostsQuery; now: Date },
-): Promise<Costs> {
+): Promise<CostsOfRuns> {
   const { groupBy = 'day' } = query;
   const period = periodOf(query, { now, timezone: await timezoneOf(database, organizationId) });
   const rows = await readGroups(database, { organizationId, groupBy, period });

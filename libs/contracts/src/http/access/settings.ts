@@ -1,6 +1,6 @@
 import { BooleanField, EnumField, IntField, NumberField, TextField, UsdField } from '../fields';
 
-const idleStopPolicies = ['fixed', 'adaptive'] as const;
+export const idleStopPolicies = ['fixed', 'adaptive'] as const;
 export type IdleStopPolicy = (typeof idleStopPolicies)[number];
 
 export class OrganizationSettings {

@@ -6,9 +6,11 @@ import {
   IntField,
   ListField,
   NumberField,
+  ObjectField,
   TextField,
   UuidField,
 } from '../fields';
+import { IdleSavings } from '../agents/idle-savings';
 
 export const costKinds = ['ai', 'compute', 'reported'] as const;
 export const costUnits = ['input_token', 'output_token', 'hour', 'reported'] as const;
@@ -75,4 +77,8 @@ export class Costs {
   @EnumField(costGroupings) groupBy!: CostGrouping;
   @NumberField({ example: 1.75 }) totalUsd!: number;
   @ListField(() => CostGroup) groups!: CostGroup[];
+  @ObjectField(() => IdleSavings, {
+    description: 'What machines were on for without a run on these days; it is no part of the total.',
+  })
+  idle!: IdleSavings;
 }

@@ -1,0 +1,78 @@
+import { type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+describe('what adaptive idle stop is worth', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  let agentId: string;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+  });
+  afterAll(() => harness.close());
+  beforeEach(async () => {
+    tenant = await harness.makeTenant();
+    agentId = (await makeAgent(harness.db, { organizationId: tenant.organizationId, name: 'Front desk 1' })).id;
+  });
+
+  const idle = (id: string, daysAgo: number, row: { policy: string; savedMs: number | null; onMs: number | null }) =>
+    harness.db.query(
+      'system',
+      `INSERT INTO agent_idle (agent_id, organization_id, began_at, ended_at, on_ms, policy, saved_ms, saved_micros)
+       SELECT id, organization_id, now() - $2 * interval '1 day' - interval '4 hours', now() - $2 * interval '1 day', $3,
+              $4, $5::bigint, round($5::bigint * 120000 / 3600000.0) FROM agent WHERE id = $1`,
+      [id, daysAgo, row.onMs, row.policy, row.savedMs],
+    );
+  const hour = 3_600_000;
+
+  it('is said of an agent for the last 30 days, by the policy that held', async () => {
+    await idle(agentId, 1, { policy: 'fixed', onMs: hour, savedMs: hour / 2 });
+    await idle(agentId, 2, { policy: 'fixed', onMs: hour, savedMs: -hour / 4 });
+    await idle(agentId, 3, { policy: 'adaptive', onMs: hour / 4, savedMs: hour });
+    await idle(agentId, 4, { policy: 'fixed', onMs: null, savedMs: null });
+    await idle(agentId, 31, { policy: 'fixed', onMs: hour, savedMs: hour });
+    const other = await makeAgent(harness.db, { organizationId: tenant.organizationId, name: 'Front desk 2' });
+    await idle(other.id, 1, { policy: 'fixed', onMs: hour, savedMs: hour });
+    const { status, body } = await tenant.as.viewer.get(`/api/agents/${agentId}/savings`);
+    expect([status, body]).toEqual([
+      200,
+      {
+        policy: 'fixed',
+        idleHours: 12,
+        onHours: 2.25,
+        adaptiveWouldSave: { hours: 0.25, usd: 0.03 },
+        adaptiveSaved: { hours: 1, usd: 0.12 },
+      },
+    ]);
+  });
+
+  it('is said of all with the costs of the same days, and is no part of their total', async () => {
+    await idle(agentId, 1, { policy: 'fixed', onMs: hour, savedMs: hour / 2 });
+    await idle(agentId, 6, { policy: 'fixed', onMs: hour, savedMs: hour / 2 });
+    await tenant.as.admin.patch('/api/organization/settings', { idleStopPolicy: 'adaptive' });
+    const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
+    const costs = async (from: string, to: string) =>
+      (await tenant.as.viewer.get(`/api/costs?from=${from}&to=${to}`)).body;
+    expect(await costs(day(2), day(0))).toMatchObject({
+      totalUsd: 0,
+      idle: {
+        policy: 'adaptive',
+        idleHours: 4,
+        onHours: 1,
+        adaptiveWouldSave: { hours: 0.5, usd: 0.06 },
+        adaptiveSaved: { hours: 0, usd: 0 },
+      },
+    });
+    expect((await costs(day(7), day(5))).idle.adaptiveWouldSave.hours).toBe(0.5);
+    expect((await costs(day(29), day(0))).idle.adaptiveWouldSave.hours).toBe(1);
+    expect((await costs(day(60), day(50))).idle).toMatchObject({ idleHours: 0, onHours: 0 });
+  });
+
+  it('is another organization’s own', async () => {
+    await idle(agentId, 1, { policy: 'fixed', onMs: hour, savedMs: hour });
+    const stranger = await harness.makeTenant();
+    const { status, body } = await stranger.as.viewer.get(`/api/agents/${agentId}/savings`);
+    expect([status, body.code]).toEqual([404, 'agent_not_found']);
+    expect((await stranger.as.viewer.get('/api/costs')).body.idle.idleHours).toBe(0);
+  });
+});

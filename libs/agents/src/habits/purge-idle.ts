@@ -1,0 +1,17 @@
+import type { Database } from '@muster/database';
+import { purge, type Round } from '@muster/platform';
+import { habitDays } from './learn-habits';
+
+/** Drops idle times that are long past: nothing is learned from them any more, and nobody asks what they cost. */
+export function purgeIdleTimes(database: Database, round: Round): Promise<{ idleTimes: number }> {
+  const idleTimes = (limit: number) =>
+    database.transaction('system', (tx) =>
+      tx.execute(
+        `DELETE FROM agent_idle WHERE ctid = ANY (ARRAY(
+           SELECT ctid FROM agent_idle WHERE ended_at < now() - interval '${habitDays} days' LIMIT $1))`,
+        [limit],
+        'purge_idle',
+      ),
+    );
+  return purge(round, { idleTimes });
+}

@@ -1,0 +1,50 @@
+import { type IdleSavings, type MicroUsd, usdOf } from '@muster/contracts';
+import type { Database, OrganizationSettingsEntity } from '@muster/database';
+
+type Sums = Pick<OrganizationSettingsEntity, 'idleStopPolicy'> & {
+  idleMs: number;
+  onMs: number;
+  couldMs: number;
+  couldMicros: MicroUsd;
+  didMs: number;
+  didMicros: MicroUsd;
+};
+
+/** What adaptive would have saved in idle times that ended on these days, or did: of one agent, or of all. */
+export async function readIdleSavings(
+  database: Database,
+  organizationId: string,
+  { from, to, agentId }: { from: string | null; to: string | null; agentId?: string },
+): Promise<IdleSavings> {
+  const [sums] = await database.query<Sums>(
+    { organizationId },
+    `SELECT s.idle_stop_policy,
+            COALESCE(sum(extract(epoch FROM i.ended_at - i.began_at) * 1000), 0)::float8 AS idle_ms,
+            COALESCE(sum(i.on_ms), 0)::float8 AS on_ms,
+            COALESCE(sum(i.saved_ms) FILTER (WHERE i.policy = 'fixed'), 0)::float8 AS could_ms,
+            COALESCE(sum(i.saved_micros) FILTER (WHERE i.policy = 'fixed'), 0)::bigint AS could_micros,
+            COALESCE(sum(i.saved_ms) FILTER (WHERE i.policy = 'adaptive'), 0)::float8 AS did_ms,
+            COALESCE(sum(i.saved_micros) FILTER (WHERE i.policy = 'adaptive'), 0)::bigint AS did_micros
+     FROM organization_settings s LEFT JOIN agent_idle i
+       ON i.organization_id = s.organization_id AND i.on_ms IS NOT NULL AND ($4::uuid IS NULL OR i.agent_id = $4)
+       -- A day more on both sides for the index; the zone decides.
+       AND i.ended_at >= COALESCE($2::date - 1, now() - interval '30 days')
+       AND i.ended_at < COALESCE($3::date + 2, now())
+       AND ($2::date IS NULL OR (i.ended_at AT TIME ZONE s.timezone)::date BETWEEN $2::date AND $3::date)
+     WHERE s.organization_id = $1 GROUP BY s.idle_stop_policy`,
+    [organizationId, from, to, agentId ?? null],
+    'idle_savings',
+  );
+  const { idleStopPolicy, idleMs, onMs, couldMs, couldMicros, didMs, didMicros } = sums!;
+  return {
+    policy: idleStopPolicy,
+    idleHours: hours(idleMs),
+    onHours: hours(onMs),
+    adaptiveWouldSave: { hours: hours(couldMs), usd: usdOf(couldMicros) },
+    adaptiveSaved: { hours: hours(didMs), usd: usdOf(didMicros) },
+  };
+}
+
+function hours(ms: number): number {
+  return Math.round(ms / 360) / 10_000;
+}

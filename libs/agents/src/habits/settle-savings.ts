@@ -1,0 +1,66 @@
+import type { AgentEntity, AgentIdleEntity, OrganizationSettingsEntity, Transaction } from '@muster/database';
+import { type MicroUsd, roundedQuotient } from '@muster/contracts';
+import { defaultBootMs } from '../lifecycle/boot-time';
+import { keptGaps, mostGaps } from './choose-idle-limit';
+import { savedMsOf } from './replay-idle';
+
+interface Habit
+  extends
+    Pick<AgentEntity, 'bootMs'>,
+    Pick<OrganizationSettingsEntity, 'idleStopMinutes' | 'idleStopPolicy' | 'prewake'> {
+  /** Idle stop may end it at all. */
+  stoppable: boolean;
+  computeMicrosPerHour: MicroUsd;
+}
+
+interface Past extends Pick<AgentIdleEntity, 'scheduled' | 'onMs' | 'slept' | 'policy'> {
+  /** To the microsecond, which a Date does not have. */
+  at: string;
+  lengthMs: number;
+}
+
+const mostSettled = 500;
+
+/** Says of an agent's idle times that are over, and of which nothing was said yet, what adaptive is worth in them. */
+export async function settleSavings(tx: Transaction, agentId: string): Promise<void> {
+  const [habit] = await tx.query<Habit>(
+    `SELECT a.boot_ms, s.idle_stop_minutes, s.idle_stop_policy, s.prewake,
+            s.auto_stop_enabled AND NOT a.idle_auto_stop_exempt AND a.provider <> 'external' AS stoppable,
+            COALESCE(a.compute_micros_per_hour, s.compute_micros_per_hour) AS compute_micros_per_hour
+     FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id WHERE a.id = $1`,
+    [agentId],
+    'habit',
+  );
+  const past = await tx.query<Past>(
+    `SELECT began_at::text AS at, extract(epoch FROM ended_at - began_at)::float8 * 1000 AS length_ms, scheduled, on_ms,
+            slept, policy
+     FROM agent_idle WHERE agent_id = $1 AND ended_at IS NOT NULL
+     ORDER BY began_at DESC LIMIT ${mostSettled + mostGaps}`,
+    [agentId],
+    'past_idle',
+  );
+  let gaps: number[] = [];
+  for (const idle of past.reverse()) {
+    if (idle.policy === null) settle(tx, agentId, { habit: habit!, idle, gaps });
+    gaps = keptGaps(gaps, { ms: idle.lengthMs, scheduled: idle.scheduled });
+  }
+}
+
+function settle(
+  tx: Transaction,
+  agentId: string,
+  { habit, idle, gaps }: { habit: Habit; idle: Past; gaps: number[] },
+): void {
+  const { idleStopPolicy: policy, idleStopMinutes, prewake, bootMs, stoppable, computeMicrosPerHour } = habit;
+  const { lengthMs, scheduled, onMs, slept } = idle;
+  const facts = { policy, gaps, limitMs: idleStopMinutes * 60_000, bootMs: bootMs ?? defaultBootMs, prewake };
+  const saved = stoppable && onMs !== null ? savedMsOf({ lengthMs, scheduled, onMs, slept }, facts) : null;
+  const savedMs = saved === null ? null : Math.round(saved);
+  const savedMicros =
+    savedMs === null ? null : Number(roundedQuotient(BigInt(savedMs) * BigInt(computeMicrosPerHour), 3_600_000n));
+  tx.defer(
+    'UPDATE agent_idle SET policy = $3, saved_ms = $4, saved_micros = $5 WHERE agent_id = $1 AND began_at = $2',
+    [agentId, idle.at, policy, savedMs, savedMicros],
+    'settle_idle',
+  );
+}
