@@ -5,6 +5,7 @@ import { StorageModule } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { VmModule } from '@muster/vm';
 import { ClientPricingController } from './admin/client-pricing.controller';
+import { FeedbackExportController } from './admin/feedback-export.controller';
 import { OrganizationsController } from './admin/organizations.controller';
 import { LoopsController } from './admin/loops.controller';
 import { AdminUsageController } from './admin/usage.controller';
@@ -78,6 +79,7 @@ import { VaultController } from './organization/vault.controller';
     WorkflowsController,
     SchedulesController,
     FeedbackSubmissionsController,
+    FeedbackExportController,
     DocsController,
   ],
   providers: [Passwords, Bootstrap, ObjectsRoutes, timelineHub],

@@ -51,6 +51,7 @@ export {
   BugReportPayload,
   FeatureRequestPayload,
   FeedbackAgentList,
+  FeedbackExportQuery,
   FeedbackFilter,
   FeedbackForm,
   feedbackPayloads,

@@ -1,3 +1,4 @@
+export { exportSubmissions } from './export/export-submissions';
 export { changeStatus } from './submissions/change-status';
 export { createSubmission } from './submissions/create-submission';
 export { findSubmission, loadSubmission, type StatusChangeRow } from './submissions/find-submission';

@@ -156,3 +156,13 @@ export class FeedbackAgent {
 export class FeedbackAgentList {
   @ListField(() => FeedbackAgent, { maxItems: 100_000 }) agents!: FeedbackAgent[];
 }
+
+export class FeedbackExportQuery {
+  @EnumField(feedbackTypes, { optional: true }) type?: FeedbackType;
+  @EnumField(feedbackStatuses, { optional: true }) status?: FeedbackStatus;
+  @TextField({ optional: true, example: 'Smile Dental', description: 'An id or a name.' }) organization?: string;
+  @TextField({ optional: true, example: 'Front desk', description: 'A machine’s id or name.' }) vm?: string;
+  @DayOrTimeField({ optional: true, description: 'A day in each organization’s own time zone, or a moment.' })
+  from?: string;
+  @DayOrTimeField({ optional: true, description: 'Likewise, and included.' }) to?: string;
+}

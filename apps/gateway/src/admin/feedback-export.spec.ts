@@ -1,0 +1,199 @@
+import { get, type IncomingMessage } from 'node:http';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { newId } from '@muster/platform';
+import { type Harness, makeAgent, makeOrganization, startHarness, type Tenant, waitFor } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+import { report, wish } from '../feedback/feedback.harness';
+
+/** A million takes a minute: `FEEDBACK_EXPORT_ROWS=1000000 npm test -- apps/gateway/src/admin/feedback-export`. */
+const manyRows = Number(process.env['FEEDBACK_EXPORT_ROWS'] ?? 20_000);
+const path = '/api/admin/feedback/export';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+/** What this process really holds: garbage comes and goes. */
+function heldBytes(): number {
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+describe('the export of feedback', () => {
+  let harness: Harness;
+  let ours: Tenant;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    ours = await harness.makeTenant();
+  });
+  afterAll(() => harness.close());
+
+  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+  const read = (query: string) => ours.as.super_admin.get(`${path}${query}`);
+  /** The rows of an answer, each by its columns. */
+  const rowsOf = (text: string) => {
+    const records: string[][] = [];
+    let cells: string[] = [];
+    for (const [, quoted, plain, end] of text
+      .replace(/^\ufeff/, '')
+      .matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/g)) {
+      cells.push(quoted?.replaceAll('""', '"') ?? plain!);
+      if (end === ',') continue;
+      records.push(cells);
+      cells = [];
+    }
+    const [head, ...rows] = records;
+    return rows.map((row) => Object.fromEntries(row.map((cell, at) => [head![at], cell])));
+  };
+
+  it('is for super_admins alone', async () => {
+    for (const client of [ours.as.admin, ours.as.member, ours.as.viewer, ours.api]) {
+      expect((await client.get(path)).status).toBe(403);
+    }
+    expect((await harness.http.get(path)).status).toBe(401);
+  });
+
+  it('is UTF-8 with a byte order mark, CRLF and a name, and has its columns also without a row', async () => {
+    const answer = await fetch(`${harness.url}${path}?status=rejected`, { headers: ours.as.super_admin.headers });
+    expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect(answer.headers.get('content-disposition')).toMatch(/^attachment; filename="feedback-\d{4}-\d\d-\d\d\.csv"$/);
+    expect(Buffer.from(await answer.arrayBuffer()).toString('utf8')).toBe(
+      '\ufeffid,type,status,organization,vm,title,description,reporter,createdAt,externalIssue,externalTask\r\n',
+    );
+  });
+
+  it('keeps every text whole, and runs in no spreadsheet', async () => {
+    const tenant = await harness.makeTenant('Cells');
+    const texts = [
+      ['=HYPERLINK("http://evil","x")', `'=HYPERLINK("http://evil","x")`],
+      ['+1', `'+1`],
+      ['-2+3', `'-2+3`],
+      ['@SUM(A1)', `'@SUM(A1)`],
+      ['\t=1', `'\t=1`],
+      ['\r\n=1', `'\r\n=1`],
+      ['  =1', `'  =1`],
+      ['\u200e\u202e=1', `'\u200e\u202e=1`],
+      ['＝1', `'＝1`],
+      ['a "quote", a comma; and\r\na line', 'a "quote", a comma; and\r\na line'],
+      ['שלום, עולם مرحبا', 'שלום, עולם مرحبا'],
+      ["it's 1=1", "it's 1=1"],
+    ] as const;
+    for (const [given] of texts) {
+      expect((await report(tenant.api, { ...wish, title: given, description: given })).status).toBe(201);
+    }
+    const rows = rowsOf((await read('?organization=Cells')).text);
+    expect(rows.map(({ title }) => title)).toEqual(texts.map(([, shown]) => shown));
+    expect(rows.map(({ description }) => description)).toEqual(texts.map(([, shown]) => shown));
+  });
+
+  it('is filtered by type, status, organization, machine and time, by id or by name', async () => {
+    const name = `Practice ${newId()}`;
+    const tenant = await harness.makeTenant(name);
+    const { organizationId } = tenant;
+    const vm = `Desk ${newId()}`;
+    const { id: agentId } = await makeAgent(harness.db, { organizationId, name: vm });
+    const first = (await report(tenant.as.member, { ...wish, agentId })).body.id;
+    const second = (await report(tenant.api, { type: 'bug_report', title: 'b', description: 'b' })).body.id;
+    await sql(`UPDATE feedback_submission SET created_at = '2026-03-02T11:00Z' WHERE id = $1`, [second]);
+    await sql(`UPDATE feedback_link SET external_url = 'https://x/' || tracker WHERE submission_id = $1`, [first]);
+    await tenant.as.admin.patch(`/api/feedback-submissions/${second}`, { status: 'closed' });
+    await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
+    const ids = async (query: string) => rowsOf((await read(`?${query}`)).text).map(({ id }) => id);
+    const of = `organization=${encodeURIComponent(name)}`;
+    expect(await ids(of)).toEqual([first, second]);
+    expect(await ids(`organization=${organizationId.toUpperCase()}`)).toEqual([first, second]);
+    expect(await ids(`${of}&type=bug_report`)).toEqual([second]);
+    expect(await ids(`${of}&status=received`)).toEqual([first]);
+    expect(await ids(`vm=${encodeURIComponent(vm)}`)).toEqual([first]);
+    expect(await ids(`vm=${agentId}`)).toEqual([first]);
+    expect(await ids(`${of}&from=2026-03-03&to=2026-03-03`)).toEqual([second]);
+    expect(await ids(`${of}&to=2026-03-02T11:00:00.000Z`)).toEqual([second]);
+    expect(await ids(`${of}&from=2026-03-04`)).toEqual([first]);
+    expect(await ids('organization=nobody')).toEqual([]);
+    expect(await ids('vm=nobody')).toEqual([]);
+    expect((await read('?from=never')).status).toBe(400);
+    expect((await read('?type=never')).status).toBe(400);
+    const [row] = rowsOf((await read(`?vm=${agentId}`)).text);
+    expect(row).toMatchObject({
+      organization: name,
+      vm,
+      reporter: expect.stringContaining('@'),
+      externalIssue: 'https://x/codehost',
+      externalTask: 'https://x/tasktracker',
+    });
+  });
+
+  describe('of very many', () => {
+    const organization = newId();
+    const open = (): Promise<IncomingMessage> =>
+      new Promise((resolve, reject) => {
+        const url = `${harness.url}${path}?organization=${organization}`;
+        get(url, { headers: ours.as.super_admin.headers, agent: false }, resolve).on('error', reject);
+      });
+    let read = 0;
+    const pages = () => read;
+
+    beforeAll(async () => {
+      await makeOrganization(harness.db, { id: organization, name: organization });
+      const step = 10_000;
+      for (let from = 0; from < manyRows; from += step) {
+        await sql(
+          `INSERT INTO feedback_submission (id, organization_id, type, title, description, reporter_id)
+           SELECT ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1, 'bug_report', 'Number ' || n,
+             repeat('=text with "quotes", ', 100), 'key'
+           FROM generate_series($2::int, $3::int) n`,
+          [organization, from + 1, Math.min(from + step, manyRows)],
+        );
+      }
+      // A spy would keep every page that it saw.
+      const { db } = harness;
+      const query = db.query.bind(db);
+      db.query = (scope, text, ...more) => {
+        if (text.includes('FROM feedback_submission s')) read += 1;
+        return query(scope, text, ...more) as never;
+      };
+    }, 600_000);
+    beforeEach(() => (read = 0));
+
+    it('begins at once and takes no memory for it', async () => {
+      const began = performance.now();
+      const response = await open();
+      let [bytes, lines, firstMs] = [0, 0, 0];
+      const held: number[] = [];
+      for await (const chunk of response as AsyncIterable<Buffer>) {
+        firstMs ||= performance.now() - began;
+        bytes += chunk.length;
+        for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) lines += 1;
+        if (lines > (manyRows / 20) * (held.length + 1)) held.push(heldBytes());
+      }
+      expect(lines).toBe(manyRows + 1);
+      expect(bytes).toBeGreaterThan(manyRows * 2000);
+      const totalMs = performance.now() - began;
+      const more = Math.max(...held) - held[0]!;
+      process.stdout.write(
+        `export: ${manyRows} rows, ${Math.round(bytes / 1e6)} MB in ${Math.round(totalMs)} ms, first byte after ` +
+          `${Math.round(firstMs)} ms, ${Math.round(more / 1e6)} MB more held at most than after its first twentieth\n`,
+      );
+      expect(firstMs).toBeLessThan(totalMs / 2);
+      expect(held.length).toBeGreaterThan(15);
+      expect(more).toBeLessThan(20e6);
+    }, 600_000);
+
+    it('goes no further than who reads it, and ends with who leaves', async () => {
+      const response = await open();
+      response.pause();
+      const settled = async () => {
+        const [before] = [pages()];
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        return pages() > 0 && pages() === before ? before : 0;
+      };
+      const before = await waitFor('it to stand still', settled);
+      expect(before).toBeLessThan(manyRows / 500);
+      response.destroy();
+      await waitFor('it to stand still', settled);
+      expect(pages()).toBeLessThanOrEqual(before + 1);
+    }, 60_000);
+  });
+});

@@ -1,0 +1,76 @@
+import type { FeedbackStatus, FeedbackType } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import { newId } from '@muster/platform';
+import { externalColumns, type SubmissionRow } from '../submissions/submission-row';
+import { type Period, withinPeriod } from '../submissions/within-period';
+import { csvLine } from './csv-cell';
+
+export interface ExportFilter extends Period {
+  type?: FeedbackType;
+  status?: FeedbackStatus;
+  /** An id or a name; so is the machine. */
+  organization?: string;
+  vm?: string;
+}
+
+type ExportRow = Pick<
+  SubmissionRow,
+  'id' | 'type' | 'status' | 'title' | 'description' | 'createdAt' | 'issueUrl' | 'taskUrl'
+> & { organization: string; vm: string | null; reporter: string };
+
+const columns = [
+  ...['id', 'type', 'status', 'organization', 'vm', 'title', 'description', 'reporter', 'createdAt'],
+  ...['externalIssue', 'externalTask'],
+];
+const pageRows = 500;
+
+/**
+ * Submissions of all organizations as CSV, oldest first, a piece for each page. Each page begins behind the last one's
+ * end, so that neither the table nor the file is ever held; what is reported meanwhile is no part of it.
+ */
+export async function* exportSubmissions(database: Database, filter: ExportFilter): AsyncGenerator<string> {
+  const until = newId();
+  yield `\ufeff${csvLine(columns)}`;
+  const statement = await statementFor(database, filter, until);
+  for (let after = '00000000-0000-0000-0000-000000000000'; ;) {
+    const rows = await database.query<ExportRow>('system', statement.text, [after, ...statement.values]);
+    if (rows.length > 0) yield rows.map(lineOf).join('');
+    if (rows.length < pageRows) return;
+    after = rows.at(-1)!.id;
+  }
+}
+
+async function statementFor(database: Database, filter: ExportFilter, until: string) {
+  const values: unknown[] = [];
+  const placed = (value: unknown) => `$${values.push(value) + 1}`;
+  const conditions = ['s.id > $1', `s.id < ${placed(until)}`, ...withinPeriod(filter, placed)];
+  if (filter.type) conditions.push(`s.type = ${placed(filter.type)}`);
+  if (filter.status) conditions.push(`s.status = ${placed(filter.status)}`);
+  for (const [column, table, named] of [
+    ['s.organization_id', 'organization', filter.organization],
+    ['s.agent_id', 'agent', filter.vm],
+  ] as const) {
+    if (named === undefined) continue;
+    const found = await database.query<{ id: string }>(
+      'system',
+      `SELECT id FROM ${table} WHERE name = $1 OR id::text = lower($1)`,
+      [named],
+    );
+    conditions.push(`${column} = ANY(${placed(found.map(({ id }) => id))}::uuid[])`);
+  }
+  const text = `SELECT s.id, s.type, s.status, o.name AS organization, a.name AS vm, s.title, s.description,
+      COALESCE(s.reporter_email, s.reporter_id) AS reporter, s.created_at, ${externalColumns}
+    FROM feedback_submission s
+    JOIN organization o ON o.id = s.organization_id
+    LEFT JOIN agent a ON a.id = s.agent_id AND a.organization_id = s.organization_id
+    WHERE ${conditions.join(' AND ')} ORDER BY s.id LIMIT ${pageRows}`;
+  return { text, values };
+}
+
+function lineOf(row: ExportRow): string {
+  const { id, type, status, organization, vm, title, description, reporter, createdAt, issueUrl, taskUrl } = row;
+  return csvLine([
+    ...[id, type, status, organization, vm, title, description, reporter, createdAt.toISOString()],
+    ...[issueUrl, taskUrl],
+  ]);
+}
