@@ -59,7 +59,7 @@ export default [
   },
   {
     // A stream of events, and pages that are no JSON, are written to the reply itself.
-    files: ['apps/gateway/src/{agents/timeline,docs/docs}.controller.ts'],
+    files: ['apps/gateway/src/{agents/timeline,admin/feedback-export,docs/docs}.controller.ts'],
     rules: { 'no-restricted-syntax': shunned('environment', 'exports', 'aliases', 'sql') },
   },
   {

@@ -27,7 +27,8 @@ interface Values {
   networkPolicy: { publicFrom: object[] };
 }
 
-/** The pods' own roles, and what is read at the very first start alone. */
+const trackerTokens = ['FEEDBACK_CODEHOST_TOKEN', 'FEEDBACK_TASKTRACKER_TOKEN'];
+/** The pods' own roles, what is read at the very first start alone, and what leads to somebody's trackers. */
 const leftOut: Partial<Record<ServiceApp, string[]>> = {
   gateway: [
     'BOOTSTRAP_ADMIN_PASSWORD',
@@ -35,9 +36,11 @@ const leftOut: Partial<Record<ServiceApp, string[]>> = {
     'BOOTSTRAP_SUPER_ADMIN_PASSWORD',
     'BOOTSTRAP_WORKER_KEY',
     'EC2_SECRET_ACCESS_KEY',
+    ...trackerTokens,
     'S3_SECRET_ACCESS_KEY',
   ],
-  ingest: ['S3_SECRET_ACCESS_KEY'],
+  ingest: ['FEEDBACK_CODEHOST_WEBHOOK_SECRET', 'FEEDBACK_TASKTRACKER_WEBHOOK_SECRET', 'S3_SECRET_ACCESS_KEY'],
+  'feedback-sync': trackerTokens,
   dispatcher: ['EC2_SECRET_ACCESS_KEY'],
 };
 const values = readYaml<Values>('k8s/chart/values.yaml');

@@ -17,9 +17,12 @@ const compose = readYaml<{
   services: Record<string, Service>;
   secrets: Record<string, { file: string }>;
 }>('docker/compose.yaml');
-/** Keys that people make in the service once it runs, and the account in which their machines are. */
+const trackerTokens = ['FEEDBACK_CODEHOST_TOKEN', 'FEEDBACK_TASKTRACKER_TOKEN'];
+/** Keys that people make in the service once it runs, and the accounts in which their machines and trackers are. */
 const leftOut: Partial<Record<ServiceApp, string[]>> = {
-  gateway: ['BOOTSTRAP_API_KEY', 'BOOTSTRAP_WORKER_KEY', 'EC2_SECRET_ACCESS_KEY'],
+  gateway: ['BOOTSTRAP_API_KEY', 'BOOTSTRAP_WORKER_KEY', 'EC2_SECRET_ACCESS_KEY', ...trackerTokens],
+  ingest: ['FEEDBACK_CODEHOST_WEBHOOK_SECRET', 'FEEDBACK_TASKTRACKER_WEBHOOK_SECRET'],
+  'feedback-sync': trackerTokens,
   dispatcher: ['EC2_SECRET_ACCESS_KEY'],
 };
 const dockerfile = readText('docker/Dockerfile');

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServiceApp } from '@muster/contracts';
 import { dispatcherConfigs } from '@muster/dispatcher';
+import { feedbackSyncConfigs } from '@muster/feedback-sync';
 import { gatewayConfigs } from '@muster/gateway';
 import { ingestConfigs } from '@muster/ingest';
 import { BaseConfig, type Variable, variablesOf } from '@muster/platform';
@@ -16,7 +17,7 @@ const configs: Record<ServiceApp, (new () => BaseConfig)[]> = {
   dispatcher: dispatcherConfigs,
   scheduler: [SchedulerConfig],
   metering: [BaseConfig],
-  'feedback-sync': [BaseConfig],
+  'feedback-sync': feedbackSyncConfigs,
 };
 
 export function variablesOfApp(app: ServiceApp): Variable[] {

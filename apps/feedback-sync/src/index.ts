@@ -1,1 +1,2 @@
+export { feedbackSyncConfigs } from './feedback-sync-configs';
 export { FeedbackSyncModule } from './feedback-sync.module';

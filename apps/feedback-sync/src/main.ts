@@ -1,4 +1,5 @@
-import { BaseConfig, runApp } from '@muster/platform';
+import { runApp } from '@muster/platform';
+import { feedbackSyncConfigs } from './feedback-sync-configs';
 import { FeedbackSyncModule } from './feedback-sync.module';
 
-void runApp({ name: 'feedback-sync', configs: [BaseConfig], modules: [FeedbackSyncModule] });
+void runApp({ name: 'feedback-sync', configs: feedbackSyncConfigs, modules: [FeedbackSyncModule] });

@@ -1,4 +1,5 @@
 import { SignInConfig } from '@muster/access';
+import { FeedbackConfig } from '@muster/feedback';
 import type { BaseConfig } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 import { GatewayConfig } from './gateway.config';
@@ -8,4 +9,5 @@ export const gatewayConfigs: [typeof GatewayConfig, ...(new () => BaseConfig)[]]
   GatewayConfig,
   SignInConfig,
   VmConfig,
+  FeedbackConfig,
 ];

@@ -6,6 +6,7 @@ import { VaultModule } from '@muster/vault';
 import { VmModule } from '@muster/vm';
 import { ClientPricingController } from './admin/client-pricing.controller';
 import { FeedbackExportController } from './admin/feedback-export.controller';
+import { FeedbackSyncController } from './admin/feedback-sync.controller';
 import { OrganizationsController } from './admin/organizations.controller';
 import { LoopsController } from './admin/loops.controller';
 import { AdminUsageController } from './admin/usage.controller';
@@ -80,6 +81,7 @@ import { VaultController } from './organization/vault.controller';
     SchedulesController,
     FeedbackSubmissionsController,
     FeedbackExportController,
+    FeedbackSyncController,
     DocsController,
   ],
   providers: [Passwords, Bootstrap, ObjectsRoutes, timelineHub],

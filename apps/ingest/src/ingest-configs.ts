@@ -1,6 +1,11 @@
 import { AgentsConfig } from '@muster/agents';
+import { WebhookSecretsConfig } from '@muster/feedback';
 import type { BaseConfig } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
 
 /** All that this process reads of its environment. */
-export const ingestConfigs: [new () => BaseConfig, ...(new () => BaseConfig)[]] = [StorageConfig, AgentsConfig];
+export const ingestConfigs: [new () => BaseConfig, ...(new () => BaseConfig)[]] = [
+  StorageConfig,
+  AgentsConfig,
+  WebhookSecretsConfig,
+];

@@ -8,6 +8,7 @@ import { CommandsController } from './agents/commands.controller';
 import { MachinesController } from './agents/machines.controller';
 import { DownloadsController } from './agents/downloads.controller';
 import { UploadsController } from './agents/uploads.controller';
+import { FeedbackWebhooksController } from './feedback/feedback-webhooks.controller';
 import { JobCallbacksController } from './jobs/job-callbacks.controller';
 import { RunSummaryController } from './pilot/run-summary.controller';
 
@@ -20,6 +21,7 @@ import { RunSummaryController } from './pilot/run-summary.controller';
     UploadsController,
     JobCallbacksController,
     RunSummaryController,
+    FeedbackWebhooksController,
   ],
   providers: [CommandPolls],
 })

@@ -1,5 +1,5 @@
 import { dispatcherConfigs, DispatcherModule } from '@muster/dispatcher';
-import { FeedbackSyncModule } from '@muster/feedback-sync';
+import { feedbackSyncConfigs, FeedbackSyncModule } from '@muster/feedback-sync';
 import { gatewayConfigs, GatewayModule } from '@muster/gateway';
 import { ingestConfigs, IngestModule } from '@muster/ingest';
 import { meteringConfigs, MeteringModule } from '@muster/metering';
@@ -9,6 +9,13 @@ import { SchedulerConfig, SchedulerModule } from '@muster/scheduler';
 /** All six apps in one process. */
 export const standalone: Pick<RunOptions, 'name' | 'configs' | 'modules'> = {
   name: 'standalone',
-  configs: [...gatewayConfigs, ...ingestConfigs, SchedulerConfig, ...dispatcherConfigs, ...meteringConfigs],
+  configs: [
+    ...gatewayConfigs,
+    ...ingestConfigs,
+    SchedulerConfig,
+    ...dispatcherConfigs,
+    ...meteringConfigs,
+    ...feedbackSyncConfigs,
+  ],
   modules: [GatewayModule, IngestModule, DispatcherModule, SchedulerModule, MeteringModule, FeedbackSyncModule],
 };

@@ -47,6 +47,7 @@ export {
   type TrackerName,
   trackerNames,
 } from './http/feedback/feedback-words';
+export { FeedbackSync, FeedbackWebhookAnswer } from './http/feedback/feedback-sync';
 export {
   BugReportPayload,
   FeatureRequestPayload,
@@ -197,6 +198,7 @@ export {
   PilotBatchPayload,
   ProbePayload,
   RecomputePayload,
+  SubmissionPayload,
   WakePayload,
 } from './queues/payloads';
 export {

@@ -1,3 +1,4 @@
+export { FeedbackConfig } from './feedback.config';
 export { exportSubmissions } from './export/export-submissions';
 export { changeStatus } from './submissions/change-status';
 export { createSubmission } from './submissions/create-submission';
@@ -7,3 +8,11 @@ export { listSubmissions } from './submissions/list-submissions';
 export { readPayload } from './submissions/read-payload';
 export { maxScreenshotBytes, redrawScreenshot, type Screenshot } from './submissions/screenshot';
 export type { SubmissionRow } from './submissions/submission-row';
+export { type Reference, referencesOfCodehost, referencesOfTasktracker } from './webhooks/read-delivery';
+export { purgeDeliveries, takeDelivery } from './webhooks/take-delivery';
+export { isSigned } from './webhooks/verify-delivery';
+export { WebhookSecretsConfig } from './webhooks/webhook-secrets.config';
+export { readSyncState, replayDead } from './work-items/read-sync-state';
+export { lastReconciliation, reconcileFeedback } from './work-items/reconcile';
+export { armUnsent, sweepWorkItems } from './work-items/sweep-work-items';
+export { type SyncParts, syncWorkItem } from './work-items/sync-work-item';

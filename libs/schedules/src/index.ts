@@ -1,4 +1,5 @@
-export { parseCron } from './cron/cron-rule';
+export { parseCron, readCron } from './cron/cron-rule';
+export { nextRun } from './cron/next-run';
 export { executeSchedules } from './ticks/execute-schedules';
 export { foreseeForced, forceSchedule } from './ticks/force-schedule';
 export { expectedRuns, nextExpectedRun } from './prewake/expected-runs';

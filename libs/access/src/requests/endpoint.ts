@@ -56,6 +56,8 @@ export interface EndpointOptions<Answer = unknown, Other = unknown> {
   exempt?: boolean;
   /** Keeps the exact bytes of the body for a signature. */
   rawBody?: boolean;
+  /** Keeps the bytes and reads nothing of them: whether they are JSON is the handler’s to see, after their signature. */
+  unparsed?: boolean;
   /** Where the interface names the route's own errors: what it answers instead of what was thrown. */
   failsAs?: (error: AppError | undefined, request: FastifyRequest) => AppError | undefined;
   /** How many bytes a body may have; 1 MiB unless said. */
@@ -86,6 +88,7 @@ export function Endpoint<Answer = void, Other = never>(
     etag,
     exempt,
     rawBody,
+    unparsed,
     stream,
     bodyLimit,
     waits,
@@ -146,6 +149,7 @@ export function Endpoint<Answer = void, Other = never>(
       halfPairs: body && ignoresUnknownFields(body) ? 'replace' : 'refuse',
       noTimeout: exempt === true || waits === true || stream !== undefined,
       rawBody: rawBody ?? false,
+      unparsed: unparsed ?? false,
       form: form !== undefined,
       bodyLimit,
       failsAs,

@@ -7,6 +7,7 @@ import {
   PilotBatchPayload,
   ProbePayload,
   RecomputePayload,
+  SubmissionPayload,
   WakePayload,
 } from './payloads';
 
@@ -93,7 +94,16 @@ export const queueCatalogue = {
       'recompute-costs': { payload: RecomputePayload, ...quick, timeoutMs: 120_000 },
     },
   },
-  feedback: { app: 'feedback-sync', purpose: 'feedback to bring to the trackers', concurrency: 5, jobs: { probe } },
+  feedback: {
+    app: 'feedback-sync',
+    purpose: 'feedback to bring to the trackers',
+    concurrency: 5,
+    jobs: {
+      probe,
+      /** A work item was made, or something about it may have changed. */
+      'sync-work-item': { payload: SubmissionPayload, ...quick, timeoutMs: 300_000 },
+    },
+  },
 } as const satisfies Record<string, QueueDefinition>;
 
 export type QueueName = keyof typeof queueCatalogue;

@@ -31,3 +31,7 @@ export class JobPayloadIds {
 export class PilotBatchPayload {
   @UuidField() pilotBatchId!: string;
 }
+
+export class SubmissionPayload {
+  @UuidField() submissionId!: string;
+}

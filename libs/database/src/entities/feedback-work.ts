@@ -38,6 +38,7 @@ export class FeedbackWorkItemEntity {
 @Check('feedback_link_tracker_check', `tracker IN ${trackers}`)
 @Check('feedback_link_seen_check', `seen_status IN ${statuses}`)
 @Check('feedback_link_writing_check', `writing_status IN ${statuses}`)
+@Check('feedback_link_carried_check', `carried_status IN ${statuses}`)
 @Index('feedback_link_tracker_key', ['submissionId', 'tracker'], { unique: true })
 @Index('feedback_link_external_key', ['tracker', 'scope', 'externalId'], {
   unique: true,
@@ -77,6 +78,8 @@ export class FeedbackLinkEntity {
   @Column('timestamptz', { nullable: true }) deadAt!: Date | null;
   /** The stop of the tracker that stands in the submission's history. */
   @Column('timestamptz', { nullable: true }) stopToldAt!: Date | null;
+  /** Our status that was carried to it last. */
+  @Column('text', { nullable: true }) carriedStatus!: FeedbackStatus | null;
 }
 
 /** What all work items share of a tracker: that it is stopped and why, or that it has asked for a rest. */

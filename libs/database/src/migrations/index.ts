@@ -36,6 +36,7 @@ import { Prewake1763803000000 } from './1763803000000-prewake';
 import { IdleTimes1763803000001 } from './1763803000001-idle-times';
 import { WorkflowPacks1763805000000 } from './1763805000000-workflow-packs';
 import { Feedback1763807000000 } from './1763807000000-feedback';
+import { FeedbackCarried1763807000001 } from './1763807000001-feedback-carried';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -77,4 +78,5 @@ export const migrations = [
   IdleTimes1763803000001,
   WorkflowPacks1763805000000,
   Feedback1763807000000,
+  FeedbackCarried1763807000001,
 ];

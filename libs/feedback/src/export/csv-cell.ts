@@ -8,7 +8,7 @@ const formula = /^[\t\r\n]|^[\s\p{Cf}]*[=+\-@＝＋－＠]/u;
 const special = /[",;\t\r\n]|^\s|\s$/;
 
 /** A cell of RFC 4180 that no spreadsheet runs. */
-export function csvCell(value: string | null): string {
+function csvCell(value: string | null): string {
   if (value === null) return '';
   const safe = formula.test(value) ? `'${value}` : value;
   return special.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -6,7 +6,7 @@ import type { FeedbackReport } from './read-payload';
 
 type CreatedRow = Pick<FeedbackSubmissionEntity, 'id' | 'type' | 'status' | 'createdAt'>;
 
-/** Takes a report, and makes its work item, which waits for whoever brings it to the trackers. */
+/** Takes a report, and makes its work item, with a message for whoever brings it to the trackers. */
 export async function createSubmission(
   tx: Transaction,
   caller: Principal,
@@ -35,6 +35,7 @@ export async function createSubmission(
       tracker,
     ]);
   }
+  await tx.enqueue({ queue: 'feedback', name: 'sync-work-item', payload: { submissionId: id } });
   audit(tx, caller, { action: 'feedback.create', target: { type: 'feedback_submission', id }, changes: { type } });
   return row!;
 }

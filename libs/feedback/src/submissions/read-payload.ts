@@ -1,11 +1,11 @@
 import { AppError, type FeedbackType, feedbackPayloads, invalidField } from '@muster/contracts';
-import type { BugReportPayload, FeatureRequestPayload, WorkflowIssuePayload } from '@muster/contracts';
+import type { BugReportPayload, WorkflowIssuePayload } from '@muster/contracts';
 import { checkBody, parseJsonBody } from '@muster/platform';
 
 /** What was reported, whichever type it is of. */
-export type FeedbackReport = { type: FeedbackType; title: string; description: string } & Partial<
-  Omit<FeatureRequestPayload & BugReportPayload & WorkflowIssuePayload, 'type' | 'title' | 'description'>
->;
+export type FeedbackReport = Pick<BugReportPayload, 'title' | 'description'> & { type: FeedbackType } & Partial<
+    Omit<BugReportPayload, 'type'> & Pick<WorkflowIssuePayload, 'workflowId'>
+  >;
 
 const maxPayloadBytes = 64 * 1024;
 

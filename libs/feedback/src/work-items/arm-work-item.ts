@@ -6,5 +6,6 @@ export async function armWorkItem(tx: Transaction, submissionId: string): Promis
     `UPDATE feedback_work_item SET armed = armed + 1, due_at = LEAST(due_at, now()) WHERE submission_id = $1`,
     [submissionId],
   );
+  if (armed === 1) await tx.enqueue({ queue: 'feedback', name: 'sync-work-item', payload: { submissionId } });
   return armed === 1;
 }

@@ -27,6 +27,8 @@ declare module 'fastify' {
     noTimeout?: boolean;
     /** Keeps the exact bytes for a signature. */
     rawBody?: boolean;
+    /** Nothing of the body is read but its bytes: what they are is looked at by the handler. */
+    unparsed?: boolean;
     /** What half of a surrogate pair in a JSON body is; a fault unless said. */
     halfPairs?: 'refuse' | 'replace';
     /** Takes multipart/form-data, which its handler reads. */
@@ -99,8 +101,9 @@ function addBodyParsers(fastify: FastifyInstance): void {
 }
 
 async function readJson(request: FastifyRequest, raw: Buffer): Promise<unknown> {
-  const { rawBody, halfPairs } = request.routeOptions.config;
-  if (rawBody) rawBodies.set(request, raw);
+  const { rawBody, halfPairs, unparsed } = request.routeOptions.config;
+  if (rawBody || unparsed) rawBodies.set(request, raw);
+  if (unparsed) return undefined;
   if (raw.length > digestedBytes) digests.set(request, createHash('sha256').update(raw).digest('hex'));
   // A client that says JSON and sends nothing means a request without a body.
   return raw.length === 0 ? undefined : parseJsonBody(raw, { halfPairs });

@@ -1,5 +1,5 @@
 import { lookup as systemLookup } from 'node:dns';
-import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
+import { Agent as HttpAgent, type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
@@ -14,10 +14,15 @@ export interface OutboundRequest {
   timeoutMs?: number;
   /** Where whoever named the address calls from: one that is not public must then be of that same host. */
   namedFrom?: string | null;
+  /** What the answer may weigh; 1 MiB unless said. */
+  maxAnswerBytes?: number;
+  /** Never sent a second time, also where a kept connection broke that had most likely brought nothing. */
+  sentOnce?: boolean;
 }
 
 export interface OutboundAnswer {
   status: number;
+  headers?: IncomingHttpHeaders;
   body: Buffer;
 }
 
@@ -38,7 +43,7 @@ type Resolve = (
   answer: (error: NodeJS.ErrnoException | null, addresses: { address: string; family: number }[]) => void,
 ) => void;
 
-const maxAnswerBytes = 1024 * 1024;
+const defaultAnswerBytes = 1024 * 1024;
 const defaultTimeoutMs = 10_000;
 
 /**
@@ -70,6 +75,7 @@ export class Outbound implements OnApplicationShutdown {
     } catch (error) {
       // The other side closed a kept connection at the moment that we used it: it has read nothing of this request.
       if (!(error instanceof StaleConnection)) throw error;
+      if (request.sentOnce) throw new OutboundFailed('the connection broke');
       return this.exchange(url, request);
     }
   }
@@ -133,6 +139,7 @@ export class Outbound implements OnApplicationShutdown {
 
   private exchange(url: URL, request: OutboundRequest): Promise<OutboundAnswer> {
     const { method = 'GET', headers = {}, body, timeoutMs = defaultTimeoutMs, namedFrom } = request;
+    const { maxAnswerBytes = defaultAnswerBytes } = request;
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
     return new Promise((resolve, reject) => {
       let answered = false;
@@ -162,9 +169,9 @@ export class Outbound implements OnApplicationShutdown {
       });
       outgoing.on('response', (response) => {
         answered = true;
-        readBody(response).then((bytes) => {
+        readBody(response, maxAnswerBytes).then((bytes) => {
           clearTimeout(timer);
-          resolve({ status: response.statusCode!, body: bytes });
+          resolve({ status: response.statusCode!, headers: response.headers, body: bytes });
         }, fail);
       });
       outgoing.end(body);
@@ -174,7 +181,7 @@ export class Outbound implements OnApplicationShutdown {
 
 class StaleConnection extends Error {}
 
-async function readBody(response: IncomingMessage): Promise<Buffer> {
+async function readBody(response: IncomingMessage, maxAnswerBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {

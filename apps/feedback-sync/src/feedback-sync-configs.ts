@@ -1,0 +1,5 @@
+import type { BaseConfig } from '@muster/platform';
+import { FeedbackSyncConfig } from './feedback-sync.config';
+
+/** All that this process reads of its environment. */
+export const feedbackSyncConfigs: [new () => BaseConfig, ...(new () => BaseConfig)[]] = [FeedbackSyncConfig];

@@ -1,0 +1,60 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Database } from '@muster/database';
+import { armUnsent, lastReconciliation, purgeDeliveries, reconcileFeedback, sweepWorkItems } from '@muster/feedback';
+import { AppLoops, Clock, LoopLedger, Metrics, PubSub } from '@muster/platform';
+import { nextRun, parseCron } from '@muster/schedules';
+import { FeedbackWork } from './feedback-work';
+
+const dayMs = 86_400_000;
+
+/** What is due of feedback whoever rings, and the nightly comparison. */
+@Injectable()
+export class FeedbackSyncLoops extends AppLoops {
+  constructor(
+    @Inject(Metrics) metrics: Metrics,
+    @Inject(LoopLedger) ledger: LoopLedger,
+    @Inject(PubSub) pubSub: PubSub,
+    @Inject(Database) database: Database,
+    @Inject(Clock) clock: Clock,
+    @Inject(FeedbackWork) work: FeedbackWork,
+  ) {
+    const { config, parts } = work;
+    const rule = parseCron(config.feedbackReconcileCron);
+    const began = clock.now();
+    let armed = false;
+    super(
+      [
+        {
+          name: 'sync feedback',
+          intervalMs: config.feedbackIntervalMs,
+          runOnce: async (round) => {
+            if (!work.isOn) return {};
+            if (!armed)
+              await armUnsent(
+                database,
+                parts.trackers.map(({ name }) => name),
+              );
+            armed = true;
+            return sweepWorkItems(parts, round);
+          },
+        },
+        {
+          name: 'reconcile feedback',
+          intervalMs: Math.min(config.feedbackIntervalMs, 60_000),
+          runOnce: async (round) => {
+            if (!work.isOn) return {};
+            const now = clock.now();
+            const last = (await lastReconciliation(database)) ?? began;
+            // Of the nights that nobody was there for, one is enough.
+            const after = new Date(Math.max(last.getTime(), now.getTime() - dayMs));
+            const next = nextRun(rule, 'UTC', after);
+            if (!next || next.at > now) return {};
+            return reconcileFeedback(database, round, { nominalAt: next.at, now });
+          },
+        },
+        { name: 'purge feedback deliveries', intervalMs: 600_000, runOnce: () => purgeDeliveries(database) },
+      ],
+      { app: 'feedback-sync', metrics, ledger, pubSub },
+    );
+  }
+}

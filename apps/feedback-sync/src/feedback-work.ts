@@ -1,0 +1,33 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Database } from '@muster/database';
+import { type SyncParts, syncWorkItem } from '@muster/feedback';
+import { Trackers } from '@muster/trackers';
+import { FeedbackSyncConfig } from './feedback-sync.config';
+
+/** The work on feedback as it is configured; where it is off, none is done. */
+@Injectable()
+export class FeedbackWork {
+  readonly parts: SyncParts;
+
+  constructor(
+    @Inject(Database) database: Database,
+    @Inject(Trackers) trackers: Trackers,
+    @Inject(FeedbackSyncConfig) readonly config: FeedbackSyncConfig,
+  ) {
+    this.parts = {
+      database,
+      trackers: trackers.configured,
+      timeoutMs: config.trackerTimeoutMs,
+      attempts: config.feedbackAttempts,
+      baseBranch: config.feedbackBranches ? config.feedbackBaseBranch : null,
+    };
+  }
+
+  get isOn(): boolean {
+    return this.config.feedbackAutomation && this.parts.trackers.length > 0;
+  }
+
+  async sync(submissionId: string): Promise<void> {
+    if (this.isOn) await syncWorkItem(this.parts, submissionId);
+  }
+}

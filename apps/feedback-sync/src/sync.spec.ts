@@ -1,0 +1,296 @@
+import { createSubmission } from '@muster/feedback';
+import { newId } from '@muster/platform';
+import { FakeTrackers, type Harness, makeOrganization, makeUser, startHarness, waitFor } from '@muster/testing';
+import { feedbackSyncConfigs } from './feedback-sync-configs';
+import { FeedbackSyncModule } from './feedback-sync.module';
+
+const seed = Number(process.env['MUSTER_SEED'] ?? 7);
+
+function seeded(from: number): () => number {
+  let state = from >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+describe('feedback at the trackers', () => {
+  let trackers: FakeTrackers;
+  let harness: Harness;
+  let organizationId: string;
+  let caller: any;
+
+  const start = (env: Record<string, string> = {}) =>
+    startHarness({
+      name: 'feedback-sync',
+      configs: feedbackSyncConfigs,
+      modules: [FeedbackSyncModule],
+      env: {
+        ...trackers.env,
+        FEEDBACK_AUTOMATION_WORKER_INTERVAL_MS: '100',
+        FEEDBACK_TRACKER_TIMEOUT_MS: '400',
+        FEEDBACK_AUTOMATION_BRANCHES: 'true',
+        ...env,
+      },
+    });
+  const callerIn = async ({ db }: Harness) => {
+    ({ id: organizationId } = await makeOrganization(db));
+    const user = await makeUser(db, { organizationId, role: 'admin' });
+    return { ...user, kind: 'user', sessionId: '', organizationName: '', organizationSuspended: false };
+  };
+
+  beforeAll(async () => {
+    trackers = await FakeTrackers.start();
+    harness = await start();
+    caller = await callerIn(harness);
+  });
+  afterAll(async () => {
+    await harness.close();
+    await trackers.close();
+    expect(trackers.faults).toEqual([]);
+  });
+  afterEach(async () => {
+    trackers.mishap = () => undefined;
+    await sql('DELETE FROM feedback_tracker');
+  });
+
+  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+  const submit = async (more: object = {}, to = harness) => {
+    const id = newId();
+    const report = { type: 'bug_report' as const, title: 'Empty list', description: 'Nothing is shown.', ...more };
+    await to.db.transaction({ organizationId }, (tx) =>
+      createSubmission(tx, caller, { id, report, screenshotKey: null }),
+    );
+    return id;
+  };
+  const linksOf = async (id: string) =>
+    Object.fromEntries(
+      (await sql('SELECT * FROM feedback_link WHERE submission_id = $1', [id])).map((link) => [link.tracker, link]),
+    );
+  const settled = (id: string) =>
+    waitFor(`${id} to be settled`, async () => {
+      const [item] = await sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]);
+      return item && item.dueAt === null;
+    });
+  const ring = (id: string) =>
+    sql('UPDATE feedback_work_item SET armed = armed + 1, due_at = now() WHERE submission_id = $1', [id]);
+  const look = async (id: string) => {
+    await ring(id);
+    await settled(id);
+    return (await sql('SELECT status FROM feedback_submission WHERE id = $1', [id]))[0].status;
+  };
+  const set = (id: string, status: string) =>
+    sql('UPDATE feedback_submission SET status = $2, status_at = now() WHERE id = $1', [id, status]);
+  const historyOf = (id: string) =>
+    sql('SELECT * FROM feedback_status_change WHERE submission_id = $1 ORDER BY id', [id]);
+
+  it('becomes one issue and one task that name each other, with labels, a branch and what is told by rule', async () => {
+    const id = await submit({ description: '@boss: it crashed. muster-feedback:x', severity: 'high' });
+    await settled(id);
+    const [issue] = trackers.issuesOf(id);
+    const [task] = trackers.tasksOf(id);
+    expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
+    expect(issue!.labels).toEqual(['feedback', 'bug_report', 'high']);
+    expect(issue!.body).toContain(task!.url);
+    expect(task!.description).toContain(issue!.html_url);
+    expect(issue!.body).not.toMatch(/@boss|muster-feedback:x/);
+    expect(trackers.branches.get(`feedback/${id.slice(-12)}`)).toBe('c0ffee');
+    expect(await linksOf(id)).toMatchObject({
+      codehost: { externalUrl: issue!.html_url, scope: 'acme/portal', branch: `feedback/${id.slice(-12)}` },
+      tasktracker: { externalUrl: task!.url, scope: '901' },
+    });
+    expect((await sql('SELECT status FROM feedback_submission WHERE id = $1', [id]))[0].status).toBe('triaged');
+    const [item] = await sql('SELECT * FROM feedback_work_item WHERE submission_id = $1', [id]);
+    expect(item).toMatchObject({ severity: 'high', enrichedBy: 'rule' });
+  });
+
+  it('goes from each side to the others, the later change wins, and no echo comes back', async () => {
+    const id = await submit();
+    await settled(id);
+    const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
+    trackers.moveIssue(issue!, { assignees: [{ login: 'dana' }] });
+    expect(await look(id)).toBe('in_progress');
+    expect(task!.status.type).toBe('custom');
+    trackers.moveTask(task!, 'ready');
+    expect(await look(id)).toBe('resolved');
+    expect([issue!.state, issue!.state_reason]).toEqual(['closed', 'completed']);
+    trackers.moveIssue(issue!, { state: 'open', assignees: [] });
+    expect(await look(id)).toBe('triaged');
+    expect(task!.status.type).toBe('open');
+    await set(id, 'rejected');
+    expect(await look(id)).toBe('rejected');
+    expect([issue!.state_reason, task!.status.type]).toEqual(['not_planned', 'closed']);
+    // Both change: who was later has it.
+    trackers.moveIssue(issue!, { state: 'open' }, new Date(Date.now() + 2000));
+    trackers.moveTask(task!, 'doing', new Date(Date.now() + 1000));
+    expect(await look(id)).toBe('triaged');
+    expect([issue!.state, task!.status.type]).toEqual(['open', 'open']);
+    const before = (await historyOf(id)).length;
+    const calls = trackers.calls.filter(({ method }) => method !== 'GET').length;
+    for (let times = 0; times < 3; times += 1) expect(await look(id)).toBe('triaged');
+    expect((await historyOf(id)).length).toBe(before);
+    expect(trackers.calls.filter(({ method }) => method !== 'GET').length).toBe(calls);
+  });
+
+  it('is unlinked with a reason where its issue or task is gone, and goes on with the other', async () => {
+    const id = await submit();
+    await settled(id);
+    const [issue] = trackers.issuesOf(id);
+    trackers.tasks.splice(trackers.tasks.indexOf(trackers.tasksOf(id)[0]!), 1);
+    trackers.moveIssue(issue!, { state: 'closed', state_reason: 'completed' });
+    expect(await look(id)).toBe('resolved');
+    expect((await linksOf(id)).tasktracker.unlinkedAt).not.toBeNull();
+    expect(await historyOf(id)).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ source: 'tasktracker', reason: expect.stringMatching(/gone.*ITEM_013/) }),
+      ]),
+    );
+    expect(trackers.tasksOf(id)).toHaveLength(0);
+  });
+
+  it('stops a tracker that refuses us, says why, and goes on when a call succeeds again', async () => {
+    trackers.mishap = ({ path }) =>
+      path.startsWith('/repos') ? { status: 401, body: { message: 'Bad credentials' } } : undefined;
+    const id = await submit();
+    const stop = await waitFor(
+      'the stop',
+      async () => (await sql('SELECT * FROM feedback_tracker WHERE stopped_at IS NOT NULL'))[0],
+    );
+    expect([stop.tracker, stop.reason]).toEqual(['codehost', 'codehost answered 401: Bad credentials']);
+    await waitFor('its task', () => trackers.tasksOf(id).length === 1);
+    const calls = () => trackers.calls.filter(({ path }) => path.startsWith('/repos')).length;
+    const before = calls();
+    const other = await submit();
+    await waitFor('the other’s task', () => trackers.tasksOf(other).length === 1);
+    expect(calls()).toBe(before);
+    expect((await historyOf(id)).filter(({ reason }) => /^stopped: /.test(reason))).toHaveLength(1);
+    trackers.mishap = () => undefined;
+    await sql('UPDATE feedback_tracker SET next_try_at = now()');
+    await sql('UPDATE feedback_work_item SET due_at = now() WHERE submission_id = $1', [id]);
+    await waitFor('both issues', () => [id, other].every((each) => trackers.issuesOf(each).length === 1));
+    expect(await sql('SELECT 1 FROM feedback_tracker WHERE stopped_at IS NOT NULL')).toEqual([]);
+  });
+
+  it('rests as long as a tracker asks for, and bears its failures', async () => {
+    let limited = 1;
+    let failed = 2;
+    trackers.mishap = ({ path, method }) => {
+      if (method === 'POST' && path.endsWith('/issues') && limited-- > 0)
+        return { status: 429, headers: { 'retry-after': '1' } };
+      if (path.includes('/task') && failed-- > 0) return { status: 502 };
+      return undefined;
+    };
+    const began = Date.now();
+    const id = await submit();
+    await settled(id);
+    expect(Date.now() - began).toBeGreaterThan(900);
+    expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
+    expect(await linksOf(id)).toMatchObject({ codehost: { attempts: 0 }, tasktracker: { attempts: 0, error: null } });
+  });
+
+  it('is given up where the tracker will never take it, and says so', async () => {
+    trackers.mishap = ({ path, method }) =>
+      method === 'POST' && path.endsWith('/issues')
+        ? { status: 422, body: { message: 'Validation Failed' } }
+        : undefined;
+    const id = await submit();
+    await settled(id);
+    expect((await linksOf(id)).codehost).toMatchObject({
+      error: 'codehost answered 422: Validation Failed',
+      attempts: 1,
+    });
+    expect((await linksOf(id)).codehost.deadAt).not.toBeNull();
+    expect(trackers.tasksOf(id)).toHaveLength(1);
+  });
+
+  it('waits while it is off, and goes when it is turned on', async () => {
+    const off = await start({ FEEDBACK_AUTOMATION_ENABLED: 'false' });
+    const ours = { caller, organizationId };
+    try {
+      caller = await callerIn(off);
+      const id = await submit({}, off);
+      await waitFor(
+        'its message to be handled',
+        async () => (await off.db.query('system', 'SELECT FROM outbox')).length === 0,
+      );
+      expect(trackers.issuesOf(id).length + trackers.tasksOf(id).length).toBe(0);
+      const [item] = await off.db.query<any>('system', 'SELECT due_at FROM feedback_work_item');
+      expect(item.dueAt).not.toBeNull();
+      const database = { name: '', url: off.databaseUrl, drop: async () => undefined };
+      const on = await startHarness({
+        ...{ name: 'feedback-sync', configs: feedbackSyncConfigs, modules: [FeedbackSyncModule], database },
+        env: { ...trackers.env, FEEDBACK_AUTOMATION_WORKER_INTERVAL_MS: '100' },
+      });
+      await waitFor('its issue and task', () => trackers.issuesOf(id).length + trackers.tasksOf(id).length === 2);
+      await on.close();
+    } finally {
+      ({ caller, organizationId } = ours);
+      await off.close();
+    }
+  });
+
+  it('is one issue and one task whatever answers are lost, on all sides the same in the end', async () => {
+    const random = seeded(seed);
+    let lost = 0;
+    trackers.mishap = () => {
+      if (random() > 0.3) return undefined;
+      lost += 1;
+      return random() < 0.5 ? 'lost before' : 'lost after';
+    };
+    const ids: string[] = [];
+    for (let n = 0; n < 8; n += 1) ids.push(await submit({ title: `Lost ${n}` }));
+    await waitFor(
+      'many lost answers',
+      async () => lost > 20 && ids.every((id) => trackers.issuesOf(id).length && trackers.tasksOf(id).length),
+      60_000,
+    );
+    trackers.mishap = () => undefined;
+    await sql(`UPDATE feedback_link SET next_try_at = NULL, dead_at = NULL`);
+    for (const id of ids) {
+      await ring(id);
+      await settled(id);
+      expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
+    }
+    process.stdout.write(`seed ${seed}: ${lost} answers lost, ${ids.length} issues and tasks, none twice\n`);
+  }, 120_000);
+
+  it('agrees in the end after changes on three sides in any order, with clocks apart, in a bounded number of calls', async () => {
+    const random = seeded(seed + 1);
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
+    trackers.skewMs = { codehost: 90_000, tasktracker: -90_000 };
+    const ids: string[] = [];
+    for (let n = 0; n < 4; n += 1) ids.push(await submit({ title: `Apart ${n}` }));
+    for (const id of ids) await settled(id);
+    const before = trackers.calls.length;
+    let changes = 0;
+    for (let step = 0; step < 60; step += 1) {
+      const id = pick(ids);
+      const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
+      const side = pick(['user', 'codehost', 'tasktracker']);
+      if (side === 'user') await set(id, pick(['triaged', 'in_progress', 'resolved', 'closed', 'rejected']));
+      else if (side === 'tasktracker') trackers.moveTask(task!, pick(['to do', 'doing', 'ready', 'complete']));
+      else if (issue!.state === 'open')
+        trackers.moveIssue(issue!, { state: 'closed', state_reason: pick(['completed', 'not_planned']) });
+      else trackers.moveIssue(issue!, { state: 'open' });
+      changes += 1;
+      // A webhook may be lost, or come twice.
+      for (let rings = pick([0, 1, 1, 2]); rings > 0; rings -= 1) await ring(id);
+    }
+    for (const id of ids) await settled(id);
+    for (const id of ids) {
+      const status = await look(id);
+      const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
+      const over = ['resolved', 'closed', 'rejected'].includes(status);
+      expect([id, issue!.state]).toEqual([id, over ? 'closed' : 'open']);
+      if (over) expect(issue!.state_reason).toBe(status === 'rejected' ? 'not_planned' : 'completed');
+      const types = over ? ['done', 'closed'] : status === 'in_progress' ? ['custom'] : ['open'];
+      expect(types).toContain(task!.status.type);
+    }
+    trackers.skewMs = { codehost: 0, tasktracker: 0 };
+    const calls = trackers.calls.length - before;
+    process.stdout.write(`seed ${seed}: ${changes} changes, ${calls} calls\n`);
+    expect(calls).toBeLessThan(changes * 20);
+  }, 120_000);
+});

@@ -1,0 +1,68 @@
+import { Controller, Get, Inject, Param, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { audit, Endpoint, Mutation, MutationRequest, Mutations, sessionsOf } from '@muster/access';
+import { AppError, FeedbackSync, SuccessAnswer, type TrackerName } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { FeedbackConfig, readSyncState, replayDead } from '@muster/feedback';
+
+/** How feedback and the trackers are in step, and what to do with what was given up. */
+@ApiTags('Feedback')
+@Controller('/api/admin/feedback/sync')
+export class FeedbackSyncController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(FeedbackConfig) private readonly config: FeedbackConfig,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'What waits for the trackers, what was given up, and which tracker is stopped and why',
+    access: sessionsOf('super_admin'),
+    answer: FeedbackSync,
+  })
+  async read(): Promise<FeedbackSync> {
+    const { stops, pending, dead, lastReconciledAt } = await readSyncState(this.database);
+    const stateOf = (name: TrackerName) => {
+      const stop = stops.find(({ tracker }) => tracker === name);
+      return {
+        configured: this.config.configured[name],
+        stopped: stop ? { since: stop.stoppedAt.toISOString(), reason: stop.reason ?? '' } : null,
+      };
+    };
+    return {
+      enabled: this.config.feedbackAutomation,
+      codehost: stateOf('codehost'),
+      tasktracker: stateOf('tasktracker'),
+      pending,
+      dead: dead.map(({ deadAt, error, ...each }) => ({ ...each, error: error ?? '', since: deadAt.toISOString() })),
+      lastReconciledAt: lastReconciledAt?.toISOString() ?? null,
+    };
+  }
+
+  @Post('/:id/replay')
+  @Endpoint({
+    summary: 'Send one that was given up again, with all attempts',
+    access: sessionsOf('super_admin'),
+    answer: SuccessAnswer,
+    status: 202,
+    errors: ['not_found'],
+  })
+  replay(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<SuccessAnswer> {
+    return this.mutations.run(
+      mutation,
+      async (tx, caller) => {
+        const replayed = await replayDead(tx, id);
+        if (!replayed) throw new AppError('not_found', { detail: 'There is nothing given up of this id.' });
+        const { submissionId } = replayed;
+        audit(tx, caller, {
+          action: 'feedback.replay',
+          target: { type: 'feedback_submission', id: submissionId },
+          changes: { link: id },
+        });
+        return { body: { success: true }, location: '/api/admin/feedback/sync' };
+      },
+      { scope: 'system' },
+    );
+  }
+}

@@ -1,0 +1,60 @@
+import { newId } from '@muster/platform';
+import { type Harness, startHarness, type Tenant } from '@muster/testing';
+import { bug, report } from '../feedback/feedback.harness';
+import { gateway } from '../gateway.harness';
+
+const path = '/api/admin/feedback/sync';
+
+describe('the sync page of feedback', () => {
+  let harness: Harness;
+  let ours: Tenant;
+
+  beforeAll(async () => {
+    harness = await startHarness({
+      ...gateway,
+      env: { FEEDBACK_CODEHOST_TOKEN: 'a token', FEEDBACK_CODEHOST_REPOSITORY: 'acme/portal' },
+    });
+    ours = await harness.makeTenant();
+  });
+  afterAll(() => harness.close());
+
+  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+  const read = async () => (await ours.as.super_admin.get(path)).body;
+
+  it('says what is configured, what waits, and which tracker is stopped and why', async () => {
+    expect((await ours.as.admin.get(path)).status).toBe(403);
+    expect(await read()).toEqual({
+      enabled: false,
+      codehost: { configured: true, stopped: null },
+      tasktracker: { configured: false, stopped: null },
+      pending: 0,
+      dead: [],
+      lastReconciledAt: null,
+    });
+    await report(ours.api, bug);
+    await sql(`INSERT INTO feedback_tracker (tracker, stopped_at, reason) VALUES ('codehost', now(), 'answered 401')`);
+    expect(await read()).toMatchObject({
+      codehost: { stopped: { since: expect.stringMatching(/Z$/), reason: 'answered 401' } },
+      pending: 1,
+    });
+  });
+
+  it('shows what was given up, and sends it again', async () => {
+    const { id: submissionId } = (await report(ours.api, bug)).body;
+    await sql('UPDATE feedback_work_item SET due_at = NULL WHERE submission_id = $1', [submissionId]);
+    const [{ id }] = await sql(
+      `UPDATE feedback_link SET dead_at = now(), attempts = 20, error = 'answered 502'
+       WHERE submission_id = $1 AND tracker = 'codehost' RETURNING id`,
+      [submissionId],
+    );
+    const dead = { id, submissionId, tracker: 'codehost', attempts: 20, error: 'answered 502' };
+    expect((await read()).dead).toEqual([{ ...dead, since: expect.stringMatching(/Z$/) }]);
+    expect((await ours.as.admin.post(`${path}/${id}/replay`)).status).toBe(403);
+    expect((await ours.as.super_admin.post(`${path}/${newId()}/replay`)).status).toBe(404);
+    expect((await ours.as.super_admin.post(`${path}/${id}/replay`)).status).toBe(202);
+    expect((await read()).dead).toEqual([]);
+    const [item] = await sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [submissionId]);
+    expect(item.dueAt).not.toBeNull();
+    expect((await ours.as.super_admin.post(`${path}/${id}/replay`)).status).toBe(404);
+  });
+});

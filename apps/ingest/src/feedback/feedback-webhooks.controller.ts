@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { Controller, Headers, Inject, Post } from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { anyone, Endpoint } from '@muster/access';
+import { AppError, FeedbackWebhookAnswer, type TrackerName } from '@muster/contracts';
+import { Database } from '@muster/database';
+import {
+  isSigned,
+  type Reference,
+  referencesOfCodehost,
+  referencesOfTasktracker,
+  takeDelivery,
+  WebhookSecretsConfig,
+} from '@muster/feedback';
+import { parseJsonBody, RawBody } from '@muster/platform';
+
+/** The trackers' doorbells: signature first, then the kind of event, then whose it is. */
+@ApiTags('Feedback')
+@Controller('/api/webhooks')
+export class FeedbackWebhooksController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(WebhookSecretsConfig) private readonly secrets: WebhookSecretsConfig,
+  ) {}
+
+  @Post('/codehost/feedback')
+  @ApiHeader({ name: 'X-Hub-Signature-256', required: true, schema: { type: 'string' } })
+  @ApiHeader({ name: 'X-GitHub-Event', required: false, schema: { type: 'string' } })
+  @ApiHeader({ name: 'X-GitHub-Delivery', required: false, schema: { type: 'string' } })
+  @Endpoint({
+    summary: 'What GitHub has to tell of an issue or a pull request',
+    description:
+      'X-Hub-Signature-256: sha256=<hex HMAC-SHA256 of the raw body>. What happened is read from the tracker.',
+    access: anyone,
+    answer: FeedbackWebhookAnswer,
+    status: 202,
+    errors: ['unauthenticated', 'payload_too_large'],
+    unparsed: true,
+  })
+  async codehost(
+    @RawBody() rawBody: Buffer,
+    @Headers('x-hub-signature-256') signature?: string,
+    @Headers('x-github-event') event?: string,
+    @Headers('x-github-delivery') deliveryId?: string,
+  ): Promise<FeedbackWebhookAnswer> {
+    const [, hex] = /^sha256=(.*)$/.exec(signature ?? '') ?? [];
+    requireSigned(isSigned(this.secrets.codehostWebhookSecret, hex, rawBody));
+    const id = deliveryId && deliveryId.length <= 200 ? deliveryId : undefined;
+    return this.take('codehost', rawBody, { id, read: (payload) => referencesOfCodehost(event, payload) });
+  }
+
+  @Post('/tasktracker/feedback')
+  @ApiHeader({ name: 'X-Signature', required: true, schema: { type: 'string' } })
+  @Endpoint({
+    summary: 'What ClickUp has to tell of a task',
+    description: 'X-Signature: hex HMAC-SHA256 of the raw body. What happened is read from the tracker.',
+    access: anyone,
+    answer: FeedbackWebhookAnswer,
+    status: 202,
+    errors: ['unauthenticated', 'payload_too_large'],
+    unparsed: true,
+  })
+  async tasktracker(
+    @RawBody() rawBody: Buffer,
+    @Headers('x-signature') signature?: string,
+  ): Promise<FeedbackWebhookAnswer> {
+    requireSigned(isSigned(this.secrets.tasktrackerWebhookSecret, signature, rawBody));
+    return this.take('tasktracker', rawBody, { read: referencesOfTasktracker });
+  }
+
+  private async take(
+    tracker: TrackerName,
+    rawBody: Buffer,
+    { id, read }: { id?: string; read: (payload: unknown) => Reference[] | null },
+  ): Promise<FeedbackWebhookAnswer> {
+    const references = read(parseJsonBody(rawBody, { halfPairs: 'replace' }));
+    if (!references) return { accepted: false, reason: 'unsupported_event' };
+    const deliveryId = id ?? createHash('sha256').update(rawBody).digest('hex');
+    return takeDelivery(this.database, { tracker, deliveryId, byContent: id === undefined, references });
+  }
+}
+
+function requireSigned(isRight: boolean): void {
+  if (!isRight) throw new AppError('unauthenticated', { detail: 'The signature is missing or wrong.' });
+}

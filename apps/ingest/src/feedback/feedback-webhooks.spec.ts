@@ -1,0 +1,165 @@
+import { createHmac } from 'node:crypto';
+import { newId } from '@muster/platform';
+import { type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { ingest } from '../ingest.harness';
+
+const path = { codehost: '/api/webhooks/codehost/feedback', tasktracker: '/api/webhooks/tasktracker/feedback' };
+const secrets = { codehost: 'new secret', tasktracker: 'tasks' };
+
+describe('tracker webhooks', () => {
+  let harness: Harness;
+  let submissionId: string;
+
+  beforeAll(async () => {
+    harness = await startHarness({
+      ...ingest,
+      env: {
+        FEEDBACK_CODEHOST_WEBHOOK_SECRET: `${secrets.codehost}, old secret`,
+        FEEDBACK_TASKTRACKER_WEBHOOK_SECRET: secrets.tasktracker,
+      },
+    });
+    const { id: organizationId } = await makeOrganization(harness.db);
+    submissionId = newId();
+    await sql(
+      `INSERT INTO feedback_submission (id, organization_id, type, title, description, reporter_id)
+       VALUES ($1, $2, 'bug_report', 't', 'd', 'key')`,
+      [submissionId, organizationId],
+    );
+    await sql('INSERT INTO feedback_work_item (submission_id, organization_id, due_at) VALUES ($1, $2, NULL)', [
+      submissionId,
+      organizationId,
+    ]);
+    for (const [tracker, scope, externalId, branch] of [
+      ['codehost', 'acme/portal', '12', 'feedback/0123456789ab'],
+      ['tasktracker', '901', '86c1', null],
+    ]) {
+      await sql(
+        `INSERT INTO feedback_link (id, submission_id, organization_id, tracker, scope, external_id, branch)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+        [newId(), submissionId, organizationId, tracker, scope, externalId, branch],
+      );
+    }
+  });
+  afterAll(() => harness.close());
+
+  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+  const armed = async () =>
+    (await sql('SELECT armed FROM feedback_work_item WHERE submission_id = $1', [submissionId]))[0].armed as number;
+  const mac = (secret: string, body: string) => createHmac('sha256', secret).update(body).digest('hex');
+  const issue = (action = 'closed', number = 12) =>
+    JSON.stringify({ action, issue: { number }, repository: { full_name: 'Acme/Portal' }, at: newId() });
+  const task = (event = 'taskStatusUpdated', id = '86c1') => JSON.stringify({ event, task_id: id, at: newId() });
+  const send = async (
+    body: string,
+    headers: Record<string, string> = {},
+    { event = 'issues', delivery = newId(), signature = `sha256=${mac(secrets.codehost, body)}` } = {},
+  ) => {
+    const own = { 'x-hub-signature-256': signature, 'x-github-event': event, 'x-github-delivery': delivery };
+    const { status, body: answer } = await harness.http.with({ ...own, ...headers }).send('POST', path.codehost, body);
+    return [status, status === 202 ? answer : answer.code];
+  };
+  const sendTask = async (body: string, signature = mac(secrets.tasktracker, body)) => {
+    const client = harness.http.with({ 'x-signature': signature });
+    const { status, body: answer } = await client.send('POST', path.tasktracker, body);
+    return [status, status === 202 ? answer : answer.code];
+  };
+
+  it('arm the work item of their issue or task once, and ring for it', async () => {
+    const before = await armed();
+    expect(await send(issue())).toEqual([202, { accepted: true }]);
+    expect(await sendTask(task())).toEqual([202, { accepted: true }]);
+    expect(await armed()).toBe(before + 2);
+    const [item] = await sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [submissionId]);
+    expect(item.dueAt).not.toBeNull();
+    const messages = await sql(`SELECT payload FROM outbox WHERE queue = 'feedback' AND name = 'sync-work-item'`);
+    expect(messages).toContainEqual({ payload: { submissionId } });
+  });
+
+  it('find it by a pull request’s branch, or by what that names', async () => {
+    const pull = (more: object) =>
+      JSON.stringify({ action: 'opened', repository: { full_name: 'acme/portal' }, pull_request: more });
+    const event = { event: 'pull_request' };
+    expect(await send(pull({ head: { ref: 'feedback/0123456789ab' } }), {}, event)).toEqual([202, { accepted: true }]);
+    expect(await send(pull({ title: 'Mend it', body: 'Fixes #12.' }), {}, event)).toEqual([202, { accepted: true }]);
+    expect(await send(pull({ title: 'Other', body: '#13' }), {}, event)).toEqual([
+      202,
+      { accepted: false, reason: 'unknown_reference' },
+    ]);
+  });
+
+  it('take either of two secrets while they rotate', async () => {
+    const body = issue();
+    expect(await send(body, {}, { signature: `sha256=${mac('old secret', body)}` })).toEqual([202, { accepted: true }]);
+  });
+
+  it.each<[string, (body: string) => string]>([
+    ['none', () => ''],
+    ['another secret’s', (body) => `sha256=${mac('other', body)}`],
+    ['an empty secret’s', (body) => `sha256=${mac('', body)}`],
+    ['both secrets’ as one', (body) => `sha256=${mac(`${secrets.codehost}, old secret`, body)}`],
+    ['another body’s', (body) => `sha256=${mac(secrets.codehost, `${body} `)}`],
+    ['another scheme’s', (body) => `sha1=${mac(secrets.codehost, body)}`],
+    ['no scheme’s', (body) => mac(secrets.codehost, body)],
+    ['a cut one', (body) => `sha256=${mac(secrets.codehost, body).slice(0, 62)}`],
+    ['one with a wrong end', (body) => `sha256=${mac(secrets.codehost, body).slice(0, 63)}x`],
+  ])('are refused with a signature that is %s, before anything else is looked at', async (_, make) => {
+    const before = await armed();
+    for (const body of [issue(), issue('starred'), '{"broken', '']) {
+      expect(await send(body, {}, { signature: make(body) })).toEqual([401, 'unauthenticated']);
+      expect((await sendTask(body, make(body)))[0]).toBe(401);
+    }
+    expect(await armed()).toBe(before);
+  });
+
+  it('are refused where no secret is set', async () => {
+    const closed = await startHarness(ingest);
+    try {
+      const body = issue();
+      const client = closed.http.with({
+        'x-hub-signature-256': `sha256=${mac('', body)}`,
+        'x-signature': mac('', body),
+      });
+      expect((await client.send('POST', path.codehost, body)).status).toBe(401);
+      expect((await client.send('POST', path.tasktracker, body)).status).toBe(401);
+    } finally {
+      await closed.close();
+    }
+  });
+
+  it('say what they do not follow, then what they do not know', async () => {
+    const unsupported = [202, { accepted: false, reason: 'unsupported_event' }];
+    const unknown = [202, { accepted: false, reason: 'unknown_reference' }];
+    const before = await armed();
+    expect(await send('{"zen":"Design for failure."}', {}, { event: 'ping' })).toEqual(unsupported);
+    expect(await send(issue('pinned'))).toEqual(unsupported);
+    expect(await send(issue('synchronize'), {}, { event: 'pull_request' })).toEqual(unsupported);
+    expect(await sendTask(task('goalCreated'))).toEqual(unsupported);
+    expect(await send(issue('closed', 13))).toEqual(unknown);
+    expect(
+      await send(JSON.stringify({ action: 'closed', issue: { number: 12 }, repository: { full_name: 'a/b' } })),
+    ).toEqual(unknown);
+    expect(await sendTask(task('taskUpdated', 'none'))).toEqual(unknown);
+    expect(await send('[]')).toEqual(unsupported);
+    expect(await send('{"broken')).toEqual([400, 'invalid_payload']);
+    expect(await armed()).toBe(before);
+  });
+
+  it('are taken once for each delivery; one without an id for ten minutes by its bytes', async () => {
+    const before = await armed();
+    const delivery = newId();
+    const duplicate = [202, { accepted: true, reason: 'duplicate' }];
+    expect(await send(issue(), {}, { delivery })).toEqual([202, { accepted: true }]);
+    expect(await send(issue(), {}, { delivery })).toEqual(duplicate);
+    const body = task();
+    const both = await Promise.all([sendTask(body), sendTask(body)]);
+    expect(both).toEqual(expect.arrayContaining([[202, { accepted: true }], duplicate]));
+    expect(await armed()).toBe(before + 2);
+    await sql(`UPDATE feedback_delivery SET received_at = now() - interval '11 minutes'`);
+    expect(await sendTask(body)).toEqual([202, { accepted: true }]);
+    expect(await send(issue(), {}, { delivery })).toEqual(duplicate);
+  });
+
+  it('are no larger than 1 MiB', async () => {
+    expect((await send(`"${'x'.repeat(1024 * 1024)}"`))[0]).toBe(413);
+  });
+});

@@ -1,0 +1,54 @@
+import type { TrackerName } from '@muster/contracts';
+
+/** What a delivery may be about. Only where to look is taken from it: what happened is read from the tracker. */
+export interface Delivery {
+  tracker: TrackerName;
+  deliveryId: string;
+  /** The same delivery is known by its id for ever, or by its bytes for ten minutes. */
+  byContent: boolean;
+  references: Reference[];
+}
+
+export type Reference = { scope: string | null; externalId: string } | { scope: string; branch: string };
+
+const issueActions = ['opened', 'edited', 'closed', 'reopened', 'assigned', 'labeled', 'deleted'];
+const pullActions = ['opened', 'closed', 'reopened'];
+const taskEvents = ['taskCreated', 'taskUpdated', 'taskStatusUpdated', 'taskDeleted', 'taskCommentPosted'];
+const maxReferences = 20;
+
+interface CodehostPayload {
+  action?: unknown;
+  repository?: { full_name?: unknown } | null;
+  issue?: { number?: unknown } | null;
+  pull_request?: { title?: unknown; body?: unknown; head?: { ref?: unknown } | null } | null;
+}
+
+/** The references of a GitHub event; null where it is of a kind that we do not follow. */
+export function referencesOfCodehost(event: string | undefined, payload: unknown): Reference[] | null {
+  const { action, repository, issue, pull_request: pull = {} } = (payload ?? {}) as CodehostPayload;
+  const supported = event === 'issues' ? issueActions : event === 'pull_request' ? pullActions : [];
+  if (typeof action !== 'string' || !supported.includes(action)) return null;
+  const scope = typeof repository?.full_name === 'string' ? repository.full_name : '';
+  if (event === 'issues') return referenceOf(scope, issue?.number);
+  const branch = pull?.head?.ref;
+  const text = [pull?.title, pull?.body]
+    .filter((each) => typeof each === 'string')
+    .join('\n')
+    .slice(0, 100_000);
+  const numbers = new Set([...text.matchAll(/(?:#|\/issues\/)(\d{1,12})\b/g)].map(([, number]) => Number(number)));
+  return [
+    ...(typeof branch === 'string' && branch.length <= 250 ? [{ scope, branch }] : []),
+    ...[...numbers].slice(0, maxReferences).flatMap((number) => referenceOf(scope, number)),
+  ];
+}
+
+/** The reference of a ClickUp event; null where it is of a kind that we do not follow. */
+export function referencesOfTasktracker(payload: unknown): Reference[] | null {
+  const { event, task_id: taskId } = (payload ?? {}) as { event?: unknown; task_id?: unknown };
+  if (typeof event !== 'string' || !taskEvents.includes(event)) return null;
+  return typeof taskId === 'string' && taskId.length <= 200 ? [{ scope: null, externalId: taskId }] : [];
+}
+
+function referenceOf(scope: string, number: unknown): Reference[] {
+  return Number.isSafeInteger(number) ? [{ scope, externalId: String(number) }] : [];
+}

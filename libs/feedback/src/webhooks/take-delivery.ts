@@ -1,0 +1,51 @@
+import type { Database, FeedbackLinkEntity, Transaction } from '@muster/database';
+import { armWorkItem } from '../work-items/arm-work-item';
+import type { Delivery } from './read-delivery';
+
+const contentMinutes = 10;
+/** Trackers send again for some days at most. */
+const keptDays = 30;
+
+type Verdict = { accepted: boolean; reason?: 'unknown_reference' | 'duplicate' };
+
+/** Rings for every work item that a delivery is about; once for each delivery. */
+export function takeDelivery(database: Database, delivery: Delivery): Promise<Verdict> {
+  return database.transaction('system', async (tx) => {
+    const ids = await submissionsOf(tx, delivery);
+    if (ids.length === 0) return { accepted: false, reason: 'unknown_reference' };
+    const taken = await tx.execute(
+      `INSERT INTO feedback_delivery AS d (tracker, delivery_id, received_at) VALUES ($1, $2, now())
+       ON CONFLICT (tracker, delivery_id) DO UPDATE SET received_at = excluded.received_at
+       WHERE $3 AND d.received_at < now() - ${contentMinutes} * interval '1 minute'`,
+      [delivery.tracker, delivery.deliveryId, delivery.byContent],
+    );
+    if (taken === 0) return { accepted: true, reason: 'duplicate' };
+    for (const id of ids) await armWorkItem(tx, id);
+    return { accepted: true };
+  });
+}
+
+async function submissionsOf(tx: Transaction, { tracker, references }: Delivery): Promise<string[]> {
+  const ids = new Set<string>();
+  for (const reference of references) {
+    const [column, value] =
+      'branch' in reference ? ['branch', reference.branch] : ['external_id', reference.externalId];
+    const links = await tx.query<Pick<FeedbackLinkEntity, 'submissionId'>>(
+      `SELECT submission_id FROM feedback_link
+       WHERE tracker = $1 AND ${column} = $2 AND unlinked_at IS NULL
+         AND ($3::text IS NULL OR lower(scope) = lower($3))`,
+      [tracker, value, reference.scope],
+    );
+    for (const { submissionId } of links) ids.add(submissionId);
+  }
+  return [...ids].sort();
+}
+
+/** Deliveries that no tracker will send again. */
+export async function purgeDeliveries(database: Database): Promise<{ dropped: number }> {
+  const rows = await database.query(
+    'system',
+    `DELETE FROM feedback_delivery WHERE received_at < now() - ${keptDays} * interval '1 day' RETURNING tracker`,
+  );
+  return { dropped: rows.length };
+}

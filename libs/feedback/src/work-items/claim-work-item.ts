@@ -1,0 +1,85 @@
+import type { Database, FeedbackLinkEntity, FeedbackSubmissionEntity, FeedbackWorkItemEntity } from '@muster/database';
+import { newId } from '@muster/platform';
+
+export type Link = Pick<
+  FeedbackLinkEntity,
+  | 'id'
+  | 'tracker'
+  | 'scope'
+  | 'externalId'
+  | 'externalUrl'
+  | 'branch'
+  | 'seenStatus'
+  | 'writingStatus'
+  | 'carriedStatus'
+  | 'joined'
+  | 'unlinkedAt'
+  | 'attempts'
+  | 'failingSince'
+  | 'deadAt'
+  | 'stopToldAt'
+> & { waitMs: number | null };
+
+export type WorkItem = Pick<
+  FeedbackSubmissionEntity,
+  | 'id'
+  | 'organizationId'
+  | 'type'
+  | 'status'
+  | 'title'
+  | 'description'
+  | 'steps'
+  | 'url'
+  | 'agentId'
+  | 'workflowId'
+  | 'jobId'
+> &
+  Pick<
+    FeedbackWorkItemEntity,
+    'severity' | 'component' | 'summary' | 'duplicates' | 'enrichedBy' | 'armed' | 'lease'
+  > & {
+    givenSeverity: FeedbackSubmissionEntity['severity'];
+    links: Link[];
+  };
+
+/** A due work item, ours until the lease is over or given back; null where it is not due or somebody else's. */
+export function claimWorkItem(database: Database, id: string, leaseMs: number): Promise<WorkItem | null> {
+  return database.transaction('system', async (tx) => {
+    const [item] = await tx.query<Omit<WorkItem, 'links'>>(
+      `WITH claimed AS (
+         UPDATE feedback_work_item SET lease = $2, leased_until = now() + $3 * interval '1 millisecond'
+         WHERE submission_id = $1 AND due_at <= now() AND (leased_until IS NULL OR leased_until < now())
+         RETURNING *)
+       SELECT s.id, s.organization_id, s.type, s.status, s.title, s.description, s.steps, s.url, s.agent_id,
+         s.workflow_id, s.job_id, s.severity AS given_severity, w.severity, w.component, w.summary, w.duplicates,
+         w.enriched_by, w.armed, w.lease
+       FROM claimed w JOIN feedback_submission s ON s.id = w.submission_id`,
+      [id, newId(), leaseMs],
+    );
+    if (!item) return null;
+    const links = await tx.query<Link>(
+      `SELECT id, tracker, scope, external_id, external_url, branch, seen_status, writing_status, carried_status, joined,
+         unlinked_at, attempts, failing_since, dead_at, stop_told_at,
+         (extract(epoch FROM next_try_at - now()) * 1000)::float8 AS wait_ms
+       FROM feedback_link WHERE submission_id = $1`,
+      [id],
+    );
+    return { ...item, links };
+  });
+}
+
+/** Gives it back, due again after so long or not at all; true where there is a new reason to look at once. */
+export async function releaseWorkItem(
+  database: Database,
+  { id, lease, armed }: Pick<WorkItem, 'id' | 'lease' | 'armed'>,
+  dueInMs: number | null,
+): Promise<boolean> {
+  const [row] = await database.query<{ again: boolean }>(
+    'system',
+    `UPDATE feedback_work_item SET lease = NULL, leased_until = NULL,
+       due_at = CASE WHEN armed <> $3 THEN now() ELSE now() + $4::float8 * interval '1 millisecond' END
+     WHERE submission_id = $1 AND lease = $2 RETURNING armed <> $3 AS again`,
+    [id, lease, armed, dueInMs],
+  );
+  return row?.again ?? false;
+}

@@ -1,0 +1,58 @@
+import type { FeedbackSeverity } from '@muster/contracts';
+import type { FeedbackSubmissionEntity, FeedbackWorkItemEntity } from '@muster/database';
+
+type Words = Pick<
+  FeedbackSubmissionEntity,
+  'id' | 'type' | 'title' | 'description' | 'severity' | 'url' | 'agentId' | 'workflowId'
+>;
+export type Enrichment = Pick<
+  FeedbackWorkItemEntity,
+  'severity' | 'component' | 'summary' | 'duplicates' | 'enrichedBy'
+>;
+
+const grave: [FeedbackSeverity, RegExp][] = [
+  ['critical', /\b(data loss|lost data|security|breach|outage|everything is down|all (runs|jobs) fail)\b/i],
+  ['high', /\b(crash(es|ed)?|cannot|can't|fails?|failed|broken|wrong (amount|charge|claim))\b/i],
+  ['low', /\b(typo|cosmetic|colou?r|spelling|alignment)\b/i],
+];
+const maxSummary = 160;
+const alike = 0.6;
+
+/**
+ * What of a report can be told by rule: how grave, what it is about, in one line, and which others may say the same. A
+ * language model answers the same four where there is one; the work item says who did.
+ */
+export function enrichByRule(report: Words, others: Pick<Words, 'id' | 'title'>[]): Enrichment {
+  const { title, description, severity, type } = report;
+  const text = `${title}\n${description}`;
+  const guessed = type === 'feature_request' ? 'low' : (grave.find(([, words]) => words.test(text))?.[0] ?? 'medium');
+  const [sentence = title] = description.split(/(?<=[.!?])\s|\n/);
+  const own = wordsOf(title);
+  return {
+    severity: severity ?? guessed,
+    component: componentOf(report),
+    summary: sentence.trim().slice(0, maxSummary) || title.slice(0, maxSummary),
+    duplicates: others
+      .filter((other) => likeness(own, wordsOf(other.title)) >= alike)
+      .map(({ id }) => id)
+      .slice(0, 5),
+    enrichedBy: 'rule',
+  };
+}
+
+function componentOf({ workflowId, agentId, url }: Words): string | null {
+  if (workflowId) return 'workflow';
+  if (agentId) return 'agent';
+  if (!url || !URL.canParse(url)) return null;
+  return new URL(url).pathname.split('/').filter(Boolean)[0]?.slice(0, 60) ?? null;
+}
+
+function wordsOf(text: string): Set<string> {
+  return new Set(text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? []);
+}
+
+function likeness(one: Set<string>, other: Set<string>): number {
+  const shared = [...one].filter((word) => other.has(word)).length;
+  const all = one.size + other.size - shared;
+  return all === 0 ? 0 : shared / all;
+}

@@ -1,0 +1,77 @@
+import { audit } from '@muster/access';
+import type { FeedbackStatus } from '@muster/contracts';
+import type { Database, FeedbackSubmissionEntity } from '@muster/database';
+import type { Tracker, TrackerItem } from '@muster/trackers';
+import { moveSubmission } from '../submissions/move-submission';
+import type { Link, WorkItem } from './claim-work-item';
+import { decideStatus, type Observation } from './decide-status';
+
+export interface Observed {
+  tracker: Tracker;
+  link: Link;
+  item: TrackerItem;
+}
+
+/** Takes what the trackers show: the later change becomes the status. What was seen and what it led to are one write. */
+export function takeStatus(database: Database, { id, organizationId }: WorkItem, observed: Observed[]) {
+  return database.transaction('system', async (tx): Promise<FeedbackStatus> => {
+    const [current] = await tx.query<Pick<FeedbackSubmissionEntity, 'status' | 'statusAt'>>(
+      'SELECT status, status_at FROM feedback_submission WHERE id = $1 FOR UPDATE',
+      [id],
+    );
+    const observations: Observation[] = observed.map(({ link, item }) => ({
+      tracker: link.tracker,
+      status: item.status,
+      changedAt: item.changedAt,
+      seenStatus: link.seenStatus,
+      writingStatus: link.writingStatus,
+    }));
+    const decision = decideStatus(current!, observations);
+    if (decision) {
+      await moveSubmission(tx, { id, organizationId, from: current!.status }, decision);
+      audit(
+        tx,
+        { kind: 'system', id: decision.source, organizationId },
+        {
+          action: 'feedback.update',
+          target: { type: 'feedback_submission', id },
+          changes: { status: [current!.status, decision.status] },
+        },
+      );
+    }
+    for (const { link, item } of observed) {
+      const arrived = item.status === link.writingStatus;
+      if (item.status === link.seenStatus && !arrived) continue;
+      await tx.execute('UPDATE feedback_link SET seen_status = $2, writing_status = NULL WHERE id = $1', [
+        link.id,
+        item.status,
+      ]);
+      Object.assign(link, { seenStatus: item.status, writingStatus: null });
+    }
+    return decision?.status ?? current!.status;
+  });
+}
+
+/** Carries the status to a tracker that shows another one. What it will show is noted first: it is no change of theirs. */
+export async function carryStatus(
+  database: Database,
+  { tracker, link, item }: Observed,
+  status: FeedbackStatus,
+): Promise<void> {
+  const target = await tracker.shown(item, status);
+  if (item.status === target) {
+    if (link.carriedStatus !== status) {
+      await database.query('system', 'UPDATE feedback_link SET carried_status = $2 WHERE id = $1', [link.id, status]);
+    }
+    return;
+  }
+  // It was carried, and the tracker has no better word for it.
+  if (link.carriedStatus === status && link.seenStatus === item.status) return;
+  await database.query('system', 'UPDATE feedback_link SET writing_status = $2 WHERE id = $1', [link.id, target]);
+  const answered = await tracker.setStatus(item, status);
+  await database.query(
+    'system',
+    `UPDATE feedback_link SET seen_status = $2, carried_status = $3, writing_status = NULL WHERE id = $1`,
+    [link.id, answered.status, status],
+  );
+}

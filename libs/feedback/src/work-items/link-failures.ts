@@ -1,0 +1,104 @@
+import type { FeedbackStatus } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import { ItemGone, TrackerBusy, TrackerClosed, TrackerRefused } from '@muster/trackers';
+import { tellHistory } from '../submissions/move-submission';
+import type { Link, WorkItem } from './claim-work-item';
+import { restTracker, stopTracker } from './tracker-state';
+
+const firstWaitMs = 1000;
+const longestWaitMs = 900_000;
+
+interface FailureParts {
+  database: Database;
+  /** So many failures in a row are borne. */
+  attempts: number;
+}
+
+/** Writes down what a failed call means for its link; answers when to look again, null for never by itself. */
+export async function failLink(
+  { database, attempts: most }: FailureParts,
+  item: WorkItem,
+  link: Link,
+  error: unknown,
+): Promise<number | null> {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof ItemGone) {
+    await unlink(database, item, link, message);
+    return null;
+  }
+  if (error instanceof TrackerClosed) {
+    const stoppedAt = await stopTracker(database, link.tracker, message);
+    await database.query('system', 'UPDATE feedback_link SET claimed_at = NULL WHERE id = $1', [link.id]);
+    await tellStop(database, item, link, { stoppedAt, reason: message });
+    return longestWaitMs;
+  }
+  if (error instanceof TrackerBusy && error.wantsRest) {
+    const restMs = error.retryAfterMs ?? longestWaitMs;
+    await restTracker(database, link.tracker, restMs);
+    await database.query('system', 'UPDATE feedback_link SET claimed_at = NULL WHERE id = $1', [link.id]);
+    return restMs;
+  }
+  const isOver = error instanceof TrackerRefused || link.attempts + 1 >= most;
+  const asked = error instanceof TrackerBusy ? error.retryAfterMs : null;
+  const backoffMs = Math.min(firstWaitMs * 2 ** link.attempts, longestWaitMs) * (0.5 + Math.random() / 2);
+  const waitMs = Math.max(asked ?? 0, backoffMs);
+  await database.transaction('system', async (tx) => {
+    await tx.execute(
+      `UPDATE feedback_link SET attempts = attempts + 1, error = $2, failing_since = COALESCE(failing_since, now()),
+         next_try_at = now() + $3 * interval '1 millisecond', dead_at = CASE WHEN $4 THEN now() END,
+         claimed_at = CASE WHEN $5 THEN NULL ELSE claimed_at END
+       WHERE id = $1`,
+      [link.id, message.slice(0, 1000), waitMs, isOver, error instanceof TrackerRefused],
+    );
+    if (isOver) await tell(tx, item, link, `given up: ${message}`);
+  });
+  return isOver ? null : waitMs;
+}
+
+/** It went: what had failed before is forgotten. */
+export async function clearFailure(database: Database, link: Link): Promise<void> {
+  if (link.attempts === 0 && !link.failingSince && link.waitMs === null) return;
+  await database.query(
+    'system',
+    `UPDATE feedback_link SET attempts = 0, error = NULL, failing_since = NULL, next_try_at = NULL WHERE id = $1`,
+    [link.id],
+  );
+}
+
+/** A stop stands once in the history of each submission that it holds up. */
+export async function tellStop(
+  database: Database,
+  item: WorkItem,
+  link: Link,
+  { stoppedAt, reason }: { stoppedAt: Date; reason: string },
+): Promise<void> {
+  if (link.stopToldAt && link.stopToldAt >= stoppedAt) return;
+  await database.transaction('system', async (tx) => {
+    await tx.execute('UPDATE feedback_link SET stop_told_at = $2 WHERE id = $1', [link.id, stoppedAt]);
+    await tell(tx, item, link, `stopped: ${reason}`);
+  });
+}
+
+async function unlink(database: Database, item: WorkItem, link: Link, message: string): Promise<void> {
+  await database.transaction('system', async (tx) => {
+    const unlinked = await tx.execute(
+      `UPDATE feedback_link SET unlinked_at = now(), error = $2, next_try_at = NULL
+       WHERE id = $1 AND unlinked_at IS NULL`,
+      [link.id, message.slice(0, 1000)],
+    );
+    if (unlinked === 1)
+      await tell(tx, item, link, `unlinked: ${link.externalUrl ?? link.externalId} is gone (${message})`);
+  });
+}
+
+type Tx = Parameters<Parameters<Database['transaction']>[1]>[0];
+
+async function tell(tx: Tx, item: WorkItem, { tracker }: Link, reason: string): Promise<void> {
+  const [row] = await tx.query<{ status: FeedbackStatus; now: Date }>(
+    'SELECT status, now() AS now FROM feedback_submission WHERE id = $1 FOR UPDATE',
+    [item.id],
+  );
+  if (!row) return;
+  const { status, now } = row;
+  await tellHistory(tx, item, { at: now, from: status, to: status, source: tracker, reason: reason.slice(0, 2000) });
+}

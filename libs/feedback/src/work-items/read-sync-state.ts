@@ -1,0 +1,46 @@
+import type { Database, FeedbackLinkEntity, FeedbackTrackerEntity, Transaction } from '@muster/database';
+import { armWorkItem } from './arm-work-item';
+
+type DeadLink = Pick<FeedbackLinkEntity, 'id' | 'submissionId' | 'tracker' | 'attempts' | 'error'> & { deadAt: Date };
+
+export interface SyncState {
+  stops: (Pick<FeedbackTrackerEntity, 'tracker' | 'reason'> & { stoppedAt: Date })[];
+  pending: number;
+  dead: DeadLink[];
+  lastReconciledAt: Date | null;
+}
+
+/** So many are shown, the oldest. */
+const maxDead = 200;
+
+/** What waits, what was given up, and which tracker is stopped and why. */
+export function readSyncState(database: Database): Promise<SyncState> {
+  return database.transaction('system', async (tx) => {
+    const stops = await tx.query<SyncState['stops'][number]>(
+      'SELECT tracker, stopped_at, reason FROM feedback_tracker WHERE stopped_at IS NOT NULL',
+    );
+    const [waiting] = await tx.query<{ pending: number }>(
+      'SELECT count(*)::int AS pending FROM feedback_work_item WHERE due_at IS NOT NULL',
+    );
+    const dead = await tx.query<DeadLink>(
+      `SELECT id, submission_id, tracker, attempts, error, dead_at FROM feedback_link
+       WHERE dead_at IS NOT NULL ORDER BY dead_at, id LIMIT ${maxDead}`,
+    );
+    const [last] = await tx.query<{ finishedAt: Date | null }>(
+      'SELECT max(finished_at) AS finished_at FROM feedback_reconciliation',
+    );
+    return { stops, pending: waiting!.pending, dead, lastReconciledAt: last?.finishedAt ?? null };
+  });
+}
+
+/** Gives one that was given up all its attempts again, at once. Null where there is none such. */
+export async function replayDead(tx: Transaction, id: string): Promise<{ submissionId: string } | null> {
+  const [link] = await tx.query<{ submissionId: string }>(
+    `UPDATE feedback_link SET dead_at = NULL, attempts = 0, error = NULL, failing_since = NULL, next_try_at = NULL
+     WHERE id = $1 AND dead_at IS NOT NULL RETURNING submission_id`,
+    [id],
+  );
+  if (!link) return null;
+  await armWorkItem(tx, link.submissionId);
+  return link;
+}

@@ -1,0 +1,70 @@
+import type { TrackerName } from '@muster/contracts';
+import type { Database, FeedbackTrackerEntity } from '@muster/database';
+
+/** So long a stopped tracker is left alone before one call tries it again. */
+const stoppedMs = 600_000;
+
+export type Gate =
+  { open: true; stopped: boolean } | { open: false; waitMs: number; stoppedAt: Date | null; reason: string };
+
+type State = Pick<FeedbackTrackerEntity, 'stoppedAt' | 'reason'> & { pausedMs: number | null; tryMs: number | null };
+
+/** Whether a tracker may be called now, and if not, when. Of those who wait for a stopped one, one tries it. */
+export async function gateOf(database: Database, tracker: TrackerName): Promise<Gate> {
+  const [state] = await database.query<State>(
+    'system',
+    `SELECT stopped_at, reason, (extract(epoch FROM paused_until - now()) * 1000)::float8 AS paused_ms,
+            (extract(epoch FROM next_try_at - now()) * 1000)::float8 AS try_ms
+     FROM feedback_tracker WHERE tracker = $1`,
+    [tracker],
+  );
+  if (!state) return { open: true, stopped: false };
+  const { stoppedAt, reason, pausedMs, tryMs } = state;
+  if (pausedMs !== null && pausedMs > 0) return { open: false, waitMs: pausedMs, stoppedAt: null, reason: 'it rests' };
+  if (!stoppedAt) return { open: true, stopped: false };
+  const mine = await database.query(
+    'system',
+    `UPDATE feedback_tracker SET next_try_at = now() + $2 * interval '1 millisecond'
+     WHERE tracker = $1 AND stopped_at IS NOT NULL AND next_try_at <= now() RETURNING tracker`,
+    [tracker, stoppedMs],
+  );
+  if (mine.length > 0) return { open: true, stopped: true };
+  return { open: false, waitMs: Math.max(tryMs ?? stoppedMs, 1000), stoppedAt, reason: reason ?? '' };
+}
+
+/** Nothing goes there any more until a call succeeds again. Answers since when. */
+export async function stopTracker(database: Database, tracker: TrackerName, reason: string): Promise<Date> {
+  const [row] = await database.query<{ stoppedAt: Date }>(
+    'system',
+    `INSERT INTO feedback_tracker AS t (tracker, stopped_at, reason, next_try_at)
+     VALUES ($1, now(), $2, now() + $3 * interval '1 millisecond')
+     ON CONFLICT (tracker) DO UPDATE SET stopped_at = COALESCE(t.stopped_at, excluded.stopped_at),
+       reason = excluded.reason, next_try_at = excluded.next_try_at
+     RETURNING stopped_at`,
+    [tracker, reason, stoppedMs],
+  );
+  return row!.stoppedAt;
+}
+
+/** A call has succeeded: whoever waited for it is due. */
+export async function reopenTracker(database: Database, tracker: TrackerName): Promise<void> {
+  await database.transaction('system', async (tx) => {
+    const reopened = await tx.execute(
+      `UPDATE feedback_tracker SET stopped_at = NULL, reason = NULL, next_try_at = NULL
+       WHERE tracker = $1 AND stopped_at IS NOT NULL`,
+      [tracker],
+    );
+    if (reopened === 0) return;
+    await tx.execute('UPDATE feedback_work_item SET due_at = now() WHERE due_at > now()');
+  });
+}
+
+/** It has asked all of us for a rest. */
+export async function restTracker(database: Database, tracker: TrackerName, restMs: number): Promise<void> {
+  await database.query(
+    'system',
+    `INSERT INTO feedback_tracker AS t (tracker, paused_until) VALUES ($1, now() + $2 * interval '1 millisecond')
+     ON CONFLICT (tracker) DO UPDATE SET paused_until = GREATEST(t.paused_until, excluded.paused_until)`,
+    [tracker, restMs],
+  );
+}

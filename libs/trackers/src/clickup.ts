@@ -1,0 +1,125 @@
+import type { FeedbackStatus } from '@muster/contracts';
+import type { NewItem, Tracker, TrackerItem } from './tracker';
+import { ItemGone, TrackerRefused } from './tracker-errors';
+import type { TrackerAnswer, TrackerHttp } from './tracker-http';
+
+interface Task {
+  id: string;
+  url: string;
+  description?: string | null;
+  text_content?: string | null;
+  status: ListStatus;
+  date_created: string;
+  date_updated?: string | null;
+  date_closed?: string | null;
+  date_done?: string | null;
+}
+
+interface ListStatus {
+  status: string;
+  type: string;
+}
+
+const maxPages = 100;
+/** People rename a list's statuses now and then. */
+const statusesFreshMs = 60_000;
+
+/** Tasks of a list over ClickUp's REST API. */
+export class ClickUpTracker implements Tracker {
+  readonly name = 'tasktracker';
+  private known?: { at: number; statuses: ListStatus[] };
+
+  constructor(
+    readonly scope: string,
+    private readonly http: TrackerHttp,
+  ) {}
+
+  async find(marker: string, since: Date): Promise<TrackerItem | null> {
+    let found: Task | null = null;
+    for (let page = 0; page < maxPages; page += 1) {
+      const query = `page=${page}&order_by=created&include_closed=true&subtasks=true&date_created_gt=${since.getTime()}`;
+      const { body } = await this.http.send('GET', `${this.list}/task?${query}`, { about: 'scope' });
+      const { tasks = [], last_page: isLast } = (body ?? {}) as { tasks?: Task[]; last_page?: boolean };
+      for (const task of tasks) {
+        if (!textOf(task).includes(marker)) continue;
+        if (!found || Number(task.date_created) < Number((found as Task).date_created)) found = task;
+      }
+      if (isLast === true || tasks.length === 0) break;
+    }
+    return found && itemOf(found);
+  }
+
+  async create({ title, text, labels }: NewItem): Promise<TrackerItem> {
+    const body = { name: title, description: text, tags: labels };
+    return itemOf((await this.http.send('POST', `${this.list}/task`, { about: 'scope', body })).body as Task);
+  }
+
+  async read(externalId: string): Promise<TrackerItem> {
+    return itemOf((await this.ofItem('GET', externalId)).body as Task);
+  }
+
+  async setStatus(item: TrackerItem, status: FeedbackStatus): Promise<TrackerItem> {
+    const { status: name } = await this.statusFor(status);
+    return itemOf((await this.ofItem('PUT', item.externalId, { status: name })).body as Task);
+  }
+
+  async setText(externalId: string, text: string): Promise<void> {
+    await this.ofItem('PUT', externalId, { description: text });
+  }
+
+  async shown(_item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus> {
+    return statusOf(await this.statusFor(status));
+  }
+
+  private get list(): string {
+    return `/list/${encodeURIComponent(this.scope)}`;
+  }
+
+  /** Each list has statuses of its own, of a few types. */
+  private async statusFor(status: FeedbackStatus): Promise<ListStatus> {
+    if (!this.known || Date.now() - this.known.at > statusesFreshMs) {
+      const { body } = await this.http.send('GET', this.list, { about: 'scope' });
+      this.known = { at: Date.now(), statuses: (body as { statuses?: ListStatus[] }).statuses ?? [] };
+    }
+    const types = {
+      ...{ received: ['open'], triaged: ['open'], in_progress: ['custom', 'open'], resolved: ['done', 'closed'] },
+      ...{ closed: ['closed', 'done'], rejected: ['closed', 'done'] },
+    }[status];
+    const { statuses } = this.known;
+    const found = types.map((type) => statuses.find((each) => each.type === type)).find(Boolean);
+    if (!found) throw new TrackerRefused(`the list has no status of type ${types.join(' or ')}`);
+    return found;
+  }
+
+  /** Of a task that is away, and not with its whole list. */
+  private async ofItem(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
+    try {
+      return await this.http.send(method, `/task/${encodeURIComponent(externalId)}`, { about: 'item', body });
+    } catch (error) {
+      if (error instanceof ItemGone) await this.http.send('GET', `${this.list}/task?page=0`, { about: 'scope' });
+      throw error;
+    }
+  }
+}
+
+function textOf({ description, text_content: plain }: Task): string {
+  return description ?? plain ?? '';
+}
+
+const statusOfType: Record<string, FeedbackStatus> = { open: 'triaged', done: 'resolved', closed: 'resolved' };
+
+function statusOf({ type }: ListStatus): FeedbackStatus {
+  return statusOfType[type] ?? 'in_progress';
+}
+
+function itemOf(task: Task): TrackerItem {
+  const status = statusOf(task.status);
+  const over = status === 'resolved' ? (task.date_done ?? task.date_closed) : null;
+  return {
+    externalId: task.id,
+    url: task.url,
+    text: textOf(task),
+    status,
+    changedAt: new Date(Number(over ?? task.date_updated ?? task.date_created)),
+  };
+}

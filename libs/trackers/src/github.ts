@@ -1,0 +1,197 @@
+import type { FeedbackStatus } from '@muster/contracts';
+import type { NewItem, Tracker, TrackerItem } from './tracker';
+import { ItemGone, TrackerRefused } from './tracker-errors';
+import type { TrackerAnswer, TrackerHttp } from './tracker-http';
+
+interface Issue {
+  number: number;
+  html_url: string;
+  body: string | null;
+  state: 'open' | 'closed';
+  state_reason?: string | null;
+  assignees?: unknown[];
+  assignee?: unknown;
+  created_at: string;
+  updated_at: string;
+  closed_at: string | null;
+  pull_request?: unknown;
+}
+
+interface TimelineEvent {
+  event: string;
+  created_at?: string;
+  source?: { issue?: { state: string; closed_at?: string | null; pull_request?: unknown } };
+}
+
+interface PullRequest {
+  state: string;
+  created_at: string;
+}
+
+const pageSize = 100;
+/** Ten thousand issues since the first try; who looks further back would never end. */
+const maxPages = 100;
+const maxTimelinePages = 10;
+
+/** Issues of a repository over GitHub's REST API. */
+export class GitHubTracker implements Tracker {
+  readonly name = 'codehost';
+
+  constructor(
+    readonly scope: string,
+    private readonly http: TrackerHttp,
+  ) {}
+
+  async find(marker: string, since: Date): Promise<TrackerItem | null> {
+    let found: Issue | null = null;
+    const path = `${this.issues}?state=all&sort=created&direction=desc&per_page=${pageSize}`;
+    await this.pages<Issue>(path, maxPages, (page) => {
+      found = page.filter((issue) => !issue.pull_request && issue.body?.includes(marker)).at(-1) ?? found;
+      const last = page.at(-1);
+      return last !== undefined && new Date(last.created_at) >= since;
+    });
+    return found && itemOf(found);
+  }
+
+  async create({ title, text, labels }: NewItem): Promise<TrackerItem> {
+    const body = { title, body: text, labels };
+    return itemOf((await this.http.send('POST', this.issues, { about: 'scope', body })).body as Issue);
+  }
+
+  async read(externalId: string, branch: string | null): Promise<TrackerItem> {
+    const issue = (await this.ofItem('GET', externalId)).body as Issue;
+    const item = itemOf(issue);
+    if (issue.state === 'closed') return item;
+    const pulls = await this.openPulls(externalId, branch);
+    const reopenedAt = Math.max(...pulls.reopened, -Infinity);
+    const began = Math.max(...pulls.began, -Infinity);
+    const isAssigned = (issue.assignees?.length ?? 0) > 0 || Boolean(issue.assignee);
+    const inProgress = (isAssigned || pulls.open) && !(reopenedAt > began && began > -Infinity);
+    const at = Math.max(reopenedAt, began, ...pulls.ended);
+    return {
+      ...item,
+      status: inProgress ? 'in_progress' : 'triaged',
+      changedAt: at > -Infinity ? new Date(at) : item.changedAt,
+    };
+  }
+
+  async setStatus(item: TrackerItem, status: FeedbackStatus): Promise<TrackerItem> {
+    const body = isOver(status)
+      ? { state: 'closed', state_reason: status === 'rejected' ? 'not_planned' : 'completed' }
+      : { state: 'open' };
+    const issue = (await this.ofItem('PATCH', item.externalId, body)).body as Issue;
+    return itemOf(issue);
+  }
+
+  async setText(externalId: string, text: string): Promise<void> {
+    await this.ofItem('PATCH', externalId, { body: text });
+  }
+
+  shown(item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus> {
+    if (isOver(status)) return Promise.resolve(status === 'rejected' ? 'rejected' : 'resolved');
+    // Who works on it, or that nobody does, is said by people there.
+    return Promise.resolve(isOver(item.status) ? 'triaged' : item.status);
+  }
+
+  async makeBranch(name: string, base: string): Promise<void> {
+    const refs = `/repos/${this.scope}/git`;
+    const head = await this.http.send('GET', `${refs}/ref/heads/${encodeURI(base)}`, { about: 'item' }).catch(noBase);
+    const body = { ref: `refs/heads/${name}`, sha: (head.body as { object: { sha: string } }).object.sha };
+    await this.http.send('POST', `${refs}/refs`, { about: 'scope', body }).catch((error: unknown) => {
+      if (!(error instanceof TrackerRefused && /already exists/i.test(error.message))) throw error;
+    });
+  }
+
+  private get issues(): string {
+    return `/repos/${this.scope}/issues`;
+  }
+
+  /** Of an issue that is away, and not with its whole repository. */
+  private async ofItem(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
+    try {
+      return await this.http.send(method, `${this.issues}/${externalId}`, { about: 'item', body });
+    } catch (error) {
+      if (error instanceof ItemGone) await this.http.send('GET', `${this.issues}?per_page=1`, { about: 'scope' });
+      throw error;
+    }
+  }
+
+  /** What was done about an open issue, and when: assignments, reopenings, and pull requests that name it. */
+  private async openPulls(externalId: string, branch: string | null) {
+    const told = { open: false, began: [] as number[], ended: [] as number[], reopened: [] as number[] };
+    const timeline = `${this.issues}/${externalId}/timeline?per_page=${pageSize}`;
+    await this.pages<TimelineEvent>(timeline, maxTimelinePages, (events) => {
+      for (const event of events) readEvent(event, told);
+      return true;
+    }).catch(unlessAway);
+    if (branch) {
+      const [owner] = this.scope.split('/');
+      const head = encodeURIComponent(`${owner}:${branch}`);
+      const path = `/repos/${this.scope}/pulls?state=open&head=${head}&per_page=${pageSize}`;
+      await this.pages<PullRequest>(path, 1, (pulls) => {
+        for (const pull of pulls) {
+          told.open = true;
+          told.began.push(Date.parse(pull.created_at));
+        }
+        return false;
+      }).catch(unlessAway);
+    }
+    return told;
+  }
+
+  /** Page after page, as the answers' links lead, while `take` wants more. */
+  private async pages<T>(path: string, most: number, take: (page: T[]) => boolean): Promise<void> {
+    const isOfItem = path.includes('/timeline') || path.includes('/pulls');
+    for (let page = 1; page <= most; page += 1) {
+      const numbered = page === 1 ? path : `${path}&page=${page}`;
+      const { headers, body } = await this.http.send('GET', numbered, { about: isOfItem ? 'item' : 'scope' });
+      const rows = Array.isArray(body) ? (body as T[]) : [];
+      const link = headers['link'];
+      const isMore = typeof link === 'string' ? /rel="next"/.test(link) : false;
+      if (!take(rows) || !isMore) return;
+    }
+  }
+}
+
+type Told = { open: boolean; began: number[]; ended: number[]; reopened: number[] };
+
+function readEvent({ event, created_at: at, source }: TimelineEvent, told: Told): void {
+  const time = at ? Date.parse(at) : NaN;
+  if (Number.isNaN(time)) return;
+  if (event === 'assigned') told.began.push(time);
+  if (event === 'unassigned') told.ended.push(time);
+  if (event === 'reopened') told.reopened.push(time);
+  const named = event === 'cross-referenced' ? source?.issue : undefined;
+  if (!named?.pull_request) return;
+  if (named.state === 'open') {
+    told.open = true;
+    told.began.push(time);
+  } else if (named.closed_at) told.ended.push(Date.parse(named.closed_at));
+}
+
+/** What there is none of is no reason to doubt the issue. */
+function unlessAway(error: unknown): void {
+  if (!(error instanceof ItemGone)) throw error;
+}
+
+function noBase(error: unknown): never {
+  if (error instanceof ItemGone) throw new TrackerRefused(`the branch to begin at is not there (${error.message})`);
+  throw error;
+}
+
+function isOver(status: FeedbackStatus): boolean {
+  return status === 'resolved' || status === 'closed' || status === 'rejected';
+}
+
+function itemOf(issue: Issue): TrackerItem {
+  const { number, html_url: url, body, state, closed_at: closedAt, updated_at: updatedAt } = issue;
+  const isAssigned = (issue.assignees?.length ?? 0) > 0 || Boolean(issue.assignee);
+  const over: FeedbackStatus = issue.state_reason === 'not_planned' ? 'rejected' : 'resolved';
+  return {
+    externalId: String(number),
+    url,
+    text: body ?? '',
+    status: state === 'closed' ? over : isAssigned ? 'in_progress' : 'triaged',
+    changedAt: new Date((state === 'closed' && closedAt) || updatedAt || issue.created_at),
+  };
+}

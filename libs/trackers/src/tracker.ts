@@ -1,0 +1,35 @@
+import type { FeedbackStatus, TrackerName } from '@muster/contracts';
+
+/** An issue or a task, as its tracker shows it. */
+export interface TrackerItem {
+  externalId: string;
+  url: string;
+  /** What its state is among ours. */
+  status: FeedbackStatus;
+  /** When it became that, by the tracker's own clock. */
+  changedAt: Date;
+  text: string;
+}
+
+export interface NewItem {
+  title: string;
+  text: string;
+  labels: string[];
+}
+
+export interface Tracker {
+  readonly name: TrackerName;
+  /** The repository or the list. */
+  readonly scope: string;
+  /** The oldest item made since then whose text has the marker, looked for in the list itself. */
+  find(marker: string, since: Date): Promise<TrackerItem | null>;
+  create(item: NewItem): Promise<TrackerItem>;
+  read(externalId: string, branch: string | null): Promise<TrackerItem>;
+  /** Carries a status to an item, and answers what the item then shows. */
+  setStatus(item: TrackerItem, status: FeedbackStatus): Promise<TrackerItem>;
+  setText(externalId: string, text: string): Promise<void>;
+  /** What an item in this state would show once the status has arrived. */
+  shown(item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus>;
+  /** Makes a branch, or finds that it is there. Not every tracker has branches. */
+  makeBranch?(name: string, base: string): Promise<void>;
+}
