@@ -24,8 +24,9 @@ export const guardColumns = (at: string) => `
   a.provider, a.drain,
   (SELECT count(*)::int FROM job j WHERE j.schedule_id = r.id AND j.status IN ('queued', 'running'))
     AS runs_of_schedule,
-  (SELECT max(l.fired_at) FROM schedule_run l WHERE l.schedule_id = r.id AND l.outcome = 'launched')
-    AS last_launched_at,
+  CASE WHEN r.idempotency_window_minutes IS NOT NULL THEN
+    (SELECT l.fired_at FROM schedule_run l WHERE l.schedule_id = r.id AND l.outcome = 'launched'
+     ORDER BY l.schedule_id DESC, l.fired_at DESC LIMIT 1) END AS last_launched_at,
   ARRAY(SELECT name FROM unnest(r.vault_keys) AS name WHERE NOT EXISTS
     (SELECT FROM vault_secret v WHERE v.organization_id = o.id AND v.key = name)) AS missing_secrets`;
 
