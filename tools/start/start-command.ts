@@ -1,16 +1,16 @@
+import { fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { migrate, ownerDataSource } from '@muster/database';
-import { endWorkers } from '@muster/vm';
 import { type DevStack, startDevStack } from '../dev-stack/src/dev-stack';
 import { type ObjectStore, startObjectStore } from '../dev-stack/src/object-store/object-store';
 import { closeOutput } from './close-output';
 import { ensureDemo } from './demo';
 import { type FirstCredentials, firstCredentials, forgetFirstCredentials, keptSecrets } from './kept-secrets';
 import { localAddress, readOptions, StartError, type StartOptions, usage } from './options';
-import { sayIfUnconfined } from './say-if-unconfined';
+import { Preparation } from './preparation';
 import { Service } from './service';
 
 export interface StartInput {
@@ -35,11 +35,12 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
     return result;
   };
 
-  const running: { stack?: DevStack; store?: ObjectStore; service?: Service } = {};
+  const running: { preparation?: Preparation; stack?: DevStack; store?: ObjectStore; service?: Service } = {};
   const stop = async () => {
+    running.preparation?.end();
     await running.service?.stop(18_000);
     // A service that was just being brought back had no hand on its workers.
-    await endWorkers(join(dataDir, 'agents'));
+    await endLeftWorkers(join(dataDir, 'agents'));
     await Promise.all([running.store?.stop(), running.stack?.stop()]);
   };
   endOnSignals(stop, say);
@@ -50,6 +51,7 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
         `The data folder ${dataDir} cannot be made (${error.message.split(',')[0]}); give --data-dir another one.`,
       );
     });
+    const preparation = (running.preparation = new Preparation(env));
     const stackStarted = startDevStack({
       dataDir,
       durability: 'durable',
@@ -60,13 +62,12 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
     });
     running.stack = await timed('Postgres and Redis', stackStarted);
     if (options.reset) await forgetData(dataDir);
-    const unconfined = sayIfUnconfined(dataDir, env);
     const secrets = await keptSecrets(dataDir);
     const s3 = env['S3_ENDPOINT'] ? {} : await timed('object store', startStore(running, dataDir, secrets));
     const { databaseUrl, redisUrl } = running.stack;
-    const ran = await timed('migrations', migrate(databaseUrl));
-    if (ran.length) say(`migrated: ${ran.length} steps`);
-    const first = (await hasOrganization(databaseUrl)) ? null : await firstCredentials(dataDir, env);
+    const ready = await timed('migrations', preparation.run({ databaseUrl, dataDir }));
+    if (ready.migrated.length) say(`migrated: ${ready.migrated.length} steps`);
+    const first = ready.hasOrganization ? null : await firstCredentials(dataDir, env);
     running.service = new Service({
       main: join(root, 'dist/apps/standalone/src/main.js'),
       processes: options.processes,
@@ -92,7 +93,7 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
     });
     const { internalPorts } = await timed('service', running.service.start());
     announce({ options, first, internalPorts, times });
-    const warning = await unconfined;
+    const warning = await ready.warning;
     if (warning) say(warning);
     if (first && options.demo) await showDemo(localAddress(options), first, say);
     if (first) await forgetFirstCredentials(dataDir);
@@ -135,14 +136,16 @@ async function forgetData(dataDir: string): Promise<void> {
   }
 }
 
-async function hasOrganization(databaseUrl: string): Promise<boolean> {
-  const source = await ownerDataSource(databaseUrl).initialize();
-  try {
-    const rows: unknown[] = await source.query('SELECT 1 FROM organization LIMIT 1');
-    return rows.length > 0;
-  } finally {
-    await source.destroy();
-  }
+function endLeftWorkers(folder: string): Promise<void> {
+  return new Promise((resolve) => {
+    if (!existsSync(folder)) return resolve();
+    const ending = fork(join(__dirname, 'end-left-workers.js'), [folder], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      detached: true,
+    });
+    ending.once('error', () => resolve());
+    ending.once('exit', () => resolve());
+  });
 }
 
 function requireFreePort({ port, host }: StartOptions): Promise<void> {
