@@ -24,6 +24,11 @@ import { TimelineController } from './agents/timeline.controller';
 import { AgentRunsController } from './jobs/agent-runs.controller';
 import { BatchesController } from './jobs/batches.controller';
 import { JobsController } from './jobs/jobs.controller';
+import { DraftsController } from './packs/drafts.controller';
+import { InstallationsController } from './packs/installations.controller';
+import { PacksController } from './packs/packs.controller';
+import { ProcessLibraryController } from './packs/process-library.controller';
+import { VersionsController } from './packs/versions.controller';
 import { PilotBatchesController } from './pilot/pilot-batches.controller';
 import { SessionsController } from './pilot/sessions.controller';
 import { RoiController } from './pilot/roi.controller';
@@ -82,6 +87,11 @@ import { VaultController } from './organization/vault.controller';
     FeedbackSubmissionsController,
     FeedbackExportController,
     FeedbackSyncController,
+    ProcessLibraryController,
+    PacksController,
+    DraftsController,
+    VersionsController,
+    InstallationsController,
     DocsController,
   ],
   providers: [Passwords, Bootstrap, ObjectsRoutes, timelineHub],

@@ -48,6 +48,11 @@ export const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) =
     const { id } = await makeAgent(db, { organizationId, name: newId(), status: 'online' });
     return (await api.post(`/api/agent/${id}/action`, { action: 'start_recording' })).body.recordingId;
   },
+  '/api/workflow-packs/{id}': async (tenant) => (await makePack(tenant)).id,
+  '/api/workflow-pack-installations/{id}': async (tenant) => {
+    const { id: packId } = await makePack(tenant);
+    return (await tenant.as.member.post('/api/workflow-pack-installations', { packId, name: newId() })).body.id;
+  },
   '/api/artifacts/{id}': async ({ organizationId, api, worker }, db) => {
     const { id } = await makeAgent(db, { organizationId, name: newId() });
     await worker.post(`/api/agents/${id}/uploads`, { filename: 'a.txt', contentType: 'text/plain', size: 1 });
@@ -63,6 +68,11 @@ export const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) =
   '/api/agent/{id}': async ({ organizationId }, db) => (await makeAgent(db, { organizationId, name: newId() })).id,
   '/api/agents/{id}': async ({ organizationId }, db) => (await makeAgent(db, { organizationId, name: newId() })).id,
 };
+
+async function makePack({ as }: Tenant): Promise<{ id: string }> {
+  await as.admin.put('/api/process-library/theirs', { name: 'theirs' });
+  return (await as.member.post('/api/workflow-packs', { workerKey: 'theirs' })).body;
+}
 
 /** A practice's own id, which another organization may have as well. */
 async function tellBatch({ worker, api }: Tenant): Promise<string> {

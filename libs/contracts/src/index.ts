@@ -22,6 +22,45 @@ export {
   UuidField,
 } from './http/fields';
 export {
+  BundleUploadBody,
+  BundleUploadTicket,
+  FinalizeUploadBody,
+  ImportVersionForm,
+  PackDraft,
+  PutDraftBody,
+} from './http/packs/drafts';
+export {
+  CreateInstallationBody,
+  InstallationHistory,
+  InstallationQuery,
+  PackInstallationList,
+  PinBody,
+  RollbackAnswer,
+  RollbackBody,
+  UpdateInstallationBody,
+} from './http/packs/installations';
+export {
+  EnsurePackBody,
+  LibraryProcess,
+  PackInstallation,
+  PackVersion,
+  PackVersionList,
+  ProcessLibrary,
+  PromoteVersionBody,
+  PublishVersionBody,
+  RuntimeBundle,
+  PutProcessBody,
+  UpdatePackBody,
+  VersionDiff,
+  VersionDiffQuery,
+  WorkflowPack,
+  WorkflowPackList,
+  WorkflowPackSummary,
+  workerKeyPattern,
+} from './http/packs/packs';
+export {
+  type BundleFaultReason,
+  bundleFaultReasons,
   type InstallationMove,
   installationMoves,
   type JobBundle,

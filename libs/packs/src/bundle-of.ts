@@ -7,7 +7,7 @@ import type {
   Transaction,
 } from '@muster/database';
 import type { ObjectStorage } from '@muster/storage';
-import { digestOfHex, packObjects } from './pack-objects';
+import { digestOfHex, hexOfDigest, packObjects } from './pack-objects';
 
 export interface BundleOfInstallation extends JobBundle {
   packId: string;
@@ -61,5 +61,5 @@ export function bundleUrl(
   organizationId: string,
   { digest, expiresInSeconds }: { digest: string; expiresInSeconds: number },
 ): Promise<string> {
-  return storage.presignGet(packObjects.bundle(organizationId, digest), { expiresInSeconds });
+  return storage.presignGet(packObjects.bundle(organizationId, hexOfDigest(digest)), { expiresInSeconds });
 }

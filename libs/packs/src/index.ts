@@ -1,1 +1,25 @@
 export { type BundleOfInstallation, bundleOf, bundleUrl } from './bundle-of';
+export { beginUpload, type NewUpload, uploadSeconds } from './drafts/begin-upload';
+export { type DraftRow, findDraft, listBundles, readBundle, type RuntimeBundleRow } from './drafts/draft-row';
+export { finalizeUpload, prepareUpload } from './drafts/finalize-upload';
+export { maxExportBytes, prepareImport } from './drafts/import-draft';
+export { type DraftExpectation, moveDraftHead } from './drafts/move-draft-head';
+export { type DraftParts, prepareDirectDraft, type PreparedDraft } from './drafts/take-draft';
+export {
+  findInstallation,
+  type InstallationMoveRow,
+  type InstallationRow,
+  listInstallations,
+  listMoves,
+} from './installations/installation-row';
+export { pinInstallation, rollBackInstallation } from './installations/move-pointer';
+export { createInstallation, updateInstallation } from './installations/save-installation';
+export { digestOfHex, packObjects } from './pack-objects';
+export { findPack, listPacks, type PackRow, type PackSummaryRow } from './packs/pack-row';
+export { listProcesses, putProcess } from './packs/process-library';
+export { ensurePack, updatePack } from './packs/save-pack';
+export { compareVersions } from './versions/compare-versions';
+export { exportVersion } from './versions/export-version';
+export { promoteVersion } from './versions/promote-version';
+export { publishVersion } from './versions/publish-version';
+export { listVersions, type VersionRow } from './versions/version-row';

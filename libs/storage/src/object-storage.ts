@@ -1,4 +1,7 @@
+import { createReadStream } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { AppError } from '@muster/contracts';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { shownAs } from './shown-as';
 import { publicAddress, Readiness, registerErrorReader } from '@muster/platform';
@@ -29,6 +32,68 @@ export class ObjectStorage implements OnApplicationShutdown {
     const { sdk, client } = await this.connect();
     const { s3Bucket: Bucket } = this.config;
     await client.send(new sdk.PutObjectCommand({ Bucket, Key: key, Body: body, ContentType: contentType }));
+  }
+
+  /** As put, for what lies in a file: it is never in memory as a whole. */
+  async putFile(key: string, { path, size }: { path: string; size: number }, contentType: string): Promise<void> {
+    const { sdk, client } = await this.connect();
+    const { s3Bucket: Bucket } = this.config;
+    const Body = createReadStream(path);
+    try {
+      await client.send(
+        new sdk.PutObjectCommand({ Bucket, Key: key, Body, ContentLength: size, ContentType: contentType }),
+      );
+    } finally {
+      Body.destroy();
+    }
+  }
+
+  /** The object's bytes as they come, or null where there is none. The tag says which version of it they are. */
+  async read(key: string): Promise<{ chunks: AsyncIterable<Uint8Array>; size: number; etag: string } | null> {
+    const { sdk, client } = await this.connect();
+    try {
+      const answer = await client.send(new sdk.GetObjectCommand({ Bucket: this.config.s3Bucket, Key: key }));
+      const { Body, ContentLength = 0, ETag = '' } = answer;
+      return { chunks: chunksOf(Body as unknown as IncomingMessage), size: ContentLength, etag: ETag };
+    } catch (error) {
+      if (error instanceof sdk.NoSuchKey) return null;
+      throw error;
+    }
+  }
+
+  /** How many bytes an object has, or null where there is none. */
+  async sizeOf(key: string): Promise<number | null> {
+    const { sdk, client } = await this.connect();
+    try {
+      const { ContentLength = 0 } = await client.send(
+        new sdk.HeadObjectCommand({ Bucket: this.config.s3Bucket, Key: key }),
+      );
+      return ContentLength;
+    } catch (error) {
+      if (error instanceof sdk.NotFound) return null;
+      throw error;
+    }
+  }
+
+  /** Copies within the store the version of an object that was read; false where it is another one by now, or none. */
+  async copy(from: string, to: string, { etag }: { etag: string }): Promise<boolean> {
+    const { sdk, client } = await this.connect();
+    const { s3Bucket: Bucket } = this.config;
+    try {
+      await client.send(
+        new sdk.CopyObjectCommand({
+          Bucket,
+          Key: to,
+          CopySource: `${Bucket}/${encodeURI(from)}`,
+          CopySourceIfMatch: etag,
+        }),
+      );
+      return true;
+    } catch (error) {
+      const { $metadata } = error as { $metadata?: { httpStatusCode?: number } };
+      if ([404, 412].includes($metadata?.httpStatusCode ?? 0)) return false;
+      throw error;
+    }
   }
 
   /** The object's bytes, or null where there is none. */
@@ -64,10 +129,10 @@ export class ObjectStorage implements OnApplicationShutdown {
     return this.lent(await getSignedUrl(client, command, { expiresIn: expiresInSeconds }));
   }
 
-  /** A URL that takes one object of this size and type for a while, and what must be sent along. */
+  /** A URL that takes one object of this type, and size where it is given, for a while, and what must be sent along. */
   async presignPut(
     key: string,
-    { contentType, size, expiresInSeconds }: { contentType: string; size: number; expiresInSeconds: number },
+    { contentType, size, expiresInSeconds }: { contentType: string; size?: number; expiresInSeconds: number },
   ): Promise<{ url: string; headers: Record<string, string> }> {
     const { sdk, public: client } = await this.connect();
     const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
@@ -80,7 +145,7 @@ export class ObjectStorage implements OnApplicationShutdown {
     const url = await getSignedUrl(client, command, {
       expiresIn: expiresInSeconds,
       // Signed as headers, so that the store holds the sender to them.
-      signableHeaders: new Set(['content-type', 'content-length', 'host']),
+      signableHeaders: new Set(['content-type', 'host', ...(size === undefined ? [] : ['content-length'])]),
     });
     return { url: this.lent(url), headers: { 'content-type': contentType } };
   }
@@ -137,4 +202,19 @@ export class ObjectStorage implements OnApplicationShutdown {
     });
     return this.connected;
   }
+}
+
+const silenceMs = 30_000;
+
+/** A store that falls silent amid an object, or breaks off, is one that does not answer. */
+function chunksOf(body: IncomingMessage): AsyncIterable<Uint8Array> {
+  body.setTimeout(silenceMs, () => body.destroy(new Error('silence')));
+  const read = async function* () {
+    try {
+      for await (const chunk of body) yield chunk as Uint8Array;
+    } catch (cause) {
+      throw new AppError('service_unavailable', { detail: 'The object storage does not answer; try again.', cause });
+    }
+  };
+  return read();
 }

@@ -36,6 +36,8 @@ export interface EndpointOptions<Answer = unknown, Other = unknown> {
   answer?: new () => Answer;
   /** Answers a table in place of JSON. */
   csv?: true;
+  /** Answers a zip in place of JSON. */
+  zip?: true;
   /** 200 unless said. */
   status?: 200 | 201 | 202 | 204;
   /** What it answers with another status than its own. */
@@ -94,6 +96,7 @@ export function Endpoint<Answer = void, Other = never>(
     waits,
     failsAs,
     csv,
+    zip,
   } = options;
   return applyDecorators(
     HttpCode(status),
@@ -111,6 +114,7 @@ export function Endpoint<Answer = void, Other = never>(
       description: statusText[status],
       ...(answer ? { type: answer } : {}),
       ...(csv ? { content: { 'text/csv': { schema: { type: 'string' } } } } : {}),
+      ...(zip ? { content: { 'application/zip': { schema: { type: 'string', format: 'binary' } } } } : {}),
       ...(stream ? { content: { 'text/event-stream': { schema: eachOf(stream) } } } : {}),
       headers: {
         'X-Request-Id': { description: "The request's id, given or made.", schema: { type: 'string' } },

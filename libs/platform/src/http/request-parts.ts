@@ -24,6 +24,10 @@ export class ReplyHead {
     void this.reply.header('etag', etagOf(revision));
   }
 
+  headers(headers: Record<string, string>): void {
+    void this.reply.headers(headers);
+  }
+
   /** Where the thing that was made can be read. */
   location(path: string): void {
     void this.reply.header('location', path);

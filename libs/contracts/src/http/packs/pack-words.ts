@@ -14,3 +14,25 @@ export interface JobBundle {
   /** `sha256:` and the hex digest of the zip's bytes. */
   digest: string;
 }
+
+/** What can be wrong with a bundle. */
+export const bundleFaultReasons = [
+  'not_a_zip',
+  'truncated',
+  'encrypted',
+  'absolute_path',
+  'parent_path',
+  'link',
+  'device',
+  'duplicate_path',
+  'case_collision',
+  'bad_name',
+  'too_many_entries',
+  'too_large',
+  'ratio',
+  'size_mismatch',
+  'digest_mismatch',
+  'missing_in_zip',
+  'missing_in_inventory',
+] as const;
+export type BundleFaultReason = (typeof bundleFaultReasons)[number];

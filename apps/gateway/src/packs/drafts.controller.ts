@@ -1,0 +1,243 @@
+import { Body, Controller, Get, Headers, Inject, Param, Post, Put } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import {
+  Caller,
+  Endpoint,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  OrganizationId,
+  type Principal,
+  sessionsOf,
+  workersAndSessionsOf,
+} from '@muster/access';
+import {
+  BundleUploadBody,
+  BundleUploadTicket,
+  FinalizeUploadBody,
+  ImportVersionForm,
+  PackDraft,
+  PutDraftBody,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import {
+  beginUpload,
+  type DraftExpectation,
+  finalizeUpload,
+  findDraft,
+  maxExportBytes,
+  moveDraftHead,
+  prepareDirectDraft,
+  type PreparedDraft,
+  prepareImport,
+  prepareUpload,
+  readBundle,
+  uploadSeconds,
+} from '@muster/packs';
+import { checkBody, etagOf, FormOrJson, Given, Reply, ReplyHead } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import { asLegacyFailure, deprecationHeaders } from './legacy-publish';
+import { presentDraft } from './present-pack';
+
+const mebibyte = 1024 * 1024;
+const directLimit = 24 * mebibyte;
+const draftOf = (packId: string) => `/api/workflow-packs/${packId}/draft`;
+/** A run of its own in the store and on the processor: what is over is told by the client's patience, not by ours. */
+const takesItsTime = true;
+
+@ApiTags('Workflow packs')
+@Controller('/api/workflow-packs/:id')
+export class DraftsController {
+  constructor(
+    @Inject(Database) readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(ObjectStorage) readonly storage: ObjectStorage,
+  ) {}
+
+  @Get('/draft')
+  @Endpoint({
+    summary: 'Read the draft',
+    access: sessionsOf('viewer'),
+    answer: PackDraft,
+    errors: ['not_found', 'draft_not_found'],
+    etag: 'read',
+  })
+  async read(
+    @Reply() reply: ReplyHead,
+    @OrganizationId() organizationId: string,
+    @Param('id') id: string,
+  ): Promise<PackDraft> {
+    const row = await findDraft(this, organizationId, id);
+    reply.etag(row.id);
+    return presentDraft(this.storage, organizationId, row);
+  }
+
+  @Put('/draft')
+  @Endpoint({
+    summary: 'Upload a bundle as the draft',
+    access: sessionsOf('member'),
+    body: PutDraftBody,
+    bodyLimit: directLimit,
+    answer: PackDraft,
+    errors: ['not_found', 'draft_head_conflict', 'bundle_rejected'],
+    etag: 'change',
+    waits: takesItsTime,
+  })
+  put(
+    @Mutation() mutation: MutationRequest,
+    @Caller() caller: Principal,
+    @Param('id') id: string,
+    @Body() body: PutDraftBody,
+    @Headers('if-match') ifMatch?: string,
+  ): Promise<PackDraft> {
+    return this.takeDirect(mutation, caller, { packId: id, body, ifMatch });
+  }
+
+  @Post('/publish-from-vm')
+  @Endpoint({
+    summary: 'Upload a bundle as the draft, in one call',
+    description:
+      'Kept for older workers; publish-from-vm/upload and …/finalize take its place. A body that cannot be parsed is ' +
+      'answered with 400, `parseError` and `contentLength`.',
+    access: workersAndSessionsOf('member'),
+    body: PutDraftBody,
+    bodyLimit: directLimit,
+    answer: PackDraft,
+    status: 201,
+    errors: ['not_found', 'draft_head_conflict', 'bundle_rejected'],
+    failsAs: asLegacyFailure,
+    waits: takesItsTime,
+  })
+  publish(
+    @Mutation() mutation: MutationRequest,
+    @Caller() caller: Principal,
+    @Reply() reply: ReplyHead,
+    @Param('id') id: string,
+    @Body() body: PutDraftBody,
+  ): Promise<PackDraft> {
+    reply.headers(deprecationHeaders(id));
+    return this.takeDirect(mutation, caller, { packId: id, body });
+  }
+
+  @Post('/publish-from-vm/upload')
+  @Endpoint({
+    summary: 'Begin to publish: where to send the zip to',
+    description: 'The zip, 64 MiB at most, goes straight to the store within 15 minutes, with exactly these headers.',
+    access: workersAndSessionsOf('member'),
+    body: BundleUploadBody,
+    answer: BundleUploadTicket,
+    status: 201,
+    errors: ['not_found'],
+  })
+  upload(
+    @Mutation() mutation: MutationRequest,
+    @Param('id') id: string,
+    @Body() body: BundleUploadBody,
+  ): Promise<BundleUploadTicket> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const { uploadKey, contentType, expiresAt } = await beginUpload(tx, caller, id, body);
+      const ticket = await this.storage.presignPut(uploadKey, { contentType, expiresInSeconds: uploadSeconds });
+      return {
+        body: {
+          uploadUrl: ticket.url,
+          uploadKey,
+          method: 'PUT',
+          headers: ticket.headers,
+          expiresAt: expiresAt.toISOString(),
+        },
+        location: draftOf(id),
+      };
+    });
+  }
+
+  @Post('/publish-from-vm/finalize')
+  @Endpoint({
+    summary: 'Make what was uploaded the draft',
+    description:
+      'The head moves only if it is still baseRuntimeBundleId. Safe to repeat: an upload that has become the head is ' +
+      'answered with it again.',
+    access: workersAndSessionsOf('member'),
+    body: FinalizeUploadBody,
+    bodyLimit: 8 * mebibyte,
+    answer: PackDraft,
+    status: 201,
+    errors: [
+      'not_found',
+      'upload_not_found',
+      'upload_missing',
+      'upload_used',
+      'conflict',
+      'draft_head_conflict',
+      'bundle_rejected',
+    ],
+    waits: takesItsTime,
+  })
+  async finalize(
+    @Mutation() mutation: MutationRequest,
+    @Caller() caller: Principal,
+    @Param('id') id: string,
+    @Body() body: FinalizeUploadBody,
+  ): Promise<PackDraft> {
+    const prepared = await prepareUpload(this, caller, id, body);
+    const { runtimeBundleId } = await this.mutations.run(
+      mutation,
+      async (tx) => {
+        const head = await finalizeUpload(tx, caller, prepared);
+        return { body: { runtimeBundleId: head }, location: draftOf(id), etag: etagOf(head) };
+      },
+      { unaudited: 'a draft that is the head already is answered again' },
+    );
+    const { organizationId } = caller;
+    return presentDraft(this.storage, organizationId, await readBundle(this, organizationId, runtimeBundleId));
+  }
+
+  @Post('/import')
+  @Endpoint({
+    summary: 'Make an exported version the draft',
+    access: sessionsOf('member'),
+    form: ImportVersionForm,
+    bodyLimit: maxExportBytes + mebibyte,
+    answer: PackDraft,
+    status: 201,
+    errors: ['not_found', 'draft_head_conflict', 'bundle_rejected'],
+    idempotent: true,
+    waits: takesItsTime,
+  })
+  async import(
+    @Mutation() mutation: MutationRequest,
+    @Caller() caller: Principal,
+    @Param('id') id: string,
+    @Given() given: FormOrJson,
+  ): Promise<PackDraft> {
+    const { prepared, expected } = await prepareImport(this, caller, id, async (spool) => {
+      const { fields, file } = await given.readForm({ file: 'file', maxFileBytes: maxExportBytes }, spool);
+      const form = checkBody(ImportVersionForm, { ...fields, ...(file ? { file: 'given' } : {}) });
+      return { archive: file!.content, expected: { baseRuntimeBundleId: form.baseRuntimeBundleId } };
+    });
+    return this.take(mutation, caller, { packId: id, prepared, expected });
+  }
+
+  private async takeDirect(
+    mutation: MutationRequest,
+    caller: Principal,
+    { packId, body, ifMatch }: { packId: string; body: PutDraftBody; ifMatch?: string },
+  ): Promise<PackDraft> {
+    const { bundleBase64, files, baseRuntimeBundleId } = body;
+    const expected = { baseRuntimeBundleId, ifMatch };
+    const prepared = await prepareDirectDraft(this, caller, { packId, bundleBase64, files, expected });
+    return this.take(mutation, caller, { packId, prepared, expected });
+  }
+
+  private async take(
+    mutation: MutationRequest,
+    caller: Principal,
+    { packId, prepared, expected }: { packId: string; prepared: PreparedDraft; expected: DraftExpectation },
+  ): Promise<PackDraft> {
+    const { runtimeBundleId, files } = prepared;
+    return this.mutations.run(mutation, async (tx) => {
+      const row = await moveDraftHead(tx, caller, { packId, runtimeBundleId, expected });
+      const body = await presentDraft(this.storage, caller.organizationId, { ...row, files });
+      return { body, location: draftOf(packId), etag: etagOf(row.id) };
+    });
+  }
+}

@@ -1,0 +1,182 @@
+import { Body, Controller, Get, Headers, Inject, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import {
+  CreateInstallationBody,
+  InstallationHistory,
+  InstallationQuery,
+  PackInstallation,
+  PackInstallationList,
+  PageQuery,
+  PinBody,
+  RollbackAnswer,
+  RollbackBody,
+  UpdateInstallationBody,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import {
+  createInstallation,
+  findInstallation,
+  type InstallationMoveRow,
+  type InstallationRow,
+  listInstallations,
+  listMoves,
+  pinInstallation,
+  rollBackInstallation,
+  updateInstallation,
+} from '@muster/packs';
+import { etagOf, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
+import { presentInstallation } from './present-pack';
+
+@ApiTags('Workflow packs')
+@Controller('/api/workflow-pack-installations')
+export class InstallationsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List installations, newest first',
+    access: sessionsOf('viewer'),
+    answer: PackInstallationList,
+  })
+  async list(
+    @OrganizationId() organizationId: string,
+    @Query() query: InstallationQuery,
+  ): Promise<PackInstallationList> {
+    const page = pageOf(query, 'id');
+    const rows = await listInstallations(this.database, organizationId, { page, packId: query.packId });
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { installations: items.map(presentInstallation), nextCursor };
+  }
+
+  @Post()
+  @Endpoint({
+    summary: 'Install a pack',
+    access: sessionsOf('member'),
+    body: CreateInstallationBody,
+    answer: PackInstallation,
+    status: 201,
+    errors: ['not_found', 'conflict', 'version_not_installable'],
+    idempotent: true,
+    etag: 'read',
+  })
+  create(@Mutation() mutation: MutationRequest, @Body() body: CreateInstallationBody): Promise<PackInstallation> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const row = await createInstallation(tx, caller, body);
+      return { ...presented(row), location: `/api/workflow-pack-installations/${row.id}` };
+    });
+  }
+
+  @Get('/:id')
+  @Endpoint({
+    summary: 'Read an installation',
+    access: sessionsOf('viewer'),
+    answer: PackInstallation,
+    errors: ['not_found'],
+    etag: 'read',
+  })
+  async read(
+    @Reply() reply: ReplyHead,
+    @OrganizationId() organizationId: string,
+    @Param('id') id: string,
+  ): Promise<PackInstallation> {
+    const row = await findInstallation(this.database, organizationId, id);
+    reply.etag(row.version);
+    return presentInstallation(row);
+  }
+
+  @Patch('/:id')
+  @Endpoint({
+    summary: 'Change an installation’s name or metadata',
+    access: sessionsOf('member'),
+    body: UpdateInstallationBody,
+    answer: PackInstallation,
+    errors: ['not_found', 'conflict'],
+    etag: 'change',
+  })
+  update(
+    @Mutation() mutation: MutationRequest,
+    @Param('id') id: string,
+    @Body() change: UpdateInstallationBody,
+    @Headers('if-match') ifMatch?: string,
+  ): Promise<PackInstallation> {
+    return this.mutations.run(mutation, async (tx, caller) =>
+      presented(await updateInstallation(tx, caller, id, { change, ifMatch })),
+    );
+  }
+
+  @Post('/:id/pin')
+  @Endpoint({
+    summary: 'Pin an installation to a version',
+    description:
+      'What runs there from the next launch on. Jobs that wait keep the version that they were launched with.',
+    access: sessionsOf('member'),
+    body: PinBody,
+    answer: PackInstallation,
+    errors: ['not_found', 'version_not_installable'],
+    etag: 'change',
+  })
+  pin(
+    @Mutation() mutation: MutationRequest,
+    @Param('id') id: string,
+    @Body() body: PinBody,
+    @Headers('if-match') ifMatch?: string,
+  ): Promise<PackInstallation> {
+    return this.mutations.run(
+      mutation,
+      async (tx, caller) => presented(await pinInstallation(tx, caller, id, { ...body, ifMatch })),
+      { unaudited: 'pinning what is pinned changes nothing' },
+    );
+  }
+
+  @Post('/:id/rollback')
+  @Endpoint({
+    summary: 'Swap the pinned version with the previous one',
+    access: sessionsOf('member'),
+    body: RollbackBody,
+    answer: RollbackAnswer,
+    errors: ['not_found', 'no_previous_version', 'version_not_installable'],
+    etag: 'change',
+  })
+  rollBack(
+    @Mutation() mutation: MutationRequest,
+    @Param('id') id: string,
+    @Body() body: RollbackBody,
+    @Headers('if-match') ifMatch?: string,
+  ): Promise<RollbackAnswer> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const { installation, queuedJobs } = await rollBackInstallation(tx, caller, id, { ...body, ifMatch });
+      const { body: shown, etag } = presented(installation);
+      return { body: { installation: shown, queuedJobs }, etag };
+    });
+  }
+
+  @Get('/:id/history')
+  @Endpoint({
+    summary: 'Where an installation was pinned to, newest first',
+    access: sessionsOf('viewer'),
+    answer: InstallationHistory,
+    errors: ['not_found'],
+  })
+  async history(
+    @OrganizationId() organizationId: string,
+    @Param('id') id: string,
+    @Query() query: PageQuery,
+  ): Promise<InstallationHistory> {
+    const page = pageOf(query, 'id');
+    const rows = await listMoves(this.database, organizationId, { id, page });
+    const { items, nextCursor } = paginate(rows, page, (row) => [row.id]);
+    return { history: items.map(presentMove), nextCursor };
+  }
+}
+
+function presented(row: InstallationRow) {
+  return { body: presentInstallation(row), etag: etagOf(row.version) };
+}
+
+function presentMove({ action, fromVersionId, toVersionId, movedBy, reason, movedAt }: InstallationMoveRow) {
+  return { at: movedAt.toISOString(), by: movedBy, action, from: fromVersionId, to: toVersionId, reason };
+}

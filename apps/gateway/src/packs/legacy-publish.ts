@@ -1,0 +1,27 @@
+import { AppError } from '@muster/contracts';
+import type { FastifyRequest } from 'fastify';
+
+const deprecatedAt = Date.UTC(2026, 0, 1) / 1000;
+const sunset = new Date(Date.UTC(2027, 11, 31)).toUTCString();
+
+/** RFC 9745 and RFC 8594: that it goes, when, and what takes its place. */
+export function deprecationHeaders(packId: string): Record<string, string> {
+  return {
+    deprecation: `@${deprecatedAt}`,
+    sunset,
+    link: `</api/workflow-packs/${encodeURIComponent(packId)}/publish-from-vm/upload>; rel="successor-version"`,
+  };
+}
+
+/** Interface 7: a body that cannot be parsed is told of in the parser's words, and by its length. */
+export function asLegacyFailure(error: AppError | undefined, request: FastifyRequest): AppError | undefined {
+  if (!error) return undefined;
+  const { id = '' } = (request.params ?? {}) as { id?: string };
+  const isUnread = error.code === 'invalid_payload' && (request.body === undefined || request.body === null);
+  const contentLength = Number(request.headers['content-length'] ?? 0);
+  return new AppError(error.code, {
+    ...error.options,
+    headers: { ...error.options.headers, ...deprecationHeaders(id) },
+    extra: { ...error.options.extra, ...(isUnread ? { parseError: error.message, contentLength } : {}) },
+  });
+}

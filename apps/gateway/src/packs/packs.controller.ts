@@ -1,0 +1,128 @@
+import { Body, Controller, Get, Headers, Inject, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import { EnsurePackBody, PageQuery, UpdatePackBody, WorkflowPack, WorkflowPackList } from '@muster/contracts';
+import { Database } from '@muster/database';
+import {
+  ensurePack,
+  findPack,
+  listBundles,
+  listInstallations,
+  listPacks,
+  listVersions,
+  type PackRow,
+  updatePack,
+} from '@muster/packs';
+import { etagOf, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
+import {
+  presentBundle,
+  presentInstallation,
+  presentPackBase,
+  presentPackSummary,
+  presentVersion,
+} from './present-pack';
+
+const newest = { limit: 199, after: null };
+
+@ApiTags('Workflow packs')
+@Controller('/api/workflow-packs')
+export class PacksController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+  ) {}
+
+  @Get()
+  @Endpoint({ summary: 'List workflow packs', access: sessionsOf('viewer'), answer: WorkflowPackList })
+  async list(@OrganizationId() organizationId: string, @Query() query: PageQuery): Promise<WorkflowPackList> {
+    const page = pageOf(query, 'id');
+    const rows = await listPacks(this.database, organizationId, page);
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { packs: items.map(presentPackSummary), nextCursor };
+  }
+
+  @Post()
+  @Endpoint({
+    summary: 'The pack of a process: make it, or get the one that exists',
+    access: sessionsOf('member'),
+    body: EnsurePackBody,
+    answer: WorkflowPack,
+    status: 201,
+    otherwise: { status: 200, description: 'It exists already, and stays as it is.', answer: WorkflowPack },
+    etag: 'read',
+    errors: ['process_not_found'],
+  })
+  async ensure(
+    @Mutation() mutation: MutationRequest,
+    @OrganizationId() organizationId: string,
+    @Body() body: EnsurePackBody,
+  ): Promise<WorkflowPack> {
+    const { id } = await this.mutations.run(
+      mutation,
+      async (tx, caller) => {
+        const { pack, made } = await ensurePack(tx, caller, body);
+        const { id: packId, version } = pack;
+        const location = `/api/workflow-packs/${packId}`;
+        return { body: { id: packId }, status: made ? 201 : 200, etag: etagOf(version), location };
+      },
+      { unaudited: 'one that exists stays as it is' },
+    );
+    return this.present(organizationId, await findPack(this.database, organizationId, id));
+  }
+
+  @Get('/:id')
+  @Endpoint({
+    summary: 'Read a pack with its versions, installations and bundles',
+    access: sessionsOf('viewer'),
+    answer: WorkflowPack,
+    errors: ['not_found'],
+    etag: 'read',
+  })
+  async read(
+    @Reply() reply: ReplyHead,
+    @OrganizationId() organizationId: string,
+    @Param('id') id: string,
+  ): Promise<WorkflowPack> {
+    const pack = await findPack(this.database, organizationId, id);
+    reply.etag(pack.version);
+    return this.present(organizationId, pack);
+  }
+
+  @Patch('/:id')
+  @Endpoint({
+    summary: 'Change a pack’s name, description or stage tags',
+    access: sessionsOf('member'),
+    body: UpdatePackBody,
+    answer: WorkflowPack,
+    errors: ['not_found'],
+    etag: 'change',
+  })
+  async update(
+    @Mutation() mutation: MutationRequest,
+    @OrganizationId() organizationId: string,
+    @Param('id') id: string,
+    @Body() change: UpdatePackBody,
+    @Headers('if-match') ifMatch?: string,
+  ): Promise<WorkflowPack> {
+    const pack = await this.mutations.run(mutation, async (tx, caller) => {
+      const row = await updatePack(tx, caller, id, { change, ifMatch });
+      return { body: row, etag: etagOf(row.version) };
+    });
+    return this.present(organizationId, pack);
+  }
+
+  private async present(organizationId: string, pack: PackRow): Promise<WorkflowPack> {
+    const { id: packId } = pack;
+    const [versions, installations, bundles] = await Promise.all([
+      listVersions(this.database, organizationId, { packId, page: newest }),
+      listInstallations(this.database, organizationId, { packId, page: newest }),
+      listBundles(this.database, organizationId, packId),
+    ]);
+    return {
+      ...presentPackBase(pack),
+      versions: versions.map(presentVersion),
+      installations: installations.map(presentInstallation),
+      runtimeBundles: bundles.map((row) => presentBundle(organizationId, row)),
+    };
+  }
+}

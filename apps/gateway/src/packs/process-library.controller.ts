@@ -1,0 +1,54 @@
+import { Body, Controller, Get, Inject, Param, Put, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import {
+  Endpoint,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  OrganizationId,
+  sessionsAndKeysOf,
+  sessionsOf,
+} from '@muster/access';
+import { LibraryProcess, PageQuery, ProcessLibrary, PutProcessBody } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { listProcesses, putProcess } from '@muster/packs';
+import { pageOf, paginate } from '@muster/platform';
+
+@ApiTags('Workflow packs')
+@Controller('/api/process-library')
+export class ProcessLibraryController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'What the organization automates, and the pack that there is of each',
+    access: sessionsAndKeysOf('viewer'),
+    answer: ProcessLibrary,
+  })
+  async list(@OrganizationId() organizationId: string, @Query() query: PageQuery): Promise<ProcessLibrary> {
+    const page = pageOf(query, 'text');
+    const rows = await listProcesses(this.database, organizationId, page);
+    const { items, nextCursor } = paginate(rows, page, ({ workerKey }) => [workerKey]);
+    return { processes: items, nextCursor };
+  }
+
+  @Put('/:workerKey')
+  @Endpoint({
+    summary: 'Name a process',
+    access: sessionsOf('admin'),
+    body: PutProcessBody,
+    answer: LibraryProcess,
+  })
+  put(
+    @Mutation() mutation: MutationRequest,
+    @Param('workerKey') workerKey: string,
+    @Body() body: PutProcessBody,
+  ): Promise<LibraryProcess> {
+    return this.mutations.run(mutation, async (tx, caller) => ({
+      body: await putProcess(tx, caller, workerKey, body),
+    }));
+  }
+}

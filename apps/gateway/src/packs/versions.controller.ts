@@ -1,0 +1,126 @@
+import { Readable } from 'node:stream';
+import { Body, Controller, Get, Inject, Param, Post, Query, StreamableFile } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import {
+  PackVersion,
+  PackVersionList,
+  PageQuery,
+  PromoteVersionBody,
+  PublishVersionBody,
+  VersionDiff,
+  VersionDiffQuery,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { compareVersions, exportVersion, findPack, listVersions, promoteVersion, publishVersion } from '@muster/packs';
+import { pageOf, paginate } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import { presentVersion } from './present-pack';
+
+@ApiTags('Workflow packs')
+@Controller('/api/workflow-packs/:id/versions')
+export class VersionsController {
+  constructor(
+    @Inject(Database) readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(ObjectStorage) readonly storage: ObjectStorage,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List a pack’s versions, newest first',
+    access: sessionsOf('viewer'),
+    answer: PackVersionList,
+    errors: ['not_found'],
+  })
+  async list(
+    @OrganizationId() organizationId: string,
+    @Param('id') packId: string,
+    @Query() query: PageQuery,
+  ): Promise<PackVersionList> {
+    const page = pageOf(query, 'integer');
+    await findPack(this.database, organizationId, packId);
+    const rows = await listVersions(this.database, organizationId, { packId, page });
+    const { items, nextCursor } = paginate(rows, page, ({ number }) => [String(number)]);
+    return { versions: items.map(presentVersion), nextCursor };
+  }
+
+  @Post()
+  @Endpoint({
+    summary: 'Publish the draft as a version',
+    access: sessionsOf('member'),
+    body: PublishVersionBody,
+    answer: PackVersion,
+    status: 201,
+    errors: ['not_found', 'draft_to_publish_missing', 'draft_already_published'],
+    idempotent: true,
+  })
+  publish(
+    @Mutation() mutation: MutationRequest,
+    @Param('id') id: string,
+    @Body() body: PublishVersionBody,
+  ): Promise<PackVersion> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const version = await publishVersion(tx, caller, id, body);
+      return { body: presentVersion(version), location: `/api/workflow-packs/${id}/versions` };
+    });
+  }
+
+  @Post('/:versionId/promote')
+  @Endpoint({
+    summary: 'Move a version to another stage',
+    description:
+      'draft → internal_verified, archived; internal_verified → pilot, draft, archived; pilot → production, ' +
+      'internal_verified, archived; production → deprecated, pilot; deprecated → production, archived. To production, ' +
+      'deprecated and archived is an admin’s to say.',
+    access: sessionsOf('member'),
+    body: PromoteVersionBody,
+    answer: PackVersion,
+    errors: ['not_found', 'stage_transition_not_allowed', 'stage_in_use'],
+  })
+  promote(
+    @Mutation() mutation: MutationRequest,
+    @Param('id') packId: string,
+    @Param('versionId') versionId: string,
+    @Body() body: PromoteVersionBody,
+  ): Promise<PackVersion> {
+    return this.mutations.run(mutation, async (tx, caller) => ({
+      body: presentVersion(await promoteVersion(tx, caller, { packId, versionId }, body)),
+    }));
+  }
+
+  @Get('/:versionId/diff')
+  @Endpoint({
+    summary: 'What a version has that another has not',
+    access: sessionsOf('viewer'),
+    answer: VersionDiff,
+    errors: ['not_found'],
+  })
+  diff(
+    @OrganizationId() organizationId: string,
+    @Param('id') packId: string,
+    @Param('versionId') versionId: string,
+    @Query() { from }: VersionDiffQuery,
+  ): Promise<VersionDiff> {
+    return compareVersions(this, organizationId, { packId, versionId, from });
+  }
+
+  @Get('/:versionId/export')
+  @Endpoint<StreamableFile>({
+    summary: 'A version with its bundle as one file',
+    description: 'A zip of manifest.json and bundle.zip, which import takes.',
+    access: sessionsOf('viewer'),
+    zip: true,
+    errors: ['not_found'],
+    waits: true,
+  })
+  async export(
+    @OrganizationId() organizationId: string,
+    @Param('id') packId: string,
+    @Param('versionId') versionId: string,
+  ): Promise<StreamableFile> {
+    const { filename, bytes } = await exportVersion(this, organizationId, { packId, versionId });
+    const disposition = `attachment; filename="${filename}"`;
+    return new StreamableFile(Readable.from(bytes), { type: 'application/zip', disposition });
+  }
+}

@@ -1,0 +1,67 @@
+import {
+  DateTimeField,
+  EnumField,
+  IdListField,
+  JsonField,
+  ListField,
+  ObjectField,
+  TextField,
+  UuidField,
+} from '../fields';
+import { PageQuery } from '../pages';
+import { installationMoves, type InstallationMove } from './pack-words';
+import { PackInstallation } from './packs';
+
+const name = { max: 200, example: 'Front desk, main street' };
+const metadata = { example: { ring: 'pilot' }, description: 'Free; `ring: "pilot"` marks a pilot’s.' };
+const reason = { max: 1000, optional: true, example: 'The portal has changed.' };
+
+export class InstallationQuery extends PageQuery {
+  @UuidField({ optional: true }) packId?: string;
+}
+
+export class PackInstallationList {
+  @ListField(() => PackInstallation) installations!: PackInstallation[];
+  @TextField({ nullable: true }) nextCursor!: string | null;
+}
+
+export class CreateInstallationBody {
+  @UuidField() packId!: string;
+  @TextField({ ...name, description: 'Unique for the pack.' }) name!: string;
+  @JsonField({ ...metadata, optional: true }) metadata?: Record<string, unknown>;
+  @UuidField({ optional: true, description: 'To pin it at once.' }) versionId?: string;
+}
+
+export class UpdateInstallationBody {
+  @TextField({ ...name, optional: true }) name?: string;
+  @JsonField({ ...metadata, optional: true }) metadata?: Record<string, unknown>;
+}
+
+export class PinBody {
+  @UuidField() versionId!: string;
+  @TextField(reason) reason?: string;
+}
+
+export class RollbackBody {
+  @TextField(reason) reason?: string;
+}
+
+export class RollbackAnswer {
+  @ObjectField(() => PackInstallation) installation!: PackInstallation;
+  @IdListField({ maxItems: 10_000, description: 'Jobs that wait with the version left behind, and keep it.' })
+  queuedJobs!: string[];
+}
+
+export class InstallationMoveEntry {
+  @DateTimeField() at!: string;
+  @TextField({ max: 500, example: 'dana@example.com' }) by!: string;
+  @EnumField(installationMoves) action!: InstallationMove;
+  @UuidField({ nullable: true }) from!: string | null;
+  @UuidField() to!: string;
+  @TextField({ max: 1000, nullable: true }) reason!: string | null;
+}
+
+export class InstallationHistory {
+  @ListField(() => InstallationMoveEntry) history!: InstallationMoveEntry[];
+  @TextField({ nullable: true }) nextCursor!: string | null;
+}

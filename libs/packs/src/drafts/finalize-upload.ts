@@ -1,0 +1,80 @@
+import type { Principal } from '@muster/access';
+import { AppError, type FinalizeUploadBody } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { findPack, lockPack } from '../packs/pack-row';
+import { rejected } from '../zip/bundle-faults';
+import { zipLimits } from '../zip/zip-limits';
+import { moveDraftHead, requireHead } from './move-draft-head';
+import { withSpool } from './spool';
+import { type DraftParts, type PreparedDraft, prepareSpooled } from './take-draft';
+import { findUpload, lockUpload } from './upload-row';
+
+/** An upload that has become the draft head already, or one that is checked and in its place, and wants to. */
+export type FinalizedUpload = { packId: string; body: FinalizeUploadBody; prepared: PreparedDraft | null };
+
+/**
+ * Reads what was uploaded as a stream, and has the store copy the very bytes that were read to where bundles lie. The
+ * upload's place can be written to until its URL ends: what came there in between is another version, and not copied.
+ */
+export async function prepareUpload(
+  parts: DraftParts,
+  caller: Principal,
+  packId: string,
+  body: FinalizeUploadBody,
+): Promise<FinalizedUpload> {
+  const { database, storage } = parts;
+  const { organizationId } = caller;
+  const pack = await findPack(database, organizationId, packId);
+  const upload = await findUpload(database, { organizationId, packId, uploadKey: body.uploadKey });
+  if (upload.runtimeBundleId) return { packId, body, prepared: null };
+  requireHead(pack, body);
+  const size = await storage.sizeOf(upload.uploadKey);
+  if (size !== null && size > zipLimits.zippedBytes) throw rejected('too_large');
+  const object = await storage.read(upload.uploadKey);
+  if (!object) throw uploadMissing();
+  const { chunks, etag } = object;
+  const prepared = await withSpool(async (spool) => {
+    const spooled = await spool(chunks);
+    const store = async (key: string) => {
+      if (!(await storage.copy(upload.uploadKey, key, { etag }))) throw changedMeanwhile();
+    };
+    return prepareSpooled(parts, caller, { packId, spooled, inventory: body.files, expected: body, store });
+  });
+  return { packId, body, prepared };
+}
+
+/** Once for each upload: the same answer again while its draft is the head. Answers which that is. */
+export async function finalizeUpload(
+  tx: Transaction,
+  caller: Principal,
+  { packId, body, prepared }: FinalizedUpload,
+): Promise<string> {
+  const { organizationId } = caller;
+  const pack = await lockPack(tx, organizationId, packId);
+  const upload = await lockUpload(tx, { organizationId, packId, uploadKey: body.uploadKey });
+  const { runtimeBundleId: used } = upload;
+  if (used) {
+    if (used !== pack.draftRuntimeBundleId) {
+      throw new AppError('upload_used', {
+        detail: 'This upload has become a draft, which another has replaced since.',
+      });
+    }
+    return used;
+  }
+  const { runtimeBundleId } = prepared!;
+  await moveDraftHead(tx, caller, { packId, runtimeBundleId, expected: body });
+  await tx.execute('UPDATE pack_upload SET runtime_bundle_id = $2 WHERE id = $1 AND organization_id = $3', [
+    upload.id,
+    runtimeBundleId,
+    organizationId,
+  ]);
+  return runtimeBundleId;
+}
+
+function uploadMissing(): AppError {
+  return new AppError('upload_missing', { detail: 'Nothing was uploaded there yet: send the zip to uploadUrl first.' });
+}
+
+function changedMeanwhile(): AppError {
+  return new AppError('conflict', { detail: 'Something else was uploaded there meanwhile; finalize it again.' });
+}

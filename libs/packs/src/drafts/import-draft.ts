@@ -1,0 +1,102 @@
+import type { Principal } from '@muster/access';
+import { open } from 'node:fs/promises';
+import { findPack } from '../packs/pack-row';
+import { hexOfDigest } from '../pack-objects';
+import { exportNames } from '../versions/export-version';
+import { BundleFaults, rejected } from '../zip/bundle-faults';
+import type { BundleFile } from '../zip/check-bundle';
+import { findDirectory } from '../zip/find-directory';
+import { readDirectory } from '../zip/read-directory';
+import { type PlacedEntry, requireTiling } from '../zip/require-tiling';
+import { ZipBytes } from '../zip/zip-bytes';
+import { zipLimits } from '../zip/zip-limits';
+import { type DraftExpectation, requireHead } from './move-draft-head';
+import { type Spooled, withSpool } from './spool';
+import { type DraftParts, type PreparedDraft, prepareSpooled } from './take-draft';
+
+const maxManifestBytes = 16 * 1024 * 1024;
+const chunkBytes = 256 * 1024;
+
+/** A bundle at its largest, its manifest, and what lies around them. */
+export const maxExportBytes = zipLimits.zippedBytes + maxManifestBytes + 4096;
+
+type Spool = (chunks: AsyncIterable<Uint8Array>) => Promise<Spooled>;
+
+/** Takes what an export answered: its bundle, held to the digest and the files that its manifest tells. */
+export async function prepareImport(
+  parts: DraftParts,
+  caller: Principal,
+  packId: string,
+  /** Reads the form; what it expects of the draft head comes with it. */
+  receive: (spool: Spool) => Promise<{ archive: Spooled; expected: DraftExpectation }>,
+): Promise<{ prepared: PreparedDraft; expected: DraftExpectation }> {
+  const pack = await findPack(parts.database, caller.organizationId, packId);
+  return withSpool(async (spool) => {
+    const { archive, expected } = await receive(spool);
+    requireHead(pack, expected);
+    const { manifest, spooled } = await openExport(archive, spool);
+    if (manifest.digest !== spooled.digest) throw rejected('digest_mismatch', exportNames.bundle);
+    const prepared = await prepareSpooled(parts, caller, { packId, spooled, inventory: manifest.files, expected });
+    return { prepared, expected };
+  });
+}
+
+async function openExport({ path }: Spooled, spool: Spool) {
+  const file = await open(path);
+  try {
+    const zip = new ZipBytes(file, (await file.stat()).size);
+    const place = await findDirectory(zip);
+    const faults = new BundleFaults();
+    const entries = await readDirectory(zip, place, faults);
+    faults.throwIfAny();
+    const placed = await requireTiling(zip, entries, place.start);
+    const manifest = readManifestText(await readWhole(zip, entryOf(placed, exportNames.manifest)));
+    const spooled = await spool(bytesOf(zip, entryOf(placed, exportNames.bundle)));
+    return { manifest, spooled };
+  } finally {
+    await file.close();
+  }
+}
+
+/** As export writes them: not deflated, the bundle being a zip itself. */
+function entryOf(entries: PlacedEntry[], path: string): PlacedEntry {
+  const found = entries.filter((entry) => entry.path === path);
+  if (found.length === 0) throw rejected('missing_in_zip', path);
+  if (found.length > 1) throw rejected('duplicate_path', path);
+  if (found[0]!.method !== 0) throw rejected('not_a_zip', path);
+  return found[0]!;
+}
+
+async function readWhole(zip: ZipBytes, entry: PlacedEntry): Promise<string> {
+  if (entry.size > maxManifestBytes) throw rejected('too_large', entry.path);
+  return (await zip.read(entry.dataAt, entry.size)).toString();
+}
+
+async function* bytesOf(zip: ZipBytes, { dataAt, size }: PlacedEntry): AsyncGenerator<Buffer> {
+  for (let at = 0; at < size; at += chunkBytes) yield await zip.read(dataAt + at, Math.min(chunkBytes, size - at));
+}
+
+interface ExportManifest {
+  /** In hex. */
+  digest: string;
+  files: BundleFile[];
+}
+
+function readManifestText(text: string): ExportManifest {
+  let manifest: { bundle?: { digest?: unknown }; files?: unknown };
+  try {
+    manifest = JSON.parse(text) as typeof manifest;
+  } catch {
+    throw rejected('not_a_zip', exportNames.manifest);
+  }
+  const { bundle, files } = manifest ?? {};
+  if (typeof bundle?.digest !== 'string' || !Array.isArray(files) || !files.every(isFile)) {
+    throw rejected('not_a_zip', exportNames.manifest);
+  }
+  return { digest: hexOfDigest(bundle.digest), files };
+}
+
+function isFile(file: unknown): file is BundleFile {
+  const { path, size, sha256 } = (file ?? {}) as Partial<BundleFile>;
+  return typeof path === 'string' && typeof size === 'number' && typeof sha256 === 'string';
+}

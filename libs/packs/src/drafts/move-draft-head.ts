@@ -1,0 +1,64 @@
+import { audit, type Principal } from '@muster/access';
+import { AppError } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { etagOf, requireMatch } from '@muster/platform';
+import { lockPack, type PackRow } from '../packs/pack-row';
+import { digestOfHex } from '../pack-objects';
+import { bundleColumns, bundleJoin, type RuntimeBundleRow } from './draft-row';
+
+/** What the caller expects the draft head to be: undefined expects nothing in particular, null that there is none. */
+export interface DraftExpectation {
+  baseRuntimeBundleId: string | null | undefined;
+  ifMatch?: string;
+}
+
+/** Interface 3: a draft head moves from the one that it was made from, or not at all. */
+export function requireHead(
+  { draftRuntimeBundleId: current }: Pick<PackRow, 'draftRuntimeBundleId'>,
+  { baseRuntimeBundleId, ifMatch }: DraftExpectation,
+): void {
+  requireMatch(ifMatch, etagOf(current ?? 'none'));
+  if (baseRuntimeBundleId === undefined || baseRuntimeBundleId === current) return;
+  throw new AppError('draft_head_conflict', {
+    detail: current
+      ? 'Another draft has become the head since; bring its changes into yours and publish it again on top of that.'
+      : 'The pack has no draft.',
+    extra: { baseRuntimeBundleId, currentRuntimeBundleId: current },
+  });
+}
+
+/** Makes a stored bundle the draft head, in the order in which callers come to the pack. */
+export async function moveDraftHead(
+  tx: Transaction,
+  caller: Principal,
+  { packId, runtimeBundleId, expected }: { packId: string; runtimeBundleId: string; expected: DraftExpectation },
+): Promise<RuntimeBundleRow> {
+  const { organizationId } = caller;
+  const pack = await lockPack(tx, organizationId, packId);
+  requireHead(pack, expected);
+  const moved = await tx.execute(
+    `UPDATE runtime_bundle SET stored_at = now(), base_runtime_bundle_id = $3
+     WHERE id = $1 AND organization_id = $2 AND stored_at IS NULL`,
+    [runtimeBundleId, organizationId, pack.draftRuntimeBundleId],
+  );
+  if (moved === 0) throw new AppError('service_unavailable', { detail: 'The upload took too long; try again.' });
+  tx.defer('UPDATE runtime_bundle SET replaced_at = now() WHERE id = $1 AND organization_id = $2', [
+    pack.draftRuntimeBundleId,
+    organizationId,
+  ]);
+  tx.defer(
+    `UPDATE workflow_pack SET draft_runtime_bundle_id = $2, version = version + 1, updated_at = now()
+     WHERE id = $1 AND organization_id = $3`,
+    [packId, runtimeBundleId, organizationId],
+  );
+  const [row] = await tx.query<RuntimeBundleRow>(
+    `SELECT ${bundleColumns} FROM ${bundleJoin} WHERE b.id = $1 AND b.organization_id = $2`,
+    [runtimeBundleId, organizationId],
+  );
+  audit(tx, caller, {
+    action: 'pack.draft',
+    target: { type: 'workflow_pack', id: packId },
+    changes: { runtimeBundleId: [pack.draftRuntimeBundleId, runtimeBundleId], digest: digestOfHex(row!.digest) },
+  });
+  return row!;
+}

@@ -1,0 +1,78 @@
+import { nameOf, type Principal } from '@muster/access';
+import { AppError } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+import { newId } from '@muster/platform';
+import type { ObjectStorage } from '@muster/storage';
+import { setTimeout as pause } from 'node:timers/promises';
+import { digestOfHex, packObjects } from '../pack-objects';
+import type { BundleFile } from '../zip/check-bundle';
+
+export interface CheckedBundle {
+  packId: string;
+  baseRuntimeBundleId: string | null;
+  digest: string;
+  size: number;
+  files: BundleFile[];
+  /** Brings its bytes to their place. */
+  store(key: string): Promise<void>;
+}
+
+const triesWhileRemoved = 20;
+
+/**
+ * Brings a checked bundle into the store. Its rows come first: what a process that dies leaves in the store is named by
+ * rows that never became a draft, and is collected by them. Answers the id that the draft will have.
+ */
+export async function storeBundle(
+  { database, storage }: { database: Database; storage: ObjectStorage },
+  caller: Principal,
+  bundle: CheckedBundle,
+): Promise<string> {
+  const { organizationId } = caller;
+  const id = newId();
+  await nameBundle(database, caller, { ...bundle, id });
+  const key = packObjects.bundle(organizationId, bundle.digest);
+  if ((await storage.sizeOf(key)) !== bundle.size) await bundle.store(key);
+  const { packId, size, files } = bundle;
+  const manifest = { runtimeBundleId: id, packId, digest: digestOfHex(bundle.digest), size, files };
+  const bytes = Buffer.from(JSON.stringify(manifest));
+  await storage.put(packObjects.manifest(organizationId, id), bytes, 'application/json');
+  return id;
+}
+
+/** One whose bytes are just being taken from the store waits until they are gone, and brings them anew. */
+async function nameBundle(
+  database: Database,
+  caller: Principal,
+  bundle: CheckedBundle & { id: string },
+): Promise<void> {
+  const { organizationId } = caller;
+  for (let tries = 0; tries < triesWhileRemoved; tries += 1) {
+    const named = await database.transaction({ organizationId }, (tx) => insertNames(tx, caller, bundle));
+    if (named) return;
+    await pause(100);
+  }
+  throw new AppError('service_unavailable', { detail: 'These bytes are just being removed; try again in a minute.' });
+}
+
+async function insertNames(
+  tx: Transaction,
+  caller: Principal,
+  { id, packId, baseRuntimeBundleId, digest, size, files }: CheckedBundle & { id: string },
+): Promise<boolean> {
+  const { organizationId } = caller;
+  const kept = await tx.execute(
+    `INSERT INTO pack_bundle (organization_id, digest, size) VALUES ($1, $2, $3)
+     ON CONFLICT (organization_id, digest) DO UPDATE SET touched_at = now() WHERE pack_bundle.removing_at IS NULL`,
+    [organizationId, digest, size],
+  );
+  if (kept === 0) return false;
+  const unpackedSize = files.reduce((sum, file) => sum + file.size, 0);
+  await tx.execute(
+    `INSERT INTO runtime_bundle
+       (id, organization_id, pack_id, digest, base_runtime_bundle_id, file_count, unpacked_size, created_by)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [id, organizationId, packId, digest, baseRuntimeBundleId, files.length, unpackedSize, nameOf(caller)],
+  );
+  return true;
+}

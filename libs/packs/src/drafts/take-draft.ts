@@ -1,0 +1,114 @@
+import type { Principal } from '@muster/access';
+import { AppError } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import { Semaphore } from '@muster/platform';
+import type { ObjectStorage } from '@muster/storage';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { findPack } from '../packs/pack-row';
+import { type BundleFile, checkBundle } from '../zip/check-bundle';
+import { type DraftExpectation, requireHead } from './move-draft-head';
+import { type Spooled, withSpool } from './spool';
+import { storeBundle } from './store-bundle';
+
+export interface DraftParts {
+  database: Database;
+  storage: ObjectStorage;
+}
+
+/** What is checked and in the store, and wants to be the head. */
+export interface PreparedDraft {
+  runtimeBundleId: string;
+  files: BundleFile[];
+}
+
+const maxDirectBytes = 16 * 1024 * 1024;
+const sliceLength = 1024 * 1024;
+/** Unpacking is work for the processor: what comes at once waits for its turn. */
+const checks = new Semaphore(2);
+
+/** A bundle that came within a request: checked and stored, before anything of the pack changes. */
+export async function prepareDirectDraft(
+  parts: DraftParts,
+  caller: Principal,
+  {
+    packId,
+    bundleBase64,
+    files,
+    expected,
+  }: {
+    packId: string;
+    bundleBase64: string;
+    files: BundleFile[];
+    expected: DraftExpectation;
+  },
+): Promise<PreparedDraft> {
+  requireHead(await findPack(parts.database, caller.organizationId, packId), expected);
+  const bytes = await readBase64(bundleBase64);
+  return withSpool(async (spool) => {
+    const spooled = await spool([bytes]);
+    return prepareSpooled(parts, caller, { packId, spooled, inventory: files, expected });
+  });
+}
+
+/** Checks what lies in a file, and brings it to the store; from the file unless `store` knows a nearer way. */
+export async function prepareSpooled(
+  parts: DraftParts,
+  caller: Principal,
+  {
+    packId,
+    spooled,
+    inventory,
+    expected,
+    store,
+  }: {
+    packId: string;
+    spooled: Spooled;
+    inventory: BundleFile[];
+    expected: DraftExpectation;
+    store?: (key: string) => Promise<void>;
+  },
+): Promise<PreparedDraft> {
+  const { digest, size } = spooled;
+  const files = await checks.run(() => checkBundle(spooled.path, inventory));
+  const runtimeBundleId = await storeBundle(parts, caller, {
+    packId,
+    baseRuntimeBundleId: expected.baseRuntimeBundleId ?? null,
+    digest,
+    size,
+    files,
+    store: store ?? ((key) => parts.storage.putFile(key, spooled, 'application/zip')),
+  });
+  return { runtimeBundleId, files };
+}
+
+/** Strict base64, read piece by piece: nothing else is passed over, as Node's own reading does. */
+async function readBase64(text: string): Promise<Buffer> {
+  const padding = /={0,2}$/.exec(text)![0].length;
+  const size = (text.length / 4) * 3 - padding;
+  if (size > maxDirectBytes) {
+    throw new AppError('payload_too_large', {
+      detail: 'A bundle in a request may have 16 MiB; upload a larger one by publish-from-vm/upload.',
+    });
+  }
+  const bytes = Buffer.allocUnsafeSlow(Math.max(0, Math.floor(size)));
+  let at = 0;
+  for (let start = 0; start < text.length; start += sliceLength) {
+    const slice = text.slice(start, start + sliceLength);
+    const isLast = start + sliceLength >= text.length;
+    if (!/^[A-Za-z0-9+/]*$/.test(isLast ? slice.slice(0, slice.length - padding) : slice)) throw notBase64();
+    const piece = Buffer.from(slice, 'base64');
+    if (isLast && piece.toString('base64') !== slice) throw notBase64();
+    at += piece.copy(bytes, at);
+    await nextTurn();
+  }
+  if (at !== bytes.length) throw notBase64();
+  return bytes;
+}
+
+function notBase64(): AppError {
+  const message = 'bundleBase64 must be base64';
+  return new AppError('invalid_payload', {
+    detail: `${message}, with its padding and nothing between.`,
+    errors: [{ field: 'bundleBase64', message }],
+  });
+}

@@ -1,0 +1,32 @@
+import { AppError } from '@muster/contracts';
+import type { Database, PackUploadEntity, Transaction } from '@muster/database';
+
+export type UploadRow = Pick<PackUploadEntity, 'id' | 'uploadKey' | 'expiresAt' | 'runtimeBundleId'> & {
+  isExpired: boolean;
+};
+
+interface Names {
+  organizationId: string;
+  packId: string;
+  uploadKey: string;
+}
+
+const select = `SELECT id, upload_key, expires_at, runtime_bundle_id, expires_at <= now() AS is_expired FROM pack_upload
+  WHERE upload_key = $1 AND pack_id = $2 AND organization_id = $3`;
+
+export async function findUpload(database: Database, { organizationId, packId, uploadKey }: Names): Promise<UploadRow> {
+  const rows = await database.query<UploadRow>({ organizationId }, select, [uploadKey, packId, organizationId]);
+  return usable(rows[0]);
+}
+
+/** As it is now, when others who finalize the same one have done so. */
+export async function lockUpload(tx: Transaction, { organizationId, packId, uploadKey }: Names): Promise<UploadRow> {
+  const rows = await tx.query<UploadRow>(`${select} FOR UPDATE`, [uploadKey, packId, organizationId]);
+  return usable(rows[0]);
+}
+
+/** One that has become a draft is known for as long as its row is there, so that its answer can be given again. */
+function usable(row: UploadRow | undefined): UploadRow {
+  if (row && (row.runtimeBundleId || !row.isExpired)) return row;
+  throw new AppError('upload_not_found', { detail: 'There is no such upload to this pack, or its time is over.' });
+}

@@ -1,0 +1,100 @@
+import { audit, nameOf, type Principal } from '@muster/access';
+import { AppError, type InstallationMove } from '@muster/contracts';
+import type { JobEntity, PackVersionEntity, Transaction } from '@muster/database';
+import { etagOf, newId, requireMatch } from '@muster/platform';
+import { isInstallable } from '../versions/stage-moves';
+import { noSuchVersion } from '../versions/version-row';
+import { type InstallationRow, lockInstallation } from './installation-row';
+
+interface Asked {
+  reason?: string;
+  ifMatch?: string;
+}
+
+/** Pinning what is pinned changes nothing. */
+export async function pinInstallation(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { versionId, reason, ifMatch }: Asked & { versionId: string },
+): Promise<InstallationRow> {
+  const installation = await lockInstallation(tx, caller.organizationId, id);
+  requireMatch(ifMatch, etagOf(installation.version));
+  const stage = await holdStage(tx, caller, { packId: installation.packId, versionId });
+  if (installation.pinnedVersionId === versionId) return installation;
+  if (!isInstallable(stage)) throw notInstallable(stage);
+  return movePointer(tx, caller, installation, { action: 'pin', to: versionId, reason });
+}
+
+/** Swaps the pointer with the previous one, and says which jobs wait with the version that is left behind. */
+export async function rollBackInstallation(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { reason, ifMatch }: Asked,
+): Promise<{ installation: InstallationRow; queuedJobs: string[] }> {
+  const { organizationId } = caller;
+  const before = await lockInstallation(tx, organizationId, id);
+  requireMatch(ifMatch, etagOf(before.version));
+  const { previousVersionId: to, pinnedVersionId: left, packId } = before;
+  if (!to) throw new AppError('no_previous_version', { detail: 'The installation has had no other version.' });
+  const stage = await holdStage(tx, caller, { packId, versionId: to });
+  if (stage === 'archived') throw notInstallable(stage);
+  const installation = await movePointer(tx, caller, before, { action: 'rollback', to, reason });
+  const jobs = await tx.query<Pick<JobEntity, 'id'>>(
+    `SELECT id FROM job
+     WHERE workflow_pack_installation_id = $1 AND organization_id = $2 AND status = 'queued'
+       AND bundle->>'versionId' = $3
+     ORDER BY id LIMIT 10000`,
+    [id, organizationId, left],
+  );
+  return { installation, queuedJobs: jobs.map((job) => job.id) };
+}
+
+/** The version's stage, which stays as it is until the transaction ends. */
+export async function holdStage(
+  tx: Transaction,
+  { organizationId }: Principal,
+  { packId, versionId }: { packId: string; versionId: string },
+): Promise<PackVersionEntity['stage']> {
+  const [version] = await tx.query<Pick<PackVersionEntity, 'stage'>>(
+    'SELECT stage FROM pack_version WHERE id = $1 AND pack_id = $2 AND organization_id = $3 FOR SHARE',
+    [versionId, packId, organizationId],
+  );
+  if (!version) throw noSuchVersion();
+  return version.stage;
+}
+
+export function notInstallable(stage: string): AppError {
+  return new AppError('version_not_installable', {
+    detail: `The version is ${stage}; an installation runs one that is pilot or production.`,
+    extra: { stage },
+  });
+}
+
+export async function movePointer(
+  tx: Transaction,
+  caller: Principal,
+  { id, pinnedVersionId: from }: Pick<InstallationRow, 'id' | 'pinnedVersionId'>,
+  { action, to, reason = null }: { action: InstallationMove; to: string; reason?: string | null },
+): Promise<InstallationRow> {
+  const { organizationId } = caller;
+  tx.defer(
+    `UPDATE pack_installation
+     SET pinned_version_id = $2, previous_version_id = $3, version = version + 1, updated_at = now()
+     WHERE id = $1 AND organization_id = $4`,
+    [id, to, from, organizationId],
+  );
+  tx.defer(
+    `INSERT INTO pack_installation_move
+       (id, organization_id, installation_id, action, from_version_id, to_version_id, moved_by, reason)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [newId(), organizationId, id, action, from, to, nameOf(caller), reason],
+  );
+  audit(tx, caller, {
+    action: `installation.${action}`,
+    target: { type: 'pack_installation', id },
+    changes: { pinnedVersionId: [from, to], ...(reason ? { reason } : {}) },
+  });
+  return lockInstallation(tx, organizationId, id);
+}

@@ -1,0 +1,70 @@
+import { audit, changesBetween, type Principal } from '@muster/access';
+import { AppError, type CreateInstallationBody, type UpdateInstallationBody } from '@muster/contracts';
+import { type Transaction, violatedConstraint } from '@muster/database';
+import { etagOf, newId, requireMatch } from '@muster/platform';
+import { lockPack } from '../packs/pack-row';
+import { isInstallable } from '../versions/stage-moves';
+import { type InstallationRow, lockInstallation } from './installation-row';
+import { holdStage, movePointer, notInstallable } from './move-pointer';
+
+export async function createInstallation(
+  tx: Transaction,
+  caller: Principal,
+  { packId, name, metadata = {}, versionId }: CreateInstallationBody,
+): Promise<InstallationRow> {
+  const { organizationId } = caller;
+  await lockPack(tx, organizationId, packId);
+  if (versionId) {
+    const stage = await holdStage(tx, caller, { packId, versionId });
+    if (!isInstallable(stage)) throw notInstallable(stage);
+  }
+  const id = newId();
+  await nameOnce(
+    tx.execute(
+      'INSERT INTO pack_installation (id, organization_id, pack_id, name, metadata) VALUES ($1, $2, $3, $4, $5)',
+      [id, organizationId, packId, name, JSON.stringify(metadata)],
+    ),
+  );
+  audit(tx, caller, {
+    action: 'installation.create',
+    target: { type: 'pack_installation', id },
+    changes: { packId, name, metadata },
+  });
+  return versionId
+    ? movePointer(tx, caller, { id, pinnedVersionId: null }, { action: 'pin', to: versionId })
+    : lockInstallation(tx, organizationId, id);
+}
+
+export async function updateInstallation(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { change, ifMatch }: { change: UpdateInstallationBody; ifMatch?: string },
+): Promise<InstallationRow> {
+  const { organizationId } = caller;
+  const before = await lockInstallation(tx, organizationId, id);
+  requireMatch(ifMatch, etagOf(before.version));
+  const { name = before.name, metadata = before.metadata } = change;
+  await nameOnce(
+    tx.execute(
+      `UPDATE pack_installation SET name = $2, metadata = $3, version = version + 1, updated_at = now()
+       WHERE id = $1 AND organization_id = $4`,
+      [id, name, JSON.stringify(metadata), organizationId],
+    ),
+  );
+  audit(tx, caller, {
+    action: 'installation.update',
+    target: { type: 'pack_installation', id },
+    changes: changesBetween(before, { name, ...(change.metadata ? { metadata } : {}) }),
+  });
+  return lockInstallation(tx, organizationId, id);
+}
+
+async function nameOnce(write: Promise<number>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    if (violatedConstraint(error) !== 'pack_installation_name') throw error;
+    throw new AppError('conflict', { detail: 'The pack has an installation of that name.', cause: error });
+  }
+}

@@ -1,0 +1,58 @@
+import { audit, changesBetween, type Principal } from '@muster/access';
+import { AppError, type EnsurePackBody, type UpdatePackBody } from '@muster/contracts';
+import type { LibraryProcessEntity, Transaction } from '@muster/database';
+import { etagOf, newId, requireMatch } from '@muster/platform';
+import { lockPack, type PackRow } from './pack-row';
+
+/** The pack of a process: one that is there stays as it is. */
+export async function ensurePack(
+  tx: Transaction,
+  caller: Principal,
+  body: EnsurePackBody,
+): Promise<{ pack: PackRow; made: boolean }> {
+  const { organizationId } = caller;
+  const { workerKey, stageTags = [] } = body;
+  const [known] = await tx.query<Pick<LibraryProcessEntity, 'name' | 'description'>>(
+    'SELECT name, description FROM library_process WHERE organization_id = $1 AND worker_key = $2',
+    [organizationId, workerKey],
+  );
+  if (!known) throw new AppError('process_not_found', { detail: `The process library has no ${workerKey}.` });
+  const { name = known.name, description = known.description } = body;
+  const id = newId();
+  const inserted = await tx.execute(
+    `INSERT INTO workflow_pack (id, organization_id, worker_key, name, description, stage_tags)
+     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (organization_id, worker_key) DO NOTHING`,
+    [id, organizationId, workerKey, name, description, stageTags],
+  );
+  if (inserted > 0) {
+    audit(tx, caller, { action: 'pack.create', target: { type: 'workflow_pack', id }, changes: { workerKey, name } });
+    return { pack: await lockPack(tx, organizationId, id), made: true };
+  }
+  const [there] = await tx.query<{ id: string }>(
+    'SELECT id FROM workflow_pack WHERE organization_id = $1 AND worker_key = $2',
+    [organizationId, workerKey],
+  );
+  return { pack: await lockPack(tx, organizationId, there!.id), made: false };
+}
+
+export async function updatePack(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { change, ifMatch }: { change: UpdatePackBody; ifMatch?: string },
+): Promise<PackRow> {
+  const before = await lockPack(tx, caller.organizationId, id);
+  requireMatch(ifMatch, etagOf(before.version));
+  const { name = before.name, description = before.description, stageTags = before.stageTags } = change;
+  await tx.execute(
+    `UPDATE workflow_pack
+     SET name = $2, description = $3, stage_tags = $4, version = version + 1, updated_at = now() WHERE id = $1`,
+    [id, name, description, stageTags],
+  );
+  audit(tx, caller, {
+    action: 'pack.update',
+    target: { type: 'workflow_pack', id },
+    changes: changesBetween(before, { name, description, ...(change.stageTags ? { stageTags } : {}) }),
+  });
+  return lockPack(tx, caller.organizationId, id);
+}

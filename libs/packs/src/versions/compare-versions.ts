@@ -1,0 +1,27 @@
+import type { VersionDiff } from '@muster/contracts';
+import { readManifest } from '../drafts/draft-row';
+import type { DraftParts } from '../drafts/take-draft';
+import { digestOfHex } from '../pack-objects';
+import { findVersion } from './version-row';
+
+/** What a version has that another of the same pack has not. */
+export async function compareVersions(
+  { database, storage }: DraftParts,
+  organizationId: string,
+  { packId, versionId, from }: { packId: string; versionId: string; from: string },
+): Promise<VersionDiff> {
+  const filesOf = async (id: string) => {
+    const { runtimeBundleId } = await findVersion(database, organizationId, { packId, versionId: id });
+    const files = await readManifest(storage, organizationId, runtimeBundleId);
+    return new Map(files.map(({ path, sha256 }) => [path, digestOfHex(sha256)]));
+  };
+  const [before, after] = [await filesOf(from), await filesOf(versionId)];
+  return {
+    added: [...after.keys()].filter((path) => !before.has(path)),
+    removed: [...before.keys()].filter((path) => !after.has(path)),
+    changed: [...after].flatMap(([path, to]) => {
+      const was = before.get(path);
+      return was === undefined || was === to ? [] : [{ path, from: was, to }];
+    }),
+  };
+}

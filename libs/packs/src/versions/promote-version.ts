@@ -1,0 +1,56 @@
+import { audit, nameOf, type Principal } from '@muster/access';
+import { AppError, hasRole, type PromoteVersionBody } from '@muster/contracts';
+import type { PackInstallationEntity, Transaction } from '@muster/database';
+import { newId } from '@muster/platform';
+import { lockPack } from '../packs/pack-row';
+import { requireMove, roleFor } from './stage-moves';
+import { lockVersion, readVersion, type VersionRow } from './version-row';
+
+export async function promoteVersion(
+  tx: Transaction,
+  caller: Principal,
+  { packId, versionId }: { packId: string; versionId: string },
+  { stage, reason = null }: { stage: PromoteVersionBody['stage']; reason?: string | null },
+): Promise<VersionRow> {
+  const { organizationId } = caller;
+  if (!hasRole(caller.role, roleFor(stage))) {
+    throw new AppError('permission_denied', { detail: `To make a version ${stage} needs the role ${roleFor(stage)}.` });
+  }
+  await lockPack(tx, organizationId, packId);
+  const version = await lockVersion(tx, organizationId, { packId, versionId });
+  requireMove(version.stage, stage);
+  if (version.stage === 'production' && stage === 'pilot')
+    await requireUnusedBeyondPilots(tx, organizationId, versionId);
+  await tx.execute('UPDATE pack_version SET stage = $2 WHERE id = $1 AND organization_id = $3', [
+    versionId,
+    stage,
+    organizationId,
+  ]);
+  tx.defer(
+    `INSERT INTO pack_version_move (id, organization_id, version_id, from_stage, to_stage, moved_by, reason)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [newId(), organizationId, versionId, version.stage, stage, nameOf(caller), reason],
+  );
+  tx.defer('UPDATE workflow_pack SET version = version + 1, updated_at = now() WHERE id = $1', [packId]);
+  audit(tx, caller, {
+    action: 'pack.promote',
+    target: { type: 'pack_version', id: versionId },
+    changes: { stage: [version.stage, stage], ...(reason ? { reason } : {}) },
+  });
+  return readVersion(tx, organizationId, { packId, versionId });
+}
+
+/** Who pins it holds its row, so what is pinned by now is all that there is. */
+async function requireUnusedBeyondPilots(tx: Transaction, organizationId: string, versionId: string): Promise<void> {
+  const pinned = await tx.query<Pick<PackInstallationEntity, 'id'>>(
+    `SELECT id FROM pack_installation
+     WHERE pinned_version_id = $1 AND organization_id = $2 AND metadata->>'ring' IS DISTINCT FROM 'pilot'
+     ORDER BY id LIMIT 50`,
+    [versionId, organizationId],
+  );
+  if (pinned.length === 0) return;
+  throw new AppError('stage_in_use', {
+    detail: 'Installations that are no pilots are pinned to this version: pin them elsewhere first.',
+    extra: { installationIds: pinned.map(({ id }) => id) },
+  });
+}

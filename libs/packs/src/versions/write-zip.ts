@@ -1,0 +1,58 @@
+import { crc32 } from 'node:zlib';
+
+export interface StoredFile {
+  name: string;
+  size: number;
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+}
+
+const version = 20;
+/** The checksum is behind the bytes, as they are only known when they have gone by; names are UTF-8. */
+const flags = 0x808;
+
+/** A zip of files as they are, one behind the other as they come. */
+export async function* writeZip(files: readonly StoredFile[]): AsyncGenerator<Buffer> {
+  const directory: Buffer[] = [];
+  let at = 0;
+  for (const { name, size, chunks } of files) {
+    const title = Buffer.from(name);
+    const header = Buffer.concat([Buffer.from('PK\x03\x04'), common(0, size, title.length), title]);
+    yield header;
+    let [sum, sent] = [0, 0];
+    for await (const chunk of chunks) {
+      sum = crc32(chunk, sum);
+      sent += chunk.length;
+      yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+    }
+    if (sent !== size) throw new Error(`${name} has ${sent} bytes in place of ${size}`);
+    const descriptor = numbers([0x08074b50, sum, size, size]);
+    yield descriptor;
+    const place = Buffer.alloc(14);
+    place.writeUInt32LE((0o100644 << 16) >>> 0, 6);
+    place.writeUInt32LE(at, 10);
+    directory.push(Buffer.from('PK\x01\x02\x14\x03', 'latin1'), common(sum, size, title.length), place, title);
+    at += header.length + size + descriptor.length;
+  }
+  const index = Buffer.concat(directory);
+  const counts = Buffer.alloc(8);
+  counts.writeUInt16LE(files.length, 4);
+  counts.writeUInt16LE(files.length, 6);
+  yield Buffer.concat([index, Buffer.from('PK\x05\x06'), counts, numbers([index.length, at]), Buffer.alloc(2)]);
+}
+
+function common(sum: number, size: number, nameLength: number): Buffer {
+  const bytes = Buffer.alloc(26);
+  bytes.writeUInt16LE(version, 0);
+  bytes.writeUInt16LE(flags, 2);
+  bytes.writeUInt32LE(sum, 10);
+  bytes.writeUInt32LE(size, 14);
+  bytes.writeUInt32LE(size, 18);
+  bytes.writeUInt16LE(nameLength, 22);
+  return bytes;
+}
+
+function numbers(values: number[]): Buffer {
+  const bytes = Buffer.alloc(4 * values.length);
+  for (const [index, value] of values.entries()) bytes.writeUInt32LE(value, 4 * index);
+  return bytes;
+}

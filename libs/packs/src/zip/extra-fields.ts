@@ -1,0 +1,46 @@
+import { rejected } from './bundle-faults';
+import { readLong } from './zip-bytes';
+
+const zip64 = 0x0001;
+const unicodePath = 0x7075;
+
+export interface ExtraFields {
+  zip64?: Buffer;
+  /** Another name, which some programs take in place of the entry's own. */
+  unicodePath?: Buffer;
+}
+
+export function readExtraFields(bytes: Buffer, path: string): ExtraFields {
+  const fields: ExtraFields = {};
+  for (let at = 0; at < bytes.length;) {
+    // Some programs leave a few zeros behind the last one.
+    if (bytes.length - at < 4) {
+      if (bytes.subarray(at).some((byte) => byte !== 0)) throw rejected('not_a_zip', path);
+      break;
+    }
+    const [id, size] = [bytes.readUInt16LE(at), bytes.readUInt16LE(at + 2)];
+    at += 4;
+    if (at + size > bytes.length) throw rejected('not_a_zip', path);
+    const data = bytes.subarray(at, at + size);
+    at += size;
+    if (id === zip64) {
+      if (fields.zip64) throw rejected('not_a_zip', path);
+      fields.zip64 = data;
+    }
+    // One byte of version, four of a checksum, and the name.
+    if (id === unicodePath) fields.unicodePath = data.subarray(5);
+  }
+  return fields;
+}
+
+/** The numbers that four bytes had no room for, in the order in which the field has them. */
+export function widened(values: number[], extra: ExtraFields, path: string): number[] {
+  let at = 0;
+  return values.map((value) => {
+    if (value !== 0xffffffff) return value;
+    const field = extra.zip64;
+    if (!field || at + 8 > field.length) throw rejected('not_a_zip', path);
+    at += 8;
+    return readLong(field, at - 8);
+  });
+}

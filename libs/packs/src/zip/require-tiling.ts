@@ -1,0 +1,94 @@
+import { rejected } from './bundle-faults';
+import { readExtraFields, widened } from './extra-fields';
+import type { ZipBytes } from './zip-bytes';
+import type { ZipEntry } from './read-directory';
+
+const headerBytes = 30;
+const describedLater = 1 << 3;
+const descriptorSignature = 0x08074b50;
+
+/** Where the bytes of an entry's file begin. */
+export type PlacedEntry = ZipEntry & { dataAt: number };
+
+/**
+ * Holds the headers in front of the files to the directory, and every byte of the archive to one entry: the first
+ * begins with the file, each begins where the one before it ends, and the directory follows the last. So no program
+ * that reads from the front finds anything else, and no two entries share their bytes.
+ */
+export async function requireTiling(
+  zip: ZipBytes,
+  entries: readonly ZipEntry[],
+  directoryAt: number,
+): Promise<PlacedEntry[]> {
+  const inOrder = [...entries].sort((one, other) => one.headerAt - other.headerAt);
+  const placed: PlacedEntry[] = [];
+  if ((inOrder[0]?.headerAt ?? directoryAt) !== 0) throw rejected('not_a_zip');
+  for (const [index, entry] of inOrder.entries()) {
+    const dataAt = await readHeader(zip, entry);
+    placed.push({ ...entry, dataAt });
+    const dataEnd = dataAt + entry.zippedSize;
+    const end = inOrder[index + 1]?.headerAt ?? directoryAt;
+    await requireDescriptor(zip, { entry, dataEnd, end });
+  }
+  return placed;
+}
+
+async function readHeader(zip: ZipBytes, entry: ZipEntry): Promise<number> {
+  const { path, name, headerAt } = entry;
+  const header = await zip.read(headerAt, headerBytes);
+  const nameBytes = header.readUInt16LE(26);
+  const extraBytes = header.readUInt16LE(28);
+  if (header.readUInt32LE(0) !== 0x04034b50) throw rejected('not_a_zip', path);
+  const rest = await zip.read(headerAt + headerBytes, nameBytes + extraBytes);
+  if (!rest.subarray(0, nameBytes).equals(name)) throw rejected('bad_name', path);
+  const extra = readExtraFields(rest.subarray(nameBytes), path);
+  if (extra.unicodePath && !extra.unicodePath.equals(name)) throw rejected('bad_name', path);
+  if (header.readUInt16LE(6) !== entry.flags || header.readUInt16LE(8) !== entry.method)
+    throw rejected('not_a_zip', path);
+  const isLater = (entry.flags & describedLater) !== 0;
+  const [size, zippedSize] = widened([header.readUInt32LE(22), header.readUInt32LE(18)], extra, path);
+  const isSame = (given: number, told: number) => given === told || (isLater && given === 0);
+  if (!isSame(size!, entry.size) || !isSame(zippedSize!, entry.zippedSize)) throw rejected('size_mismatch', path);
+  if (!isSame(header.readUInt32LE(14), entry.crc32)) throw rejected('digest_mismatch', path);
+  return headerAt + headerBytes + nameBytes + extraBytes;
+}
+
+/** Behind a file are its sizes, in one of four forms, where it was written as it came, and nothing otherwise. */
+async function requireDescriptor(
+  zip: ZipBytes,
+  { entry, dataEnd, end }: { entry: ZipEntry; dataEnd: number; end: number },
+): Promise<void> {
+  if ((entry.flags & describedLater) === 0) {
+    if (dataEnd !== end) throw rejected('not_a_zip', entry.path);
+    return;
+  }
+  const form = forms[end - dataEnd];
+  if (!form) throw rejected('not_a_zip', entry.path);
+  const descriptor = await zip.read(dataEnd, end - dataEnd);
+  if (!descriptor.equals(descriptorOf(entry, form))) throw rejected('size_mismatch', entry.path);
+}
+
+interface DescriptorForm {
+  isSigned: boolean;
+  isWide: boolean;
+}
+
+/** By how long they are. */
+const forms: Record<number, DescriptorForm> = {
+  12: { isSigned: false, isWide: false },
+  16: { isSigned: true, isWide: false },
+  20: { isSigned: false, isWide: true },
+  24: { isSigned: true, isWide: true },
+};
+
+function descriptorOf({ crc32, size, zippedSize }: ZipEntry, { isSigned, isWide }: DescriptorForm): Buffer {
+  const signature = Buffer.alloc(isSigned ? 4 : 0);
+  if (isSigned) signature.writeUInt32LE(descriptorSignature);
+  const rest = Buffer.alloc(isWide ? 20 : 12);
+  rest.writeUInt32LE(crc32);
+  for (const [index, value] of [zippedSize, size].entries()) {
+    if (isWide) rest.writeBigUInt64LE(BigInt(value), 4 + index * 8);
+    else rest.writeUInt32LE(value, 4 + index * 4);
+  }
+  return Buffer.concat([signature, rest]);
+}

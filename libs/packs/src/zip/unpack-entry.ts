@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { pipeline } from 'node:stream/promises';
+import { createInflateRaw, crc32, inflateRawSync } from 'node:zlib';
+import type { BundleFaultReason } from '@muster/contracts';
+import type { ZipBytes } from './zip-bytes';
+import type { PlacedEntry } from './require-tiling';
+
+const deflated = 8;
+const chunkBytes = 64 * 1024;
+/** What is done at once, since that takes less than to begin a stream. */
+const smallBytes = 64 * 1024;
+
+/** What an entry's bytes are when they are unpacked, which they are nowhere but here, chunk by chunk. */
+export async function unpackEntry(
+  zip: ZipBytes,
+  entry: PlacedEntry,
+): Promise<{ sha256: string } | { fault: BundleFaultReason }> {
+  const sum = new Sum(entry);
+  const isSmall = entry.size <= smallBytes && entry.zippedSize <= smallBytes;
+  try {
+    if (entry.method !== deflated) for await (const chunk of chunksOf(zip, entry)) sum.add(chunk);
+    else if (isSmall) await inflateAtOnce(zip, entry, sum);
+    else await inflate(zip, entry, sum);
+  } catch (error) {
+    if (error instanceof WrongSize || isZlibFault(error)) return { fault: 'size_mismatch' };
+    throw error;
+  }
+  return sum.end();
+}
+
+class WrongSize extends Error {}
+
+/** What an entry says of itself is held against what it is, with each chunk. */
+class Sum {
+  private readonly hash = createHash('sha256');
+  private crc = 0;
+  private size = 0;
+
+  constructor(private readonly entry: PlacedEntry) {}
+
+  add(chunk: Buffer): void {
+    this.size += chunk.length;
+    if (this.size > this.entry.size) throw new WrongSize();
+    this.crc = crc32(chunk, this.crc);
+    this.hash.update(chunk);
+  }
+
+  end(): { sha256: string } | { fault: BundleFaultReason } {
+    if (this.size !== this.entry.size) return { fault: 'size_mismatch' };
+    return this.crc === this.entry.crc32 ? { sha256: this.hash.digest('hex') } : { fault: 'digest_mismatch' };
+  }
+}
+
+async function* chunksOf(zip: ZipBytes, { dataAt, zippedSize }: PlacedEntry): AsyncGenerator<Buffer> {
+  for (let at = 0; at < zippedSize; at += chunkBytes) {
+    yield await zip.read(dataAt + at, Math.min(chunkBytes, zippedSize - at));
+  }
+}
+
+async function inflateAtOnce(zip: ZipBytes, entry: PlacedEntry, sum: Sum): Promise<void> {
+  const zipped = await zip.read(entry.dataAt, entry.zippedSize);
+  const { buffer, engine } = inflateRawSync(zipped, { maxOutputLength: entry.size + 1, info: true }) as unknown as {
+    buffer: Buffer;
+    engine: { bytesWritten: number };
+  };
+  if (engine.bytesWritten !== entry.zippedSize) throw new WrongSize();
+  sum.add(buffer);
+}
+
+async function inflate(zip: ZipBytes, entry: PlacedEntry, sum: Sum): Promise<void> {
+  const inflater = createInflateRaw({ chunkSize: chunkBytes });
+  await pipeline(chunksOf(zip, entry), inflater, async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks) sum.add(chunk);
+  });
+  // What lies behind the end of the deflated bytes belongs to nothing.
+  if (inflater.bytesWritten !== entry.zippedSize) throw new WrongSize();
+}
+
+/** An inflater that has come to its end while there are bytes left has its pipeline broken off. */
+const brokenOff = ['ABORT_ERR', 'ERR_BUFFER_TOO_LARGE', 'ERR_STREAM_PREMATURE_CLOSE'];
+
+function isZlibFault(error: unknown): boolean {
+  const { code = '' } = error as { code?: string };
+  return code.startsWith('Z_') || brokenOff.includes(code);
+}

@@ -1,0 +1,55 @@
+import type { FileHandle } from 'node:fs/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { rejected } from './bundle-faults';
+
+const windowBytes = 256 * 1024;
+const turnMs = 8;
+
+/** A zip's bytes, read where they are asked for: small pieces beside each other cost one read. */
+export class ZipBytes {
+  private window: Buffer = Buffer.alloc(0);
+  private windowAt = 0;
+  private turnBegan = performance.now();
+
+  constructor(
+    private readonly file: FileHandle,
+    readonly size: number,
+  ) {}
+
+  /** So many bytes from there; a zip that names bytes beyond its end is none. */
+  async read(position: number, length: number): Promise<Buffer> {
+    await this.letOthers();
+    if (position + length > this.size) throw rejected('not_a_zip');
+    const at = position - this.windowAt;
+    if (at >= 0 && at + length <= this.window.length) return this.window.subarray(at, at + length);
+    if (length > windowBytes / 4) return this.readFile(position, length);
+    this.window = await this.readFile(position, Math.min(windowBytes, this.size - position));
+    this.windowAt = position;
+    return this.window.subarray(0, length);
+  }
+
+  /** What is there already is read without a wait: others' turn comes all the same. */
+  async letOthers(): Promise<void> {
+    if (performance.now() - this.turnBegan < turnMs) return;
+    await nextTurn();
+    this.turnBegan = performance.now();
+  }
+
+  private async readFile(position: number, length: number): Promise<Buffer> {
+    const buffer = Buffer.allocUnsafeSlow(length);
+    let read = 0;
+    while (read < length) {
+      const { bytesRead } = await this.file.read(buffer, read, length - read, position + read);
+      if (bytesRead === 0) throw rejected('not_a_zip');
+      read += bytesRead;
+    }
+    return buffer;
+  }
+}
+
+/** A number of eight bytes, which no archive of ours needs all of. */
+export function readLong(buffer: Buffer, at: number): number {
+  const value = buffer.readBigUInt64LE(at);
+  if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw rejected('not_a_zip');
+  return Number(value);
+}

@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto';
+import { crc32, deflateRawSync } from 'node:zlib';
+import type { BundleFile } from './check-bundle';
+
+/** One entry of a zip, right or wrong: what is said of it where, apart from what it is. */
+export interface WrittenEntry {
+  name: string | Buffer;
+  bytes?: Buffer | string;
+  method?: number;
+  /** What the file's bytes are in the archive, where that is not what the method makes of them. */
+  packed?: Buffer;
+  flags?: number;
+  mode?: number;
+  attributes?: number;
+  madeBy?: number;
+  extra?: Buffer;
+  /** What is said in the directory, or in front of the file, in place of the truth. */
+  central?: Partial<Said>;
+  local?: Partial<Said> & { name?: string; extra?: Buffer };
+  descriptor?: 'signed' | 'bare' | 'wide' | Buffer;
+  /** Sizes and place in fields of eight bytes. */
+  zip64?: boolean;
+  headerAt?: number;
+}
+
+interface Said {
+  flags: number;
+  method: number;
+  crc32: number;
+  zippedSize: number;
+  size: number;
+}
+
+export interface WrittenZip {
+  before?: Buffer;
+  betweenEntries?: Buffer;
+  after?: Buffer;
+  comment?: Buffer;
+  zip64End?: boolean;
+  end?: Partial<{ disk: number; entries: number; entriesHere: number; size: number; start: number; comment: number }>;
+  order?: 'reversed';
+}
+
+/** A zip as it is asked for. */
+export function writeZip(entries: WrittenEntry[], options: WrittenZip = {}): Buffer {
+  const { before = Buffer.alloc(0), betweenEntries = Buffer.alloc(0) } = options;
+  const files: Buffer[] = [before];
+  const directory: Buffer[] = [];
+  let at = before.length;
+  for (const entry of entries) {
+    const { file, record } = writeEntry(entry, at);
+    files.push(file, betweenEntries);
+    directory.push(record);
+    at += file.length + betweenEntries.length;
+  }
+  if (options.order === 'reversed') directory.reverse();
+  const index = Buffer.concat(directory);
+  return Buffer.concat([...files, index, writeEnd(entries.length, index.length, at, options)]);
+}
+
+function writeEntry(entry: WrittenEntry, at: number) {
+  const { bytes = '', method = 8, extra = Buffer.alloc(0), descriptor, zip64 = false } = entry;
+  const { mode = 0o100644, madeBy = 0x0314, attributes = (mode << 16) >>> 0 } = entry;
+  const content = Buffer.from(bytes as string);
+  const packed = entry.packed ?? (method === 8 ? deflateRawSync(content) : content);
+  const name = Buffer.from(entry.name as string);
+  const flags = entry.flags ?? 0x800 | (descriptor ? 8 : 0);
+  const truth: Said = { flags, method, crc32: crc32(content), zippedSize: packed.length, size: content.length };
+  const later = descriptor ? { crc32: 0, zippedSize: 0, size: 0 } : {};
+  const central = { ...truth, ...entry.central };
+  const local = { name: name, extra, ...truth, ...later, ...entry.local };
+  const wide = (values: number[]) => extraField(1, Buffer.concat(values.map((value) => long(value))));
+  const localExtra = zip64 ? Buffer.concat([wide([local.size, local.zippedSize]), local.extra]) : local.extra;
+  const headerAt = entry.headerAt ?? at;
+  const centralExtra = zip64 ? Buffer.concat([wide([central.size, central.zippedSize, headerAt]), extra]) : extra;
+  const localName = Buffer.from(local.name as string);
+  const file = Buffer.concat([
+    Buffer.from('PK\x03\x04'),
+    common(local, localName.length, localExtra.length, zip64),
+    localName,
+    localExtra,
+    packed,
+    descriptorOf(truth, descriptor),
+  ]);
+  const tail = Buffer.alloc(14);
+  tail.writeUInt32LE(attributes, 6);
+  tail.writeUInt32LE(zip64 ? 0xffffffff : headerAt, 10);
+  const made = Buffer.alloc(2);
+  made.writeUInt16LE(madeBy);
+  const head = [Buffer.from('PK\x01\x02', 'latin1'), made, common(central, name.length, centralExtra.length, zip64)];
+  return { file, record: Buffer.concat([...head, tail, name, centralExtra]) };
+}
+
+function common({ flags, method, crc32: crc, zippedSize, size }: Said, name: number, extra: number, zip64: boolean) {
+  const bytes = Buffer.alloc(26);
+  bytes.writeUInt16LE(zip64 ? 45 : 20, 0);
+  bytes.writeUInt16LE(flags, 2);
+  bytes.writeUInt16LE(method, 4);
+  bytes.writeUInt32LE(crc, 10);
+  bytes.writeUInt32LE(zip64 ? 0xffffffff : zippedSize, 14);
+  bytes.writeUInt32LE(zip64 ? 0xffffffff : size, 18);
+  bytes.writeUInt16LE(name, 22);
+  bytes.writeUInt16LE(extra, 24);
+  return bytes;
+}
+
+function descriptorOf({ crc32: crc, zippedSize, size }: Said, kind: WrittenEntry['descriptor']): Buffer {
+  if (kind === undefined) return Buffer.alloc(0);
+  if (Buffer.isBuffer(kind)) return kind;
+  const short = (value: number) => {
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32LE(value);
+    return bytes;
+  };
+  const sizes = kind === 'wide' ? [long(zippedSize), long(size)] : [short(zippedSize), short(size)];
+  return Buffer.concat([...(kind === 'bare' ? [] : [Buffer.from('PK\x07\x08')]), short(crc), ...sizes]);
+}
+
+function writeEnd(entries: number, size: number, start: number, options: WrittenZip): Buffer {
+  const { zip64End = false, comment = Buffer.alloc(0), after = Buffer.alloc(0) } = options;
+  const said = { disk: 0, entriesHere: entries, entries, size, start, comment: comment.length, ...options.end };
+  const parts: Buffer[] = [];
+  if (zip64End) {
+    const record = Buffer.alloc(56);
+    record.write('PK\x06\x06', 'latin1');
+    record.writeUInt32LE(44, 4);
+    for (const [index, value] of [said.entriesHere, said.entries, said.size, said.start].entries()) {
+      record.writeBigUInt64LE(BigInt(value), 24 + index * 8);
+    }
+    const locator = Buffer.alloc(20);
+    locator.write('PK\x06\x07', 'latin1');
+    locator.writeBigUInt64LE(BigInt(start + size), 8);
+    locator.writeUInt32LE(1, 16);
+    parts.push(record, locator);
+  }
+  const end = Buffer.alloc(22);
+  end.write('PK\x05\x06', 'latin1');
+  end.writeUInt16LE(said.disk, 4);
+  end.writeUInt16LE(zip64End ? 0xffff : said.entriesHere, 8);
+  end.writeUInt16LE(zip64End ? 0xffff : said.entries, 10);
+  end.writeUInt32LE(zip64End ? 0xffffffff : said.size, 12);
+  end.writeUInt32LE(zip64End ? 0xffffffff : said.start, 16);
+  end.writeUInt16LE(said.comment, 20);
+  return Buffer.concat([...parts, end, comment, after]);
+}
+
+export function extraField(id: number, data: Buffer): Buffer {
+  const head = Buffer.alloc(4);
+  head.writeUInt16LE(id);
+  head.writeUInt16LE(data.length, 2);
+  return Buffer.concat([head, data]);
+}
+
+function long(value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(BigInt(value));
+  return bytes;
+}
+
+/** What an author would say of these entries. */
+export function inventoryOf(entries: WrittenEntry[]): BundleFile[] {
+  return entries
+    .map(({ name, bytes = '' }) => ({ path: name.toString(), content: Buffer.from(bytes as string) }))
+    .filter(({ path }) => !path.endsWith('/'))
+    .map(({ path, content }) => ({
+      path,
+      size: content.length,
+      sha256: createHash('sha256').update(content).digest('hex'),
+    }));
+}
