@@ -6,7 +6,7 @@ import { feedbackSyncConfigs } from '@muster/feedback-sync';
 import { gatewayConfigs } from '@muster/gateway';
 import { ingestConfigs } from '@muster/ingest';
 import { BaseConfig, type Variable, variablesOf } from '@muster/platform';
-import { SchedulerConfig } from '@muster/scheduler';
+import { schedulerConfigs } from '@muster/scheduler';
 import { StorageConfig } from '@muster/storage';
 import { parse } from 'yaml';
 
@@ -15,7 +15,7 @@ const configs: Record<ServiceApp, (new () => BaseConfig)[]> = {
   gateway: gatewayConfigs,
   ingest: ingestConfigs,
   dispatcher: dispatcherConfigs,
-  scheduler: [SchedulerConfig],
+  scheduler: schedulerConfigs,
   metering: [BaseConfig],
   'feedback-sync': feedbackSyncConfigs,
 };

@@ -8,13 +8,13 @@ import {
   waitFor,
 } from '@muster/testing';
 import { newId } from '@muster/platform';
-import { SchedulerConfig } from './scheduler.config';
+import { schedulerConfigs } from './scheduler-configs';
 import { SchedulerModule } from './scheduler.module';
 
 const path = '/api/cron/scheduled-runs';
 
 async function start(env: Record<string, string>, clock: FakeClock): Promise<Harness> {
-  return startHarness({ name: 'scheduler', configs: [SchedulerConfig], modules: [SchedulerModule], clock, env });
+  return startHarness({ name: 'scheduler', configs: schedulerConfigs, modules: [SchedulerModule], clock, env });
 }
 
 async function makeSchedule({ db }: Harness): Promise<string> {

@@ -1,2 +1,2 @@
-export { SchedulerConfig } from './scheduler.config';
+export { schedulerConfigs } from './scheduler-configs';
 export { SchedulerModule } from './scheduler.module';

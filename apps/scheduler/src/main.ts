@@ -1,5 +1,5 @@
 import { runApp } from '@muster/platform';
-import { SchedulerConfig } from './scheduler.config';
+import { schedulerConfigs } from './scheduler-configs';
 import { SchedulerModule } from './scheduler.module';
 
-void runApp({ name: 'scheduler', configs: [SchedulerConfig], modules: [SchedulerModule] });
+void runApp({ name: 'scheduler', configs: schedulerConfigs, modules: [SchedulerModule] });

@@ -11,7 +11,7 @@ import {
 } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
 import { Client } from 'pg';
-import { SchedulerConfig } from './scheduler.config';
+import { schedulerConfigs } from './scheduler-configs';
 import { SchedulerModule } from './scheduler.module';
 
 describe('maintenance', () => {
@@ -22,7 +22,7 @@ describe('maintenance', () => {
   beforeAll(async () => {
     harness = await startHarness({
       name: 'scheduler',
-      configs: [SchedulerConfig],
+      configs: schedulerConfigs,
       modules: [SchedulerModule],
       clock,
       env: { MAINTENANCE_TICK_MS: '100', OUTBOX_SWEEP_MS: '50', MASTER_KEYS: `${youngKey},${testMasterKey}` },

@@ -5,8 +5,10 @@ import { Database, purgeQueueProbes, readBacklog, requestQueueProbes, sweepOutbo
 import { failStaleJobs, purgeReports } from '@muster/jobs';
 import { purgeBatchClaims, sweepRollups } from '@muster/pilot';
 import { AppLoops, Clock, MessagePublisher, LoopLedger, Metrics, PubSub } from '@muster/platform';
+import { collectPacks } from '@muster/packs';
 import { purgeUsage, reconcileNightly } from '@muster/pricing';
 import { nextDueInMs, purgeScheduleHistory, runDueSchedules } from '@muster/schedules';
+import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import { SchedulerConfig } from './scheduler.config';
 
@@ -21,6 +23,7 @@ export class SchedulerLoops extends AppLoops {
     @Inject(MessagePublisher) publisher: MessagePublisher,
     @Inject(KeyRing) keyRing: KeyRing,
     @Inject(Clock) clock: Clock,
+    @Inject(ObjectStorage) storage: ObjectStorage,
     @Inject(SchedulerConfig) config: SchedulerConfig,
   ) {
     const { maintenanceTickMs } = config;
@@ -106,6 +109,11 @@ export class SchedulerLoops extends AppLoops {
           name: 'remove objects',
           intervalMs: maintenanceTickMs,
           runOnce: () => enqueueDueRemovals(database, clock.now()),
+        },
+        {
+          name: 'collect packs',
+          intervalMs: maintenanceTickMs,
+          runOnce: (round) => collectPacks({ database, storage }, round, clock.now()),
         },
         {
           name: 'reconcile usage',

@@ -1,11 +1,11 @@
 import { type Harness, makeJob, makeOrganization, startHarness, waitFor } from '@muster/testing';
-import { SchedulerConfig } from './scheduler.config';
+import { schedulerConfigs } from './scheduler-configs';
 import { SchedulerModule } from './scheduler.module';
 
 const path = '/api/cron/stale-jobs';
 
 function start(env: Record<string, string>): Promise<Harness> {
-  return startHarness({ name: 'scheduler', configs: [SchedulerConfig], modules: [SchedulerModule], env });
+  return startHarness({ name: 'scheduler', configs: schedulerConfigs, modules: [SchedulerModule], env });
 }
 
 async function overdue({ db }: Harness): Promise<string> {

@@ -256,6 +256,7 @@ function fill(path: string, id: string = newId()): string {
     .replace('{batchId}', id)
     .replace('{organizationId}', id)
     .replace('{commandId}', '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e')
+    .replace('{versionId}', '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e')
     .replace('{revision}', '1');
 }
 

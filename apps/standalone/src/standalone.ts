@@ -4,7 +4,7 @@ import { gatewayConfigs, GatewayModule } from '@muster/gateway';
 import { ingestConfigs, IngestModule } from '@muster/ingest';
 import { meteringConfigs, MeteringModule } from '@muster/metering';
 import { type RunOptions } from '@muster/platform';
-import { SchedulerConfig, SchedulerModule } from '@muster/scheduler';
+import { schedulerConfigs, SchedulerModule } from '@muster/scheduler';
 
 /** All six apps in one process. */
 export const standalone: Pick<RunOptions, 'name' | 'configs' | 'modules'> = {
@@ -12,7 +12,7 @@ export const standalone: Pick<RunOptions, 'name' | 'configs' | 'modules'> = {
   configs: [
     ...gatewayConfigs,
     ...ingestConfigs,
-    SchedulerConfig,
+    ...schedulerConfigs,
     ...dispatcherConfigs,
     ...meteringConfigs,
     ...feedbackSyncConfigs,

@@ -1,4 +1,5 @@
 export { type BundleOfInstallation, bundleOf, bundleUrl } from './bundle-of';
+export { collectPacks } from './collection/collect-packs';
 export { beginUpload, type NewUpload, uploadSeconds } from './drafts/begin-upload';
 export { type DraftRow, findDraft, listBundles, readBundle, type RuntimeBundleRow } from './drafts/draft-row';
 export { finalizeUpload, prepareUpload } from './drafts/finalize-upload';

@@ -1,0 +1,119 @@
+import { collectPacks } from '@muster/packs';
+import { Round } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import { type Harness, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+import { anyBundle, finalize, makePack, putDraft, upload } from './bundles.harness';
+
+const days = (count: number) => new Date(Date.now() + count * 86_400_000);
+const steps = ['sizeOf', 'read', 'copy', 'put'] as const;
+
+describe('what packs keep in the store', () => {
+  let harness: Harness;
+  let ours: Tenant;
+  let storage: ObjectStorage;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    storage = harness.app.nest.get(ObjectStorage);
+  });
+  beforeEach(async () => {
+    ours = await harness.makeTenant();
+  });
+  afterAll(() => harness.close());
+
+  const collect = async (now: Date) => {
+    const round = new Round('test');
+    const counts = await collectPacks({ database: harness.db, storage }, round, now);
+    return { ...counts, failed: round.failed };
+  };
+  const headOf = async (packId: string) =>
+    (await ours.as.viewer.get(`/api/workflow-packs/${packId}/draft`)).body.runtimeBundleId ?? null;
+  /** The store as it is when it does not answer: its port is closed. */
+  const unreachable = async () => {
+    throw Object.assign(new Error('connect ECONNREFUSED'), { $metadata: {} });
+  };
+  /** The process as it is when it is gone: nothing after this happens, and nothing is tidied up. */
+  const killed = async () => {
+    throw new Error('the process is gone');
+  };
+  const keyOf = (digest: string) => `packs/${ours.organizationId}/bundles/${digest.slice('sha256:'.length)}.zip`;
+
+  it.each(steps.flatMap((step) => [[step, 'does not answer', 503] as const, [step, 'ends the process', 500] as const]))(
+    'is whole when %s %s, and the same finalize succeeds then',
+    async (step, what, status) => {
+      const packId = await makePack(ours);
+      const { zip, files, digest } = anyBundle();
+      const body = { uploadKey: await upload(ours.worker, packId, zip), baseRuntimeBundleId: null, files };
+      const fault = jest.spyOn(storage, step).mockImplementation(status === 503 ? unreachable : killed);
+      try {
+        expect((await finalize(ours.worker, packId, body)).status).toBe(status);
+      } finally {
+        fault.mockRestore();
+      }
+      expect(await headOf(packId)).toBeNull();
+      const done = await finalize(ours.worker, packId, body);
+      expect([done.status, done.body.digest]).toEqual([201, digest]);
+      // What the first left is collected, and what the second made is not.
+      await collect(days(2));
+      expect(await storage.sizeOf(keyOf(digest))).toBe(zip.length);
+      expect(await headOf(packId)).toBe(done.body.runtimeBundleId);
+      const rows = await harness.db.query('system', 'SELECT FROM runtime_bundle WHERE pack_id = $1', [packId]);
+      expect(rows).toHaveLength(1);
+    },
+  );
+
+  it('goes when nothing names it: uploads after a day, drafts after thirty, bytes with the last of them', async () => {
+    const packId = await makePack(ours);
+    const [first, version, head] = [anyBundle(), anyBundle(), anyBundle()];
+    const { uploadKey } = { uploadKey: await upload(ours.worker, packId, first.zip) };
+    const old = (await finalize(ours.worker, packId, { uploadKey, baseRuntimeBundleId: null, files: first.files }))
+      .body;
+    await putDraft(ours.as.member, packId, version);
+    await ours.as.member.post(`/api/workflow-packs/${packId}/versions`);
+    await putDraft(ours.as.member, packId, head);
+    const sizes = () => Promise.all([first, version, head].map(({ digest }) => storage.sizeOf(keyOf(digest))));
+    const all = [first, version, head].map(({ zip }) => zip.length);
+    await collect(days(0.9));
+    expect(await storage.sizeOf(uploadKey)).not.toBeNull();
+    await collect(days(1.1));
+    expect(await storage.sizeOf(uploadKey)).toBeNull();
+    await collect(days(29));
+    expect(await sizes()).toEqual(all);
+    await collect(days(31));
+    expect(await sizes()).toEqual([null, all[1], all[2]]);
+    expect(await storage.sizeOf(old.manifestKey)).toBeNull();
+    expect((await collect(days(365))).failed).toBe(0);
+    expect(await sizes()).toEqual([null, all[1], all[2]]);
+  });
+
+  it('stays when it is named again amid its removal, and a removal that broke off goes on', async () => {
+    const packId = await makePack(ours);
+    const bundle = anyBundle();
+    await putDraft(ours.as.member, packId, bundle);
+    await putDraft(ours.as.member, packId, anyBundle());
+    const remove = storage.delete.bind(storage);
+    let publishing: Promise<{ status: number }> | undefined;
+    const slow = jest.spyOn(storage, 'delete').mockImplementation(async (key) => {
+      if (key !== keyOf(bundle.digest)) return remove(key);
+      publishing = putDraft(ours.as.member, packId, bundle);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return remove(key);
+    });
+    await collect(days(31));
+    expect((await publishing!).status).toBe(200);
+    slow.mockRestore();
+    expect(await storage.sizeOf(keyOf(bundle.digest))).toBe(bundle.zip.length);
+
+    await putDraft(ours.as.member, packId, anyBundle());
+    const broken = jest.spyOn(storage, 'delete').mockImplementation(async (key) => {
+      if (key === keyOf(bundle.digest)) throw new Error('gone');
+      return remove(key);
+    });
+    await collect(days(62));
+    broken.mockRestore();
+    expect(await storage.sizeOf(keyOf(bundle.digest))).toBe(bundle.zip.length);
+    await collect(days(62.1));
+    expect(await storage.sizeOf(keyOf(bundle.digest))).toBeNull();
+  });
+});

@@ -1,0 +1,137 @@
+import type { Database, PackBundleEntity, PackUploadEntity, RuntimeBundleEntity } from '@muster/database';
+import { type Round, sweep } from '@muster/platform';
+import type { ObjectStorage } from '@muster/storage';
+import { packObjects } from '../pack-objects';
+
+interface Parts {
+  database: Database;
+  storage: ObjectStorage;
+}
+
+const beginning = '00000000-0000-0000-0000-000000000000';
+
+/** What nobody needs: uploads after a day, drafts that were replaced 30 days ago, and bytes that nothing names. */
+export async function collectPacks(
+  parts: Parts,
+  round: Round,
+  now: Date,
+): Promise<{ uploads: number; drafts: number; bundles: number }> {
+  const uploads = await collectUploads(parts, round, now);
+  const drafts = await collectDrafts(parts, round, now);
+  const bundles = await collectBundles(parts, round, now);
+  return { uploads, drafts, bundles };
+}
+
+type Upload = Pick<PackUploadEntity, 'id' | 'uploadKey'>;
+
+/** Its URL has been over for long: nothing comes to its place any more. */
+async function collectUploads({ database, storage }: Parts, round: Round, now: Date): Promise<number> {
+  const { removed } = await sweep<Upload, 'removed'>(round, {
+    name: 'pack uploads',
+    outcomes: ['removed'],
+    candidates: (after, limit) =>
+      database.query<Upload>(
+        'system',
+        `SELECT id, upload_key FROM pack_upload WHERE created_at < $1::timestamptz - interval '1 day' AND id > $2
+         ORDER BY id LIMIT $3`,
+        [now, after?.id ?? beginning, limit],
+      ),
+    settle: async ({ id, uploadKey }) => {
+      await storage.delete(uploadKey);
+      await database.query('system', 'DELETE FROM pack_upload WHERE id = $1', [id]);
+      return 'removed';
+    },
+    rowOf: ({ id }) => `upload ${id}`,
+  });
+  return removed;
+}
+
+type Draft = Pick<RuntimeBundleEntity, 'id' | 'organizationId'>;
+
+const unusedDraft = `
+  (b.stored_at IS NULL AND b.created_at < $1::timestamptz - interval '1 day'
+   OR b.replaced_at < $1::timestamptz - interval '30 days')
+  AND NOT EXISTS (SELECT FROM pack_version v WHERE v.runtime_bundle_id = b.id)
+  AND NOT EXISTS (SELECT FROM workflow_pack p WHERE p.draft_runtime_bundle_id = b.id)`;
+
+/**
+ * What was a draft once becomes neither head nor version again; what never was one can still do so, and finds its row
+ * gone. Its manifest goes while the row is held: a process that dies in between leaves the row, which names it.
+ */
+async function collectDrafts({ database, storage }: Parts, round: Round, now: Date): Promise<number> {
+  const { removed } = await sweep<Draft, 'removed'>(round, {
+    name: 'pack drafts',
+    outcomes: ['removed'],
+    candidates: (after, limit) =>
+      database.query<Draft>(
+        'system',
+        `SELECT b.id, b.organization_id FROM runtime_bundle b WHERE ${unusedDraft} AND b.id > $2 ORDER BY b.id LIMIT $3`,
+        [now, after?.id ?? beginning, limit],
+      ),
+    settle: ({ id, organizationId }) =>
+      database.transaction('system', async (tx) => {
+        const [held] = await tx.query('SELECT id FROM runtime_bundle WHERE id = $1 FOR UPDATE SKIP LOCKED', [id]);
+        if (!held) return null;
+        const [unused] = await tx.query(`SELECT b.id FROM runtime_bundle b WHERE b.id = $2 AND ${unusedDraft}`, [
+          now,
+          id,
+        ]);
+        if (!unused) return null;
+        await storage.delete(packObjects.manifest(organizationId, id));
+        await tx.execute('DELETE FROM runtime_bundle WHERE id = $1', [id]);
+        return 'removed';
+      }),
+    rowOf: ({ id }) => `draft ${id}`,
+  });
+  return removed;
+}
+
+type Bundle = Pick<PackBundleEntity, 'organizationId' | 'digest'>;
+
+const unnamedBundle = `
+  (o.removing_at IS NULL AND o.touched_at < $1::timestamptz - interval '1 hour'
+   OR o.removing_at < $1::timestamptz - interval '2 minutes')
+  AND NOT EXISTS (SELECT FROM runtime_bundle b WHERE b.organization_id = o.organization_id AND b.digest = o.digest)`;
+
+/**
+ * A bundle's bytes go in two steps: from the first on nobody may name them, and whoever wants to waits until they are
+ * gone and brings them anew. So no removal that the store is late with takes what somebody has just named.
+ */
+async function collectBundles({ database, storage }: Parts, round: Round, now: Date): Promise<number> {
+  const { removed } = await sweep<Bundle, 'removed'>(round, {
+    name: 'pack bundles',
+    outcomes: ['removed'],
+    candidates: (after, limit) =>
+      database.query<Bundle>(
+        'system',
+        `SELECT o.organization_id, o.digest FROM pack_bundle o
+         WHERE ${unnamedBundle} AND (o.organization_id, o.digest) > ($2, $3)
+         ORDER BY o.organization_id, o.digest LIMIT $4`,
+        [now, after?.organizationId ?? beginning, after?.digest ?? '', limit],
+      ),
+    settle: async ({ organizationId, digest }) => {
+      if (!(await beginRemoval(database, { organizationId, digest }, now))) return null;
+      await storage.delete(packObjects.bundle(organizationId, digest));
+      await database.query('system', 'DELETE FROM pack_bundle WHERE organization_id = $1 AND digest = $2', [
+        organizationId,
+        digest,
+      ]);
+      return 'removed';
+    },
+    rowOf: ({ organizationId, digest }) => `bundle ${digest} of ${organizationId}`,
+  });
+  return removed;
+}
+
+/** The lock comes first: who names the bytes holds their row until that is said. */
+function beginRemoval(database: Database, { organizationId, digest }: Bundle, now: Date): Promise<boolean> {
+  return database.transaction('system', async (tx) => {
+    const names = [organizationId, digest];
+    await tx.query('SELECT FROM pack_bundle WHERE organization_id = $1 AND digest = $2 FOR UPDATE', names);
+    const begun = await tx.execute(
+      `UPDATE pack_bundle o SET removing_at = $1 WHERE o.organization_id = $2 AND o.digest = $3 AND ${unnamedBundle}`,
+      [now, ...names],
+    );
+    return begun > 0;
+  });
+}
