@@ -1,0 +1,96 @@
+import { newId } from '@muster/platform';
+import { type ClonedDatabase, cloneDatabase, FakeTrackers, testEnvironment, waitFor } from '@muster/testing';
+import { Pool } from 'pg';
+import { seeded } from './seed';
+import { ServiceProcess } from './service-process';
+
+/** More of them: `FEEDBACK_KILLS=60 npm test -- apps/e2e/src/feedback-kills`. */
+const kills = Number(process.env['FEEDBACK_KILLS'] ?? 6);
+const seed = Number(process.env['MUSTER_SEED'] ?? 5);
+
+describe('feedback whose worker is killed', () => {
+  let database: ClonedDatabase;
+  let pool: Pool;
+  let trackers: FakeTrackers;
+  let service: ServiceProcess;
+  const start = async () => {
+    const env = {
+      ...{ ...trackers.env, FEEDBACK_AUTOMATION_WORKER_INTERVAL_MS: '100', FEEDBACK_AUTOMATION_BRANCHES: 'true' },
+      ...{ FEEDBACK_TRACKER_TIMEOUT_MS: '200', LOG_LEVEL: 'warn' },
+    };
+    service = await ServiceProcess.start('feedback-sync', testEnvironment(database.url, env));
+  };
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+    pool = new Pool({ connectionString: database.url });
+    trackers = await FakeTrackers.start();
+  });
+  afterAll(async () => {
+    await service.end('SIGKILL');
+    await trackers.close();
+    await pool.end();
+    await database.drop();
+    expect(trackers.faults).toEqual([]);
+  });
+
+  async function submit(organizationId: string): Promise<string> {
+    const id = newId();
+    await pool.query(
+      `INSERT INTO feedback_submission (id, organization_id, type, title, description, reporter_id)
+       VALUES ($1, $2, 'bug_report', 'Empty list', 'Nothing is shown.', 'key')`,
+      [id, organizationId],
+    );
+    for (const tracker of ['codehost', 'tasktracker']) {
+      await pool.query(
+        `WITH item AS (
+           INSERT INTO feedback_work_item (submission_id, organization_id, due_at) VALUES ($1, $2, NULL)
+           ON CONFLICT DO NOTHING)
+         INSERT INTO feedback_link (id, submission_id, organization_id, tracker) VALUES ($3, $1, $2, $4)`,
+        [id, organizationId, newId(), tracker],
+      );
+    }
+    await pool.query('UPDATE feedback_work_item SET due_at = now() WHERE submission_id = $1', [id]);
+    return id;
+  }
+
+  it('has one issue and one task, the same on three sides, at whichever call it dies', async () => {
+    const random = seeded(seed);
+    const organizationId = newId();
+    await pool.query(`INSERT INTO organization (id, name) VALUES ($1, 'Kills')`, [organizationId]);
+    await start();
+    let killed = 0;
+    for (let round = 0; round < kills; round += 1) {
+      const fatal = random.between(1, 8);
+      let calls = 0;
+      let died: Promise<unknown> | undefined;
+      trackers.mishap = () => {
+        calls += 1;
+        if (calls !== fatal || died) return died ? 'lost before' : undefined;
+        died = service.end('SIGKILL');
+        killed += 1;
+        return random.between(0, 1) === 0 ? 'lost before' : 'lost after';
+      };
+      const id = await submit(organizationId);
+      if (round % 2 === 1) {
+        await pool.query(`UPDATE feedback_submission SET status = 'rejected', status_at = now() WHERE id = $1`, [id]);
+      }
+      await waitFor('its death', () => died !== undefined);
+      await died;
+      trackers.mishap = () => undefined;
+      await start();
+      await waitFor(
+        'the work item to be settled',
+        async () => (await pool.query('SELECT FROM feedback_work_item WHERE due_at IS NOT NULL')).rowCount === 0,
+        60_000,
+      );
+      expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
+      const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
+      const { rows } = await pool.query('SELECT status FROM feedback_submission WHERE id = $1', [id]);
+      const expected = round % 2 === 1 ? ['rejected', 'not_planned', 'closed'] : ['triaged', null, 'open'];
+      expect([rows[0].status, issue!.state_reason, task!.status.type]).toEqual(expected);
+    }
+    process.stdout.write(`seed ${seed}: killed ${killed} times, ${kills} issues and tasks, none twice\n`);
+    expect(killed).toBe(kills);
+  }, 600_000);
+});
