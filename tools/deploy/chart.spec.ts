@@ -42,7 +42,7 @@ const leftOut: Partial<Record<ServiceApp, string[]>> = {
   ingest: ['FEEDBACK_CODEHOST_WEBHOOK_SECRET', 'FEEDBACK_TASKTRACKER_WEBHOOK_SECRET', 'S3_SECRET_ACCESS_KEY'],
   'feedback-sync': trackerTokens,
   scheduler: ['S3_SECRET_ACCESS_KEY'],
-  dispatcher: ['EC2_SECRET_ACCESS_KEY'],
+  dispatcher: ['EC2_SECRET_ACCESS_KEY', 'S3_SECRET_ACCESS_KEY'],
 };
 const values = readYaml<Values>('k8s/chart/values.yaml');
 const example = readYaml<Values>('k8s/chart/ci/example-values.yaml');

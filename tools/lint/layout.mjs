@@ -8,13 +8,13 @@ const services = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'f
 const domains = {
   access: [],
   agents: [],
-  workflows: [],
+  workflows: ['packs'],
   packs: [],
   pilot: [],
   pricing: [],
   feedback: [],
   jobs: ['agents', 'workflows', 'packs', 'pricing'],
-  schedules: ['jobs', 'agents', 'workflows', 'pricing'],
+  schedules: ['jobs', 'agents', 'workflows', 'packs', 'pricing'],
   assistant: ['agents', 'jobs', 'workflows'],
 };
 const foundation = ['contracts', 'platform', 'database', 'adapter'];

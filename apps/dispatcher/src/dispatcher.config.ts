@@ -1,6 +1,7 @@
 import { AgentsConfig, ReaperConfig } from '@muster/agents';
 import { DispatchConfig } from '@muster/jobs';
 import type { BaseConfig } from '@muster/platform';
+import { StorageConfig } from '@muster/storage';
 import { VmConfig } from '@muster/vm';
 
 export const dispatcherConfigs: [new () => BaseConfig, ...(new () => BaseConfig)[]] = [
@@ -8,4 +9,5 @@ export const dispatcherConfigs: [new () => BaseConfig, ...(new () => BaseConfig)
   AgentsConfig,
   ReaperConfig,
   VmConfig,
+  StorageConfig,
 ];

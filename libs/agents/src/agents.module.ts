@@ -1,5 +1,6 @@
+import { StorageModule } from '@muster/storage';
 import { Module } from '@nestjs/common';
 import { CommandDelivery } from './commands/command-delivery';
 
-@Module({ providers: [CommandDelivery], exports: [CommandDelivery] })
+@Module({ imports: [StorageModule], providers: [CommandDelivery], exports: [CommandDelivery] })
 export class AgentsModule {}

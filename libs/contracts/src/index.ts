@@ -63,7 +63,6 @@ export {
   bundleFaultReasons,
   type InstallationMove,
   installationMoves,
-  type JobBundle,
   type PackStage,
   packStages,
 } from './http/packs/pack-words';
@@ -296,6 +295,7 @@ export {
   CancelJobsFilter,
   CancelledJobs,
   Job,
+  JobBundle,
   JobClaims,
   JobFilter,
   JobList,

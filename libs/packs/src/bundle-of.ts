@@ -6,8 +6,8 @@ import type {
   RuntimeBundleEntity,
   Transaction,
 } from '@muster/database';
-import type { ObjectStorage } from '@muster/storage';
 import { digestOfHex, hexOfDigest, packObjects } from './pack-objects';
+import { noSuchInstallation } from './require-installation';
 
 export interface BundleOfInstallation extends JobBundle {
   packId: string;
@@ -28,7 +28,7 @@ export async function bundleOf(
     'SELECT pack_id, pinned_version_id FROM pack_installation WHERE id = $1 AND organization_id = $2 FOR SHARE',
     [installationId, organizationId],
   );
-  if (!installation) throw new AppError('not_found', { detail: 'There is no such installation.' });
+  if (!installation) throw noSuchInstallation();
   const { packId, pinnedVersionId: versionId } = installation;
   if (!versionId) {
     throw new AppError('no_pinned_version', { detail: 'The installation is not pinned to a version yet.' });
@@ -55,11 +55,26 @@ export async function bundleOf(
   };
 }
 
-/** Where the bundle of a digest is read for a while, without credentials. */
-export function bundleUrl(
-  storage: ObjectStorage,
+/** What of it a run keeps for good, and what its script finds of it in its environment. */
+export function lineageOf(bundle: BundleOfInstallation): { bundle: JobBundle; lineage: Record<string, string> } {
+  const { installationId, packId, versionId, runtimeBundleId, manifestKey, digest } = bundle;
+  return {
+    bundle: { installationId, versionId, runtimeBundleId, digest },
+    lineage: {
+      SERVICE_WORKFLOW_PACK_ID: packId,
+      SERVICE_WORKFLOW_PACK_VERSION_ID: versionId,
+      SERVICE_WORKFLOW_PACK_INSTALLATION_ID: installationId,
+      SERVICE_RUNTIME_BUNDLE_ID: runtimeBundleId,
+      SERVICE_RUNTIME_BUNDLE_MANIFEST_KEY: manifestKey,
+      SERVICE_RUNTIME_BUNDLE_DIGEST: digest,
+    },
+  };
+}
+
+/** A bundle as a command names it. Where its worker reads it is said when the command is delivered. */
+export function bundleObject(
   organizationId: string,
-  { digest, expiresInSeconds }: { digest: string; expiresInSeconds: number },
-): Promise<string> {
-  return storage.presignGet(packObjects.bundle(organizationId, hexOfDigest(digest)), { expiresInSeconds });
+  { digest }: { digest: string },
+): { digest: string; objectKey: string } {
+  return { digest, objectKey: packObjects.bundle(organizationId, hexOfDigest(digest)) };
 }

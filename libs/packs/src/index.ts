@@ -1,4 +1,4 @@
-export { type BundleOfInstallation, bundleOf, bundleUrl } from './bundle-of';
+export { bundleObject, type BundleOfInstallation, bundleOf, lineageOf } from './bundle-of';
 export { collectPacks } from './collection/collect-packs';
 export { beginUpload, type NewUpload, uploadSeconds } from './drafts/begin-upload';
 export { type DraftRow, findDraft, listBundles, readBundle, type RuntimeBundleRow } from './drafts/draft-row';
@@ -24,3 +24,5 @@ export { exportVersion } from './versions/export-version';
 export { promoteVersion } from './versions/promote-version';
 export { publishVersion } from './versions/publish-version';
 export { listVersions, type VersionRow } from './versions/version-row';
+export { resolveLineage } from './resolve-lineage';
+export { requireInstallation } from './require-installation';

@@ -8,6 +8,7 @@ import {
 } from '@muster/contracts';
 import type { OrganizationSettingsEntity, Transaction, WorkflowRevisionEntity } from '@muster/database';
 import { requireKeyNames, requireVariables } from '@muster/jobs';
+import { requireInstallation } from '@muster/packs';
 import { etagOf, newId, requireMatch } from '@muster/platform';
 import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { parseCron, readCron } from './cron/cron-rule';
@@ -26,6 +27,7 @@ const defaults = {
   idempotencyWindowMinutes: null,
   misfirePolicy: 'once',
   maxCostMicros: null,
+  workflowPackInstallationId: null,
 } as const;
 
 /** What a person says of a schedule. */
@@ -44,6 +46,7 @@ export async function createSchedule(
   const timezone = body.timezone ?? (await timezoneOfOrganization(tx, organizationId));
   const definition: Definition = { ...defaults, ...given(body), timezone } as Definition;
   requireSound(definition);
+  await requireInstallation(tx, organizationId, definition.workflowPackInstallationId);
   await requireRunnable(tx, organizationId, definition);
   await requireSecrets(tx, organizationId, definition.vaultKeys);
   const id = newId();
@@ -51,8 +54,8 @@ export async function createSchedule(
     `INSERT INTO schedule
        (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, enabled, variables, vault_keys,
         max_runtime_minutes, max_retries, retry_delay_seconds, concurrency_limit, idempotency_window_minutes,
-        misfire_policy, max_cost_micros, next_run_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+        misfire_policy, max_cost_micros, workflow_pack_installation_id, next_run_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
     [id, organizationId, ...valuesOf(definition), firstRun(definition, now)],
   );
   audit(tx, caller, {
@@ -75,10 +78,12 @@ export async function updateSchedule(
   requireMatch(ifMatch, etagOf(before.version));
   const definition: Definition = { ...definitionOf(before), ...given(change) };
   requireSound(definition);
+  await requireInstallation(tx, organizationId, change.workflowPackInstallationId);
   // One whose secret is gone since can still be renamed, disabled, or given another.
   await requireSecrets(tx, organizationId, change.vaultKeys ?? []);
   // One whose workflow is archived can still be renamed or disabled.
-  if (change.scriptId ?? change.agentId ?? change.variables ?? change.enabled) {
+  const takenOff = change.workflowPackInstallationId === null;
+  if (takenOff || (change.scriptId ?? change.agentId ?? change.variables ?? change.enabled)) {
     await requireRunnable(tx, organizationId, definition);
   }
   const sameTimes =
@@ -90,7 +95,7 @@ export async function updateSchedule(
      SET name = $3, workflow_id = $4, agent_id = $5, cron_expression = $6, timezone = $7, enabled = $8,
          variables = $9, vault_keys = $10, max_runtime_minutes = $11, max_retries = $12, retry_delay_seconds = $13,
          concurrency_limit = $14, idempotency_window_minutes = $15, misfire_policy = $16, max_cost_micros = $17,
-         next_run_at = $18,
+         workflow_pack_installation_id = $18, next_run_at = $19,
          version = version + 1, updated_at = now()
      WHERE id = $1 AND organization_id = $2`,
     [id, organizationId, ...valuesOf(definition), sameTimes ? before.nextRunAt : firstRun(definition, now)],
@@ -151,9 +156,11 @@ async function requireRunnable(tx: Transaction, organizationId: string, definiti
   const [found] = await tx.query<{
     variables: WorkflowRevisionEntity['variables'] | null;
     runs: boolean;
+    installationId: string | null;
     agent: string | null;
   }>(
     `SELECT r.variables, ${runsAnything} AS runs,
+            w.workflow_pack_installation_id AS installation_id,
             (SELECT id FROM agent WHERE id = $3 AND organization_id = $1 AND status <> 'terminated') AS agent
      FROM workflow w JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision
      WHERE w.id = $2 AND w.organization_id = $1 AND w.archived_at IS NULL`,
@@ -161,7 +168,7 @@ async function requireRunnable(tx: Transaction, organizationId: string, definiti
   );
   if (!found?.variables) throw new AppError('not_found', { detail: 'There is no such workflow.' });
   if (!found.agent) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
-  requireSomethingToRun(found.runs);
+  requireSomethingToRun(found.runs || (definition.workflowPackInstallationId ?? found.installationId) !== null);
   requireVariables(found.variables, definition.variables);
 }
 
@@ -192,6 +199,7 @@ function definitionOf(row: ScheduleRow): Definition {
   const { name, scriptId, agentId, cronExpression, timezone, enabled, variables, vaultKeys } = row;
   const { maxRuntimeMinutes, maxRetries, retryDelaySeconds } = row;
   const { concurrencyLimit, idempotencyWindowMinutes, misfirePolicy, maxCostMicros } = row;
+  const { workflowPackInstallationId } = row;
   return {
     name,
     scriptId,
@@ -208,6 +216,7 @@ function definitionOf(row: ScheduleRow): Definition {
     idempotencyWindowMinutes,
     misfirePolicy,
     maxCostMicros,
+    workflowPackInstallationId,
   };
 }
 
@@ -228,5 +237,6 @@ function valuesOf(definition: Definition): unknown[] {
     definition.idempotencyWindowMinutes,
     definition.misfirePolicy,
     definition.maxCostMicros,
+    definition.workflowPackInstallationId,
   ];
 }

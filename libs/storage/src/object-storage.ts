@@ -116,7 +116,18 @@ export class ObjectStorage implements OnApplicationShutdown {
   /** A URL that reads the object for a while, without credentials. It shows pictures, and anything else it saves. */
   async presignGet(
     key: string,
-    { filename, contentType, expiresInSeconds }: { filename?: string; contentType?: string; expiresInSeconds: number },
+    {
+      filename,
+      contentType,
+      expiresInSeconds,
+      address,
+    }: {
+      filename?: string;
+      contentType?: string;
+      expiresInSeconds: number;
+      /** Of the service, as whoever reads it reaches it; unless said, as whoever asks does. */
+      address?: string;
+    },
   ): Promise<string> {
     const { sdk, public: client } = await this.connect();
     const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
@@ -126,7 +137,7 @@ export class ObjectStorage implements OnApplicationShutdown {
       Key: key,
       ...shownAs(name, contentType),
     });
-    return this.lent(await getSignedUrl(client, command, { expiresIn: expiresInSeconds }));
+    return this.lent(await getSignedUrl(client, command, { expiresIn: expiresInSeconds }), address);
   }
 
   /** A URL that takes one object of this type, and size where it is given, for a while, and what must be sent along. */
@@ -150,11 +161,10 @@ export class ObjectStorage implements OnApplicationShutdown {
     return { url: this.lent(url), headers: { 'content-type': contentType } };
   }
 
-  /** The URL as whoever asks reaches it. */
-  private lent(signed: string): string {
+  private lent(signed: string, address = publicAddress(this.config)): string {
     if (!this.config.s3ThroughService) return signed;
     const { pathname, search } = new URL(signed);
-    return `${publicAddress(this.config)}${lentPath}${pathname}${search}`;
+    return `${address}${lentPath}${pathname}${search}`;
   }
 
   async check(): Promise<void> {

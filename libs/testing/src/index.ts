@@ -27,3 +27,4 @@ export { testConfig, testEnvironment, testMasterKey, type TestStack, testStack }
 export { seeded } from './seeded';
 export { testPassword } from './test-password';
 export { waitFor } from './wait-for';
+export { type MadeInstallation, makeInstallation } from './make-installation';

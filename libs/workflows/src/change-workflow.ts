@@ -2,9 +2,15 @@ import { audit, changesBetween, type Principal } from '@muster/access';
 import { microsOrNot, type UpdateWorkflowBody, usdOrNull } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { etagOf, requireMatch } from '@muster/platform';
+import { requireInstallation } from '@muster/packs';
 import { lockWorkflow, type WorkflowRow } from './workflow-row';
 
-type Change = { name: string; description: string; maxCostUsd: number | null };
+type Change = {
+  name: string;
+  description: string;
+  maxCostUsd: number | null;
+  workflowPackInstallationId: string | null;
+};
 
 /** Metadata only: no revision, and nothing that runs changes. */
 export async function updateWorkflow(
@@ -17,17 +23,21 @@ export async function updateWorkflow(
   requireMatch(ifMatch, etagOf(before.version));
   const { name = before.name, description = before.description } = change;
   const maxCostUsd = change.maxCostUsd === undefined ? usdOrNull(before.maxCostMicros) : change.maxCostUsd;
+  const { workflowPackInstallationId = before.workflowPackInstallationId } = change;
+  await requireInstallation(tx, caller.organizationId, change.workflowPackInstallationId);
   await tx.execute(
-    `UPDATE workflow SET name = $2, description = $3, max_cost_micros = $4, version = version + 1, updated_at = now()
+    `UPDATE workflow
+     SET name = $2, description = $3, max_cost_micros = $4, workflow_pack_installation_id = $5,
+         version = version + 1, updated_at = now()
      WHERE id = $1`,
-    [id, name, description, microsOrNot(maxCostUsd)],
+    [id, name, description, microsOrNot(maxCostUsd), workflowPackInstallationId],
   );
   audit(tx, caller, {
     action: 'workflow.update',
     target: { type: 'workflow', id },
     changes: changesBetween<Change>(
       { ...before, maxCostUsd: usdOrNull(before.maxCostMicros) },
-      { name, description, maxCostUsd },
+      { name, description, maxCostUsd, workflowPackInstallationId },
     ),
   });
   return lockWorkflow(tx, caller.organizationId, id);

@@ -2,6 +2,7 @@ import { audit, type Principal, nameOf } from '@muster/access';
 import { type CreateWorkflowBody, microsOrNot } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
+import { requireInstallation } from '@muster/packs';
 import { requireSteps } from './check-steps';
 import { requireVariableNames } from './check-variables';
 import { lockWorkflow, type WorkflowRow } from './workflow-row';
@@ -14,11 +15,14 @@ export async function createWorkflow(
   id: string = newId(),
 ): Promise<WorkflowRow> {
   const { name, description = '', variables = [], script = '', steps = [], maxCostUsd = null } = body;
+  const { workflowPackInstallationId = null } = body;
   requireVariableNames(variables);
   requireSteps(steps);
+  await requireInstallation(tx, caller.organizationId, workflowPackInstallationId);
   await tx.execute(
-    'INSERT INTO workflow (id, organization_id, name, description, max_cost_micros) VALUES ($1, $2, $3, $4, $5)',
-    [id, caller.organizationId, name, description, microsOrNot(maxCostUsd)],
+    `INSERT INTO workflow (id, organization_id, name, description, max_cost_micros, workflow_pack_installation_id)
+     VALUES ($1, $2, $3, $4, $5, $6)`,
+    [id, caller.organizationId, name, description, microsOrNot(maxCostUsd), workflowPackInstallationId],
   );
   await tx.execute(
     `INSERT INTO workflow_revision (workflow_id, revision, organization_id, variables, script, steps, saved_by)

@@ -19,8 +19,8 @@ export function listWorkflows(
   const listed = scanWithin({ from: 'workflow', columns: 'id', within, filter: looked, order: 'id', limit });
   return database.query<WorkflowSummaryRow>(
     { organizationId },
-    `SELECT w.id, w.name, w.description, w.max_cost_micros, w.revision, w.version, r.variables, w.created_at,
-            w.updated_at, p.matches, p.scan_end
+    `SELECT w.id, w.name, w.description, w.max_cost_micros, w.workflow_pack_installation_id, w.revision, w.version,
+            r.variables, w.created_at, w.updated_at, p.matches, p.scan_end
      FROM (${listed}) p JOIN workflow w ON w.id = p.id
      JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision ORDER BY w.id`,
     values,

@@ -19,5 +19,7 @@ export const runsAnything = `(r.script ~ '\\S' OR jsonb_array_length(r.steps) > 
 
 export function requireSomethingToRun(runs: boolean): void {
   if (runs) return;
-  throw new AppError('nothing_to_run', { detail: 'The workflow has neither a script nor steps; save some first.' });
+  throw new AppError('nothing_to_run', {
+    detail: 'The workflow has neither a script nor steps nor a bundle; save some first.',
+  });
 }

@@ -4,11 +4,20 @@ import type { Database, Transaction, WorkflowEntity, WorkflowRevisionEntity } fr
 /** A workflow with the revision that it has now. */
 export type WorkflowRow = Pick<
   WorkflowEntity,
-  'id' | 'name' | 'description' | 'maxCostMicros' | 'revision' | 'version' | 'createdAt' | 'updatedAt'
+  | 'id'
+  | 'name'
+  | 'description'
+  | 'maxCostMicros'
+  | 'workflowPackInstallationId'
+  | 'revision'
+  | 'version'
+  | 'createdAt'
+  | 'updatedAt'
 > &
   Pick<WorkflowRevisionEntity, 'variables' | 'script' | 'steps'>;
 
-const columns = `w.id, w.name, w.description, w.max_cost_micros, w.revision, w.version, r.variables, r.script, r.steps,
+const columns = `w.id, w.name, w.description, w.max_cost_micros, w.workflow_pack_installation_id, w.revision, w.version,
+  r.variables, r.script, r.steps,
   w.created_at, w.updated_at`;
 const join = 'workflow w JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision';
 

@@ -69,6 +69,7 @@ export class AgentActionsController {
       'not_found',
       'conflict',
       'nothing_to_run',
+      'no_pinned_version',
       'billing_gate_closed',
     ],
     idempotent: true,

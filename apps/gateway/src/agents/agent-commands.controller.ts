@@ -23,6 +23,7 @@ import {
   RunSnippetBody,
 } from '@muster/contracts';
 import { Database, type Transaction } from '@muster/database';
+import { resolveLineage } from '@muster/packs';
 import { Clock, Outbound, OutboundRefused } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 
@@ -138,7 +139,13 @@ export class AgentCommandsController {
     if (body.serviceBaseUrl) await this.requireCallable(body.serviceBaseUrl);
     return this.start(mutation, agentId, async (tx, organizationId) => {
       const { sessionId, runRoot, payload, env } = await composeBuilderCommand(tx, organizationId, body);
-      return { kind: 'builder', payload, env, answer: { sessionId, runRoot } };
+      const resolved = await resolveLineage(tx, organizationId, body);
+      return {
+        kind: 'builder',
+        payload: resolved ? { ...payload, bundle: resolved.bundle } : payload,
+        env: { ...resolved?.lineage, ...env },
+        answer: { sessionId, runRoot },
+      };
     });
   }
 

@@ -24,7 +24,7 @@ export class AgentRunsController {
     body: RunOnAgentBody,
     answer: LaunchedJob,
     status: 202,
-    errors: ['not_found', 'agent_not_found', 'nothing_to_run', 'billing_gate_closed'],
+    errors: ['not_found', 'agent_not_found', 'nothing_to_run', 'no_pinned_version', 'billing_gate_closed'],
     idempotent: true,
   })
   run(

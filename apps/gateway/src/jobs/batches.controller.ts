@@ -39,7 +39,7 @@ export class BatchesController {
     bodyLimit: maxBatchBytes,
     answer: CreatedBatch,
     status: 202,
-    errors: ['not_found', 'agent_not_found', 'nothing_to_run', 'billing_gate_closed'],
+    errors: ['not_found', 'agent_not_found', 'nothing_to_run', 'no_pinned_version', 'billing_gate_closed'],
     idempotent: true,
   })
   async create(@Mutation() mutation: MutationRequest, @Given() given: FormOrJson): Promise<CreatedBatch> {

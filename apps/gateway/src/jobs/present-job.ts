@@ -25,6 +25,7 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
     retryDelayMs: row.retryDelayMs,
     maxRuntimeMs: row.maxRuntimeMs,
     maxCostUsd: usdOrNull(row.maxCostMicros),
+    bundle: row.bundle,
     queuedAt: row.queuedAt.toISOString(),
     startedAt: timeOf(startedAt),
     finishedAt: timeOf(finishedAt),

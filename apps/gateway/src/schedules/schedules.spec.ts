@@ -30,6 +30,7 @@ describe('schedules', () => {
       idempotencyWindowMinutes: null,
       misfirePolicy: 'once',
       maxCostUsd: null,
+      workflowPackInstallationId: null,
       nextRunAt: '2026-03-02T09:05:00.000Z',
       lastRunAt: null,
       lastRunJobId: null,

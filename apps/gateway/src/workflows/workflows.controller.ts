@@ -70,6 +70,7 @@ export class WorkflowsController {
     answer: Workflow,
     status: 201,
     etag: 'read',
+    errors: ['not_found'],
   })
   create(@Mutation() mutation: MutationRequest, @Body() body: CreateWorkflowBody): Promise<Workflow> {
     return this.mutations.run(mutation, async (tx, caller) => {
@@ -268,6 +269,7 @@ function presentSummary(row: Omit<WorkflowRow, 'script' | 'steps'>) {
     name,
     description,
     maxCostUsd: usdOrNull(row.maxCostMicros),
+    workflowPackInstallationId: row.workflowPackInstallationId,
     variables,
     revision,
     createdAt: createdAt.toISOString(),

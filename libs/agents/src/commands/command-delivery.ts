@@ -13,6 +13,7 @@ import {
   sweep,
   type SweepCounts,
 } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common';
 import { isOn } from '../lifecycle/agent-life';
@@ -60,6 +61,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(KeyRing) private readonly keyRing: KeyRing,
+    @Inject(ObjectStorage) private readonly storage: ObjectStorage,
     @Inject(Outbound) private readonly outbound: Outbound,
     @Inject(PubSub) private readonly pubSub: PubSub,
     @Inject(BaseConfig) private readonly config: BaseConfig,
@@ -135,7 +137,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     }
     const serviceUrl = this.config.publicAppUrl ?? command.serviceUrl ?? ownAddress(this.config);
     const { workerKeys } = command;
-    const parts = { database: this.database, keyRing: this.keyRing, serviceUrl, workerKeys };
+    const parts = { database: this.database, keyRing: this.keyRing, storage: this.storage, serviceUrl, workerKeys };
     const [composed] = await composeDeliveries(parts, [command]).catch((error: Error) => {
       this.logger.error(`command ${command.id} cannot be composed`, { err: error });
       return [null];

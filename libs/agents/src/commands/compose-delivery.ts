@@ -1,6 +1,7 @@
 import { resolveSecrets, signingSecretsOf } from '@muster/access';
 import type { AgentCommand } from '@muster/contracts';
 import type { Database } from '@muster/database';
+import type { ObjectStorage } from '@muster/storage';
 import type { KeyRing } from '@muster/vault';
 import { agentKeyOf, deriveKey } from '../agent-keys';
 import type { CommandRow } from './command-row';
@@ -9,11 +10,14 @@ import { openPayload } from './sealed-payload';
 export interface DeliveryParts {
   database: Database;
   keyRing: KeyRing;
+  storage: ObjectStorage;
   /** Where the agent reaches the service. */
   serviceUrl: string;
   /** The keys that the agent's worker may have; read here unless they are known. */
   workerKeys?: string[];
 }
+
+const lentSeconds = 3600;
 
 export type Composed = { command: AgentCommand } | { id: string; kind: string; missing: string[] };
 
@@ -24,7 +28,7 @@ export type Composed = { command: AgentCommand } | { id: string; kind: string; m
 export async function composeDeliveries(parts: DeliveryParts, commands: CommandRow[]): Promise<Composed[]> {
   const [first] = commands;
   if (!first) return [];
-  const { database, keyRing, serviceUrl, workerKeys } = parts;
+  const { database, keyRing, storage, serviceUrl, workerKeys } = parts;
   const { organizationId, agentId } = first;
   const keys = [...new Set(commands.flatMap(({ vaultKeys }) => vaultKeys))];
   const [{ values }, apiKey] = await Promise.all([
@@ -37,32 +41,49 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
     ORGANIZATION_ID: organizationId,
     SERVICE_SIGNING_SECRET: signingSecretsOf(keyRing, organizationId)[0]!,
   };
-  return commands.map((command) => {
-    const { id, kind, jobId, deadline, env, payload, vaultKeys } = command;
-    const missing = vaultKeys.filter((key) => !(key in values));
-    if (missing.length) return { id, kind, missing };
-    const { requestId, traceparent } = command;
-    const secrets = Object.fromEntries(vaultKeys.map((key) => [key, values[key]!]));
-    return {
-      command: {
-        commandId: id,
-        kind,
-        agentId,
-        organizationId,
-        ...(jobId ? { jobId } : {}),
-        deadline: deadline.toISOString(),
-        env: {
-          SERVICE_BASE_URL: serviceUrl,
-          ...(traceparent ? { TRACEPARENT: traceparent } : {}),
-          ...env,
-          ...secrets,
-          ...own,
-          ...(requestId ? { MUSTER_REQUEST_ID: requestId } : {}),
+  return Promise.all(
+    commands.map(async (command): Promise<Composed> => {
+      const { id, kind, jobId, deadline, env, payload, vaultKeys } = command;
+      const missing = vaultKeys.filter((key) => !(key in values));
+      if (missing.length) return { id, kind, missing };
+      const { requestId, traceparent } = command;
+      const secrets = Object.fromEntries(vaultKeys.map((key) => [key, values[key]!]));
+      return {
+        command: {
+          commandId: id,
+          kind,
+          agentId,
+          organizationId,
+          ...(jobId ? { jobId } : {}),
+          deadline: deadline.toISOString(),
+          env: {
+            SERVICE_BASE_URL: serviceUrl,
+            ...(traceparent ? { TRACEPARENT: traceparent } : {}),
+            ...env,
+            ...secrets,
+            ...own,
+            ...(requestId ? { MUSTER_REQUEST_ID: requestId } : {}),
+          },
+          payload: {
+            ...openPayload(keyRing, agentId, payload),
+            ...(await lendBundle(storage, payload, serviceUrl)),
+            secretNames: vaultKeys,
+          },
         },
-        payload: { ...openPayload(keyRing, agentId, payload), secretNames: vaultKeys },
-      },
-    };
-  });
+      };
+    }),
+  );
+}
+
+/** What the payload names of a bundle, with an address that is good for a while: another delivery gets another. */
+async function lendBundle(
+  storage: ObjectStorage,
+  { bundle }: Record<string, unknown>,
+  address: string,
+): Promise<{ bundle?: { digest: string; url: string } }> {
+  if (!bundle) return {};
+  const { digest, objectKey } = bundle as { digest: string; objectKey: string };
+  return { bundle: { digest, url: await storage.presignGet(objectKey, { expiresInSeconds: lentSeconds, address }) } };
 }
 
 /** A run's end is its job's: whoever decides what becomes of jobs looks at it, and ends it. */

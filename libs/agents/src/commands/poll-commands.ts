@@ -1,6 +1,7 @@
 import { type AgentCommand, AppError } from '@muster/contracts';
 import { type AgentEntity, Database } from '@muster/database';
 import { BaseConfig, PubSub, publicAddress } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { AgentsConfig } from '../agents.config';
@@ -27,6 +28,7 @@ export class CommandPolls implements OnApplicationShutdown {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(KeyRing) private readonly keyRing: KeyRing,
+    @Inject(ObjectStorage) private readonly storage: ObjectStorage,
     @Inject(PubSub) private readonly pubSub: PubSub,
     @Inject(BaseConfig) private readonly config: BaseConfig,
     @Inject(AgentsConfig) private readonly agents: AgentsConfig,
@@ -113,7 +115,8 @@ export class CommandPolls implements OnApplicationShutdown {
 
   /** All at once; and should one of them not open, each by itself, so that it does not keep back the others. */
   private async compose(rows: CommandRow[]): Promise<Composed[]> {
-    const parts = { database: this.database, keyRing: this.keyRing, serviceUrl: publicAddress(this.config) };
+    const { database, keyRing, storage } = this;
+    const parts = { database, keyRing, storage, serviceUrl: publicAddress(this.config) };
     try {
       return await composeDeliveries(parts, rows);
     } catch (error) {

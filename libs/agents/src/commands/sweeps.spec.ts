@@ -1,7 +1,8 @@
 import { AccessModule } from '@muster/access';
 import { DatabaseModule } from '@muster/database';
-import { BaseConfig, newId, Round } from '@muster/platform';
+import { newId, Round } from '@muster/platform';
 import { type Harness, makeAgent, makeOrganization, startHarness, waitFor } from '@muster/testing';
+import { StorageConfig } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { VmConfig } from '@muster/vm';
 import { Logger } from '@nestjs/common';
@@ -20,7 +21,7 @@ describe('a row that cannot be settled', () => {
   beforeAll(async () => {
     harness = await startHarness({
       name: 'gateway',
-      configs: [BaseConfig, VmConfig],
+      configs: [StorageConfig, VmConfig],
       modules: [DatabaseModule, AccessModule, VaultModule, AgentsModule, MachinesModule],
     });
     Logger.overrideLogger(false);

@@ -1,8 +1,9 @@
 import { AccessModule } from '@muster/access';
 import type { AgentStatus } from '@muster/contracts';
 import { type Database, DatabaseModule } from '@muster/database';
-import { BaseConfig, newId } from '@muster/platform';
+import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeJob, makeOrganization, startHarness } from '@muster/testing';
+import { StorageConfig } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { MachineError, type MachineProvider, Machines, type MachineState, VmConfig } from '@muster/vm';
 import { findAgent } from '../registry/agent-row';
@@ -23,7 +24,7 @@ describe('the idle monitor', () => {
   beforeAll(async () => {
     harness = await startHarness({
       name: 'gateway',
-      configs: [BaseConfig, VmConfig],
+      configs: [StorageConfig, VmConfig],
       modules: [DatabaseModule, AccessModule, VaultModule, AgentsModule, MachinesModule],
     });
     db = harness.db;

@@ -1,8 +1,8 @@
 import type { AgentStatus } from '@muster/contracts';
 import { AccessModule } from '@muster/access';
 import { type Database, DatabaseModule } from '@muster/database';
-import { BaseConfig } from '@muster/platform';
 import { type Harness, makeAgent, makeOrganization, startHarness, waitFor } from '@muster/testing';
+import { StorageConfig } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { VmConfig } from '@muster/vm';
 import { AgentsModule } from '../agents.module';
@@ -31,7 +31,7 @@ export function useMachines() {
   beforeAll(async () => {
     harness = await startHarness({
       name: 'gateway',
-      configs: [BaseConfig, VmConfig],
+      configs: [StorageConfig, VmConfig],
       modules: [DatabaseModule, AccessModule, VaultModule, AgentsModule, MachinesModule],
       env: { OUTBOUND_ALLOW: '127.0.0.0/8', WAKE_TIMEOUT_MS: '400', STOP_TIMEOUT_MS: '8000' },
     });

@@ -1,8 +1,9 @@
 import type { AgentStatus } from '@muster/contracts';
 import { AccessModule } from '@muster/access';
 import { type Database, DatabaseModule } from '@muster/database';
-import { BaseConfig, Clock, Metrics, newId } from '@muster/platform';
+import { Clock, Metrics, newId } from '@muster/platform';
 import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
+import { StorageConfig } from '@muster/storage';
 import { KeyRing, VaultModule } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
 import { AgentsModule } from '../agents.module';
@@ -25,7 +26,7 @@ describe('the reaper', () => {
   beforeAll(async () => {
     harness = await startHarness({
       name: 'gateway',
-      configs: [BaseConfig, VmConfig, ReaperConfig],
+      configs: [StorageConfig, VmConfig, ReaperConfig],
       modules: [DatabaseModule, AccessModule, VaultModule, AgentsModule, MachinesModule, ReaperModule],
       env: { LOCAL_AGENTS_DIR: '/nonexistent/muster-agents' },
     });

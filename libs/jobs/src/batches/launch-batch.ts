@@ -4,12 +4,14 @@ import {
   AppError,
   type CreateBatchBody,
   type FieldError,
+  type JobBundle,
   type MicroUsd,
   microsOrNot,
   type RejectedRow,
 } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { currentContext, isUuid, newId } from '@muster/platform';
+import { bundleOf, lineageOf } from '@muster/packs';
 import { limitColumns, type LimitFacts, monthOf, reserveRuns } from '@muster/pricing';
 import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { setImmediate as breathe } from 'node:timers/promises';
@@ -45,7 +47,8 @@ export async function launchBatch(
   const { organizationId } = caller;
   const { workflowId, agentIds } = input;
   const facts = await factsOf(tx, organizationId, { workflowId, agentIds, now });
-  requireSomethingToRun(facts.workflowRuns);
+  const installationId = input.workflowPackInstallationId ?? facts.workflowInstallationId;
+  requireSomethingToRun(facts.workflowRuns || installationId !== null);
   requireKeyNames(input.vaultKeys);
   await requireSecrets(tx, organizationId, input.vaultKeys ?? []);
   const rule = ruleOf(facts.workflowVariables, input);
@@ -53,12 +56,23 @@ export async function launchBatch(
   if (input.strict && rejected.length) throw refused(rejected);
   const maxCostMicros = leastOf(microsOrNot(input.maxCostUsd ?? null), facts.workflowMaxCost);
   await reserveRuns(tx, organizationId, { asked: { count: runs.length, maxCostMicros }, limits: facts, now });
+  const installed = installationId ? lineageOf(await bundleOf(tx, organizationId, installationId)) : null;
   const batchId = newId();
   const createdBy = nameOf(caller);
   await tx.execute(
-    `INSERT INTO batch (id, organization_id, workflow_id, workflow_revision, total, rejected, created_by)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [batchId, organizationId, workflowId, facts.workflowRevision, rows.length, rejected.length, createdBy],
+    `INSERT INTO batch
+       (id, organization_id, workflow_id, workflow_revision, total, rejected, created_by, workflow_pack_installation_id)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      batchId,
+      organizationId,
+      workflowId,
+      facts.workflowRevision,
+      rows.length,
+      rejected.length,
+      createdBy,
+      installationId,
+    ],
   );
   for (const chunk of chunksOf(runs)) {
     await insertRuns(tx, {
@@ -66,6 +80,7 @@ export async function launchBatch(
       batchId,
       revision: facts.workflowRevision!,
       input,
+      installed,
       maxCostMicros,
       runs: chunk,
     });
@@ -84,6 +99,7 @@ type Facts = LimitFacts & {
   workflowVariables: string[];
   workflowRuns: boolean;
   workflowMaxCost: MicroUsd | null;
+  workflowInstallationId: string | null;
   agents: string[];
 };
 
@@ -99,6 +115,7 @@ async function factsOf(
   const [facts] = await tx.query<Facts>(
     `SELECT ${limitColumns('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
             ${runsAnything} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
+            w.workflow_pack_installation_id AS workflow_installation_id,
             ARRAY(SELECT a.id FROM agent a WHERE a.id = ANY($3) AND a.organization_id = o.id
                   AND a.status <> 'terminated') AS agents
      FROM organization o
@@ -182,6 +199,7 @@ async function insertRuns(
     batchId,
     revision,
     input,
+    installed,
     maxCostMicros,
     runs,
   }: {
@@ -189,6 +207,7 @@ async function insertRuns(
     batchId: string;
     revision: number;
     input: BatchInput;
+    installed: { bundle: JobBundle; lineage: Record<string, string> } | null;
     maxCostMicros: MicroUsd | null;
     runs: Run[];
   },
@@ -198,8 +217,9 @@ async function insertRuns(
     `WITH job AS (INSERT INTO job
        (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
         retry_delay_ms, retry_backoff, max_runtime_ms, batch_id, batch_row, request_id, traceparent,
-        max_cost_micros, reserved_micros)
-     SELECT r.id, $1, $2, $3, r.agent_id, r.variables, $4, $5, $6, $7, $8, $9, $10, r.row, $11, $12, $17::bigint, COALESCE($17::bigint, 0)
+        max_cost_micros, reserved_micros, workflow_pack_installation_id, bundle, lineage)
+     SELECT r.id, $1, $2, $3, r.agent_id, r.variables, $4, $5, $6, $7, $8, $9, $10, r.row, $11, $12, $17::bigint, COALESCE($17::bigint, 0),
+            $18, $19, $20
      FROM unnest($13::uuid[], $14::uuid[], $15::int[], $16::jsonb[]) AS r (id, agent_id, row, variables)
      RETURNING id, organization_id)
      INSERT INTO job_log_seen (job_id, organization_id) SELECT id, organization_id FROM job`,
@@ -221,6 +241,9 @@ async function insertRuns(
       runs.map(({ row }) => row),
       runs.map(({ variables }) => variables),
       maxCostMicros,
+      installed?.bundle.installationId ?? null,
+      installed ? JSON.stringify(installed.bundle) : null,
+      JSON.stringify(installed?.lineage ?? {}),
     ],
     'insert_batch_jobs',
   );

@@ -25,6 +25,7 @@ import {
   type WorkflowRevisionEntity,
 } from '@muster/database';
 import { canLaunchRuns, limitColumns, type LimitFacts, monthOf } from '@muster/pricing';
+import { bundleObject } from '@muster/packs';
 import { Clock, type MessageInHand } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 import { scriptOf } from '@muster/workflows';
@@ -56,6 +57,7 @@ interface HeadJob
       | 'vaultKeys'
       | 'maxRuntimeMs'
       | 'lineage'
+      | 'bundle'
       | 'scheduleId'
       | 'retryOf'
       | 'requestId'
@@ -115,7 +117,7 @@ export class Dispatch {
     if (maxConcurrentRuns !== null) await lock(tx, 'concurrency', organizationId);
     const decision = decideStart({
       agent,
-      head: { ...head, nothingToRun: runOf(head) === null },
+      head: { ...head, nothingToRun: runOf(head) === null && !head.bundle },
       autoWake,
       wakeRestsUntil: await this.wakeRestsUntil(tx, agent),
       maxConcurrentRuns,
@@ -156,13 +158,21 @@ export class Dispatch {
 
   private start(tx: Transaction, agent: AgentFacts, head: HeadJob): ClaimedCommand {
     const { organizationId, agentId } = agent;
-    const { id: jobId, workflowId, workflowRevision, variables, maxRuntimeMs, vaultKeys, lineage } = head;
-    const script = runOf(head);
+    const { id: jobId, workflowId, workflowRevision, variables, maxRuntimeMs, vaultKeys, lineage, bundle } = head;
+    // Empty: what the bundle begins with.
+    const script = runOf(head) ?? '';
     const command = issueRun(tx, {
       organizationId,
       agentId,
       jobId,
-      payload: { script, variables, workflowId, workflowRevision, maxRuntimeMs },
+      payload: {
+        script,
+        variables,
+        workflowId,
+        workflowRevision,
+        maxRuntimeMs,
+        ...(bundle ? { bundle: bundleObject(organizationId, bundle) } : {}),
+      },
       env: { ...lineage, ...variables },
       vaultKeys,
       origin: { requestId: head.requestId, traceparent: head.traceparent },
@@ -287,7 +297,7 @@ const firstInQueue = `
   SELECT j.id, j.workflow_id, j.workflow_revision, r.script, j.variables,
          CASE WHEN r.script !~ '\\S' THEN r.steps END AS steps,
          (SELECT name FROM workflow w WHERE w.id = j.workflow_id) AS workflow_name,
-         j.vault_keys, j.max_runtime_ms, j.lineage, j.schedule_id, j.retry_of, j.request_id, j.traceparent
+         j.vault_keys, j.max_runtime_ms, j.lineage, j.bundle, j.schedule_id, j.retry_of, j.request_id, j.traceparent
   FROM job j JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
   WHERE j.agent_id = $1 AND j.status = 'queued' AND j.command_id IS NULL AND j.cancel_requested_at IS NULL
     AND j.not_before <= now()

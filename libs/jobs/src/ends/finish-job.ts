@@ -57,6 +57,7 @@ interface Ended
       | 'batchId'
       | 'batchRow'
       | 'lineage'
+      | 'bundle'
     > {
   previous: JobEntity['status'];
   applied: boolean;
@@ -138,7 +139,7 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
      SELECT was.status AS previous, m.id IS NOT NULL AS applied, m.agent_id, m.finished_at, m.started_at, m.attempt,
             m.max_retries, m.retry_delay_ms, m.retry_backoff, m.workflow_id, m.workflow_revision, m.variables,
             m.vault_keys, m.priority, m.max_runtime_ms, m.max_cost_micros, m.schedule_id, m.batch_id, m.batch_row,
-            m.lineage,
+            m.lineage, m.bundle,
             m.cancel_requested_at IS NOT NULL AS cancel_requested, m.percent, steps.*
      FROM was LEFT JOIN moved m ON m.id = was.id CROSS JOIN ${countedSteps()} steps`,
     [
@@ -197,6 +198,7 @@ async function retry(tx: Transaction, { organizationId, jobId }: JobEnd, ended: 
     batchId: ended.batchId,
     batchRow: ended.batchRow,
     lineage: ended.lineage,
+    bundle: ended.bundle,
     retryOf: jobId,
     attempt: attempt + 1,
     delayMs: retryDelay({ attempt, retryBackoff, retryDelayMs }, Math.random()),

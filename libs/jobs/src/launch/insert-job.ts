@@ -1,5 +1,5 @@
 import { appendTimeline, type TimelineEntry } from '@muster/agents';
-import type { JobStatus, LifecycleSource, MicroUsd } from '@muster/contracts';
+import type { JobBundle, JobStatus, LifecycleSource, MicroUsd } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { currentContext, newId } from '@muster/platform';
 
@@ -21,6 +21,8 @@ export interface NewJob {
   batchRow?: number | null;
   retryOf?: string | null;
   attempt?: number;
+  /** What it runs of an installation, and what its script is told of that. */
+  bundle?: JobBundle | null;
   lineage?: Record<string, string>;
   /** How long it must wait before it may start. */
   delayMs?: number;
@@ -39,11 +41,12 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
     `WITH job AS (INSERT INTO job
        (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
         retry_delay_ms, retry_backoff, max_runtime_ms, schedule_id, batch_id, batch_row, retry_of, attempt, lineage,
-        not_before, request_id, traceparent, waiting_reason, waiting_since, max_cost_micros, reserved_micros)
+        not_before, request_id, traceparent, waiting_reason, waiting_since, max_cost_micros, reserved_micros,
+        workflow_pack_installation_id, bundle)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
              now() + $19 * interval '1 millisecond', $20, $21,
              CASE WHEN $19 > 0 THEN 'retry_delay' END, CASE WHEN $19 > 0 THEN now() END,
-             $22::bigint, COALESCE($22::bigint, 0))
+             $22::bigint, COALESCE($22::bigint, 0), $23, $24)
      RETURNING id, organization_id)
      INSERT INTO job_log_seen (job_id, organization_id) SELECT id, organization_id FROM job`,
     [
@@ -69,6 +72,8 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
       context?.requestId ?? null,
       context?.traceparent ?? null,
       job.maxCostMicros ?? null,
+      job.bundle?.installationId ?? null,
+      job.bundle ? JSON.stringify(job.bundle) : null,
     ],
     'insert_job',
   );

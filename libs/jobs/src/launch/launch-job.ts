@@ -8,6 +8,7 @@ import {
   refusedVariableName,
 } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
+import { bundleOf, lineageOf } from '@muster/packs';
 import { limitColumns, type LimitFacts, monthOf, reserveRuns } from '@muster/pricing';
 import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { insertJob } from './insert-job';
@@ -15,7 +16,6 @@ import { insertJob } from './insert-job';
 export interface LaunchInput extends LaunchJobBody {
   source?: LifecycleSource;
   scheduleId?: string;
-  lineage?: Record<string, string>;
   /** Its schedule's. */
   maxCostMicros?: MicroUsd | null;
 }
@@ -25,6 +25,7 @@ type Facts = LimitFacts & {
   workflowVariables: string[];
   workflowRuns: boolean;
   workflowMaxCost: MicroUsd | null;
+  workflowInstallationId: string | null;
   agentStatus: string | null;
 };
 
@@ -37,10 +38,11 @@ export async function launchJob(
 ): Promise<{ jobId: string; status: 'queued' }> {
   const { organizationId } = caller;
   const { workflowId, agentId, variables = {}, source = sourceOf(caller), ...given } = input;
-  const { maxCostUsd, maxCostMicros: scheduleMaxCost = null, ...options } = given;
+  const { maxCostUsd, maxCostMicros: scheduleMaxCost = null, workflowPackInstallationId, ...options } = given;
   const [facts] = await tx.query<Facts>(
     `SELECT ${limitColumns('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
-            ${runsAnything} AS workflow_runs, w.max_cost_micros AS workflow_max_cost, a.status AS agent_status
+            ${runsAnything} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
+            w.workflow_pack_installation_id AS workflow_installation_id, a.status AS agent_status
      FROM organization o
      JOIN organization_settings s ON s.organization_id = o.id
      LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $4
@@ -53,15 +55,18 @@ export async function launchJob(
   );
   if (!facts?.workflowRevision) throw new AppError('not_found', { detail: 'There is no such workflow.' });
   if (!facts.agentStatus) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
-  requireSomethingToRun(facts.workflowRuns);
+  const installationId = workflowPackInstallationId ?? facts.workflowInstallationId;
+  requireSomethingToRun(facts.workflowRuns || installationId !== null);
   requireVariables(facts.workflowVariables, variables);
   requireKeyNames(options.vaultKeys);
   // A schedule has looked already: there it is a reason to skip.
   if (!options.scheduleId) await requireSecrets(tx, organizationId, options.vaultKeys ?? []);
+  const installed = installationId ? lineageOf(await bundleOf(tx, organizationId, installationId)) : {};
   const maxCostMicros = leastOf(microsOrNot(maxCostUsd ?? null), scheduleMaxCost, facts.workflowMaxCost);
   await reserveRuns(tx, organizationId, { asked: { count: 1, maxCostMicros }, limits: facts, now });
   const jobId = await insertJob(tx, {
     ...options,
+    ...installed,
     organizationId,
     workflowId,
     workflowRevision: facts.workflowRevision,

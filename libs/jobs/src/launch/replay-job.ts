@@ -21,6 +21,7 @@ interface Replayed extends Pick<
   | 'maxRuntimeMs'
   | 'maxCostMicros'
   | 'lineage'
+  | 'bundle'
 > {
   agentStatus: AgentEntity['status'];
   runs: boolean;
@@ -37,7 +38,7 @@ export async function replayJob(
   const [old] = await tx.query<Replayed>(
     `SELECT j.status, j.workflow_id, j.workflow_revision, j.agent_id, a.status AS agent_status, j.variables,
             j.vault_keys, j.priority, j.max_retries, j.retry_delay_ms, j.retry_backoff, j.max_runtime_ms,
-            j.max_cost_micros, j.lineage, ${runsAnything} AS runs
+            j.max_cost_micros, j.lineage, j.bundle, ${runsAnything} AS runs
      FROM job j JOIN agent a ON a.id = j.agent_id
      JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
      WHERE j.id = $1 AND j.organization_id = $2`,
@@ -50,7 +51,7 @@ export async function replayJob(
   if (agentStatus === 'terminated') {
     throw new AppError('agent_not_ready', { detail: 'The job’s agent is terminated; launch it on another one.' });
   }
-  requireSomethingToRun(runs);
+  requireSomethingToRun(runs || job.bundle !== null);
   await requireSecrets(tx, organizationId, job.vaultKeys);
   const asked = { count: 1, maxCostMicros: job.maxCostMicros };
   await reserveRuns(tx, organizationId, { asked, limits: await readLimits(tx, organizationId, now), now });

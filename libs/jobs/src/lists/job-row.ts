@@ -20,6 +20,7 @@ export interface JobRow extends Pick<
   | 'retryDelayMs'
   | 'maxRuntimeMs'
   | 'maxCostMicros'
+  | 'bundle'
   | 'queuedAt'
   | 'startedAt'
   | 'finishedAt'
@@ -48,7 +49,7 @@ export interface JobRow extends Pick<
 /** For `FROM job j`, with the steps counted beside it. */
 export const jobColumns = `j.id, j.organization_id, j.status, j.workflow_id, j.workflow_revision, j.agent_id,
   j.schedule_id, j.batch_id, j.retry_of, j.attempt, j.priority, j.variables, j.max_retries, j.retry_delay_ms,
-  j.max_runtime_ms, j.max_cost_micros, j.queued_at, j.started_at, j.finished_at, j.waiting_reason, j.waiting_since,
+  j.max_runtime_ms, j.max_cost_micros, j.bundle, j.queued_at, j.started_at, j.finished_at, j.waiting_reason, j.waiting_since,
   j.cancel_requested_at, j.percent, j.current_step, j.claims_attempted, j.claims_eob_uploaded, j.claims_no_eob_found,
   j.claims_failed, j.total_cost_micros, j.error, j.error_code, j.result, j.screenshot_key,
   COALESCE(j.status = 'running' AND j.stalled_at > COALESCE(j.last_progress_at, j.started_at), false) AS stalled,

@@ -2,6 +2,7 @@ import { AccessModule, type Principal } from '@muster/access';
 import type { LaunchJobBody } from '@muster/contracts';
 import { DatabaseModule } from '@muster/database';
 import { type Harness, makeAgent, makeOrganization, makeWorkflow, startHarness } from '@muster/testing';
+import { StorageConfig } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { VmConfig } from '@muster/vm';
 import { Dispatch } from '../dispatch/dispatch';
@@ -31,7 +32,7 @@ export async function openJobsLab(
 ): Promise<JobsLab> {
   const harness = await startHarness({
     name: 'gateway',
-    configs: [DispatchConfig, VmConfig],
+    configs: [DispatchConfig, VmConfig, StorageConfig],
     modules: [DatabaseModule, AccessModule, VaultModule, JobsModule, ...modules],
     env,
   });

@@ -50,6 +50,7 @@ export async function launchRun(
         retryDelayMs: schedule.retryDelaySeconds * 1000,
         scheduleId: schedule.id,
         maxCostMicros: schedule.maxCostMicros,
+        workflowPackInstallationId: schedule.workflowPackInstallationId ?? undefined,
         source: 'schedule',
       },
       now,

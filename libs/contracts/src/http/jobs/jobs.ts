@@ -33,6 +33,9 @@ export const maxCost = {
   description:
     'A run that costs more is stopped and fails with budget_exceeded. Of the limits of the launch, its schedule and its workflow the least holds.',
 };
+export const installation = {
+  description: 'The pack installation whose pinned version its runs bring along, unless their launch names another.',
+};
 const maxRuntime = { min: 1000, max: 79_200_000, description: 'The run fails past this; 12 hours when absent.' };
 
 /** What every way of making a job takes beside the workflow. */
@@ -50,6 +53,14 @@ export class RunOptions {
   @IntField({ ...maxRuntime, optional: true, example: 3_600_000 }) maxRuntimeMs?: number;
   @IntField({ optional: true, max: 10, example: 5, description: '10 goes first.' }) priority?: number;
   @UsdField({ ...maxCost, optional: true }) maxCostUsd?: number;
+
+  @UuidField({
+    optional: true,
+    description:
+      'The run brings along the version that this installation is pinned to at this moment. Of the installations of ' +
+      'the launch, its schedule and its workflow the first holds.',
+  })
+  workflowPackInstallationId?: string;
 
   @TextListField({
     optional: true,
@@ -88,6 +99,14 @@ export class JobWaiting {
   @DateTimeField() since!: string;
 }
 
+/** What a job runs beside its script: fixed when it is launched, and kept by its retries. */
+export class JobBundle {
+  @UuidField() installationId!: string;
+  @UuidField() versionId!: string;
+  @UuidField() runtimeBundleId!: string;
+  @TextField({ max: 71, example: `sha256:${'0'.repeat(64)}` }) digest!: string;
+}
+
 export class JobClaims {
   @IntField({ example: 3 }) attempted!: number;
   @IntField({ example: 2 }) eobUploaded!: number;
@@ -118,6 +137,12 @@ export class Job {
   @IntField({ example: 60_000 }) retryDelayMs!: number;
   @IntField({ example: 43_200_000 }) maxRuntimeMs!: number;
   @UsdField({ ...maxCost, nullable: true }) maxCostUsd!: number | null;
+  @ObjectField(() => JobBundle, {
+    nullable: true,
+    description:
+      'What it runs of an installation: fixed when it was launched, and the same for its retries and replays.',
+  })
+  bundle!: JobBundle | null;
   @DateTimeField() queuedAt!: string;
   @DateTimeField({ nullable: true }) startedAt!: string | null;
   @DateTimeField({ nullable: true }) finishedAt!: string | null;

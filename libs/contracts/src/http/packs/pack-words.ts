@@ -6,15 +6,6 @@ export type PackStage = (typeof packStages)[number];
 export const installationMoves = ['pin', 'rollback'] as const;
 export type InstallationMove = (typeof installationMoves)[number];
 
-/** What a job runs beside its script: fixed when it is launched, and kept by its retries. */
-export interface JobBundle {
-  installationId: string;
-  versionId: string;
-  runtimeBundleId: string;
-  /** `sha256:` and the hex digest of the zip's bytes. */
-  digest: string;
-}
-
 /** What can be wrong with a bundle. */
 export const bundleFaultReasons = [
   'not_a_zip',

@@ -11,7 +11,7 @@ import {
   UsdField,
   UuidField,
 } from '../fields';
-import { maxCost } from '../jobs/jobs';
+import { installation, maxCost } from '../jobs/jobs';
 import { PageQuery } from '../pages';
 
 /** What becomes of runs that nobody was there for: one of them, none, or all. */
@@ -93,6 +93,7 @@ export class CreateScheduleBody {
   @IntField({ ...idempotencyWindowMinutes, optional: true }) idempotencyWindowMinutes?: number | null;
   @EnumField(misfirePolicies, { ...misfirePolicy, optional: true }) misfirePolicy?: MisfirePolicy;
   @UsdField({ ...maxCost, optional: true, nullable: true }) maxCostUsd?: number | null;
+  @UuidField({ ...installation, optional: true, nullable: true }) workflowPackInstallationId?: string | null;
 }
 
 /** What is left out stays. */
@@ -112,6 +113,7 @@ export class UpdateScheduleBody {
   @IntField({ ...idempotencyWindowMinutes, optional: true }) idempotencyWindowMinutes?: number | null;
   @EnumField(misfirePolicies, { ...misfirePolicy, optional: true }) misfirePolicy?: MisfirePolicy;
   @UsdField({ ...maxCost, optional: true, nullable: true }) maxCostUsd?: number | null;
+  @UuidField({ ...installation, optional: true, nullable: true }) workflowPackInstallationId?: string | null;
 }
 
 export class Schedule {
@@ -131,6 +133,7 @@ export class Schedule {
   @IntField(idempotencyWindowMinutes) idempotencyWindowMinutes!: number | null;
   @EnumField(misfirePolicies, misfirePolicy) misfirePolicy!: MisfirePolicy;
   @UsdField({ ...maxCost, nullable: true }) maxCostUsd!: number | null;
+  @UuidField({ ...installation, nullable: true }) workflowPackInstallationId!: string | null;
   @DateTimeField({ nullable: true, description: 'Null while it is disabled.' }) nextRunAt!: string | null;
   @DateTimeField({ nullable: true, description: 'When it last launched a run.' }) lastRunAt!: string | null;
   @UuidField({ nullable: true }) lastRunJobId!: string | null;

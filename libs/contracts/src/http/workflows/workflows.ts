@@ -11,7 +11,7 @@ import {
   UsdField,
   UuidField,
 } from '../fields';
-import { maxCost } from '../jobs/jobs';
+import { installation, maxCost } from '../jobs/jobs';
 import { PageQuery } from '../pages';
 
 const name = { max: 200, example: 'Download EOBs' };
@@ -48,6 +48,7 @@ export class Workflow {
   @TextField(name) name!: string;
   @TextField(description) description!: string;
   @UsdField({ ...maxCost, nullable: true }) maxCostUsd!: number | null;
+  @UuidField({ ...installation, nullable: true }) workflowPackInstallationId!: string | null;
   @TextListField(variables) variables!: string[];
   @TextField(script) script!: string;
   @JsonListField(steps) steps!: Record<string, unknown>[];
@@ -66,6 +67,7 @@ export class WorkflowSummary {
   @TextField(name) name!: string;
   @TextField(description) description!: string;
   @UsdField({ ...maxCost, nullable: true }) maxCostUsd!: number | null;
+  @UuidField({ ...installation, nullable: true }) workflowPackInstallationId!: string | null;
   @TextListField(variables) variables!: string[];
   @IntField({ min: 1, example: 3 }) revision!: number;
   @DateTimeField() createdAt!: string;
@@ -88,6 +90,7 @@ export class CreateWorkflowBody {
   @TextField({ ...script, optional: true }) script?: string;
   @JsonListField({ ...steps, optional: true }) steps?: Record<string, unknown>[];
   @UsdField({ ...maxCost, optional: true, nullable: true }) maxCostUsd?: number | null;
+  @UuidField({ ...installation, optional: true, nullable: true }) workflowPackInstallationId?: string | null;
 }
 
 export class SaveWorkflowBody {
@@ -100,6 +103,7 @@ export class UpdateWorkflowBody {
   @TextField({ ...name, optional: true }) name?: string;
   @TextField({ ...description, optional: true }) description?: string;
   @UsdField({ ...maxCost, optional: true, nullable: true }) maxCostUsd?: number | null;
+  @UuidField({ ...installation, optional: true, nullable: true }) workflowPackInstallationId?: string | null;
 }
 
 export class WorkflowRevision {

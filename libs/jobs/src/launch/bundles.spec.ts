@@ -1,0 +1,130 @@
+import { makeInstallation, makeOrganization, makeWorkflow, type MadeInstallation } from '@muster/testing';
+import { launchBatch } from '../batches/launch-batch';
+import { finishJob } from '../ends/finish-job';
+import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { replayJob } from './replay-job';
+
+describe('A run of an installation', () => {
+  let lab: JobsLab;
+  let agentId: string;
+
+  beforeAll(async () => {
+    lab = await openJobsLab();
+  });
+  beforeEach(async () => {
+    agentId = await lab.makeOnlineAgent();
+  });
+  afterAll(() => lab.close());
+
+  const install = (...contents: string[]) =>
+    makeInstallation(lab.harness.db, { organizationId: lab.organizationId, contents });
+  const pin = ({ installationId }: MadeInstallation, versionId: string) =>
+    lab.query('UPDATE pack_installation SET pinned_version_id = $2 WHERE id = $1', [installationId, versionId]);
+  const bundle = ({ installationId, versions }: MadeInstallation, at = 0) => ({ installationId, ...versions[at]! });
+  const jobOf = async (id: string) =>
+    (
+      await lab.query<any>(
+        'SELECT bundle, lineage, workflow_pack_installation_id AS installation FROM job WHERE id = $1',
+        [id],
+      )
+    )[0]!;
+  const jobs = async () => (await lab.query<{ count: number }>('SELECT count(*)::int AS count FROM job'))[0]!.count;
+  const inOrganization = <T>(work: Parameters<typeof lab.harness.db.transaction<T>>[1]) =>
+    lab.harness.db.transaction({ organizationId: lab.organizationId }, work);
+
+  it('has its version fixed when it is launched, and a retry and a replay have the same', async () => {
+    const installation = await install('new', 'old');
+    const { installationId: workflowPackInstallationId, packId, versions } = installation;
+    const jobId = await lab.launch({ agentId, workflowPackInstallationId, maxRetries: 1 });
+    await pin(installation, versions[1]!.versionId);
+    const fixed = await jobOf(jobId);
+    expect(fixed).toEqual({
+      installation: workflowPackInstallationId,
+      bundle: bundle(installation),
+      lineage: {
+        SERVICE_WORKFLOW_PACK_ID: packId,
+        SERVICE_WORKFLOW_PACK_VERSION_ID: versions[0]!.versionId,
+        SERVICE_WORKFLOW_PACK_INSTALLATION_ID: workflowPackInstallationId,
+        SERVICE_RUNTIME_BUNDLE_ID: versions[0]!.runtimeBundleId,
+        SERVICE_RUNTIME_BUNDLE_MANIFEST_KEY: `packs/${lab.organizationId}/manifests/${versions[0]!.runtimeBundleId}.json`,
+        SERVICE_RUNTIME_BUNDLE_DIGEST: versions[0]!.digest,
+      },
+    });
+    await inOrganization((tx) =>
+      finishJob(tx, { organizationId: lab.organizationId, jobId, to: 'failed', source: 'watchdog' }),
+    );
+    const [retry] = await lab.query<{ id: string }>('SELECT id FROM job WHERE retry_of = $1', [jobId]);
+    expect(await jobOf(retry!.id)).toEqual(fixed);
+    const replay = await inOrganization((tx) => replayJob(tx, lab.caller, jobId, new Date()));
+    expect(await jobOf(replay.jobId)).toEqual(fixed);
+    const next = await lab.launch({ agentId, workflowPackInstallationId });
+    expect((await jobOf(next)).bundle).toEqual(bundle(installation, 1));
+  });
+
+  it('takes the installation of its launch before that of its workflow, and none where neither has one', async () => {
+    const [ofLaunch, ofWorkflow] = [await install('launch'), await install('workflow')];
+    const { id: workflowId } = await makeWorkflow(lab.harness.db, {
+      organizationId: lab.organizationId,
+    });
+    await lab.query('UPDATE workflow SET workflow_pack_installation_id = $2 WHERE id = $1', [
+      workflowId,
+      ofWorkflow.installationId,
+    ]);
+    const launched = await lab.launch({ agentId, workflowId });
+    expect((await jobOf(launched)).bundle).toEqual(bundle(ofWorkflow));
+    const named = await lab.launch({ agentId, workflowId, workflowPackInstallationId: ofLaunch.installationId });
+    expect((await jobOf(named)).bundle).toEqual(bundle(ofLaunch));
+    expect(await jobOf(await lab.launch({ agentId }))).toEqual({ installation: null, bundle: null, lineage: {} });
+  });
+
+  it('is refused where the installation is not there, or not pinned, and changes nothing', async () => {
+    const before = await jobs();
+    const unpinned = await install();
+    const { id: organizationId } = await makeOrganization(lab.harness.db);
+    const foreign = await makeInstallation(lab.harness.db, { organizationId, contents: ['theirs'] });
+    const launch = (workflowPackInstallationId: string) => lab.launch({ agentId, workflowPackInstallationId });
+    await expect(launch(unpinned.installationId)).rejects.toMatchObject({ code: 'no_pinned_version' });
+    await expect(launch(foreign.installationId)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await jobs()).toBe(before);
+  });
+
+  it('needs no script of its workflow, and its command names the bundle, and no address of it', async () => {
+    const { id: workflowId } = await makeWorkflow(lab.harness.db, {
+      organizationId: lab.organizationId,
+      script: '',
+    });
+    await expect(lab.launch({ agentId, workflowId })).rejects.toMatchObject({ code: 'nothing_to_run' });
+    const installation = await install('code');
+    const { installationId: workflowPackInstallationId, versions } = installation;
+    const jobId = await lab.dispatched({ agentId, workflowId, workflowPackInstallationId });
+    const [command] = await lab.query<any>('SELECT payload, env FROM agent_command WHERE job_id = $1', [jobId]);
+    const { digest } = versions[0]!;
+    expect(command!.payload).toMatchObject({
+      script: '',
+      bundle: { digest, objectKey: `packs/${lab.organizationId}/bundles/${digest.slice(7)}.zip` },
+    });
+    expect(command!.env).toMatchObject({ SERVICE_RUNTIME_BUNDLE_DIGEST: digest });
+    expect(JSON.stringify(command)).not.toMatch(/https?:/);
+  });
+
+  it('of a batch is each of its rows, with one version for all', async () => {
+    const installation = await install('batch');
+    const { installationId: workflowPackInstallationId } = installation;
+    const { id: workflowId } = await makeWorkflow(lab.harness.db, {
+      organizationId: lab.organizationId,
+      script: '',
+    });
+    const rows = [1, 2, 3].map((row) => ({ row, cells: new Map(), errors: [] }));
+    const batch = (input = {}) =>
+      inOrganization((tx) =>
+        launchBatch(tx, lab.caller, { input: { workflowId, agentIds: [agentId], ...input }, rows, now: new Date() }),
+      );
+    await expect(batch()).rejects.toMatchObject({ code: 'nothing_to_run' });
+    const { jobIds, batchId } = await batch({ workflowPackInstallationId });
+    for (const id of jobIds) expect((await jobOf(id)).bundle).toEqual(bundle(installation));
+    expect(await lab.query('SELECT workflow_pack_installation_id AS id FROM batch WHERE id = $1', [batchId])).toEqual([
+      { id: workflowPackInstallationId },
+    ]);
+    expect(jobIds).toHaveLength(3);
+  });
+});

@@ -1,0 +1,20 @@
+import { AppError } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+
+/** Throws unless there is none given, or the organization has it. What it is pinned to is looked at when it runs. */
+export async function requireInstallation(
+  tx: Transaction,
+  organizationId: string,
+  id: string | null | undefined,
+): Promise<void> {
+  if (!id) return;
+  const found = await tx.query('SELECT FROM pack_installation WHERE id = $1 AND organization_id = $2', [
+    id,
+    organizationId,
+  ]);
+  if (found.length === 0) throw noSuchInstallation();
+}
+
+export function noSuchInstallation(): AppError {
+  return new AppError('not_found', { detail: 'There is no such installation.' });
+}

@@ -1,0 +1,61 @@
+import type { RunBuilderBody } from '@muster/contracts';
+import type { PackVersionEntity, RuntimeBundleEntity, Transaction } from '@muster/database';
+import { isUuid } from '@muster/platform';
+import { bundleObject } from './bundle-of';
+import { digestOfHex, packObjects } from './pack-objects';
+
+export type GivenLineage = Pick<
+  RunBuilderBody,
+  'workflowPackVersionId' | 'workflowPackInstallationId' | 'runtimeBundleId' | 'runtimeBundleManifestKey'
+>;
+
+export interface ResolvedLineage {
+  lineage: Record<string, string>;
+  bundle: ReturnType<typeof bundleObject>;
+}
+
+/**
+ * The bundle that a builder phase works with, by the nearest name that it is given: the bundle's own, its manifest's, its
+ * version's, or that of an installation, for what is pinned there. Null where none of them is known here: such names
+ * are told to the phase as they are.
+ */
+export async function resolveLineage(
+  tx: Transaction,
+  organizationId: string,
+  given: GivenLineage,
+): Promise<ResolvedLineage | null> {
+  const { runtimeBundleManifestKey, workflowPackVersionId, workflowPackInstallationId } = given;
+  const [, ofManifest] = /\/manifests\/([0-9a-f-]{36})\.json$/.exec(runtimeBundleManifestKey ?? '') ?? [];
+  const names = [given.runtimeBundleId ?? ofManifest, workflowPackVersionId, workflowPackInstallationId];
+  const ids = names.map((name) => (name !== undefined && isUuid(name) ? name : null));
+  if (ids.every((id) => id === null)) return null;
+  const [found] = await tx.query<
+    Pick<RuntimeBundleEntity, 'packId' | 'digest'> & {
+      runtimeBundleId: RuntimeBundleEntity['id'];
+      versionId: PackVersionEntity['id'] | null;
+    }
+  >(
+    `SELECT b.id AS runtime_bundle_id, b.pack_id, b.digest, v.id AS version_id
+     FROM runtime_bundle b LEFT JOIN pack_version v ON v.runtime_bundle_id = b.id
+     WHERE b.organization_id = $1 AND b.stored_at IS NOT NULL AND b.id = COALESCE(
+       $2::uuid,
+       (SELECT runtime_bundle_id FROM pack_version WHERE id = $3 AND organization_id = $1),
+       (SELECT p.runtime_bundle_id FROM pack_installation i JOIN pack_version p ON p.id = i.pinned_version_id
+        WHERE i.id = $4 AND i.organization_id = $1))`,
+    [organizationId, ...ids],
+    'resolve_lineage',
+  );
+  if (!found) return null;
+  const { runtimeBundleId, packId, versionId } = found;
+  const digest = digestOfHex(found.digest);
+  return {
+    lineage: {
+      SERVICE_WORKFLOW_PACK_ID: packId,
+      ...(versionId ? { SERVICE_WORKFLOW_PACK_VERSION_ID: versionId } : {}),
+      SERVICE_RUNTIME_BUNDLE_ID: runtimeBundleId,
+      SERVICE_RUNTIME_BUNDLE_MANIFEST_KEY: packObjects.manifest(organizationId, runtimeBundleId),
+      SERVICE_RUNTIME_BUNDLE_DIGEST: digest,
+    },
+    bundle: bundleObject(organizationId, { digest }),
+  };
+}
