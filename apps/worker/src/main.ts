@@ -1,7 +1,14 @@
 import { localLog } from './host/local-log';
+import { packCommand, packHelp } from './publish/pack-command';
 import { readSettings } from './settings';
 import { messageOf } from './protocol/service';
 import { Worker } from './worker';
+
+const help = `muster-worker
+
+Without a word it is this machine's worker; SERVICE_BASE_URL, SERVICE_API_KEY and AGENT_ID say whose.
+
+${packHelp}`;
 
 let worker: Worker | undefined;
 const log = localLog(
@@ -10,6 +17,16 @@ const log = localLog(
 );
 
 async function main(): Promise<number> {
+  const [word, ...more] = process.argv.slice(2);
+  if (word === 'pack') return publish(more);
+  if (word === '--help' || word === '-h' || word === 'help') {
+    process.stdout.write(help);
+    return 0;
+  }
+  if (word !== undefined) {
+    process.stderr.write(`muster-worker: there is no command ${word}; --help says what there is\n`);
+    return 2;
+  }
   const settings = readSettings();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => worker?.stop(signal));
   for (;;) {
@@ -17,6 +34,16 @@ async function main(): Promise<number> {
     const outcome = await worker.run();
     if (outcome !== 'restart') return outcome.exitCode;
   }
+}
+
+function publish(args: string[]): Promise<number> {
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
+  const streams = {
+    out: (text: string) => void process.stdout.write(text),
+    err: (text: string) => void process.stderr.write(text),
+  };
+  return packCommand(args, streams, stop.signal);
 }
 
 main().then(

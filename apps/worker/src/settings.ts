@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { readJson } from './host/files';
+import { isAlive, readEnvironment } from './runs/processes';
 
 export interface Settings {
   baseUrl: string;
@@ -50,7 +53,7 @@ export function readSettings(env: Variables = process.env): Settings {
     baseUrl,
     apiKey: required('SERVICE_API_KEY'),
     agentId,
-    folder: resolve(env.MUSTER_WORKER_DIR?.trim() || join(homedir(), '.muster-worker')),
+    folder: folderOf(env),
     listen: readListen(env.MUSTER_WORKER_LISTEN?.trim() || '127.0.0.1:0', faults),
     tunnel: readTunnel(env.MUSTER_TUNNEL_HOSTNAME?.trim()),
     python: env.PYTHON?.trim() || 'python3',
@@ -62,6 +65,56 @@ export function readSettings(env: Variables = process.env): Settings {
   };
   if (faults.length) throw new Error(`the worker's environment is wrong: ${faults.join('; ')}`);
   return settings;
+}
+
+/** What publishing takes from the command line; what is not said there is the environment's, or the worker's here. */
+export interface PublishFlags {
+  service?: string;
+  keyFile?: string;
+  workerFolder?: string;
+}
+
+export function readPublishSettings(
+  flags: PublishFlags,
+  // eslint-disable-next-line no-restricted-syntax
+  env: Variables = process.env,
+): Pick<Settings, 'baseUrl' | 'apiKey'> {
+  const folder = flags.workerFolder ? resolve(flags.workerFolder) : folderOf(env);
+  const worker = environmentOfWorker(folder);
+  const ofWorker = (readText(join(folder, 'service-key')) ?? worker.SERVICE_API_KEY)?.trim();
+  const baseUrl = (flags.service ?? env.SERVICE_BASE_URL?.trim()) || worker.SERVICE_BASE_URL || '';
+  const given = flags.keyFile ? (readText(flags.keyFile)?.trim() ?? '') : env.SERVICE_API_KEY?.trim();
+  const apiKey = given || (flags.keyFile ? '' : ofWorker) || '';
+  const faults = [
+    ...(isHttpUrl(baseUrl) ? [] : ['which service? Say --service <url>, or set SERVICE_BASE_URL']),
+    ...(apiKey
+      ? []
+      : [
+          flags.keyFile
+            ? `there is no key in ${flags.keyFile}`
+            : 'which key? Set SERVICE_API_KEY, or say --key-file <path>',
+        ]),
+  ];
+  if (faults.length) throw new Error(`${faults.join('; ')} (no worker was found that runs in ${folder})`);
+  return { baseUrl: baseUrl.replace(/\/+$/, ''), apiKey };
+}
+
+function folderOf(env: Variables): string {
+  return resolve(env.MUSTER_WORKER_DIR?.trim() || join(homedir(), '.muster-worker'));
+}
+
+/** That of the worker which runs in a folder of ours; nothing when none does. */
+function environmentOfWorker(folder: string): Variables {
+  const holder = readJson<{ pid: number; startTime: string }>(join(folder, 'worker.lock'));
+  return holder && isAlive(holder) ? readEnvironment(holder.pid) : {};
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
 }
 
 function readListen(text: string, faults: string[]): Settings['listen'] {

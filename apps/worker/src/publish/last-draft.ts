@@ -1,0 +1,36 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readJson } from '../host/files';
+import { memoryFile } from './read-folder';
+
+interface Memory {
+  drafts: { service: string; pack: string; runtimeBundleId: string; digest: string; publishedAt: string }[];
+}
+
+type Place = { folder: string; service: string; pack: string };
+
+/** The draft that was published from this folder last: what the next one is meant to replace. */
+export function lastDraftOf({ folder, service, pack }: Place): string | null {
+  const found = read(folder).drafts.find((draft) => draft.service === service && draft.pack === pack);
+  return found?.runtimeBundleId ?? null;
+}
+
+/** Answers whether it could be kept: a folder may be read-only. */
+export function keepDraft(
+  { folder, service, pack }: Place,
+  { runtimeBundleId, digest }: { runtimeBundleId: string; digest: string },
+): boolean {
+  const others = read(folder).drafts.filter((draft) => draft.service !== service || draft.pack !== pack);
+  const draft = { service, pack, runtimeBundleId, digest, publishedAt: new Date().toISOString() };
+  try {
+    writeFileSync(join(folder, memoryFile), `${JSON.stringify({ drafts: [...others, draft] }, null, 2)}\n`);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function read(folder: string): Memory {
+  const found = readJson<Partial<Memory>>(join(folder, memoryFile));
+  return { drafts: Array.isArray(found?.drafts) ? found.drafts : [] };
+}

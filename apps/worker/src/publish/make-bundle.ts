@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto';
+import { largestBundleBytes } from '../bundles/download-bundle';
+import { readZip } from '../zip/read-zip';
+import { writeZip } from '../zip/write-zip';
+import { ZipFault } from '../zip/zip-fault';
+import { limits, readFolder, Unpublishable } from './read-folder';
+
+export interface MadeBundle {
+  zip: Buffer;
+  /** `sha256:` and the hex digest of the zip. */
+  digest: string;
+  files: { path: string; size: number; sha256: string }[];
+}
+
+/** A folder as a bundle, of which nothing would be refused later on. */
+export function makeBundle(folder: string): MadeBundle {
+  const files = readFolder(folder);
+  const zip = writeZip(files);
+  if (zip.length > largestBundleBytes) {
+    throw new Unpublishable(`the bundle has ${zip.length} bytes zipped, and ${largestBundleBytes} is the most`);
+  }
+  try {
+    readZip(zip, limits);
+  } catch (error) {
+    throw error instanceof ZipFault ? new Unpublishable(error.message) : error;
+  }
+  const inventory = files.map(({ path, content }) => ({ path, size: content.length, sha256: sumOf(content) }));
+  return { zip, digest: `sha256:${sumOf(zip)}`, files: inventory };
+}
+
+function sumOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

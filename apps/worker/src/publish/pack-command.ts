@@ -1,0 +1,115 @@
+import { parseArgs } from 'node:util';
+import { messageOf, Service } from '../protocol/service';
+import { readPublishSettings } from '../settings';
+import { keepDraft, lastDraftOf } from './last-draft';
+import { makeBundle } from './make-bundle';
+import { HeadMoved, publishBundle, type Published, Refused, Unreached } from './publish-bundle';
+import { Unpublishable } from './read-folder';
+
+export const packHelp = `muster-worker pack publish <folder> --pack <id>
+
+Makes a bundle of a folder and publishes it as the draft of a workflow pack. Left out are __pycache__ and .git; links
+are refused. The same files make the same bundle. A draft that somebody else has published meanwhile is not replaced.
+
+  --pack <id>         the pack
+  --base <id>|none    the draft that this one is to replace; without it the one that was published from this folder
+                      last, which ${'`.muster-pack.json`'} in it remembers, or none
+  --force             replace whatever draft there is
+  --service <url>     the service; without it SERVICE_BASE_URL, or that of the worker that runs on this machine
+  --key-file <path>   holds the key; without it SERVICE_API_KEY, or that worker's
+  --worker-dir <path> that worker's folder; without it MUSTER_WORKER_DIR, or ~/.muster-worker
+  --dry-run           say what would be published
+  --json              the answer as JSON
+
+Ends with 0 when it is published, 1 when it is refused, 2 when something about the call is wrong, 3 when another draft
+is there, 4 when the service or its store gave no answer.
+`;
+
+export interface Streams {
+  out: (text: string) => void;
+  err: (text: string) => void;
+}
+
+const codes: [new (...given: never[]) => Error, number][] = [
+  [Unpublishable, 1],
+  [Refused, 1],
+  [HeadMoved, 3],
+  [Unreached, 4],
+];
+
+/** `muster-worker pack …`: answers the exit code. */
+export async function packCommand(args: string[], { out, err }: Streams, stop: AbortSignal): Promise<number> {
+  try {
+    return await run(args, out, stop);
+  } catch (error) {
+    err(`muster-worker: ${error instanceof HeadMoved ? explained(error) : messageOf(error)}\n`);
+    return codes.find(([kind]) => error instanceof kind)?.[1] ?? 2;
+  }
+}
+
+async function run(args: string[], out: (text: string) => void, stop: AbortSignal): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      pack: { type: 'string' },
+      base: { type: 'string' },
+      force: { type: 'boolean', default: false },
+      service: { type: 'string' },
+      'key-file': { type: 'string' },
+      'worker-dir': { type: 'string' },
+      'dry-run': { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  const [verb, folder, ...more] = positionals;
+  if (values.help || verb === 'help') {
+    out(packHelp);
+    return 0;
+  }
+  if (verb !== 'publish' || !folder || more.length)
+    throw new Error('say: pack publish <folder> --pack <id>, or --help');
+  const pack = idOf('--pack', values.pack);
+  const bundle = makeBundle(folder);
+  const bytes = bundle.files.reduce((sum, { size }) => sum + size, 0);
+  const say = (text: string): void => (values.json ? undefined : out(`${text}\n`));
+  say(`${bundle.files.length} files, ${bytes} bytes, ${bundle.zip.length} zipped: ${bundle.digest}`);
+  const answer = (more: Partial<Published>): void => {
+    if (values.json) out(`${JSON.stringify({ pack, digest: bundle.digest, files: bundle.files.length, ...more })}\n`);
+  };
+  if (values['dry-run']) {
+    for (const { path, size } of bundle.files) say(`  ${path} ${size}`);
+    answer({});
+    return 0;
+  }
+  const { baseUrl, apiKey } = readPublishSettings({
+    service: values.service,
+    keyFile: values['key-file'],
+    workerFolder: values['worker-dir'],
+  });
+  const place = { folder, service: baseUrl, pack };
+  const base =
+    values.base === undefined ? lastDraftOf(place) : values.base === 'none' ? null : idOf('--base', values.base);
+  const service = new Service(baseUrl, () => apiKey, stop);
+  const published = await publishBundle({ service, pack, bundle, base, force: values.force, stop });
+  say(`published as the draft ${published.runtimeBundleId} of the pack ${pack}`);
+  if (!keepDraft(place, published))
+    say(`the folder cannot be written to: next time say --base ${published.runtimeBundleId}`);
+  answer(published);
+  return 0;
+}
+
+function explained({ current, expected, since }: HeadMoved): string {
+  const there = current ? `the draft there is ${current}${since ? ` (${since})` : ''}` : 'there is no draft';
+  const meant = expected ? `this one was to replace ${expected}` : 'this one was to be the first';
+  const goOn = current
+    ? `Look at it first; then say --base ${current} to replace exactly that one, or --force to replace whatever is there.`
+    : 'Say --base none to publish all the same.';
+  return `nothing was published: ${there}, and ${meant} (draft_head_conflict).\n${goOn}`;
+}
+
+function idOf(flag: string, text: string | undefined): string {
+  if (!text || !/^[\w-]{1,100}$/.test(text)) throw new Error(`${flag} needs an id`);
+  return text;
+}

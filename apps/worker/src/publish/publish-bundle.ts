@@ -1,0 +1,127 @@
+import { isObject, textOf } from '../protocol/command';
+import { backoffMs } from '../protocol/backoff';
+import { type Answer, messageOf, type Service } from '../protocol/service';
+import { rest, within } from '../host/waiting';
+import type { MadeBundle } from './make-bundle';
+
+export interface Published {
+  runtimeBundleId: string;
+  digest: string;
+}
+
+/** The service, or its store, said no. */
+export class Refused extends Error {}
+/** There is no answer that could be made something of. */
+export class Unreached extends Error {}
+/** Another draft is the head than the one that this was to replace. */
+export class HeadMoved extends Error {
+  constructor(
+    readonly current: string | null,
+    readonly expected: string | null,
+    readonly since: string,
+  ) {
+    super('the draft has changed meanwhile');
+  }
+}
+
+const attempts = 4;
+const putMs = 15 * 60_000;
+/** The service looks through the whole of it. */
+const finalizeMs = 5 * 60_000;
+
+interface Publishing {
+  service: Service;
+  pack: string;
+  bundle: MadeBundle;
+  /** What it is to replace; null: nothing. */
+  base: string | null;
+  /** In place of whatever is there. */
+  force: boolean;
+  stop: AbortSignal;
+}
+
+/** Straight to the store, and then the service takes it from there as the pack's draft. */
+export async function publishBundle(publishing: Publishing): Promise<Published> {
+  const { service, pack, bundle, stop } = publishing;
+  const path = `/api/workflow-packs/${pack}/publish-from-vm`;
+  const asked = await ask(service, `${path}/upload`, { fileName: 'bundle.zip', contentType: 'application/zip' }, stop);
+  const uploadKey = textOf((asked as { uploadKey?: unknown }).uploadKey);
+  await put(asked, service.baseUrl, bundle.zip, stop);
+  let { base } = publishing;
+  for (;;) {
+    const body = { uploadKey, baseRuntimeBundleId: base, files: bundle.files };
+    try {
+      const draft = await ask(service, `${path}/finalize`, body, stop);
+      return { runtimeBundleId: textOf(draft.runtimeBundleId), digest: textOf(draft.digest) };
+    } catch (error) {
+      if (!(error instanceof HeadMoved) || !publishing.force || error.current === base) throw error;
+      // A refused upload may be finalized again, over what is there now.
+      base = error.current;
+    }
+  }
+}
+
+type Said = Record<string, unknown>;
+
+/** Asks again where no answer came, or a passing one: each of the two may be asked for twice. */
+async function ask(service: Service, path: string, body: Said, stop: AbortSignal): Promise<Said> {
+  const answer = await insist(stop, async () => {
+    const got = await service.call({ method: 'POST', path, text: JSON.stringify(body), timeoutMs: finalizeMs });
+    if (got.status >= 500 || got.status === 429) throw new Error(`the service answered ${got.status}${detailOf(got)}`);
+    return got;
+  });
+  if (answer.status < 300) return answer.body as Said;
+  throw refusalOf(answer, body);
+}
+
+async function put(ticket: Said, baseUrl: string, zip: Buffer, stop: AbortSignal): Promise<void> {
+  const { uploadUrl, method, headers } = ticket;
+  const url = new URL(textOf(uploadUrl), baseUrl);
+  const status = await insist(stop, () =>
+    within(putMs, [stop], async (signal) => {
+      // Our key is for the service alone: the store gets only the headers that were asked for.
+      const sent = isObject(headers) ? (headers as Record<string, string>) : { 'content-type': 'application/zip' };
+      const answer = await fetch(url, {
+        method: textOf(method) || 'PUT',
+        headers: sent,
+        body: new Uint8Array(zip),
+        signal,
+      });
+      await answer.arrayBuffer();
+      if (answer.status >= 500) throw new Error(`the store answered ${answer.status}`);
+      return answer.status;
+    }),
+  );
+  if (status >= 300) throw new Refused(`the store answered ${status} to the upload`);
+}
+
+async function insist<T>(stop: AbortSignal, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (stop.aborted || attempt === attempts) throw new Unreached(messageOf(error));
+      await rest(backoffMs(attempt), stop);
+    }
+  }
+}
+
+function refusalOf(answer: Answer, body: Said): Error {
+  const said = answer.body as Said;
+  if (said.code === 'draft_head_conflict') {
+    const since = [textOf(said.createdBy), textOf(said.createdAt)].filter(Boolean).join(', ');
+    return new HeadMoved(textOf(said.currentRuntimeBundleId) || null, body.baseRuntimeBundleId as string | null, since);
+  }
+  const faults = Array.isArray(said.errors) ? said.errors.filter(isObject) : [];
+  const lines = faults.map(({ path, field, reason, message }) => {
+    const [where, what] = [textOf(path) || textOf(field), textOf(reason) || textOf(message)];
+    return `\n  ${where ? `${where}: ` : ''}${what}`;
+  });
+  const word = textOf(said.code) ? ` (${textOf(said.code)})` : '';
+  return new Refused(`the service answered ${answer.status}${word}${detailOf(answer)}${lines.join('')}`);
+}
+
+function detailOf({ body }: Answer): string {
+  const detail = textOf((body as Said).detail);
+  return detail ? `: ${detail}` : '';
+}

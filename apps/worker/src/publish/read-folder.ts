@@ -1,0 +1,43 @@
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FileToZip } from '../zip/write-zip';
+
+export const memoryFile = '.muster-pack.json';
+
+/** What is made anew wherever it is needed, and what is about the folder itself. */
+const leftOut = new Set(['__pycache__', '.git', '.DS_Store', memoryFile]);
+export const limits = { bytes: 512 * 1024 * 1024, entries: 10_000, ratio: 100 };
+
+/** What cannot be published as it is. */
+export class Unpublishable extends Error {}
+
+/** Every file below a folder, by its path from there. */
+export function readFolder(folder: string): FileToZip[] {
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  if (!found?.isDirectory()) throw new Unpublishable(`${folder} is no folder`);
+  const paths = pathsIn(folder, '');
+  if (!paths.length) throw new Unpublishable(`there is no file in ${folder}`);
+  if (paths.length > limits.entries) {
+    throw new Unpublishable(`there are ${paths.length} files in ${folder}, and a bundle has ${limits.entries} at most`);
+  }
+  const bytes = paths.reduce((sum, path) => sum + lstatSync(join(folder, path)).size, 0);
+  if (bytes > limits.bytes)
+    throw new Unpublishable(`${folder} holds ${bytes} bytes, and a bundle ${limits.bytes} at most`);
+  return paths.map((path) => ({
+    path,
+    content: readFileSync(join(folder, path)),
+    isProgram: (lstatSync(join(folder, path)).mode & 0o100) !== 0,
+  }));
+}
+
+function pathsIn(folder: string, below: string): string[] {
+  return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
+    if (leftOut.has(entry.name)) return [];
+    const path = below ? `${below}/${entry.name}` : entry.name;
+    if (entry.isDirectory()) return pathsIn(folder, path);
+    if (entry.isFile()) return [path];
+    if (!entry.isSymbolicLink()) throw new Unpublishable(`${path} is neither file nor folder`);
+    const target = readlinkSync(join(folder, path));
+    throw new Unpublishable(`${path} is a link to ${target}: put the file itself there, a bundle has no links`);
+  });
+}
