@@ -10,8 +10,9 @@ import {
   takeHandshake,
 } from '@muster/agents';
 import { DatabaseModule, ScheduleEntity } from '@muster/database';
-import { BaseConfig, newId } from '@muster/platform';
+import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeJob, makeOrganization, makeWorkflow, startHarness } from '@muster/testing';
+import { StorageConfig } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { type MachineProvider, Machines, VmConfig } from '@muster/vm';
 import { runDueSchedules } from '../ticks/run-due-schedules';
@@ -27,7 +28,7 @@ describe('waking machines ahead of their schedules', () => {
   beforeAll(async () => {
     harness = await startHarness({
       name: 'gateway',
-      configs: [BaseConfig, VmConfig],
+      configs: [StorageConfig, VmConfig],
       modules: [DatabaseModule, AccessModule, VaultModule, AgentsModule, MachinesModule],
     });
     const provider: MachineProvider = {
