@@ -14,6 +14,8 @@ export interface BenchStack {
   /** The servers, which run on this machine. */
   postgresPid: number;
   redisPid: number;
+  /** Where their files and logs are. */
+  dataDir: string;
 }
 
 /** A Postgres and a Redis as durable as those of `npm start`, for one benchmark, gone when it is done. */
@@ -22,7 +24,7 @@ export async function onBenchStack(work: (stack: BenchStack) => Promise<void>): 
   const stack = await startDevStack({ dataDir, durability: short ? 'fast' : 'durable' });
   try {
     await migrate(stack.databaseUrl);
-    await work({ ...stack, ...(await serversOf(stack)) });
+    await work({ ...stack, ...(await serversOf(stack)), dataDir });
   } finally {
     for (const name of created.splice(0)) await sql(stack.databaseUrl, `DROP DATABASE ${name} WITH (FORCE)`);
     await stack.stop();

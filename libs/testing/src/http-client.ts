@@ -16,6 +16,11 @@ export class HttpClient {
     return new HttpClient(this.url, { ...this.headers, 'x-api-key': key });
   }
 
+  /** The same caller of another app. */
+  at(url: string): HttpClient {
+    return new HttpClient(url, this.headers);
+  }
+
   with(headers: Record<string, string>): HttpClient {
     return new HttpClient(this.url, { ...this.headers, ...headers });
   }

@@ -106,6 +106,8 @@ export const houseStatements = [
                             claims_attempted, claims_eob_uploaded)
    SELECT id, '{organization}', 'batch ' || n, id, id, workflow_id, CASE WHEN n <= 6 THEN 'rare' ELSE 'usual' END, at, 1, 1
    FROM house_job WHERE n % 2 = 1`,
+  `INSERT INTO pilot_roi_metric (pilot_batch_id, organization_id, processing_micros)
+   SELECT id, organization_id, ARRAY[30000000]::bigint[] FROM pilot_batch WHERE organization_id = '{organization}'`,
   `INSERT INTO process_library_session_summary (pilot_batch_id, organization_id, occurred_at, worker_key, headline)
    SELECT id, organization_id, occurred_at, worker_key, 'x' FROM pilot_batch WHERE organization_id = '{organization}'`,
   `INSERT INTO billing_metric (id, organization_id, job_id, source, npi_count, total_claims, total_steps_before_dedup,

@@ -1,0 +1,97 @@
+import { onBenchStack } from './bench-stack';
+import { startApp } from './bench-tenant';
+import { buffersOf } from './growth/buffers';
+import { closeHouse, type GrownHouse, openHouse } from './growth/houses';
+import { measureLoops, prefixOf } from './growth/loops';
+import { dispatch, type Measure, reads, writes } from './growth/requests';
+import { median } from './rounds';
+import { sized } from './short';
+
+// What an answer takes in an organization a thousand times as large: two databases side by side, in turns.
+// BENCH_JOBS, BENCH_AGENTS and BENCH_ENTRIES size the large one.
+
+const number = (name: string, usual: number) => Number(process.env[name] ?? usual);
+const sizes = {
+  small: { jobs: sized(1000, 100), agents: sized(100, 60), entries: sized(20_000, 500) },
+  large: {
+    jobs: number('BENCH_JOBS', sized(1_000_000, 300)),
+    agents: number('BENCH_AGENTS', sized(10_000, 80)),
+    entries: number('BENCH_ENTRIES', sized(20_000_000, 1000)),
+  },
+};
+const rounds = sized(9, 1);
+const goal = { ratio: 2, ms: 300 };
+
+interface Row {
+  name: string;
+  small: number[];
+  large: number[];
+  /** Of the large one. */
+  path?: string;
+  buffers?: number | null;
+}
+
+void onBenchStack(async (stack) => {
+  console.log('growth:');
+  const small = await openHouse(stack, 'small', sizes.small);
+  const large = await openHouse(stack, 'large', sizes.large);
+  try {
+    const rows: Row[] = [];
+    // The loops first: they bring the sums of the year up to date, as they would have been all along.
+    const loops = await measureLoops([small, large]);
+    const asked = [...reads(small, large), ...writes];
+    for (const measure of asked) rows.push(await inTurns(measure, small, large));
+    for (const house of [small, large]) {
+      const env = { REDIS_PREFIX: prefixOf(house), INTERNAL_PORT: '0' };
+      house.apps.push(await startApp('dispatcher', house.stack, env));
+    }
+    rows.push(await inTurns(dispatch, small, large));
+    const firsts = rows.filter(({ path }) => path !== undefined);
+    const buffers = await buffersOf(
+      large,
+      firsts.map(({ path }) => path!),
+    );
+    for (const [at, row] of firsts.entries()) row.buffers = buffers[at];
+    for (const name of [...loops.get(large)!.keys()].toSorted()) {
+      const of = (house: GrownHouse) => loops.get(house)!.get(name) ?? [];
+      if (of(small).length > 0) rows.push({ name: `loop: ${name}`, small: of(small), large: of(large) });
+    }
+    print(rows);
+  } finally {
+    await Promise.all([closeHouse(small), closeHouse(large)]);
+  }
+});
+
+/** One at a time, the small and the large in turns; the first round of each warms up. */
+async function inTurns({ name, path, ask }: Measure, small: GrownHouse, large: GrownHouse): Promise<Row> {
+  const row: Row = { name, path, small: [], large: [] };
+  for (let round = 0; round <= rounds; round += 1) {
+    const [below, above] = [await ask(small, round), await ask(large, round)];
+    if (round === 0) continue;
+    row.small.push(below);
+    row.large.push(above);
+  }
+  return row;
+}
+
+function print(rows: Row[]): void {
+  const cells = ['p50 small', 'p50 large', 'ratio', 'worst', 'pages'];
+  console.log(`  ${cells.map((cell) => cell.padStart(11)).join('')}`);
+  const missed = { ratio: 0, ms: 0 };
+  for (const { name, small, large, buffers } of rows) {
+    const ratio = median(large) / median(small);
+    const isLoop = name.startsWith('loop');
+    const worst = Math.max(...large);
+    const faults = [ratio > goal.ratio ? 'ratio' : '', !isLoop && worst > goal.ms ? 'worst' : ''].filter(Boolean);
+    if (faults.includes('ratio')) missed.ratio += 1;
+    if (faults.includes('worst')) missed.ms += 1;
+    const ms = (value: number) => value.toFixed(1).padStart(11);
+    const pages = (buffers ?? '').toLocaleString('en').padStart(11);
+    const mark = faults.length > 0 ? `   <- ${faults.join(', ')}` : '';
+    console.log(`  ${ms(median(small))}${ms(median(large))}${ms(ratio)}${ms(worst)}${pages}  ${name}${mark}`);
+  }
+  const said = (count: number) => (count === 0 ? 'met' : `not met by ${count} of ${rows.length}`);
+  console.log(
+    `growth: p50 large ÷ small at most ${goal.ratio}: ${said(missed.ratio)}; no answer over ${goal.ms} ms: ${said(missed.ms)}\n`,
+  );
+}

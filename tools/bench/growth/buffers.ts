@@ -1,0 +1,59 @@
+import { open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { HttpClient } from '@muster/testing';
+import { startApp } from '../bench-tenant';
+import type { GrownHouse } from './houses';
+import { prefixOf } from './loops';
+
+/** Has Postgres explain each statement in its log, as it ran. */
+const explained = [
+  'session_preload_libraries=auto_explain',
+  'auto_explain.log_min_duration=0',
+  'auto_explain.log_analyze=on',
+  'auto_explain.log_timing=off',
+  'auto_explain.log_buffers=on',
+  'auto_explain.log_format=json',
+];
+
+/** The pages of 8 KiB that the statements of each request went through; of another gateway, whose statements are slower. */
+export async function buffersOf(of: GrownHouse, paths: string[]): Promise<(number | null)[]> {
+  const log = join(of.stack.dataDir, 'postgres', 'postgres.log');
+  const database = prefixOf(of);
+  for (const setting of explained) await of.client.query(`ALTER DATABASE ${database} SET ${setting}`);
+  const gateway = await startApp('gateway', of.stack, { REDIS_PREFIX: database });
+  try {
+    const buffers: (number | null)[] = [];
+    for (const path of paths) {
+      const { headers } = path.startsWith('/api/admin') ? of.as.super_admin : of.as.admin;
+      const { size } = await stat(log);
+      await new HttpClient(gateway.url, headers).get(path);
+      // The log is Postgres' own to write.
+      await delay(20);
+      buffers.push(pagesIn(await readFrom(log, size)));
+    }
+    return buffers;
+  } finally {
+    await gateway.stop();
+    await of.client.query(`ALTER DATABASE ${database} RESET ALL`);
+  }
+}
+
+async function readFrom(file: string, from: number): Promise<string> {
+  const handle = await open(file);
+  try {
+    const { size } = await handle.stat();
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(size - from), 0, size - from, from);
+    return buffer.subarray(0, bytesRead).toString();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Of each plan its topmost step, which has those below it in its own. */
+function pagesIn(log: string): number | null {
+  const plans = log.split('"Query Text"').slice(1);
+  if (plans.length === 0) return null;
+  const first = (plan: string, name: string) => Number(new RegExp(`"${name} Blocks": (\\d+)`).exec(plan)?.[1] ?? 0);
+  return plans.reduce((sum, plan) => sum + first(plan, 'Shared Hit') + first(plan, 'Shared Read'), 0);
+}

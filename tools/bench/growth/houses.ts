@@ -1,0 +1,85 @@
+import { hash } from '@node-rs/argon2';
+import { newApiKey } from '@muster/access';
+import type { ApiKeyScope } from '@muster/contracts';
+import { migrate } from '@muster/database';
+import { buildHouse, type House, type HouseSize, HttpClient } from '@muster/testing';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { Client } from 'pg';
+import type { BenchStack } from '../bench-stack';
+import { startApp } from '../bench-tenant';
+import type { Child } from '../child';
+
+/** One of the two that are compared: an organization of a size in a database of its own, and the apps that serve it. */
+export interface GrownHouse {
+  stack: BenchStack;
+  house: House;
+  client: Client;
+  apps: Child[];
+  gateway: string;
+  ingest: string;
+  /** An admin's session, a super admin's, and the keys. */
+  as: Record<'admin' | 'super_admin' | 'api' | 'worker', HttpClient>;
+}
+
+export async function openHouse(shared: BenchStack, name: string, size: HouseSize): Promise<GrownHouse> {
+  const stack = await createDatabase(shared, `growth_${name}`);
+  const client = new Client({ connectionString: stack.databaseUrl });
+  await client.connect();
+  // Rows that refer to each other come by the million: what keeps references true does not look at each.
+  await client.query(`SET session_replication_role = 'replica'; SET synchronous_commit = 'off'`);
+  const began = performance.now();
+  const house = await buildHouse(client, size);
+  await client.query(`SET session_replication_role = 'origin'`);
+  await client.query('CHECKPOINT');
+  console.log(`  the ${name} house: ${said(size)}, made in ${Math.round((performance.now() - began) / 1000)} s`);
+  const env = { REDIS_PREFIX: `growth_${name}`, INTERNAL_PORT: '0' };
+  const [gateway, ingest] = [await startApp('gateway', stack, env), await startApp('ingest', stack, env)];
+  const http = new HttpClient(gateway.url);
+  const key = async (scope: ApiKeyScope) => http.withKey(await makeKey(client, house, scope));
+  const as = {
+    admin: await signIn(client, house, http, 'admin'),
+    super_admin: await signIn(client, house, http, 'super_admin'),
+    api: await key('api'),
+    worker: await key('worker'),
+  };
+  return { stack, house, client, apps: [gateway, ingest], gateway: gateway.url, ingest: ingest.url, as };
+}
+
+export async function closeHouse({ client, apps }: GrownHouse): Promise<void> {
+  await Promise.all(apps.map((app) => app.stop()));
+  await client.end();
+}
+
+async function createDatabase(stack: BenchStack, name: string): Promise<BenchStack> {
+  const client = new Client({ connectionString: stack.databaseUrl });
+  await client.connect();
+  await client.query(`CREATE DATABASE ${name}`);
+  await client.end();
+  const url = new URL(stack.databaseUrl);
+  url.pathname = `/${name}`;
+  await migrate(url.toString());
+  return { ...stack, databaseUrl: url.toString() };
+}
+
+async function makeKey(client: Client, { organizationId }: House, scope: ApiKeyScope): Promise<string> {
+  const { id, secret } = newApiKey();
+  await client.query(
+    'INSERT INTO api_key (id, organization_id, name, scope, secret_hash) VALUES ($1, $2, $3, $4, $5)',
+    [id, organizationId, 'bench', scope, createHash('sha256').update(secret).digest('hex')],
+  );
+  return secret;
+}
+
+async function signIn(client: Client, { organizationId }: House, http: HttpClient, role: string): Promise<HttpClient> {
+  const [email, password] = [`${role}@muster.bench`, randomBytes(12).toString('base64url')];
+  await client.query(
+    'INSERT INTO app_user (id, organization_id, email, password_hash, role) VALUES ($1, $2, $3, $4, $5)',
+    [randomUUID(), organizationId, email, await hash(password), role],
+  );
+  return http.signIn(email, password);
+}
+
+function said({ jobs, agents, entries }: HouseSize): string {
+  const count = (of: number) => of.toLocaleString('en');
+  return `${count(jobs)} jobs, ${count(agents)} agents, ${count(entries)} timeline entries`;
+}

@@ -1,0 +1,166 @@
+import { listRequests, readRequests } from '@muster/testing';
+import { get } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { short } from '../short';
+import type { GrownHouse } from './houses';
+
+/** Something that both houses are asked for; answers what it took, in milliseconds. */
+export interface Measure {
+  name: string;
+  /** What the large one is asked, where that is a page. */
+  path?: string;
+  /** Who is asked, by the place in the list of its kind. */
+  ask: (house: GrownHouse, round: number) => Promise<number>;
+}
+
+/** Each list with each filter, the page after the first, and what else is read: the same of both houses. */
+export function reads(small: GrownHouse, large: GrownHouse): Measure[] {
+  const all = ({ house }: GrownHouse) => [...listRequests(house), ...readRequests(house)];
+  const paths = new Map([small, large].map((of) => [of, all(of)]));
+  const names = namesOf(all(large), large);
+  return names.flatMap((name, at) => {
+    const cursors = new Map<GrownHouse, string | null>();
+    // In short a few of them: all are asked the same way.
+    if (short && at % 15 > 0) return [];
+    const first: Measure = {
+      name,
+      path: paths.get(large)![at]!,
+      ask: async (of) => {
+        const { ms, next } = await read(of, paths.get(of)![at]!);
+        cursors.set(of, next);
+        return ms;
+      },
+    };
+    const second: Measure = {
+      name: `${name} (page 2)`,
+      // Where the first page is all there is, it is that again.
+      ask: async (of) => {
+        const [path, cursor] = [paths.get(of)![at]!, cursors.get(of)];
+        const { ms } = await read(of, cursor ? `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}` : path);
+        return ms;
+      },
+    };
+    return at < listRequests(large.house).length ? [first, second] : [first];
+  });
+}
+
+export async function read(of: GrownHouse, path: string): Promise<{ ms: number; next: string | null }> {
+  const who = path.startsWith('/api/admin') ? of.as.super_admin : of.as.admin;
+  const began = performance.now();
+  const { status, body, text } = await who.get<{ nextCursor?: string | null }>(path);
+  const ms = performance.now() - began;
+  if (status !== 200) throw new Error(`${path} answered ${status}: ${text.slice(0, 300)}`);
+  return { ms, next: body.nextCursor ?? null };
+}
+
+export const writes: Measure[] = [
+  { name: 'POST /api/jobs/launch', ask: async (of) => (await launch(of, 0)).ms },
+  {
+    name: 'POST /api/agent/heartbeat',
+    ask: async (of, round) => {
+      const agents = await onlineAgents(of);
+      const began = performance.now();
+      await beat(of, agents[round % agents.length]!);
+      return performance.now() - began;
+    },
+  },
+  { name: 'SSE resume, to the first event', ask: (of) => resume(of) },
+];
+
+/** From a launch to the command of its run, which its agent then may take. The dispatchers are there for it. */
+export const dispatch: Measure = {
+  name: 'dispatch: from a launch to its command',
+  ask: async (of, round) => {
+    // Each round with a machine that nothing was launched on.
+    const place = 1 + round;
+    await beat(of, (await onlineAgents(of))[place]!);
+    const { jobId, began } = await launch(of, place);
+    for (;;) {
+      const { rows } = await of.client.query('SELECT FROM job WHERE id = $1 AND command_id IS NOT NULL', [jobId]);
+      if (rows.length > 0) return performance.now() - began;
+      if (performance.now() - began > 30_000) throw new Error('a run was not dispatched within 30 s');
+      await delay(1);
+    }
+  },
+};
+
+async function launch(of: GrownHouse, place: number): Promise<{ jobId: string; began: number; ms: number }> {
+  const agents = await onlineAgents(of);
+  const body = {
+    workflowId: of.house.workflowIds.usual,
+    agentId: agents[place],
+    variables: { CLAIM_ID: 'C-1' },
+  };
+  const began = performance.now();
+  const answer = await of.as.api.post('/api/jobs/launch', body);
+  if (answer.status !== 202) throw new Error(`a launch answered ${answer.status}: ${answer.text}`);
+  return { jobId: answer.body.jobId, began, ms: performance.now() - began };
+}
+
+async function beat(of: GrownHouse, agentId: string): Promise<void> {
+  const body = { agentId, bootId: 'boot', vmState: 'running', healthy: true, runningJobIds: [] };
+  const worker = of.as.worker.at(of.ingest);
+  const answer = await worker.post('/api/agent/heartbeat', body);
+  if (answer.status !== 200) throw new Error(`a heartbeat answered ${answer.status}: ${answer.text}`);
+}
+
+const online = new WeakMap<GrownHouse, Promise<string[]>>();
+
+/** Those without anything to do, which have been online since the house is there. */
+function onlineAgents(of: GrownHouse): Promise<string[]> {
+  const known = online.get(of);
+  if (known) return known;
+  const found = of.client
+    .query<{ id: string }>(
+      `SELECT id FROM agent a WHERE status = 'online' AND organization_id = $1
+         AND NOT EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'queued') ORDER BY id LIMIT 100`,
+      [of.house.organizationId],
+    )
+    .then(({ rows }) => rows.map(({ id }) => id));
+  online.set(of, found);
+  return found;
+}
+
+/** A stream of the busy agent that goes on a hundred entries back. */
+async function resume(of: GrownHouse): Promise<number> {
+  const { house, client } = of;
+  const { rows } = await client.query<{ seq: string }>(
+    'SELECT last_seq - 100 AS seq FROM timeline_head WHERE agent_id = $1',
+    [house.agentIds.busy],
+  );
+  const began = performance.now();
+  return new Promise((resolve, reject) => {
+    const url = `${of.gateway}/api/agents/${house.agentIds.busy}/events?lastEventId=${rows[0]!.seq}`;
+    const request = get(url, { headers: of.as.api.headers, agent: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => {
+        text += chunk;
+        if (!/^id: \d+$/m.test(text)) return;
+        request.destroy();
+        resolve(performance.now() - began);
+      });
+      if (response.statusCode !== 200) reject(new Error(`a stream answered ${response.statusCode}`));
+    });
+    request.on('error', reject);
+  });
+}
+
+/** The requests as a person reads them, with names for ids. */
+function namesOf(paths: string[], { house }: GrownHouse): string[] {
+  const { agentIds, workflowIds, scheduleIds, batchId, longJobId, organizationId } = house;
+  const names: [string, string][] = [
+    [agentIds.busy, '<busy agent>'],
+    [agentIds.rare, '<rare agent>'],
+    [workflowIds.usual, '<usual workflow>'],
+    [workflowIds.rare, '<rare workflow>'],
+    [scheduleIds.usual, '<usual schedule>'],
+    [scheduleIds.rare, '<rare schedule>'],
+    [batchId, '<batch>'],
+    [longJobId, '<long run>'],
+    [organizationId, '<organization>'],
+  ];
+  return paths.map((path) =>
+    names.reduce((text, [id, name]) => text.replaceAll(id, name), path.replaceAll(/T\d\d:[\d:.]+Z/g, '')),
+  );
+}
