@@ -5,24 +5,6 @@ import { benchmarks } from './benchmarks';
 // `npm run bench [name…]`: the named benchmarks, or all, one after the other so that none disturbs another. With
 // `-- --short` they only prove that they work, on little.
 
-const benchmarks = [
-  'read-resource',
-  'outbox',
-  'streams',
-  'launch',
-  'launch-latency',
-  'reservation',
-  'job-logs',
-  'heartbeats',
-  'schedules',
-  'batch',
-  'sweeps',
-  'roi',
-  'idle',
-  'job-life',
-  'growth',
-];
-
 const given = process.argv.slice(2);
 const asked = given.filter((word) => word !== '--short');
 const env = { ...process.env, ...(given.includes('--short') ? { BENCH_SHORT: 'true' } : {}) };

@@ -15,4 +15,5 @@ export const benchmarks = [
   'idle',
   'job-life',
   'load',
+  'growth',
 ] as const;

@@ -28,6 +28,7 @@ const tablesOf = {
   schedules: ['schedule', 'schedule_run'],
   pricing: [
     ...['run_cost', 'run_cost_component', 'model_price', 'default_model_price', 'default_price_list', 'cost_recompute'],
+    ...['run_cost_day', 'run_cost_change', 'run_cost_state'],
     ...[
       'usage_event',
       'usage_counter',

@@ -8,6 +8,7 @@ import {
   startHarness,
   type Tenant,
 } from '@muster/testing';
+import { settleCostDays } from '@muster/pricing';
 import { Client } from 'pg';
 import { gateway } from './gateway.harness';
 
@@ -91,6 +92,15 @@ describe('lists of an organization that has been at work for a year', () => {
     }
     expect(slow).toEqual([]);
   }, 300_000);
+
+  it('are no longer for costs, whose days are summed up', async () => {
+    while ((await settleCostDays(harness.db, house.organizationId)).rest);
+    const year = ['day', 'workflow', 'schedule', 'model'].map((by) => `from=2025-12-01&to=2026-11-20&groupBy=${by}`);
+    for (const query of ['', ...year]) {
+      const path = `/api/costs?${query}`;
+      expect(tooMuch(path, (await read(path)).plans)).toEqual([]);
+    }
+  });
 
   it('find all that is asked for, however many empty pages are in front of it', async () => {
     const found: string[] = [];

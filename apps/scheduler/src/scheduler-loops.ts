@@ -6,7 +6,7 @@ import { failStaleJobs, purgeReports } from '@muster/jobs';
 import { purgeBatchClaims, sweepRollups } from '@muster/pilot';
 import { AppLoops, Clock, MessagePublisher, LoopLedger, Metrics, PubSub } from '@muster/platform';
 import { collectPacks } from '@muster/packs';
-import { purgeUsage, reconcileNightly } from '@muster/pricing';
+import { purgeUsage, reconcileNightly, sweepCostDays } from '@muster/pricing';
 import { nextDueInMs, purgeScheduleHistory, runDueSchedules } from '@muster/schedules';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
@@ -99,6 +99,11 @@ export class SchedulerLoops extends AppLoops {
             ...(await purgeBatchClaims(database, round, clock.now())),
             ...(await purgeUsage(database, round, clock.now())),
           }),
+        },
+        {
+          name: 'settle cost days',
+          intervalMs: config.rollupsTickMs,
+          runOnce: (round) => sweepCostDays(database, round),
         },
         {
           name: 'settle roi rollups',

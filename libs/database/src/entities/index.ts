@@ -54,6 +54,7 @@ import {
   PilotRoiTimesEntity,
 } from './pilot-roi';
 import { RecordingEntity } from './recording';
+import { RunCostChangeEntity, RunCostDayEntity, RunCostStateEntity } from './run-cost-rollup';
 import { ScheduleEntity, ScheduleRunEntity } from './schedule';
 import { TimelineEntryEntity, TimelineHeadEntity } from './timeline';
 import {
@@ -122,7 +123,10 @@ export const entities = [
   QueueProbeEntity,
   AgentRecoveryEntity,
   RecordingEntity,
+  RunCostChangeEntity,
   RunCostComponentEntity,
+  RunCostDayEntity,
+  RunCostStateEntity,
   RunCostEntity,
   RuntimeBundleEntity,
   ScheduleEntity,

@@ -32,6 +32,7 @@ import { Budgets1763794000000 } from './1763794000000-budgets';
 import { DefaultPricesAreRead1763794000001 } from './1763794000001-default-prices-are-read';
 import { UncountedRuns1763800000001 } from './1763800000001-uncounted-runs';
 import { ListsByIndex1763802000000 } from './1763802000000-lists-by-index';
+import { CostRollups1763802000001 } from './1763802000001-cost-rollups';
 import { Prewake1763803000000 } from './1763803000000-prewake';
 import { IdleTimes1763803000001 } from './1763803000001-idle-times';
 import { WorkflowPacks1763805000000 } from './1763805000000-workflow-packs';
@@ -74,6 +75,7 @@ export const migrations = [
   DefaultPricesAreRead1763794000001,
   UncountedRuns1763800000001,
   ListsByIndex1763802000000,
+  CostRollups1763802000001,
   Prewake1763803000000,
   IdleTimes1763803000001,
   WorkflowPacks1763805000000,

@@ -8,6 +8,7 @@ import {
   usdOf,
 } from '@muster/contracts';
 import type { Database, OrganizationSettingsEntity } from '@muster/database';
+import { componentsOf, groupKeys, groupSums } from './cost-groups';
 import { type Period, periodOf } from './period';
 
 interface GroupRow {
@@ -58,21 +59,15 @@ async function timezoneOf(database: Database, organizationId: string): Promise<s
   return settings.timezone;
 }
 
-/** What a component is grouped by. A model's capitals make no difference. */
-const keys: Record<CostGrouping, string> = {
-  day: `to_char(c.finished_at AT TIME ZONE s.timezone, 'YYYY-MM-DD')`,
-  workflow: 'c.workflow_id::text',
-  agent: 'c.agent_id::text',
-  schedule: `COALESCE(c.schedule_id::text, 'none')`,
-  model: `CASE WHEN c.kind = 'ai' THEN lower(c.provider || '/' || c.model) ELSE 'none' END`,
-};
+/** Of a group that is no thing, but what is left, null. */
+const id = `CASE WHEN g.key NOT IN ('none', '(others)') THEN g.key::uuid END`;
 
 /** A group's name, from one of its keys: that of the thing where there still is one. */
 const labels: Record<CostGrouping, string> = {
   day: 'NULL',
-  workflow: '(SELECT name FROM workflow w WHERE w.id::text = g.key AND w.organization_id = $1)',
-  agent: '(SELECT name FROM agent a WHERE a.id::text = g.key AND a.organization_id = $1)',
-  schedule: '(SELECT name FROM schedule c WHERE c.id::text = g.key AND c.organization_id = $1)',
+  workflow: `(SELECT name FROM workflow w WHERE w.id = ${id} AND w.organization_id = $1)`,
+  agent: `(SELECT name FROM agent a WHERE a.id = ${id} AND a.organization_id = $1)`,
+  schedule: `(SELECT name FROM schedule c WHERE c.id = ${id} AND c.organization_id = $1)`,
   model: 'NULL',
 };
 
@@ -83,29 +78,40 @@ function readGroups(
   database: Database,
   { organizationId, groupBy, period }: { organizationId: string; groupBy: CostGrouping; period: Period },
 ): Promise<GroupRow[]> {
+  const name = groupBy === 'model' ? "CASE WHEN g.key IN ('none', '(others)') THEN g.key ELSE g.model END" : 'g.key';
   return database.query<GroupRow>(
     { organizationId },
-    `WITH component AS (
-       SELECT ${keys[groupBy]} AS key, c.*
-       FROM organization_settings s JOIN run_cost_component c ON c.organization_id = s.organization_id
-       WHERE s.organization_id = $1
-         -- A day more on both sides for the index; the zone decides.
-         AND c.finished_at >= $2::date - 1 AND c.finished_at < $3::date + 2
-         AND (c.finished_at AT TIME ZONE s.timezone)::date BETWEEN $2 AND $3),
-     place AS (
-       SELECT key, row_number() OVER (ORDER BY sum(amount_micros) DESC, key) AS place FROM component GROUP BY key),
+    `WITH zone AS (
+       SELECT s.timezone, r.timezone = s.timezone IS TRUE AS is_summed_up
+       FROM organization_settings s LEFT JOIN run_cost_state r ON r.organization_id = s.organization_id
+       WHERE s.organization_id = $1),
+     changed AS MATERIALIZED (
+       SELECT DISTINCT (c.finished_at AT TIME ZONE zone.timezone)::date AS day FROM run_cost_change c, zone
+       WHERE c.organization_id = $1 AND zone.is_summed_up
+       UNION SELECT day::date FROM zone, generate_series($2::date::timestamp, $3::date::timestamp, '1 day') AS day
+       WHERE NOT zone.is_summed_up),
+     part AS (
+       SELECT d.key, d.model, d.runs, d.ai_micros, d.compute_micros, d.reported_micros
+       FROM zone JOIN run_cost_day d ON d.organization_id = $1 AND d.grouped_by = $4 AND d.day BETWEEN $2 AND $3
+       WHERE zone.is_summed_up AND d.day NOT IN (SELECT day FROM changed)
+       UNION ALL
+       SELECT ${groupKeys[groupBy]} AS key, ${groupSums}
+       FROM ${componentsOf('zone CROSS JOIN changed', 'zone.timezone')}
+       WHERE day BETWEEN $2 AND $3 GROUP BY 1, day),
+     summed AS (
+       SELECT key, min(model) AS model, sum(runs)::int AS runs, sum(ai_micros)::bigint AS ai,
+              sum(compute_micros)::bigint AS compute, sum(reported_micros)::bigint AS reported
+       FROM part GROUP BY key),
+     placed AS (
+       SELECT *, row_number() OVER (ORDER BY ai + compute + reported DESC, key) AS place FROM summed),
      g AS (
-       SELECT CASE WHEN p.place <= ${maxGroups} THEN key ELSE '(others)' END AS key, min(p.place) AS place,
-              min(c.provider || '/' || c.model) AS model, count(DISTINCT c.job_id)::int AS runs,
-              COALESCE(sum(amount_micros) FILTER (WHERE kind = 'ai'), 0)::bigint AS ai,
-              COALESCE(sum(amount_micros) FILTER (WHERE kind = 'compute'), 0)::bigint AS compute,
-              COALESCE(sum(amount_micros) FILTER (WHERE kind = 'reported'), 0)::bigint AS reported,
-              sum(amount_micros)::bigint AS total
-       FROM component c JOIN place p USING (key) GROUP BY 1)
-     SELECT ${groupBy === 'model' ? "CASE WHEN g.key IN ('none', '(others)') THEN g.key ELSE g.model END" : 'g.key'} AS key,
-            ${labels[groupBy]} AS label, g.runs, g.ai AS ai_micros, g.compute AS compute_micros,
-            g.reported AS reported_micros, g.total AS total_micros
+       SELECT CASE WHEN place <= ${maxGroups} THEN key ELSE '(others)' END AS key, min(place) AS place, min(model) AS model,
+              sum(runs)::int AS runs, sum(ai)::bigint AS ai, sum(compute)::bigint AS compute,
+              sum(reported)::bigint AS reported
+       FROM placed GROUP BY 1)
+     SELECT ${name} AS key, ${labels[groupBy]} AS label, g.runs, g.ai AS ai_micros, g.compute AS compute_micros,
+            g.reported AS reported_micros, g.ai + g.compute + g.reported AS total_micros
      FROM g ORDER BY ${groupBy === 'day' ? 'g.key' : 'g.place'}`,
-    [organizationId, period.from, period.to],
+    [organizationId, period.from, period.to, groupBy],
   );
 }

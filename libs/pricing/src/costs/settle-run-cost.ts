@@ -72,7 +72,7 @@ async function settle(
     computeMicrosPerHour,
     reportedMicros: job.reportedCostMicros,
   });
-  writeCost(tx, { jobId, computeMicrosPerHour, organizationId, prices }, cost);
+  writeCost(tx, { jobId, computeMicrosPerHour, organizationId, prices, endedAt: startedAt && finishedAt }, cost);
   writeComponents(tx, job, cost);
   const { totalMicros } = cost;
   recordSpend(tx, { jobId, organizationId, totalMicros, finishedAt });
@@ -90,13 +90,19 @@ const costedJob = `
   LEFT JOIN run_cost r ON r.job_id = j.id
   WHERE j.id = $1 AND j.finished_at IS NOT NULL`;
 
+/** With it the sums of its day are to be made anew; one that never started belongs to none. */
 function writeCost(
   tx: Transaction,
-  of: Pick<RunCostEntity, 'jobId' | 'organizationId' | 'computeMicrosPerHour'> & { prices: KeptPrice[] },
+  of: Pick<RunCostEntity, 'jobId' | 'organizationId' | 'computeMicrosPerHour'> & {
+    prices: KeptPrice[];
+    endedAt: Date | null;
+  },
   { aiMicros, computeMicros, reportedMicros, totalMicros }: RunCost,
 ): void {
   tx.defer(
-    `INSERT INTO run_cost
+    `WITH change AS (
+       INSERT INTO run_cost_change (organization_id, finished_at) SELECT $2, $9 WHERE $9::timestamptz IS NOT NULL)
+     INSERT INTO run_cost
        (job_id, organization_id, compute_micros_per_hour, compute_micros, ai_micros, reported_micros, total_micros, prices)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
      ON CONFLICT (job_id) DO UPDATE
@@ -112,6 +118,7 @@ function writeCost(
       reportedMicros,
       totalMicros,
       JSON.stringify(of.prices),
+      of.endedAt,
     ],
     'write_run_cost',
   );

@@ -42,10 +42,16 @@ export async function purgeUsage(
     step: async (organizationId, before) => {
       const rows = await database.query(
         'system',
-        `DELETE FROM run_cost_component c USING (
-           SELECT job_id, position FROM run_cost_component
-           WHERE organization_id = $1 AND finished_at < $2 ORDER BY finished_at LIMIT $3) old
-         WHERE c.job_id = old.job_id AND c.position = old.position AND c.organization_id = $1 RETURNING c.position`,
+        `WITH dropped AS (
+           DELETE FROM run_cost_component c USING (
+             SELECT job_id, position FROM run_cost_component
+             WHERE organization_id = $1 AND finished_at < $2 ORDER BY finished_at LIMIT $3) old
+           WHERE c.job_id = old.job_id AND c.position = old.position AND c.organization_id = $1
+           RETURNING c.position, c.finished_at),
+         change AS (
+           INSERT INTO run_cost_change (organization_id, finished_at)
+           SELECT $1, min(finished_at) FROM dropped GROUP BY date_bin('15 minutes', finished_at, 'epoch'::timestamptz))
+         SELECT position FROM dropped`,
         [organizationId, before, rowsAtOnce],
         'purge_costs',
       );

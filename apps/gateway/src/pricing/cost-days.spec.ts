@@ -1,0 +1,82 @@
+import { settleCostDays } from '@muster/pricing';
+import { type Harness, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+import { endRun, report, settle } from './ended-runs.harness';
+
+const groupings = ['day', 'workflow', 'agent', 'schedule', 'model'];
+
+describe('costs from sums of days', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+  });
+  beforeEach(async () => {
+    tenant = await harness.makeTenant();
+    await tenant.as.admin.patch('/api/organization/settings', { timezone: 'America/New_York' });
+    for (let day = 1; day <= 20; day += 1) {
+      const finishedAt = `2026-03-${String(day).padStart(2, '0')}T0${day % 9}:30:00Z`;
+      const { organizationId } = tenant;
+      const used = [
+        { model: 'A', said: day },
+        { model: 'b', said: 7 },
+      ].slice(day % 3);
+      const { id } = await endRun(harness.db, { organizationId, finishedAt, ms: day * 90_000, used });
+      ids.push(id);
+    }
+  });
+  afterEach(() => void ids.splice(0));
+  afterAll(() => harness.close());
+
+  const ids: string[] = [];
+  const read = async () => {
+    const answers = groupings.map(async (groupBy) => {
+      const { body } = await tenant.as.viewer.get(`/api/costs?from=2026-03-02&to=2026-03-18&groupBy=${groupBy}`);
+      return body;
+    });
+    return Promise.all(answers);
+  };
+  const sumUp = async () => {
+    while ((await settleCostDays(harness.db, tenant.organizationId)).rest);
+  };
+  const rows = async (table: string) => {
+    const sql = `SELECT count(*)::int AS count FROM ${table} WHERE organization_id = $1`;
+    const [row] = await harness.db.query<{ count: number }>('system', sql, [tenant.organizationId]);
+    return row!.count;
+  };
+
+  it('are those of the runs, in every group', async () => {
+    const before = await read();
+    expect(before[0].groups).toHaveLength(15);
+    await sumUp();
+    expect([(await rows('run_cost_day')) > 0, await rows('run_cost_change')]).toEqual([true, 0]);
+    expect(await read()).toEqual(before);
+    // From the sums alone.
+    await harness.db.query('system', 'DELETE FROM run_cost_component WHERE organization_id = $1', [
+      tenant.organizationId,
+    ]);
+    expect(await read()).toEqual(before);
+  });
+
+  it('have at once what is heard of a run late, and are summed up with it', async () => {
+    await sumUp();
+    const [before] = await read();
+    const of = { jobId: ids[9]!, organizationId: tenant.organizationId, finishedAt: '2026-03-10T01:30:00Z' };
+    await report(harness.db, of, [{ model: 'm', said: 5_000_000 }], 10);
+    await settle(harness.db, ids[9]!);
+    const late = await read();
+    expect(late[0].totalUsd).toBeGreaterThan(before.totalUsd + 4);
+    expect(await rows('run_cost_change')).toBeGreaterThan(0);
+    await sumUp();
+    expect(await read()).toEqual(late);
+  });
+
+  it('are of the days of the zone that holds now', async () => {
+    await sumUp();
+    await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
+    const anew = await read();
+    await sumUp();
+    expect(await read()).toEqual(anew);
+  });
+});

@@ -1,0 +1,113 @@
+import { type Database, lock, type OrganizationSettingsEntity, type Transaction } from '@muster/database';
+import { type Round, sweep, type SweepCounts } from '@muster/platform';
+import { componentsOf, groupKeys, groupSums } from './cost-groups';
+
+/** Days that one transaction sums up anew: others have their turn in between. */
+const daysAtOnce = 8;
+const beginning = '00000000-0000-0000-0000-000000000000';
+
+/** Sums up the days whose runs were settled since the last time, so that who reads costs finds little to sum up. */
+export function sweepCostDays(database: Database, round: Round): Promise<SweepCounts<'settled'>> {
+  return sweep<string, 'settled'>(round, {
+    name: 'cost days',
+    outcomes: ['settled'],
+    candidates: (after, limit) => organizationsToSettle(database, after, limit),
+    settle: async (organizationId) => {
+      let settled = 0;
+      for (let rest = true; rest && round.hasTime;) {
+        const step = await settleCostDays(database, organizationId);
+        settled += step.days;
+        rest = step.rest;
+      }
+      return settled > 0 ? 'settled' : null;
+    },
+    rowOf: (organizationId) => `organization ${organizationId}`,
+  });
+}
+
+async function organizationsToSettle(database: Database, after: string | null, limit: number): Promise<string[]> {
+  const rows = await database.query<Pick<OrganizationSettingsEntity, 'organizationId'>>(
+    'system',
+    `SELECT s.organization_id FROM organization_settings s
+     LEFT JOIN run_cost_state r ON r.organization_id = s.organization_id
+     WHERE s.organization_id > $1 AND (r.timezone IS DISTINCT FROM s.timezone
+       OR EXISTS (SELECT FROM run_cost_change c WHERE c.organization_id = s.organization_id))
+     ORDER BY s.organization_id LIMIT $2`,
+    [after ?? beginning, limit],
+    'costs_to_settle',
+  );
+  return rows.map(({ organizationId }) => organizationId);
+}
+
+/** The changes go with the transaction that brings the sums up to them. `rest`: there is more to settle. */
+export function settleCostDays(database: Database, organizationId: string): Promise<{ days: number; rest: boolean }> {
+  return database.transaction({ organizationId }, async (tx) => {
+    await lock(tx, 'run_cost_day', organizationId);
+    const [zone] = await tx.query<Pick<OrganizationSettingsEntity, 'timezone'> & { isOther: boolean }>(
+      `SELECT s.timezone, r.timezone IS DISTINCT FROM s.timezone AS is_other
+       FROM organization_settings s LEFT JOIN run_cost_state r ON r.organization_id = s.organization_id
+       WHERE s.organization_id = $1`,
+      [organizationId],
+      'cost_zone',
+    );
+    const { timezone, isOther } = zone!;
+    if (isOther) await beginAnew(tx, organizationId, timezone);
+    const days = await takeChangedDays(tx, organizationId, timezone);
+    if (days.length > 0) await sumUp(tx, organizationId, { timezone, days });
+    return { days: days.length, rest: days.length === daysAtOnce };
+  });
+}
+
+/** There are no sums, or they are of another zone's days: every day is summed up. */
+async function beginAnew(tx: Transaction, organizationId: string, timezone: string): Promise<void> {
+  await tx.execute('DELETE FROM run_cost_change WHERE organization_id = $1', [organizationId]);
+  await tx.execute('DELETE FROM run_cost_day WHERE organization_id = $1', [organizationId]);
+  await tx.execute(
+    `INSERT INTO run_cost_change (organization_id, finished_at)
+     SELECT $1, min(finished_at) FROM run_cost_component
+     WHERE organization_id = $1 AND finished_at IS NOT NULL GROUP BY (finished_at AT TIME ZONE $2)::date`,
+    [organizationId, timezone],
+  );
+  await tx.execute(
+    `INSERT INTO run_cost_state (organization_id, timezone) VALUES ($1, $2)
+     ON CONFLICT (organization_id) DO UPDATE SET timezone = excluded.timezone`,
+    [organizationId, timezone],
+  );
+}
+
+async function takeChangedDays(tx: Transaction, organizationId: string, timezone: string): Promise<string[]> {
+  const rows = await tx.query<{ day: string }>(
+    `WITH change AS MATERIALIZED (
+       SELECT id, (finished_at AT TIME ZONE $2)::date AS day FROM run_cost_change WHERE organization_id = $1),
+     taken AS MATERIALIZED (SELECT day FROM change GROUP BY 1 ORDER BY min(id) LIMIT $3),
+     settled AS (
+       DELETE FROM run_cost_change c USING change JOIN taken USING (day) WHERE c.id = change.id)
+     SELECT day::text FROM taken`,
+    [organizationId, timezone, daysAtOnce],
+    'take_cost_changes',
+  );
+  return rows.map(({ day }) => day);
+}
+
+async function sumUp(
+  tx: Transaction,
+  organizationId: string,
+  { timezone, days }: { timezone: string; days: string[] },
+): Promise<void> {
+  await tx.execute(
+    'DELETE FROM run_cost_day WHERE organization_id = $1 AND day = ANY($2::date[])',
+    [organizationId, days],
+    'drop_cost_days',
+  );
+  const groups = Object.entries(groupKeys).map(([grouping, key]) => `('${grouping}', ${key})`);
+  await tx.execute(
+    `INSERT INTO run_cost_day
+       (organization_id, grouped_by, day, key, model, runs, ai_micros, compute_micros, reported_micros)
+     SELECT $1, of.grouped_by, day, of.key, ${groupSums}
+     FROM ${componentsOf('unnest($2::date[]) AS changed (day)', '$3')}
+     CROSS JOIN LATERAL (VALUES ${groups.join(', ')}) AS of (grouped_by, key)
+     GROUP BY 2, 3, 4`,
+    [organizationId, days, timezone],
+    'sum_up_cost_days',
+  );
+}
