@@ -84,7 +84,7 @@ export class ScheduleEntity {
 @Check('schedule_run_outcome_check', "outcome IN ('launched', 'skipped', 'failed')")
 @Index('schedule_run_launched_idx', ['scheduleId', 'firedAt'], { where: "outcome = 'launched'" })
 @Index('schedule_run_job_idx', ['jobId'], { where: 'job_id IS NOT NULL' })
-@Index('schedule_run_fired_idx', ['firedAt'])
+@Index('schedule_run_fired_idx', { synchronize: false })
 export class ScheduleRunEntity {
   @PrimaryColumn('uuid')
   @ForeignKey(() => ScheduleEntity, { name: 'schedule_run_schedule_fk', onDelete: 'CASCADE' })

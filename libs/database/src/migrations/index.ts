@@ -33,6 +33,7 @@ import { DefaultPricesAreRead1763794000001 } from './1763794000001-default-price
 import { UncountedRuns1763800000001 } from './1763800000001-uncounted-runs';
 import { ListsByIndex1763802000000 } from './1763802000000-lists-by-index';
 import { CostRollups1763802000001 } from './1763802000001-cost-rollups';
+import { LastLaunches1763802000002 } from './1763802000002-last-launches';
 import { Prewake1763803000000 } from './1763803000000-prewake';
 import { IdleTimes1763803000001 } from './1763803000001-idle-times';
 import { WorkflowPacks1763805000000 } from './1763805000000-workflow-packs';
@@ -76,6 +77,7 @@ export const migrations = [
   UncountedRuns1763800000001,
   ListsByIndex1763802000000,
   CostRollups1763802000001,
+  LastLaunches1763802000002,
   Prewake1763803000000,
   IdleTimes1763803000001,
   WorkflowPacks1763805000000,

@@ -12,7 +12,8 @@ export async function purgeScheduleHistory(
     database.transaction('system', (tx) =>
       tx.execute(
         `DELETE FROM schedule_run WHERE ctid = ANY (ARRAY(
-           SELECT ctid FROM schedule_run WHERE fired_at < $1::timestamptz - $2 * interval '1 day' LIMIT $3))`,
+           SELECT ctid FROM schedule_run
+           WHERE fired_at AT TIME ZONE 'UTC' < ($1::timestamptz - $2 * interval '1 day') AT TIME ZONE 'UTC' LIMIT $3))`,
         [now, keepDays, most],
       ),
     );

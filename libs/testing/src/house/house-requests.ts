@@ -114,6 +114,7 @@ export function listRequests(house: House, now = new Date()): string[] {
       '/api/admin/client-pricing/metrics',
       [`jobId=${longJobId}`, dates(20, 10), dates(364, 360), `organizationId=${house.organizationId}`],
     ],
+    ['/api/feedback-submissions', ['type=bug_report', 'status=received', dates(20, 10)]],
     ['/api/users', []],
     ['/api/api-keys', []],
     ['/api/vault', []],
