@@ -46,6 +46,9 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
     ...['muster', 'bare', 'muster, six apps'].map((name) => cells(name, 13)),
     new RegExp(`^  ${figure} flushes, goal 4: `, 'm'),
   ],
+  growth: ['/api/jobs', 'POST /api/jobs/launch', 'SSE resume', 'dispatch:', 'loop: sweep dispatch'].map(
+    (name) => new RegExp(`^ *(?:${figure} +){4}(?:${figure} +)?${name}`, 'm'),
+  ),
   load: [
     ...['heartbeat', 'launch', 'GET a run', 'launch to end'].map(
       (name) => new RegExp(`^  ${name} +[1-9]\\d* +0(?: +${figure} ms){3}$`, 'm'),

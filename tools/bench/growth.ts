@@ -1,8 +1,8 @@
 import { onBenchStack } from './bench-stack';
 import { startApp } from './bench-tenant';
 import { buffersOf } from './growth/buffers';
-import { closeHouse, type GrownHouse, openHouse } from './growth/houses';
-import { measureLoops, prefixOf } from './growth/loops';
+import { closeHouse, type GrownHouse, openHouse, prefixOf } from './growth/houses';
+import { measureLoops } from './growth/loops';
 import { dispatch, type Measure, reads, writes } from './growth/requests';
 import { median } from './rounds';
 import { sized } from './short';

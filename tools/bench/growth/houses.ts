@@ -11,6 +11,8 @@ import type { Child } from '../child';
 
 /** One of the two that are compared: an organization of a size in a database of its own, and the apps that serve it. */
 export interface GrownHouse {
+  /** The servers' own database, and its. */
+  shared: BenchStack;
   stack: BenchStack;
   house: House;
   client: Client;
@@ -22,7 +24,7 @@ export interface GrownHouse {
 }
 
 export async function openHouse(shared: BenchStack, name: string, size: HouseSize): Promise<GrownHouse> {
-  const stack = await createDatabase(shared, `growth_${name}`);
+  const stack = await createDatabase(shared, `growth_${name}_${randomBytes(4).toString('hex')}`);
   const client = new Client({ connectionString: stack.databaseUrl });
   await client.connect();
   // Rows that refer to each other come by the million: what keeps references true does not look at each.
@@ -32,7 +34,7 @@ export async function openHouse(shared: BenchStack, name: string, size: HouseSiz
   await client.query(`SET session_replication_role = 'origin'`);
   await client.query('CHECKPOINT');
   console.log(`  the ${name} house: ${said(size)}, made in ${Math.round((performance.now() - began) / 1000)} s`);
-  const env = { REDIS_PREFIX: `growth_${name}`, INTERNAL_PORT: '0' };
+  const env = { REDIS_PREFIX: prefixOf({ stack }), INTERNAL_PORT: '0' };
   const [gateway, ingest] = [await startApp('gateway', stack, env), await startApp('ingest', stack, env)];
   const http = new HttpClient(gateway.url);
   const key = async (scope: ApiKeyScope) => http.withKey(await makeKey(client, house, scope));
@@ -42,12 +44,21 @@ export async function openHouse(shared: BenchStack, name: string, size: HouseSiz
     api: await key('api'),
     worker: await key('worker'),
   };
-  return { stack, house, client, apps: [gateway, ingest], gateway: gateway.url, ingest: ingest.url, as };
+  return { shared, stack, house, client, apps: [gateway, ingest], gateway: gateway.url, ingest: ingest.url, as };
 }
 
-export async function closeHouse({ client, apps }: GrownHouse): Promise<void> {
+export async function closeHouse({ shared, stack, client, apps }: GrownHouse): Promise<void> {
   await Promise.all(apps.map((app) => app.stop()));
   await client.end();
+  const owner = new Client({ connectionString: shared.databaseUrl });
+  await owner.connect();
+  await owner.query(`DROP DATABASE ${prefixOf({ stack })} WITH (FORCE)`);
+  await owner.end();
+}
+
+/** The name of its database, and in front of all that it has in Redis. */
+export function prefixOf({ stack }: Pick<GrownHouse, 'stack'>): string {
+  return new URL(stack.databaseUrl).pathname.slice(1);
 }
 
 async function createDatabase(stack: BenchStack, name: string): Promise<BenchStack> {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startApp } from '../bench-tenant';
 import { sized } from '../short';
-import type { GrownHouse } from './houses';
+import { type GrownHouse, prefixOf } from './houses';
 
 /** Often enough that each has several rounds within the time; a round with nothing to do is written down every 10 s. */
 const ticks = {
@@ -47,8 +47,4 @@ export async function measureLoops(houses: GrownHouse[]): Promise<Map<GrownHouse
       new Map([...loops].map(([name, seen]) => [name, settled([...seen.values()])])),
     ]),
   );
-}
-
-export function prefixOf(of: GrownHouse): string {
-  return new URL(of.stack.databaseUrl).pathname.slice(1);
 }
