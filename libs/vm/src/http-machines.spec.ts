@@ -81,7 +81,7 @@ async function ground() {
   const outbound = new Outbound(['127.0.0.0/8']);
   return {
     plane,
-    provider: new HttpMachines(outbound, 300),
+    provider: new HttpMachines(outbound, 2000),
     machine: testMachine({ providerConfig: { baseUrl, ref: 'vm/7' }, sign }),
     boots: () => Promise.resolve(plane.boots),
     leftovers: () => Promise.resolve(plane.state === 'running' ? ['a running machine'] : []),
