@@ -1,7 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
 import { root } from './service-process';
@@ -60,12 +58,4 @@ function workingFolder(pid: string): string {
 
 function databasePort(dataDir: string): string {
   return `@127.0.0.1:${readFileSync(join(dataDir, 'postgres/port'), 'utf8').trim()}/`;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HttpClient, waitFor } from '@muster/testing';
-import { freePort, processesOf, Start } from './npm-start';
+import { freePort, HttpClient, waitFor } from '@muster/testing';
+import { processesOf, Start } from './npm-start';
 
 jest.setTimeout(240_000);
 

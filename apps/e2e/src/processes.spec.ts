@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HttpClient, waitFor } from '@muster/testing';
-import { freePort, processesOf, Start } from './npm-start';
+import { freePort, HttpClient, waitFor } from '@muster/testing';
+import { processesOf, Start } from './npm-start';
 
 jest.setTimeout(180_000);
 

@@ -6,8 +6,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { BrowserDriver, HttpClient, waitFor } from '@muster/testing';
-import { freePort, processesOf, Start } from './npm-start';
+import { BrowserDriver, freePort, HttpClient, waitFor } from '@muster/testing';
+import { processesOf, Start } from './npm-start';
 import { packed } from './packed-zip';
 import { root } from './service-process';
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HttpClient, waitFor } from '@muster/testing';
-import { freePort, Start } from './npm-start';
+import { freePort, HttpClient, waitFor } from '@muster/testing';
+import { Start } from './npm-start';
 
 jest.setTimeout(240_000);
 

@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HttpClient, waitFor } from '@muster/testing';
-import { freePort, processesOf, Start } from './npm-start';
+import { freePort, HttpClient, waitFor } from '@muster/testing';
+import { processesOf, Start } from './npm-start';
 
 jest.setTimeout(180_000);
 

@@ -1,11 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HttpClient, waitFor } from '@muster/testing';
+import { freePort, HttpClient, waitFor } from '@muster/testing';
 import { root } from './service-process';
 
 /** Who starts it: what comes before the command, and which user that makes. */
@@ -116,12 +114,4 @@ export class StartedAs {
       .filter(([pid, { command }]) => isOurs(pid) && !/AGENT|confine\.py|apps\/worker/.test(command))
       .map(([pid, { command }]) => ({ pid, command }));
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HttpClient, waitFor } from '@muster/testing';
-import { freePort, processesOf, Start } from './npm-start';
+import { freePort, HttpClient, waitFor } from '@muster/testing';
+import { processesOf, Start } from './npm-start';
 import { root } from './service-process';
 
 jest.setTimeout(240_000);

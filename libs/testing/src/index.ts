@@ -18,6 +18,7 @@ export { FakeClock } from './fakes/fake-clock';
 export { type FakeMachine, FakeMachines } from './fakes/fake-machines';
 export { FakeWorker } from './fakes/fake-worker';
 export { type Answer, HttpClient } from './http-client';
+export { freePort } from './free-port';
 export { longestTurn, maxTurnMs } from './longest-turn';
 export { buildHouse, type House, type HouseSize } from './house/build-house';
 export { listRequests, readRequests } from './house/house-requests';

@@ -1,9 +1,9 @@
 import { type ChildProcess } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { open, readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort, isFree } from './free-port';
 import { DevStackError, type Launch, programFault, endLeftovers, spawnGuarded, exitOf, stopTimeoutMs } from './process';
 
 export interface ServerSpec {
@@ -190,22 +190,6 @@ async function endServer(server: Running, signal: NodeJS.Signals): Promise<void>
   const late = setTimeout(() => server.child.kill('SIGKILL'), stopTimeoutMs);
   await server.exited;
   clearTimeout(late);
-}
-
-// Below the range that outgoing connections take theirs from, so that a remembered port is still free next time.
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 10_000);
-    if (await isFree(port)) return port;
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
-  });
 }
 
 async function readFrom(file: string, start: number): Promise<string> {

@@ -1,6 +1,7 @@
 import { AccessModule } from '@muster/access';
 import { type Database, DatabaseModule } from '@muster/database';
-import { BaseConfig, newId, Round } from '@muster/platform';
+import { newId, Round } from '@muster/platform';
+import { StorageConfig } from '@muster/storage';
 import { type Harness, makeAgent, makeJob, makeOrganization, makeWorkflow, startHarness } from '@muster/testing';
 import { VaultModule } from '@muster/vault';
 import { type MachineProvider, Machines, VmConfig } from '@muster/vm';
@@ -23,7 +24,7 @@ describe('what is learned of a machine’s idle times', () => {
   beforeAll(async () => {
     harness = await startHarness({
       name: 'gateway',
-      configs: [BaseConfig, VmConfig],
+      configs: [StorageConfig, VmConfig],
       modules: [DatabaseModule, AccessModule, VaultModule, AgentsModule, MachinesModule],
     });
     db = harness.db;
