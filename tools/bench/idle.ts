@@ -134,7 +134,7 @@ function print({ before, after, elapsedMs, heartbeats }: Measured): void {
 }
 
 function row(name: string, figure: string, more: string): void {
-  console.log(`  ${name.padEnd(44)}${figure.padStart(12)}   ${more}`);
+  console.log(`  ${name.padEnd(44)}  ${figure.padStart(12)}   ${more}`);
 }
 
 function sumOf(uses: ProcessUse[], what: 'cpuMs' | 'pssBytes'): number {

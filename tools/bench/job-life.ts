@@ -148,5 +148,5 @@ function ms(value: number): string {
 }
 
 function line(name: string, cells: string[]): void {
-  console.log(`  ${name.padEnd(18)}${cells.map((cell, at) => cell.padStart(at === 1 ? 18 : 13)).join('')}`);
+  console.log(`  ${name.padEnd(18)}${cells.map((cell, at) => `  ${cell}`.padStart(at === 1 ? 18 : 13)).join('')}`);
 }

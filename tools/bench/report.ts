@@ -19,7 +19,7 @@ export function report(
   const spread = `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`;
   const lines = [
     `${name}: ${ratio.toFixed(2)} of the floor (median of ${ratios.length} rounds, ${spread}); goal ${goal}: ${ratio >= goal ? 'met' : 'not met'}`,
-    ...rows.map(([what, below, ours]) => `  ${what!.padEnd(28)}${below!.padStart(18)}${ours!.padStart(18)}`),
+    ...rows.map(([what, below, ours]) => `  ${what!.padEnd(28)}  ${below!.padStart(20)}  ${ours!.padStart(20)}`),
   ];
   console.log(`${lines.join('\n')}\n`);
 }
