@@ -42,19 +42,21 @@ describe('two dispatchers', () => {
     await worker.stop();
   });
 
-  const issue = async (count: number) => {
-    const ids = Array.from({ length: count }, () => newId());
+  /** Whole from the first moment: both dispatchers look for what is due all the time. */
+  const issue = async (kinds: string[], dueIn = '0') => {
+    const ids = kinds.map(() => newId());
     await sql(
-      `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, deadline)
-       SELECT id, $2, $3, 'snippet', '{}', now() + interval '1 minute' FROM unnest($1::uuid[]) AS ids (id)`,
-      [ids, agent.organizationId, agent.id],
+      `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, deadline, next_push_at)
+       SELECT id, $2, $3, kind, '{}', now() + interval '1 minute', now() + $5::interval
+       FROM unnest($1::uuid[], $4::text[]) AS given (id, kind)`,
+      [ids, agent.organizationId, agent.id, kinds, dueIn],
     );
     return ids;
   };
 
   it('push each command once, between them', async () => {
     worker.answer = () => new Promise((resolve) => setTimeout(() => resolve(202), 200));
-    const ids = await issue(50);
+    const ids = await issue(Array.from({ length: 50 }, () => 'snippet'));
     const deliveries = [first, second].map((each) => each.app.nest.get(CommandDelivery, { strict: false }));
     await Promise.all(ids.flatMap((id) => deliveries.map((delivery) => delivery.deliver(id))));
     await waitFor('all are taken', async () => {
@@ -69,11 +71,7 @@ describe('two dispatchers', () => {
     worker.received.length = 0;
     worker.answer = () => 202;
     await sql(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agent.id]);
-    const [repair, restart, snippet] = await issue(3);
-    const kinds = { [repair!]: 'repair', [restart!]: 'restart' };
-    for (const [id, kind] of Object.entries(kinds)) {
-      await sql('UPDATE agent_command SET kind = $2 WHERE id = $1', [id, kind]);
-    }
+    const [repair, restart, snippet] = await issue(['repair', 'restart', 'snippet']);
     const delivery = first.app.nest.get(CommandDelivery, { strict: false });
     await waitFor('both', async () => {
       for (const id of [repair, restart, snippet]) await delivery.deliver(id!);
@@ -85,12 +83,15 @@ describe('two dispatchers', () => {
 
   it('never push what the worker ended before they came to it', async () => {
     worker.received.length = 0;
-    const [id] = await issue(1);
+    const [id] = await issue(['snippet'], '1 hour');
     await sql(`UPDATE agent_command SET status = 'success', finished_at = now(), next_push_at = now() WHERE id = $1`, [
       id,
     ]);
     const delivery = second.app.nest.get(CommandDelivery, { strict: false });
     expect(await delivery.deliver(id!)).toBe('over');
+    // Due after it: whoever pushes this one has come by the other.
+    const [next] = await issue(['snippet']);
+    await waitFor('the next', () => Promise.resolve(worker.received.some(({ commandId }) => commandId === next)));
     expect(worker.received.filter(({ commandId }) => commandId === id)).toEqual([]);
   });
 });
