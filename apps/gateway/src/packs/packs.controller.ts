@@ -22,7 +22,7 @@ import {
   presentVersion,
 } from './present-pack';
 
-const newest = { limit: 199, after: null };
+const newest = { limit: 200, after: null };
 
 @ApiTags('Workflow packs')
 @Controller('/api/workflow-packs')
@@ -120,8 +120,9 @@ export class PacksController {
     ]);
     return {
       ...presentPackBase(pack),
-      versions: versions.map(presentVersion),
-      installations: installations.map(presentInstallation),
+      // Lists bring one more than is asked for, to say whether there are more.
+      versions: versions.slice(0, newest.limit).map(presentVersion),
+      installations: installations.slice(0, newest.limit).map(presentInstallation),
       runtimeBundles: bundles.map((row) => presentBundle(organizationId, row)),
     };
   }

@@ -201,6 +201,34 @@ describe('versions of packs', () => {
     });
   });
 
+  it('are read with their pack: the newest 200 of each list, and no fewer', async () => {
+    const id = await makePack(ours);
+    await makeVersion(ours, id);
+    await harness.db.query(
+      'system',
+      `WITH first AS (SELECT * FROM runtime_bundle WHERE pack_id = $1),
+       bundles AS (
+         INSERT INTO runtime_bundle (id, organization_id, pack_id, digest, file_count, unpacked_size, created_by, stored_at)
+         SELECT gen_random_uuid(), organization_id, pack_id, digest, 1, 1, 'test', now() FROM first, generate_series(2, 201)
+         RETURNING id, organization_id),
+       installed AS (
+         INSERT INTO pack_installation (id, organization_id, pack_id, name)
+         SELECT gen_random_uuid(), organization_id, pack_id, 'place ' || n FROM first, generate_series(1, 201) n)
+       INSERT INTO pack_version (id, organization_id, pack_id, number, stage, runtime_bundle_id, created_by)
+       SELECT gen_random_uuid(), organization_id, $1, row_number() OVER () + 1, 'draft', id, 'test' FROM bundles`,
+      [id],
+    );
+    const {
+      versions,
+      installations: places,
+      runtimeBundles,
+    } = (await ours.as.viewer.get(`/api/workflow-packs/${id}`)).body;
+    expect([versions.length, places.length, runtimeBundles.length]).toEqual([200, 200, 200]);
+    expect(versions.map(({ number }: { number: number }) => number)).toEqual(
+      Array.from({ length: 200 }, (_, at) => 201 - at),
+    );
+  });
+
   it('are compared file by file, and go from one pack to another', async () => {
     const id = await makePack(ours);
     const publish = async (files: Record<string, string>) => {
