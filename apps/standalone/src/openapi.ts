@@ -1,6 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
-import { type ErrorCode, errorTable, Problem } from '@muster/contracts';
+import { BundleProblem, type ErrorCode, errorTable, Problem } from '@muster/contracts';
 
 /** The OpenAPI document of everything that this process serves, as 3.1 wants it. */
 export function openApiOf(app: INestApplication): Record<string, unknown> {
@@ -22,7 +22,7 @@ export function openApiOf(app: INestApplication): Record<string, unknown> {
     .addSecurity('cronBearer', { type: 'http', scheme: 'bearer' })
     .build();
   const document = SwaggerModule.createDocument(app, builder, {
-    extraModels: [Problem],
+    extraModels: [Problem, BundleProblem],
     operationIdFactory: (controller, method) => `${controller.replace(/Controller$/, '')}_${method}`,
   });
   // A route that asks for nothing says so; absence would read as forgotten.

@@ -107,7 +107,7 @@ export { PageQuery } from './http/pages';
 export { ownerOf, type PathOwner, pathOwners, patternOf } from './http/path-owners';
 export { readDay, readTime } from './http/read-time';
 export { IgnoreUnknownFields, ignoresUnknownFields } from './http/unknown-fields';
-export { Problem, ProblemFieldError } from './http/problem';
+export { BundleProblem, Problem, ProblemBundleFault, ProblemFieldError } from './http/problem';
 export { maxDetailLength, maxFieldErrors, shortened } from './http/shortened';
 export { hasRole, organizationRoles, type Role, roles } from './http/roles';
 export {

@@ -11,6 +11,7 @@ import {
 } from '@nestjs/swagger';
 import {
   type AppError,
+  BundleProblem,
   type ErrorCode,
   errorTable,
   Problem,
@@ -213,7 +214,17 @@ function problemsOf(codes: ErrorCode[]) {
     ApiResponse({
       status,
       description: list.map((code) => `${errorTable[code].title} (${wireCodeOf(code)})`).join('; '),
-      content: { 'application/problem+json': { schema: { $ref: getSchemaPath(Problem) } } },
+      content: { 'application/problem+json': { schema: oneOf(list.map(problemOf)) } },
     }),
   );
+}
+
+/** What of our problems lists something else than fields. */
+function problemOf(code: ErrorCode): new () => Problem | BundleProblem {
+  return code === 'bundle_rejected' ? BundleProblem : Problem;
+}
+
+function oneOf(types: (new () => object)[]) {
+  const schemas = [...new Set(types)].map((type) => ({ $ref: getSchemaPath(type) }));
+  return schemas.length === 1 ? schemas[0] : { oneOf: schemas };
 }

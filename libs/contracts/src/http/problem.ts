@@ -1,4 +1,5 @@
-import { IntField, ListField, TextField } from './fields';
+import { EnumField, IntField, ListField, TextField } from './fields';
+import { type BundleFaultReason, bundleFaultReasons } from './packs/pack-words';
 import { maxDetailLength, maxFieldErrors } from './shortened';
 
 export class ProblemFieldError {
@@ -6,8 +7,8 @@ export class ProblemFieldError {
   @TextField({ max: 500, example: 'email must be an email' }) message!: string;
 }
 
-/** RFC 9457, with our code, the request's id and the fields at fault. */
-export class Problem {
+/** RFC 9457, with our code and the request's id. */
+class ProblemBase {
   @TextField({ example: 'https://muster.dev/errors/not_found' }) type!: string;
   @TextField({ example: 'Not found' }) title!: string;
   @IntField({ example: 404 }) status!: number;
@@ -15,5 +16,21 @@ export class Problem {
   @TextField({ example: 'not_found' }) code!: string;
   @TextField({ max: 2000, example: '/api/users/0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }) instance!: string;
   @TextField({ example: 'c0ffee00c0ffee00' }) requestId!: string;
+}
+
+/** With the fields at fault. */
+export class Problem extends ProblemBase {
   @ListField(() => ProblemFieldError, { optional: true, maxItems: maxFieldErrors }) errors?: ProblemFieldError[];
+}
+
+export class ProblemBundleFault {
+  @TextField({ min: 0, max: 500, example: 'lib/claims.py', description: 'Empty for the archive as a whole.' })
+  path!: string;
+  @EnumField(bundleFaultReasons) reason!: BundleFaultReason;
+}
+
+/** With what is wrong with a bundle. */
+export class BundleProblem extends ProblemBase {
+  @EnumField(['bundle_rejected']) override code!: 'bundle_rejected';
+  @ListField(() => ProblemBundleFault, { maxItems: maxFieldErrors }) errors!: ProblemBundleFault[];
 }
