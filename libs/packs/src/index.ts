@@ -1,5 +1,6 @@
 export { bundleObject, type BundleOfInstallation, bundleOf, lineageOf } from './bundle-of';
 export { collectPacks } from './collection/collect-packs';
+export { findDeployableBundle } from './deployable-bundle';
 export { beginUpload, type NewUpload, uploadSeconds } from './drafts/begin-upload';
 export { type DraftRow, findDraft, listBundles, readBundle, type RuntimeBundleRow } from './drafts/draft-row';
 export { finalizeUpload, prepareUpload } from './drafts/finalize-upload';

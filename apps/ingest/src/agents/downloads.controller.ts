@@ -4,6 +4,7 @@ import { Caller, Endpoint, type Principal, workers } from '@muster/access';
 import { lendDownload, requireOwnAgent } from '@muster/agents';
 import { DownloadBody, DownloadTicket } from '@muster/contracts';
 import { Database } from '@muster/database';
+import { findDeployableBundle } from '@muster/packs';
 import { Clock } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 
@@ -20,7 +21,8 @@ export class DownloadsController {
   @Endpoint({
     summary: 'Ask where to read the file that a command is about',
     description:
-      'The extension of a deploy_extension. The URL needs no credentials and works for a quarter of an hour.',
+      'The extension of a deploy_extension, an artifact or the bundle of a pack. The URL needs no credentials and works ' +
+      'for a quarter of an hour.',
     access: workers,
     body: DownloadBody,
     answer: DownloadTicket,
@@ -34,6 +36,8 @@ export class DownloadsController {
   ): Promise<DownloadTicket> {
     requireOwnAgent(caller, agentId);
     const of = { organizationId: caller.organizationId, agentId, commandId };
-    return lendDownload(this.database, this.storage, of, this.clock.now());
+    const { database, storage } = this;
+    const findInPacks = (organizationId: string, key: string) => findDeployableBundle(database, organizationId, key);
+    return lendDownload({ database, storage, findInPacks }, of, this.clock.now());
   }
 }

@@ -1,6 +1,14 @@
 import { newId } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
-import { type Harness, HttpClient, makeAgent, makeApiKey, makeOrganization, startHarness } from '@muster/testing';
+import {
+  type Harness,
+  HttpClient,
+  makeAgent,
+  makeApiKey,
+  makeInstallation,
+  makeOrganization,
+  startHarness,
+} from '@muster/testing';
 import { ingest } from '../ingest.harness';
 
 describe('the file that a command is about', () => {
@@ -55,7 +63,7 @@ describe('the file that a command is about', () => {
     expect(await contentOf({ version: '1.0', key })).toBe('named');
     expect(await contentOf({ version: '1.0', key: id })).toBe('named');
     expect(await contentOf({ version: '1.0', key: 'extensions/none.zip' })).toBe(
-      '404 There is no artifact of that key.',
+      '404 There is no artifact of that key, and no pack with a version in production, in pilot or pinned.',
     );
   });
 
@@ -75,6 +83,35 @@ describe('the file that a command is about', () => {
     expect(await contentOf({ version: 'v1.4.0' })).toBe('second');
     expect(await contentOf({ version: '9.9' })).toMatch(/^404 No extension of version 9.9 has been uploaded/);
     expect(await contentOf({ version: '.*' })).toMatch(/^404 /);
+  });
+
+  it('is else the bundle of the pack of that id or workerKey: in production, else pinned, else pilot', async () => {
+    const { organizationId } = ours;
+    const contents = [newId(), newId(), newId()];
+    const { packId, versions } = await makeInstallation(harness.db, { organizationId, contents });
+    for (const [at, { digest }] of versions.entries()) {
+      const key = `packs/${organizationId}/bundles/${digest.slice(7)}.zip`;
+      await harness.app.nest.get(ObjectStorage).put(key, Buffer.from(contents[at]!), 'application/zip');
+    }
+    const workerKey = `process-${packId}`;
+    const stages = async (...each: string[]) => {
+      for (const [at, stage] of each.entries()) {
+        await sql('UPDATE pack_version SET stage = $2 WHERE id = $1', [versions[at]!.versionId, stage]);
+      }
+      return contentOf({ version: '1.0', key: workerKey });
+    };
+    // The first is the newest, and the one that is pinned.
+    expect(await stages('production', 'production', 'pilot')).toBe(contents[0]);
+    expect(await stages('pilot', 'production', 'production')).toBe(contents[1]);
+    expect(await stages('deprecated', 'pilot', 'pilot')).toBe(contents[0]);
+    await sql('UPDATE pack_installation SET pinned_version_id = NULL WHERE pack_id = $1', [packId]);
+    expect(await stages('deprecated', 'pilot', 'pilot')).toBe(contents[1]);
+    expect(await contentOf({ version: '1.0', key: packId })).toBe(contents[1]);
+    const { body } = await ask(await order({ version: '1.0', key: packId }));
+    expect(body).toMatchObject({ filename: `${workerKey}-2.zip`, digest: versions[1]!.digest });
+    expect(await stages('deprecated', 'draft', 'archived')).toMatch(/^404 There is no artifact of that key, and no/);
+    const foreign = await makeInstallation(harness.db, { organizationId: theirs.organizationId, contents: ['x'] });
+    expect(await contentOf({ version: '1.0', key: foreign.packId })).toMatch(/^404 /);
   });
 
   it('is lent to its machine alone, while its command is open, and is of no other organization', async () => {

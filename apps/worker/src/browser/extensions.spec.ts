@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -37,11 +38,12 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
     expect(service.faults).toEqual([]);
   });
 
-  const deploy = async (file: Buffer | null, version: string): Promise<Json> => {
+  const deploy = async (file: Buffer | null, version: string, digest?: string): Promise<Json> => {
     const command = commandOf('deploy_extension', { version });
     if (file) {
       service.files.set(`/${command.commandId}`, file);
       service.downloads.set(command.commandId, `/${command.commandId}`);
+      if (digest) service.digests.set(command.commandId, digest);
     }
     await service.push(command);
     return service.until('the result', () => service.result(command.commandId));
@@ -71,6 +73,28 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
     expect(kept()).toEqual(['1.5', '2.0']);
     expect(readdirSync(join(worker.folder, 'browser'))).toEqual(['extensions']);
     expect(processesOf(worker.folder)).toEqual([worker.child!.pid]);
+  });
+
+  itLoads('takes it from the bundle of a pack, as a folder or packed, once that is what its digest says', async () => {
+    await worker.start();
+    const bundleOf = (more: ZipFile[]) => zipOf([{ name: 'main.py', content: 'pass' }, ...more]);
+    const digestOf = (file: Buffer) => `sha256:${createHash('sha256').update(file).digest('hex')}`;
+    const unpacked = bundleOf(extension('3.0', { folder: 'extensions/marker/' }));
+    expect(await deploy(unpacked, '3.0', digestOf(unpacked))).toMatchObject({ output: { version: '3.0' } });
+    const packed = (name: string, version: string) => ({ name, content: zipOf(extension(version)) });
+    const [one, two] = [packed('marker-3.1.zip', '3.1'), packed('lib/marker-13.1.crx', '13.1')];
+    expect(await deploy(bundleOf([one]), '3.1')).toMatchObject({ output: { version: '3.1' } });
+    expect(await deploy(bundleOf([one, two]), 'v13.1')).toMatchObject({ output: { version: '13.1' } });
+    expect(await deploy(bundleOf([one, two]), '4.0')).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('more than one extension'),
+    });
+    expect(await deploy(bundleOf([]), '4.0')).toMatchObject({ error: expect.stringContaining('no browser extension') });
+    expect(await deploy(unpacked, '3.0', digestOf(Buffer.from('another')))).toMatchObject({
+      status: 'failed',
+      code: 'bundle_rejected',
+    });
+    expect(kept()).toEqual(['13.1']);
   });
 
   itLoads('is refused by what the extension is, and leaves the one before as it was', async () => {

@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DownloadBody, DownloadTicket } from '@muster/contracts';
-import { isObject, textOf, type Command, type Result } from '../protocol/command';
+import { textOf, type Command, type Result } from '../protocol/command';
 import { download } from '../protocol/download';
 import { type Service, textOfBody } from '../protocol/service';
-import { unzip } from '../zip/unzip';
 import { Chromium, type LoadedExtension } from './chromium';
 import { findBrowser } from './find-browser';
+import { readManifest, unpackExtension } from './unpack-extension';
 
-const limits = { bytes: 256 * 1024 * 1024, entries: 10_000 };
 const packedBytes = 64 * 1024 * 1024;
 
 export const noBrowser: Result = {
@@ -59,14 +58,15 @@ export class Extensions {
       // One that was interrupted may have left something.
       rmSync(staging, { recursive: true, force: true });
       mkdirSync(staging, { recursive: true, mode: 0o700 });
-      const { downloadUrl, why, code } = await askWhere(service, agentId, commandId);
+      const { downloadUrl, digest, why, code } = await askWhere(service, agentId, commandId);
       if (!downloadUrl) return { status: 'failed', error: why, ...(code ? { code } : {}) };
       const bytes = await download(new URL(downloadUrl, service.baseUrl), packedBytes, stopping);
-      mkdirSync(join(staging, 'files'), { mode: 0o700 });
-      await unzip(withoutHeader(bytes), join(staging, 'files'), limits, stopping);
-      const source = folderOfManifest(join(staging, 'files'));
-      const found = await this.load(program, join(staging, 'browser'), source);
+      if (digest && digest !== digestOf(bytes)) {
+        return { status: 'failed', code: 'bundle_rejected', error: 'the bundle is not what its digest says' };
+      }
       const wanted = textOf(payload.version);
+      const source = await unpackExtension(bytes, staging, { version: wanted, stop: stopping });
+      const found = await this.load(program, join(staging, 'browser'), source);
       if (wanted && !isSameVersion(found.version, wanted)) {
         const error = `the extension is of version ${found.version}, and not ${wanted}`;
         return { status: 'failed', code: 'extension_version_mismatch', error, output: { version: found.version } };
@@ -130,42 +130,11 @@ async function askWhere(service: Service, agentId: string, commandId: string) {
   const { status, body } = await service.insist<DownloadTicket>(() => call);
   const downloadUrl = textOf(body.downloadUrl);
   const why = textOf(body.detail) || `the service does not say where the extension is: it answered ${status}`;
-  return { downloadUrl, why, code: status === 404 ? 'extension_not_found' : undefined };
+  return { downloadUrl, digest: textOf(body.digest), why, code: status === 404 ? 'extension_not_found' : undefined };
 }
 
-/** A packed extension (.crx) is a zip behind a signed header; its signature is of a shop, not of ours. */
-function withoutHeader(bytes: Buffer): Buffer {
-  if (bytes.toString('latin1', 0, 4) !== 'Cr24' || bytes.length < 16) return bytes;
-  return bytes.subarray(12 + bytes.readUInt32LE(8));
-}
-
-/** The manifest that lies highest: people zip the folder as often as what is in it. */
-function folderOfManifest(folder: string): string {
-  for (let level = [folder]; level.length;) {
-    const found = level.filter((path) => isManifest(join(path, 'manifest.json')));
-    if (found.length > 1) throw new Error('there is more than one extension in it');
-    if (found.length === 1) return found[0]!;
-    level = level.flatMap((path) =>
-      readdirSync(path, { withFileTypes: true })
-        .filter((entry) => entry.isDirectory() && entry.name !== '__MACOSX')
-        .map(({ name }) => join(path, name)),
-    );
-  }
-  throw new Error('there is no browser extension in it: no manifest.json with a manifest_version');
-}
-
-function isManifest(path: string): boolean {
-  return existsSync(path) && 'manifest_version' in readManifest(path);
-}
-
-function readManifest(path: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8').replace(/^\u{FEFF}/u, ''));
-    return isObject(value) ? value : {};
-  } catch {
-    // The browser takes comments in it; what it is, it says.
-    return { manifest_version: null };
-  }
+function digestOf(bytes: Buffer): string {
+  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 }
 
 /** The same for all its versions: what it is signed with, else what it is called. */

@@ -30,6 +30,8 @@ export class FakeService {
   readonly uploads = new Map<string, Buffer>();
   /** What a command may fetch: a path among the files. */
   readonly downloads = new Map<string, string>();
+  /** What the file of a command is said to be. */
+  readonly digests = new Map<string, string>();
   /** Served as they are. */
   readonly files = new Map<string, Buffer>();
   signingSecret = 'signing-secret-of-the-organization';
@@ -208,7 +210,8 @@ export class FakeService {
       return { status: 200, body: answer };
     } else if (path.endsWith('/downloads')) {
       const file = this.downloads.get(body.commandId);
-      return file ? { status: 200, body: { downloadUrl: `${this.url}${file}` } } : { status: 404 };
+      const digest = this.digests.get(body.commandId);
+      return file ? { status: 200, body: { downloadUrl: `${this.url}${file}`, digest } } : { status: 404 };
     } else if (path === '/api/pilot/run-summary') {
       const { batchSummary, claimResults, stopEvents } = body;
       this.check(batchSummary.batchId && Array.isArray(claimResults) && Array.isArray(stopEvents), 'run summary');

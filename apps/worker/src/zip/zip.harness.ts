@@ -2,7 +2,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 
 export interface ZipFile {
   name: string;
-  content: string;
+  content: string | Buffer;
   /** Unix file type and permissions. */
   mode?: number;
   /** What the directory claims of the size. */

@@ -1,19 +1,28 @@
 import { AppError } from '@muster/contracts';
 import type { ArtifactEntity, Database } from '@muster/database';
 
-type DeployedExtension = Pick<ArtifactEntity, 'storageKey' | 'filename'>;
+/** A file in the store, with its digest where that is known. */
+interface FileToDeploy {
+  objectKey: string;
+  filename: string;
+  digest?: string;
+}
+
+/** Looks among the packs, which are not ours to read. */
+export type FindInPacks = (organizationId: string, key: string) => Promise<FileToDeploy | null>;
 
 /**
- * The file that a deploy_extension is about: the one that is named, by its key or its id, else the newest that was sent
- * with that version in its name. What is in it, its worker sees, and refuses another version.
+ * The file that a deploy_extension is about: the one that is named, by its key or its id, among artifacts and then among
+ * packs; else the newest that was sent with that version in its name. What is in it, its worker sees, and refuses another version.
  */
 export async function findExtension(
   database: Database,
   organizationId: string,
   { version, key }: { version: string; key: string | null },
-): Promise<DeployedExtension> {
+  findInPacks: FindInPacks,
+): Promise<FileToDeploy> {
   const named = key !== null;
-  const [row] = await database.query<DeployedExtension>(
+  const [row] = await database.query<Pick<ArtifactEntity, 'storageKey' | 'filename'>>(
     { organizationId },
     `SELECT storage_key, filename
      FROM artifact
@@ -22,9 +31,11 @@ export async function findExtension(
     [organizationId, named ? key : namesOf(version)],
     named ? 'find_named_extension' : 'find_extension_of_version',
   );
-  if (row) return row;
+  if (row) return { objectKey: row.storageKey, filename: row.filename };
+  const packed = named ? await findInPacks(organizationId, key) : null;
+  if (packed) return packed;
   const detail = named
-    ? 'There is no artifact of that key.'
+    ? 'There is no artifact of that key, and no pack with a version in production, in pilot or pinned.'
     : `No extension of version ${version} has been uploaded: no .zip or .crx has that version in its name.`;
   throw new AppError('not_found', { detail });
 }

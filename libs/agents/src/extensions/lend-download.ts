@@ -2,14 +2,19 @@ import { AppError, type DownloadTicket } from '@muster/contracts';
 import type { AgentCommandEntity, Database } from '@muster/database';
 import type { ObjectStorage } from '@muster/storage';
 import { noSuchCommand } from '../commands/receive-result';
-import { findExtension } from './find-extension';
+import { type FindInPacks, findExtension } from './find-extension';
 
 const lifetimeSeconds = 900;
 
+interface LendParts {
+  database: Database;
+  storage: ObjectStorage;
+  findInPacks: FindInPacks;
+}
+
 /** Where a worker reads the file that a command of it is about: signed at that moment, however late it is taken. */
 export async function lendDownload(
-  database: Database,
-  storage: ObjectStorage,
+  { database, storage, findInPacks }: LendParts,
   { organizationId, agentId, commandId }: { organizationId: string; agentId: string; commandId: string },
   now: Date,
 ): Promise<DownloadTicket> {
@@ -23,12 +28,12 @@ export async function lendDownload(
   );
   if (!command) throw noSuchCommand();
   if (command.status !== 'pending') throw new AppError('conflict', { detail: 'The command is over.' });
-  const { storageKey, filename } = await findExtension(database, organizationId, command);
+  const { objectKey, filename, digest } = await findExtension(database, organizationId, command, findInPacks);
   const downloadUrl = await storage
-    .presignGet(storageKey, { expiresInSeconds: lifetimeSeconds })
+    .presignGet(objectKey, { expiresInSeconds: lifetimeSeconds })
     .catch((cause: unknown) => {
       throw new AppError('service_unavailable', { detail: 'The file cannot be lent at the moment.', cause });
     });
   const expiresAt = new Date(now.getTime() + lifetimeSeconds * 1000).toISOString();
-  return { downloadUrl, filename, expiresAt };
+  return { downloadUrl, filename, expiresAt, ...(digest ? { digest } : {}) };
 }

@@ -78,7 +78,10 @@ export class AgentActionBody {
   @TextField({
     optional: true,
     max: 1024,
-    description: 'deploy_extension: the key or id of the artifact; the newest whose name has the version when absent.',
+    description:
+      'deploy_extension: the key or id of an artifact, or the id or workerKey of a workflow pack: of that the bundle of ' +
+      'its newest version in production, else of the newest that an installation is pinned to, else of the newest ' +
+      'pilot, decided when the machine fetches it. When absent, the newest artifact whose name has the version.',
   })
   key?: string;
   @TextField({

@@ -23,6 +23,13 @@ export class DownloadTicket {
   })
   downloadUrl!: string;
   @TextField({ max: 255, example: 'marker-1.4.0.zip' }) filename!: string;
+  @TextField({
+    optional: true,
+    max: 71,
+    example: `sha256:${'0a'.repeat(32)}`,
+    description: 'Of a pack’s bundle: what is read is to be held against it.',
+  })
+  digest?: string;
   @DateTimeField() expiresAt!: string;
 }
 

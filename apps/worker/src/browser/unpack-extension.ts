@@ -1,0 +1,95 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { isObject } from '../protocol/command';
+import { unzip } from '../zip/unzip';
+
+const limits = { bytes: 256 * 1024 * 1024, entries: 10_000 };
+
+/**
+ * Unpacks what was fetched, and answers the extension's folder. It lies there as it is, or packed once more, as in a
+ * workflow pack that brings one along.
+ */
+export async function unpackExtension(
+  bytes: Buffer,
+  staging: string,
+  { version, stop }: { version: string; stop: AbortSignal },
+): Promise<string> {
+  const files = join(staging, 'files');
+  mkdirSync(files, { mode: 0o700 });
+  await unzip(withoutHeader(bytes), files, limits, stop);
+  const found = folderOfManifest(files);
+  if (found) return found;
+  const packed = packedIn(files, version);
+  if (!packed) throw noExtension();
+  const within = join(staging, 'packed');
+  mkdirSync(within, { mode: 0o700 });
+  await unzip(withoutHeader(readFileSync(packed)), within, limits, stop);
+  const unpacked = folderOfManifest(within);
+  if (!unpacked) throw noExtension();
+  return unpacked;
+}
+
+/** A packed extension (.crx) is a zip behind a signed header; its signature is of a shop, not of ours. */
+function withoutHeader(bytes: Buffer): Buffer {
+  if (bytes.toString('latin1', 0, 4) !== 'Cr24' || bytes.length < 16) return bytes;
+  return bytes.subarray(12 + bytes.readUInt32LE(8));
+}
+
+/** The manifest that lies highest: people zip the folder as often as what is in it. */
+function folderOfManifest(folder: string): string | null {
+  for (let level = [folder]; level.length;) {
+    const found = level.filter((path) => isManifest(join(path, 'manifest.json')));
+    if (found.length > 1) throw severalExtensions();
+    if (found.length === 1) return found[0]!;
+    level = level.flatMap(foldersIn);
+  }
+  return null;
+}
+
+/** The one archive that there is, or of several the one with the version in its name. */
+function packedIn(folder: string, version: string): string | null {
+  const all: string[] = [];
+  for (let level = [folder]; level.length; level = level.flatMap(foldersIn)) {
+    for (const path of level) {
+      const files = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isFile());
+      all.push(...files.filter(({ name }) => /\.(zip|crx)$/i.test(name)).map(({ name }) => join(path, name)));
+    }
+  }
+  if (all.length < 2) return all[0] ?? null;
+  const plain = version.trim().replace(/^v/i, '');
+  const named = all.filter((path) => plain && numbersIn(basename(path)).includes(plain));
+  if (named.length !== 1) throw severalExtensions();
+  return named[0]!;
+}
+
+function numbersIn(name: string): string[] {
+  return name.match(/\d+(\.\d+)*/g) ?? [];
+}
+
+function foldersIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== '__MACOSX')
+    .map(({ name }) => join(folder, name));
+}
+
+function severalExtensions(): Error {
+  return new Error('there is more than one extension in it');
+}
+
+function noExtension(): Error {
+  return new Error('there is no browser extension in it: no manifest.json with a manifest_version');
+}
+
+function isManifest(path: string): boolean {
+  return existsSync(path) && 'manifest_version' in readManifest(path);
+}
+
+export function readManifest(path: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8').replace(/^\u{FEFF}/u, ''));
+    return isObject(value) ? value : {};
+  } catch {
+    // The browser takes comments in it; what it is, it says.
+    return { manifest_version: null };
+  }
+}
