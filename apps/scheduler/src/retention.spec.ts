@@ -5,7 +5,7 @@ import { purgeReports } from '@muster/jobs';
 import { purgeTimeline } from '@muster/agents';
 import { purgeUsage } from '@muster/pricing';
 import { BaseConfig, newId, Round } from '@muster/platform';
-import { type Harness, makeJob, makeOrganization, startHarness } from '@muster/testing';
+import { type Harness, makeJob, makeOrganization, readPlans, startHarness } from '@muster/testing';
 
 const now = new Date('2026-06-15T12:00:00Z');
 const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
@@ -51,6 +51,11 @@ describe('retention', () => {
     };
     const { id, agentId, workflowId } = await makeJob(harness.db, run);
     const row = [id, organizationId, at];
+    await sql(
+      `INSERT INTO timeline_head (agent_id, organization_id, last_seq, logs_since, others_since)
+       VALUES ($1, $2, 100, $3, $3) ON CONFLICT DO NOTHING`,
+      [agentId, organizationId, at],
+    );
     for (const [kind, offset] of [
       ['execution', 0],
       ['lifecycle', 1],
@@ -184,5 +189,34 @@ describe('retention', () => {
     expect(await left(id)).toMatchObject({ logs: 1, batchClaims: 2 });
     expect(await roi('computed')).toEqual(before);
     expect(await roi()).toEqual({ ...before, source: 'rollup' });
+  });
+
+  it('finds what is too old by an index, and looks at nothing again that it keeps', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    await sql('UPDATE organization_settings SET log_retention_days = 30 WHERE organization_id = $1', [organizationId]);
+    const { agentId } = await runOf(organizationId, 80, 1);
+    await sql(
+      `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, message, recorded_at)
+       SELECT $1, 10 + n, $2, CASE WHEN n % 20 = 0 THEN 'execution' ELSE 'status' END, 'x',
+              $3::timestamptz + n * interval '20 minutes'
+       FROM generate_series(1, 5000) n`,
+      [agentId, organizationId, daysAgo(79)],
+    );
+    const drop = async (at: Date) => {
+      const counted = () => left(organizationId).then(({ logs, timeline }) => logs! + timeline!);
+      const plans = await readPlans(harness.databaseUrl, () => purgeTimeline(harness.db, new Round('test'), at));
+      return { left: await counted(), looked: plans.reduce((sum, plan) => sum + plan.looked, 0) };
+    };
+    const first = await drop(now);
+    expect(first.left).toBeLessThan(5002);
+    // All but the settings of each organization.
+    const [{ count }] = await sql('SELECT count(*)::int AS count FROM organization_settings');
+    const again = await drop(now);
+    expect(again.left).toBe(first.left);
+    expect(again.looked).toBeLessThanOrEqual(2 * count);
+    // What ten more days brought, and what may be next.
+    const later = await drop(new Date(now.getTime() + 10 * 86_400_000));
+    expect(first.left - later.left).toBeGreaterThan(30);
+    expect(later.looked).toBeLessThan(2000);
   });
 });

@@ -4,6 +4,8 @@ import { AgentEntity } from './agent';
 import { OrganizationEntity } from './organization';
 
 @Entity('timeline_head')
+@Index('timeline_head_logs_since_idx', ['organizationId', 'logsSince'])
+@Index('timeline_head_others_since_idx', ['organizationId', 'othersSince'])
 export class TimelineHeadEntity {
   @PrimaryColumn('uuid')
   @ForeignKey(() => AgentEntity, { name: 'timeline_head_agent_fk', onDelete: 'CASCADE' })
@@ -13,6 +15,9 @@ export class TimelineHeadEntity {
   organizationId!: string;
   @Column('bigint', { default: 0 })
   lastSeq!: number;
+  /** No entry that a run wrote is of before, nor another one of before the other: what is older is not looked for. */
+  @Column('timestamptz', { default: () => 'now()' }) logsSince!: Date;
+  @Column('timestamptz', { default: () => 'now()' }) othersSince!: Date;
 }
 
 @Entity('timeline_entry')

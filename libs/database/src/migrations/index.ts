@@ -34,6 +34,7 @@ import { UncountedRuns1763800000001 } from './1763800000001-uncounted-runs';
 import { ListsByIndex1763802000000 } from './1763802000000-lists-by-index';
 import { CostRollups1763802000001 } from './1763802000001-cost-rollups';
 import { LastLaunches1763802000002 } from './1763802000002-last-launches';
+import { PurgeByIndex1763802050000 } from './1763802050000-purge-by-index';
 import { Prewake1763803000000 } from './1763803000000-prewake';
 import { IdleTimes1763803000001 } from './1763803000001-idle-times';
 import { WorkflowPacks1763805000000 } from './1763805000000-workflow-packs';
@@ -78,6 +79,7 @@ export const migrations = [
   ListsByIndex1763802000000,
   CostRollups1763802000001,
   LastLaunches1763802000002,
+  PurgeByIndex1763802050000,
   Prewake1763803000000,
   IdleTimes1763803000001,
   WorkflowPacks1763805000000,
