@@ -1,4 +1,4 @@
-import { newId } from '@muster/platform';
+import { firstIdAt, newId } from '@muster/platform';
 import { type Harness, makeAgent, makeJob, makeOrganization, startHarness, type Tenant } from '@muster/testing';
 import sharp from 'sharp';
 import { gateway } from '../gateway.harness';
@@ -211,13 +211,17 @@ describe('feedback submissions', () => {
     it('take days of the organization’s own time zone, the last one included', async () => {
       await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
       // In Auckland the 3rd begins at 11:00 of the 2nd.
+      const at = new Date('2026-03-02T11:00Z');
+      const id = firstIdAt(at);
       await harness.db.query(
         'system',
-        `UPDATE feedback_submission SET created_at = '2026-03-02T11:00Z' WHERE id = $1`,
-        [ids.viewer],
+        `INSERT INTO feedback_submission (id, organization_id, type, title, description, reporter_id, created_at)
+         SELECT $1, organization_id, type, title, description, reporter_id, $2 FROM feedback_submission WHERE id = $3`,
+        [id, at, ids.viewer],
       );
       const { admin } = tenant.as;
-      expect(await listed(admin, '?from=2026-03-03&to=2026-03-03')).toEqual([ids.viewer]);
+      expect(await listed(admin, '?from=2026-03-03&to=2026-03-03')).toEqual([id]);
+      expect(await listed(admin, '?to=2026-03-03')).toEqual([id]);
       expect(await listed(admin, '?from=2026-03-02&to=2026-03-02')).toEqual([]);
     });
   });

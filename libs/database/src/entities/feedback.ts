@@ -11,6 +11,8 @@ const statuses = "('received', 'triaged', 'in_progress', 'resolved', 'closed', '
 @Check('feedback_submission_severity_check', "severity IN ('low', 'medium', 'high', 'critical')")
 @Index('feedback_submission_organization_idx', ['organizationId', 'id'])
 @Index('feedback_submission_reporter_idx', ['organizationId', 'reporterId', 'id'])
+@Index('feedback_submission_status_idx', ['organizationId', 'status', 'id'])
+@Index('feedback_submission_type_idx', ['organizationId', 'type', 'id'])
 export class FeedbackSubmissionEntity {
   @PrimaryColumn('uuid') id!: string;
   @Column('uuid')

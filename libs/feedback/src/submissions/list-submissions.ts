@@ -1,7 +1,7 @@
 import { hasRole, type FeedbackFilter } from '@muster/contracts';
 import type { Principal } from '@muster/access';
-import { type Database, pageWithin } from '@muster/database';
-import type { Page } from '@muster/platform';
+import { type Database, pageWithin, scanWithin } from '@muster/database';
+import { firstIdAt, type Page } from '@muster/platform';
 import { submissionColumns, type SubmissionRow } from './submission-row';
 import { withinPeriod } from './within-period';
 
@@ -19,21 +19,37 @@ export function listSubmissions(
   const { organizationId } = caller;
   const values: unknown[] = [organizationId];
   const placed = (value: unknown) => `$${values.push(value)}`;
-  const conditions = ['s.organization_id = $1', ...withinPeriod(filter, placed)];
-  const equals = (column: string, value: unknown) => {
-    if (value !== undefined && value !== null) conditions.push(`${column} = ${placed(value)}`);
-  };
-  equals('s.reporter_id', visibleTo(caller));
-  equals('s.type', filter.type);
-  equals('s.status', filter.status);
-  if (page.after) conditions.push(`s.id < ${placed(page.after[0])}::uuid`);
+  const within = ['organization_id = $1'];
+  if (page.after) within.push(`id < ${placed(page.after[0])}::uuid`);
+  const { from, to } = filter;
+  if (from) within.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - apartMs)))}::uuid`);
+  if (to) within.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + dayMs + apartMs)))}::uuid`);
+  // The narrowest is a range of an index; the others are looked at in it.
+  const [first, ...others] = [
+    ['reporter_id', visibleTo(caller)],
+    ['status', filter.status],
+    ['type', filter.type],
+  ].flatMap(([column, value]) => (value ? [`${column} = ${placed(value)}`] : []));
+  if (first) within.push(first);
+  const listed = scanWithin({
+    from: 'feedback_submission',
+    columns: 'id',
+    within,
+    filter: [...others, ...withinPeriod(filter, placed, 'scanned')],
+    order: 'id DESC',
+    limit: placed(page.limit + 1),
+  });
   return database.query<SubmissionRow>(
     { organizationId },
     pageWithin(
-      `SELECT ${submissionColumns} FROM feedback_submission s
-       WHERE ${conditions.join(' AND ')} ORDER BY s.id DESC LIMIT ${placed(page.limit + 1)}`,
+      `SELECT ${submissionColumns}, p.matches, p.scan_end
+       FROM (${listed}) p JOIN feedback_submission s ON s.id = p.id ORDER BY s.id DESC`,
       { order: 'id DESC', bytes: 'octet_length(description) + COALESCE(octet_length(steps), 0)' },
     ),
     values,
   );
 }
+
+const dayMs = 86_400_000;
+/** So far the beginning of a day may be from that of UTC's, and a row's time from that of its id. */
+const apartMs = 26 * 3_600_000;

@@ -4,11 +4,11 @@ export interface Period {
   to?: string;
 }
 
-/** The conditions that a submission was made in the period, for `FROM feedback_submission s`. */
-export function withinPeriod({ from, to }: Period, placed: (value: string) => string): string[] {
-  const created = 's.created_at';
+/** The conditions that a submission was made in the period, for `FROM feedback_submission s` or another name. */
+export function withinPeriod({ from, to }: Period, placed: (value: string) => string, name = 's'): string[] {
+  const created = `${name}.created_at`;
   const startOf = (day: string) => `(${day})::timestamp AT TIME ZONE (
-    SELECT o.timezone FROM organization_settings o WHERE o.organization_id = s.organization_id)`;
+    SELECT o.timezone FROM organization_settings o WHERE o.organization_id = ${name}.organization_id)`;
   return [
     ...(from
       ? [`${created} >= ${isDay(from) ? startOf(`${placed(from)}::date`) : `${placed(from)}::timestamptz`}`]

@@ -114,7 +114,14 @@ export function listRequests(house: House, now = new Date()): string[] {
       '/api/admin/client-pricing/metrics',
       [`jobId=${longJobId}`, dates(20, 10), dates(364, 360), `organizationId=${house.organizationId}`],
     ],
-    ['/api/feedback-submissions', ['type=bug_report', 'status=received', dates(20, 10)]],
+    [
+      '/api/feedback-submissions',
+      [
+        ...['type=feature_request', 'type=bug_report', 'status=closed', 'status=received'],
+        ...['status=closed&type=bug_report', dates(20, 10), dates(364, 360), times[0]!],
+        `status=received&${dates(20, 10)}`,
+      ],
+    ],
     ['/api/process-library', []],
     ['/api/workflow-packs', []],
     ['/api/workflow-pack-installations', [`packId=${longJobId}`]],

@@ -1,3 +1,5 @@
+import { feedbackAndPacks } from './feedback-rows';
+
 // The rows of a house. Of what lists are filtered by there is a usual value, and a rare one that three rows of long ago
 // have. {names} are the house's values.
 
@@ -128,7 +130,9 @@ export const houseStatements = [
           'claim ' || e.n || ': opened the portal, downloaded one document', 'worker', ${time('e.n', '{entries} * 4 / 5')}
    FROM generate_series(1, {entries}::bigint * 4 / 5) e (n) JOIN house_agent a ON a.n = 2 + e.n % greatest({agents} - 1, 1)
    ORDER BY e.n`,
-  `INSERT INTO timeline_head (agent_id, organization_id, last_seq)
-   SELECT agent_id, organization_id, max(seq) FROM timeline_entry WHERE organization_id = '{organization}' GROUP BY 1, 2`,
+  `INSERT INTO timeline_head (agent_id, organization_id, last_seq, logs_since, others_since)
+   SELECT agent_id, organization_id, max(seq), min(recorded_at), min(recorded_at) FROM timeline_entry
+   WHERE organization_id = '{organization}' GROUP BY 1, 2`,
+  ...feedbackAndPacks(id),
   'VACUUM ANALYZE',
 ];

@@ -1,0 +1,14 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** Feedback is listed by indexes of what it is filtered by. */
+export class FeedbackByIndex1763807050000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE INDEX feedback_submission_status_idx ON feedback_submission (organization_id, status, id);
+      CREATE INDEX feedback_submission_type_idx ON feedback_submission (organization_id, type, id);`);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP INDEX feedback_submission_type_idx, feedback_submission_status_idx');
+  }
+}
