@@ -8,6 +8,8 @@ import {
   startHarness,
   type Tenant,
 } from '@muster/testing';
+import { sweepRollups } from '@muster/pilot';
+import { Round } from '@muster/platform';
 import { settleCostDays } from '@muster/pricing';
 import { Client } from 'pg';
 import { gateway } from './gateway.harness';
@@ -105,6 +107,15 @@ describe('lists of an organization that has been at work for a year', () => {
     const year = ['day', 'workflow', 'schedule', 'model'].map((by) => `from=2025-12-01&to=2026-11-20&groupBy=${by}`);
     for (const query of ['', ...year]) {
       const path = `/api/costs?${query}`;
+      expect(tooMuch(path, (await read(path)).plans)).toEqual([]);
+    }
+  });
+
+  it('are no longer for returns on investment, whose days the loop sums up, also those that never were', async () => {
+    expect(await sweepRollups(harness.db, new Round('test'))).toMatchObject({ settled: 1 });
+    for (const query of ['', 'from=2025-12-01&to=2026-11-20']) {
+      const path = `/api/pilot/roi?${query}`;
+      expect((await tenant.as.admin.get(path)).body.source).toBe('rollup');
       expect(tooMuch(path, (await read(path)).plans)).toEqual([]);
     }
   });

@@ -44,16 +44,15 @@ const isCurrent = `
    WHERE r.organization_id = $1) AS is_current,
   (SELECT r.revision FROM pilot_roi_state r WHERE r.organization_id = $1) AS revision`;
 
+// What each day's jobs cost is looked up day by day: joined, it could be gone through again for each of them.
 const daysSql = `
-  WITH cost AS (
-    SELECT day, sum(jobs)::int AS jobs, sum(cost_micros)::bigint AS cost_micros FROM pilot_roi_cost
-    WHERE organization_id = $1 AND workflow_id = $4 AND day BETWEEN $2::date AND $3::date AND day_before < $2::date
-    GROUP BY day)
   SELECT state.*, d.day::text AS day, d.batches, d.attempted, d.eob_uploaded, d.no_eob_found, d.failed, d.timed,
          d.processing_micros, d.histogram, COALESCE(cost.jobs, 0) AS jobs, COALESCE(cost.cost_micros, 0) AS cost_micros
   FROM (SELECT ${isCurrent}) state
   LEFT JOIN pilot_roi_day d ON d.organization_id = $1 AND d.workflow_id = $4 AND d.day BETWEEN $2::date AND $3::date
-  LEFT JOIN cost ON cost.day = d.day
+  CROSS JOIN LATERAL (
+    SELECT sum(c.jobs)::int AS jobs, sum(c.cost_micros)::bigint AS cost_micros FROM pilot_roi_cost c
+    WHERE c.organization_id = $1 AND c.workflow_id = $4 AND c.day = d.day AND c.day_before < $2::date) cost
   ORDER BY d.day`;
 
 interface TimesOfBucket extends Pick<PilotRoiStateEntity, 'revision'>, Pick<PilotRoiTimesEntity, 'times'> {

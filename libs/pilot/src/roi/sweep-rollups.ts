@@ -30,7 +30,7 @@ async function organizationsToSettle(database: Database, after: string | null, l
      LEFT JOIN pilot_roi_state r ON r.organization_id = s.organization_id
      WHERE s.organization_id > $1
        AND (EXISTS (SELECT FROM pilot_roi_change c WHERE c.organization_id = s.organization_id)
-            OR r.timezone <> s.timezone)
+            OR r.timezone IS DISTINCT FROM s.timezone)
      ORDER BY s.organization_id LIMIT $2`,
     [after ?? beginning, limit],
     'roi_to_settle',
