@@ -4,10 +4,11 @@ import { join, resolve } from 'node:path';
 import { listOrganizations } from '@muster/access';
 import { Database, DatabaseModule } from '@muster/database';
 import { rebuildRollups, verifyRollups } from '@muster/pilot';
+import { rebuildCostDays, verifyCostDays } from '@muster/pricing';
 import { BaseConfig, createApp, type Environment, loadConfig } from '@muster/platform';
 
 // `npm run rollups -- verify|rebuild [organization id…]`: compares what returns on investment are read from with the
-// claims, or makes it anew. On DATABASE_URL, or on the database of `npm start` (MUSTER_DATA_DIR, .muster/data).
+// claims, and what costs are with what runs used, or makes both anew. On DATABASE_URL, or on the database of `npm start` (MUSTER_DATA_DIR, .muster/data).
 
 const [command, ...asked] = process.argv.slice(2);
 if (command !== 'verify' && command !== 'rebuild') {
@@ -44,17 +45,24 @@ async function verify(database: Database, organizationId: string): Promise<numbe
   const faults = await verifyRollups(database, organizationId);
   for (const { workflowId, differs } of faults) {
     const of = workflowId ? `workflow ${workflowId}` : 'all workflows';
-    const days =
-      differs.length > 10 ? `${differs.slice(0, 10).join(', ')} and ${differs.length - 10} more` : differs.join(', ');
-    console.log(`organization ${organizationId}: ${of}: not what the claims say: ${days}`);
+    console.log(`organization ${organizationId}: ${of}: not what the claims say: ${someOf(differs)}`);
   }
-  if (faults.length === 0) console.log(`organization ${organizationId}: equal`);
-  return faults.length;
+  const days = await verifyCostDays(database, organizationId);
+  if (days.length > 0) console.log(`organization ${organizationId}: costs: not what the runs cost: ${someOf(days)}`);
+  const count = faults.length + days.length;
+  if (count === 0) console.log(`organization ${organizationId}: equal`);
+  return count;
+}
+
+function someOf(days: string[]): string {
+  const shown = days.slice(0, 10).join(', ');
+  return days.length > 10 ? `${shown} and ${days.length - 10} more` : shown;
 }
 
 async function rebuild(database: Database, organizationId: string): Promise<number> {
   const { days } = await rebuildRollups(database, organizationId);
-  console.log(`organization ${organizationId}: ${days} days made anew`);
+  const costs = await rebuildCostDays(database, organizationId);
+  console.log(`organization ${organizationId}: ${days} days made anew, and ${costs.days} of costs`);
   return 0;
 }
 

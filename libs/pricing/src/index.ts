@@ -21,6 +21,7 @@ export { type EndedRun, recordRuns } from './usage/record-usage';
 export { costsCsv } from './costs/costs-csv';
 export { costSoFar } from './costs/cost-so-far';
 export { settleCostDays, sweepCostDays } from './costs/settle-cost-days';
+export { rebuildCostDays, verifyCostDays } from './costs/verify-cost-days';
 export { listCosts } from './costs/list-costs';
 export { readRunCost } from './costs/read-run-cost';
 export { findRecompute, recomputeCosts, type RecomputeRow, requestRecompute } from './costs/recompute-costs';

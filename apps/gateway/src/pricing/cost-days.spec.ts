@@ -1,4 +1,4 @@
-import { settleCostDays } from '@muster/pricing';
+import { rebuildCostDays, settleCostDays, verifyCostDays } from '@muster/pricing';
 import { type Harness, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 import { endRun, report, settle } from './ended-runs.harness';
@@ -78,5 +78,24 @@ describe('costs from sums of days', () => {
     const anew = await read();
     await sumUp();
     expect(await read()).toEqual(anew);
+  });
+
+  it('are compared with the runs, day by day, and made anew where they are other', async () => {
+    const { organizationId } = tenant;
+    expect(await verifyCostDays(harness.db, organizationId)).toEqual([]);
+    const before = await read();
+    await harness.db.query(
+      'system',
+      `UPDATE run_cost_day SET ai_micros = ai_micros + 1
+       WHERE organization_id = $1 AND grouped_by = 'workflow' AND day = '2026-03-06'`,
+      [organizationId],
+    );
+    await harness.db.query('system', `DELETE FROM run_cost_day WHERE organization_id = $1 AND day = '2026-03-11'`, [
+      organizationId,
+    ]);
+    expect(await verifyCostDays(harness.db, organizationId)).toEqual(['2026-03-06', '2026-03-11']);
+    expect((await rebuildCostDays(harness.db, organizationId)).days).toBeGreaterThan(15);
+    expect(await verifyCostDays(harness.db, organizationId)).toEqual([]);
+    expect(await read()).toEqual(before);
   });
 });

@@ -59,7 +59,7 @@ export function settleCostDays(database: Database, organizationId: string): Prom
 }
 
 /** There are no sums, or they are of another zone's days: every day is summed up. */
-async function beginAnew(tx: Transaction, organizationId: string, timezone: string): Promise<void> {
+export async function beginAnew(tx: Transaction, organizationId: string, timezone: string): Promise<void> {
   await tx.execute('DELETE FROM run_cost_change WHERE organization_id = $1', [organizationId]);
   await tx.execute('DELETE FROM run_cost_day WHERE organization_id = $1', [organizationId]);
   await tx.execute(

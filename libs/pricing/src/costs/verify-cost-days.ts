@@ -1,0 +1,69 @@
+import { type Database, lock, type OrganizationSettingsEntity } from '@muster/database';
+import { componentsOf, groupKeys, groupSums } from './cost-groups';
+import { beginAnew, settleCostDays } from './settle-cost-days';
+
+/** So many days are compared at a time. */
+const daysAtOnce = 31;
+
+/** The days whose sums are not what their runs cost. Those that changes wait for meanwhile are not asked. */
+export async function verifyCostDays(database: Database, organizationId: string): Promise<string[]> {
+  while ((await settleCostDays(database, organizationId)).rest);
+  const [period] = await database.query<{ from: string | null; days: number | null }>(
+    { organizationId },
+    `SELECT min(day)::text AS from, max(day) - min(day) + 1 AS days FROM (
+       SELECT day FROM run_cost_day WHERE organization_id = $1
+       UNION ALL
+       SELECT (c.finished_at AT TIME ZONE s.timezone)::date
+       FROM run_cost_component c JOIN organization_settings s ON s.organization_id = c.organization_id
+       WHERE c.organization_id = $1 AND c.finished_at IS NOT NULL) known`,
+    [organizationId],
+  );
+  const { from = null, days = 0 } = period ?? {};
+  const differing: string[] = [];
+  for (let at = 0; from !== null && at < days!; at += daysAtOnce) {
+    const rows = await database.query<{ day: string }>({ organizationId }, differingSql, [organizationId, from, at]);
+    differing.push(...rows.map(({ day }) => day));
+  }
+  return differing;
+}
+
+/** Makes an organization's sums anew, in steps. Until they are, its costs are read from what its runs used. */
+export async function rebuildCostDays(database: Database, organizationId: string): Promise<{ days: number }> {
+  await database.transaction({ organizationId }, async (tx) => {
+    await lock(tx, 'run_cost_day', organizationId);
+    const [settings] = await tx.query<Pick<OrganizationSettingsEntity, 'timezone'>>(
+      'SELECT timezone FROM organization_settings WHERE organization_id = $1',
+      [organizationId],
+    );
+    if (settings) await beginAnew(tx, organizationId, settings.timezone);
+  });
+  for (let days = 0; ;) {
+    const step = await settleCostDays(database, organizationId);
+    days += step.days;
+    if (!step.rest) return { days };
+  }
+}
+
+const groups = Object.entries(groupKeys).map(([grouping, key]) => `('${grouping}', ${key})`);
+const columns = 'grouped_by, day, key, model, runs, ai_micros, compute_micros, reported_micros';
+
+const differingSql = `
+  WITH asked AS MATERIALIZED (
+    SELECT $2::date + $3::int + n AS day, s.timezone FROM organization_settings s
+    CROSS JOIN generate_series(0, ${daysAtOnce} - 1) n
+    WHERE s.organization_id = $1),
+  ours AS (
+    SELECT ${columns} FROM run_cost_day WHERE organization_id = $1 AND day IN (SELECT day FROM asked)),
+  theirs AS (
+    SELECT of.grouped_by, day, of.key, ${groupSums}
+    FROM ${componentsOf('asked', 'asked.timezone')}
+    CROSS JOIN LATERAL (VALUES ${groups.join(', ')}) AS of (grouped_by, key)
+    GROUP BY 1, 2, 3),
+  differing AS (
+    (TABLE ours EXCEPT TABLE theirs) UNION ALL (TABLE theirs EXCEPT TABLE ours))
+  SELECT DISTINCT day::text AS day FROM differing
+  WHERE day NOT IN (
+    SELECT (c.finished_at AT TIME ZONE s.timezone)::date FROM run_cost_change c
+    JOIN organization_settings s ON s.organization_id = c.organization_id
+    WHERE c.organization_id = $1 AND c.finished_at IS NOT NULL)
+  ORDER BY 1`;
