@@ -1,5 +1,5 @@
 /** So many rows one answer looks at, before it says how far it came. */
-const maxRowsLookedAt = 5000;
+const maxRowsLookedAt = 2500;
 
 export interface Scan {
   /** `job`: what is read. */
@@ -8,7 +8,7 @@ export interface Scan {
   columns: string;
   /** What an index answers in the order of the list. */
   within: string[];
-  /** What is looked at row by row. */
+  /** What is looked at row by row, of `scanned`. */
   filter: string[];
   order: string;
   /** Of the page: `$4`. */
