@@ -1,0 +1,122 @@
+import type { JobBundle } from '@muster/contracts';
+import { newId } from '@muster/platform';
+import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant, waitFor } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+import { makePack, makeVersion } from './bundles.harness';
+
+const [rounds, atOnce] = [4, 12];
+
+interface Launched {
+  id: string;
+  sentAt: number;
+  answeredAt: number;
+}
+
+describe('launches while the pin of their installation moves', () => {
+  let harness: Harness;
+  let ours: Tenant;
+  let packId: string;
+  let installationId: string;
+  let launch: () => Promise<string[]>;
+  const jobs: Launched[] = [];
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    ours = await harness.makeTenant();
+    const { organizationId } = ours;
+    packId = await makePack(ours);
+    const { id: agentId } = await makeAgent(harness.db, { organizationId, name: newId() });
+    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
+    let count = 0;
+    launch = async () => {
+      const run = { workflowId, workflowPackInstallationId: installationId };
+      count += 1;
+      const isBatch = count % 5 === 0;
+      const { status, body, text } = isBatch
+        ? await ours.api.post('/api/jobs/batch', { ...run, agentIds: [agentId], rows: [{}, {}] })
+        : await ours.api.post('/api/jobs/launch', { ...run, agentId });
+      if (status !== 202 && status !== 201) throw new Error(`the launch was answered ${status}: ${text}`);
+      return isBatch ? body.jobIds : [body.jobId];
+    };
+  });
+  afterAll(() => harness.close());
+
+  const launchUntil = async (isOver: () => boolean) => {
+    while (!isOver()) {
+      const sentAt = performance.now();
+      for (const id of await launch()) jobs.push({ id, sentAt, answeredAt: performance.now() });
+    }
+  };
+  /** Once so many more were launched. */
+  const more = async (count: number) => {
+    const before = jobs.length;
+    await waitFor('more launches', () => Promise.resolve(jobs.length >= before + count), 30_000);
+  };
+
+  it('have one of the two versions, whole, and a rollback names those that wait with the one left behind', async () => {
+    const ways = ['internal_verified', 'pilot'];
+    const base = await makeVersion(ours, packId, ...ways);
+    const others: string[] = [];
+    for (let round = 0; round < rounds; round += 1) others.push(await makeVersion(ours, packId, ...ways));
+    const input = { packId, name: newId(), versionId: base };
+    const made = await ours.as.member.post('/api/workflow-pack-installations', input);
+    installationId = made.body.id;
+    const path = made.headers.get('location')!;
+
+    let over = false;
+    const launching = Array.from({ length: atOnce }, () => launchUntil(() => over));
+    const moves: { version: string; pinned: number; back: number; backAt: number; queuedJobs: string[] }[] = [];
+    try {
+      for (const version of others) {
+        await more(20);
+        const pin = await ours.as.member.post(`${path}/pin`, { versionId: version });
+        expect([pin.status, pin.body.pinnedVersionId]).toEqual([200, version]);
+        const pinned = performance.now();
+        await more(20);
+        const back = performance.now();
+        const { status, body } = await ours.as.member.post(`${path}/rollback`);
+        expect([status, body.installation?.pinnedVersionId]).toEqual([200, base]);
+        moves.push({ version, pinned, back, backAt: performance.now(), queuedJobs: body.queuedJobs });
+      }
+      await more(20);
+    } finally {
+      over = true;
+    }
+    await Promise.all(launching);
+
+    const { versions } = (await ours.as.viewer.get(`/api/workflow-packs/${packId}/versions`)).body;
+    const bundles: Record<string, JobBundle> = Object.fromEntries(
+      versions.map(({ versionId, runtimeBundleId, digest }: JobBundle) => [
+        versionId,
+        { installationId, versionId, runtimeBundleId, digest },
+      ]),
+    );
+    const rows = await harness.db.query<{ id: string; bundle: JobBundle; lineage: Record<string, string> }>(
+      'system',
+      'SELECT id, bundle, lineage FROM job WHERE workflow_pack_installation_id = $1',
+      [installationId],
+    );
+    expect(rows.map(({ id }) => id).sort()).toEqual(jobs.map(({ id }) => id).sort());
+    for (const { bundle, lineage } of rows) {
+      expect([base, ...others]).toContain(bundle.versionId);
+      expect(bundle).toEqual(bundles[bundle.versionId]);
+      expect(lineage).toMatchObject({
+        SERVICE_WORKFLOW_PACK_VERSION_ID: bundle.versionId,
+        SERVICE_RUNTIME_BUNDLE_ID: bundle.runtimeBundleId,
+        SERVICE_RUNTIME_BUNDLE_DIGEST: bundle.digest,
+      });
+    }
+    const having = (version: string) => rows.filter(({ bundle }) => bundle.versionId === version).map(({ id }) => id);
+    const times = new Map(jobs.map((job) => [job.id, job]));
+    for (const { version, pinned, back, backAt, queuedJobs } of moves) {
+      // It is never pinned again: all that have it were there at that moment, and none came after.
+      expect([...queuedJobs].sort()).toEqual(having(version).sort());
+      expect(queuedJobs.length).toBeGreaterThan(0);
+      for (const { id, sentAt, answeredAt } of jobs) {
+        if (sentAt > pinned && answeredAt < back) expect(queuedJobs).toContain(id);
+      }
+      for (const id of queuedJobs) expect(times.get(id)!.sentAt).toBeLessThan(backAt);
+    }
+    expect(having(base).length).toBeGreaterThan(0);
+  });
+});
