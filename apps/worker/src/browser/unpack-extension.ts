@@ -16,14 +16,14 @@ export async function unpackExtension(
 ): Promise<string> {
   const files = join(staging, 'files');
   mkdirSync(files, { mode: 0o700 });
-  await unzip(withoutHeader(bytes), files, limits, stop);
+  await unzip(withoutHeader(bytes), files, limits, { stop });
   const found = folderOfManifest(files);
   if (found) return found;
   const packed = packedIn(files, version);
   if (!packed) throw noExtension();
   const within = join(staging, 'packed');
   mkdirSync(within, { mode: 0o700 });
-  await unzip(withoutHeader(readFileSync(packed)), within, limits, stop);
+  await unzip(withoutHeader(readFileSync(packed)), within, limits, { stop });
   const unpacked = folderOfManifest(within);
   if (!unpacked) throw noExtension();
   return unpacked;

@@ -6,6 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { LocalLog } from '../host/local-log';
 import { type Bundle, BundleRejected, BundleUnavailable, isDiskFull } from './bundle';
 import { downloadBundle, largestBundleBytes } from './download-bundle';
+import { FileSums } from './file-sums';
 
 const pieceBytes = 4 * 1024 * 1024;
 
@@ -22,6 +23,7 @@ export interface BundleCacheOptions {
  * could have changed what lies here, so it is never trusted: the very bytes that are handed out were summed first.
  */
 export class BundleCache {
+  readonly sums = new FileSums();
   private readonly folder: string;
   private readonly using = new Map<string, number>();
   private readonly fetching = new Map<string, Promise<Buffer>>();

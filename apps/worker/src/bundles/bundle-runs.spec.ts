@@ -175,13 +175,16 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
 
   it('keeps what it ran for a while, but not the bundles of all that it ran', async () => {
     await worker.start();
-    const bundle = store.put(zipOf([{ name: 'pack.py', content: '' }]));
+    const content = 'word = "packed"';
+    const bundle = store.put(zipOf([{ name: 'pack.py', content }]));
     const roots: string[] = [];
     for (let count = 0; count < 6; count += 1) roots.push(((await run('pass', bundle)) as { root: string }).root);
     const unpacked = () => roots.filter((root) => existsSync(join(root, 'bundle')));
     await service.until('the old to go', () => unpacked().length <= 4);
     expect(unpacked()).toEqual(roots.slice(-unpacked().length));
-    expect(roots.filter((root) => existsSync(join(root, 'manifest.json')))).toEqual(roots);
+    const manifests = roots.map((root) => JSON.parse(readFileSync(join(root, 'manifest.json'), 'utf8')) as Json);
+    const known = { 'bundle/pack.py': { sha256: sumOf(content), size: content.length } };
+    expect(manifests).toEqual(roots.map(() => expect.objectContaining({ files: expect.objectContaining(known) })));
     expect(store.fetched(bundle)).toBe(1);
   });
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readJson, writeWhole } from '../host/files';
-import { unzip, type UnpackedFile } from '../zip/unzip';
+import { unzip, type UnpackedFile, type UnzipOptions } from '../zip/unzip';
 import { ZipFault } from '../zip/zip-fault';
 import { type Bundle, BundleRejected, BundleUnavailable, isDiskFull } from './bundle';
 import type { BundleCache } from './bundle-cache';
@@ -21,7 +21,10 @@ export async function placeBundle(
   bundle: Bundle,
   { root, stop }: { root: string; stop: AbortSignal },
 ): Promise<void> {
-  const files = await cache.use(bundle, stop, (bytes) => unpack(bytes, join(root, 'bundle'), stop));
+  const files = await cache.use(bundle, stop, (bytes) =>
+    unpack(bytes, join(root, 'bundle'), { stop, sums: cache.sums.of(bundle.digest) }),
+  );
+  cache.sums.keep(bundle.digest, files);
   const path = join(root, 'manifest.json');
   const manifest: Manifest = { files: {}, ...readJson<Manifest>(path), bundle: { digest: `sha256:${bundle.digest}` } };
   for (const { path: name, sha256, size } of files) manifest.files[`bundle/${name}`] = { sha256, size };
@@ -48,10 +51,10 @@ export async function removeOldBundles(runs: string, isNeeded: (name: string) =>
   for (const { path } of old) await rm(path, { recursive: true, force: true });
 }
 
-async function unpack(bytes: Buffer, folder: string, stop: AbortSignal): Promise<UnpackedFile[]> {
+async function unpack(bytes: Buffer, folder: string, options: UnzipOptions): Promise<UnpackedFile[]> {
   mkdirSync(folder, { mode: 0o700 });
   try {
-    return await unzip(bytes, folder, limits, stop);
+    return await unzip(bytes, folder, limits, options);
   } catch (error) {
     // Half a bundle is none.
     rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +37,40 @@ describe('Unzipping', () => {
     ]);
     expect(readFileSync(join(folder, 'a/b.txt'), 'utf8')).toBe('content');
     expect(statSync(join(folder, 'run')).mode & 0o777).toBe(0o700);
+  });
+
+  it('writes large files beside each other, and answers all in their order, with the sums that it is given', async () => {
+    const contents = [900_000, 10, 700_000, 300_000, 800_000, 20, 600_000].map((size) => randomBytes(size));
+    const zip = zipOf(contents.map((content, at) => ({ name: `f/${at}`, content })));
+    const more = { bytes: 4_000_000, entries: 7 };
+    const right = contents.map((content, at) => ({
+      ...{ path: `f/${at}`, size: content.length },
+      sha256: createHash('sha256').update(content).digest('hex'),
+    }));
+    expect(await unzip(zip, folder, more)).toEqual(right);
+    expect(contents.every((content, at) => readFileSync(join(folder, `f/${at}`)).equals(content))).toBe(true);
+
+    const sums = new Map(right.map(({ path }) => [path, `of ${path}`]));
+    const again = join(around, 'again');
+    mkdirSync(again);
+    const files = await unzip(zip, again, more, { sums });
+    expect(files).toEqual(right.map((file) => ({ ...file, sha256: `of ${file.path}` })));
+    expect(contents.every((content, at) => readFileSync(join(again, `f/${at}`)).equals(content))).toBe(true);
+  });
+
+  it('refuses what is not right among large files, whatever sums it is given, and writes no more once it has', async () => {
+    const contents = Array.from({ length: 8 }, (_, at) => randomBytes(at ? 2_000_000 : 300_000));
+    const zip = zipOf(contents.map((content, at) => ({ name: `${at}`, content })));
+    const row = zip.indexOf('PK\x01\x02');
+    // The first one's sum as the directory has it.
+    zip[row + 16] = zip[row + 16]! ^ 0xff;
+    const sums = new Map(contents.map((_, at) => [`${at}`, 'known']));
+    const more = { bytes: 20_000_000, entries: 8 };
+    await expect(unzip(zip, folder, more, { sums })).rejects.toThrow('digest_mismatch');
+    // What was under way is whole by now, and the rest was not begun.
+    const sizes = readdirSync(folder).map((name) => statSync(join(folder, name)).size);
+    expect(sizes.length).toBeLessThan(8);
+    expect([...new Set(sizes)].sort((a, b) => a - b)).toEqual([300_000, 2_000_000]);
   });
 
   const bad: [string, string, ZipFile[]][] = [
