@@ -1,7 +1,7 @@
 import { Controller, Get, Inject, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { audit, Endpoint, Mutation, MutationRequest, Mutations, sessionsOf } from '@muster/access';
-import { AppError, FeedbackSync, SuccessAnswer, type TrackerName } from '@muster/contracts';
+import { AppError, FeedbackSync, SuccessAnswer, type TrackerName, trackerNames } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { FeedbackConfig, readSyncState, replayDead } from '@muster/feedback';
 
@@ -22,7 +22,10 @@ export class FeedbackSyncController {
     answer: FeedbackSync,
   })
   async read(): Promise<FeedbackSync> {
-    const { stops, pending, dead, lastReconciledAt } = await readSyncState(this.database);
+    const { stops, pending, dead, lastReconciledAt } = await readSyncState(
+      this.database,
+      trackerNames.filter((name) => this.config.configured[name]),
+    );
     const stateOf = (name: TrackerName) => {
       const stop = stops.find(({ tracker }) => tracker === name);
       return {

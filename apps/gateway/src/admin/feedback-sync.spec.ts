@@ -37,6 +37,9 @@ describe('the sync page of feedback', () => {
       codehost: { stopped: { since: expect.stringMatching(/Z$/), reason: 'answered 401' } },
       pending: 1,
     });
+    // What waits for the tracker that is not configured does not count.
+    await sql(`UPDATE feedback_link SET unlinked_at = now() WHERE tracker = 'codehost'`);
+    expect((await read()).pending).toBe(0);
   });
 
   it('shows what was given up, and sends it again', async () => {

@@ -1,3 +1,4 @@
+import type { TrackerName } from '@muster/contracts';
 import type { Database, FeedbackLinkEntity, FeedbackTrackerEntity, Transaction } from '@muster/database';
 import { armWorkItem } from './arm-work-item';
 
@@ -13,14 +14,18 @@ export interface SyncState {
 /** So many are shown, the oldest. */
 const maxDead = 200;
 
-/** What waits, what was given up, and which tracker is stopped and why. */
-export function readSyncState(database: Database): Promise<SyncState> {
+/** What waits for a tracker that is configured, what was given up, and which tracker is stopped and why. */
+export function readSyncState(database: Database, configured: TrackerName[]): Promise<SyncState> {
   return database.transaction('system', async (tx) => {
     const stops = await tx.query<SyncState['stops'][number]>(
       'SELECT tracker, stopped_at, reason FROM feedback_tracker WHERE stopped_at IS NOT NULL',
     );
     const [waiting] = await tx.query<{ pending: number }>(
-      'SELECT count(*)::int AS pending FROM feedback_work_item WHERE due_at IS NOT NULL',
+      `SELECT count(*)::int AS pending FROM feedback_work_item w
+       WHERE due_at IS NOT NULL AND EXISTS (
+         SELECT FROM feedback_link l WHERE l.submission_id = w.submission_id AND l.tracker = ANY($1)
+           AND l.unlinked_at IS NULL AND l.dead_at IS NULL)`,
+      [configured],
     );
     const dead = await tx.query<DeadLink>(
       `SELECT id, submission_id, tracker, attempts, error, dead_at FROM feedback_link
