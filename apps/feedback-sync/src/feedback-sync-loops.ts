@@ -1,6 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '@muster/database';
-import { armUnsent, lastReconciliation, purgeDeliveries, reconcileFeedback, sweepWorkItems } from '@muster/feedback';
+import {
+  armUnsent,
+  beginReconciliation,
+  lastReconciliation,
+  purgeDeliveries,
+  reconcileFeedback,
+  sweepWorkItems,
+} from '@muster/feedback';
 import { AppLoops, Clock, LoopLedger, Metrics, PubSub } from '@muster/platform';
 import { nextRun, parseCron } from '@muster/schedules';
 import { FeedbackWork } from './feedback-work';
@@ -44,12 +51,14 @@ export class FeedbackSyncLoops extends AppLoops {
           runOnce: async (round) => {
             if (!work.isOn) return {};
             const now = clock.now();
-            const last = (await lastReconciliation(database)) ?? began;
-            // Of the nights that nobody was there for, one is enough.
-            const after = new Date(Math.max(last.getTime(), now.getTime() - dayMs));
-            const next = nextRun(rule, 'UTC', after);
-            if (!next || next.at > now) return {};
-            return reconcileFeedback(database, round, { nominalAt: next.at, now });
+            const last = await lastReconciliation(database);
+            // One that was cut short goes on first. Of the nights that nobody was there for, one is enough.
+            if (!last || last.rungAt) {
+              const after = new Date(Math.max((last?.nominalAt ?? began).getTime(), now.getTime() - dayMs));
+              const next = nextRun(rule, 'UTC', after);
+              if (next && next.at <= now) await beginReconciliation(database, { nominalAt: next.at, now });
+            }
+            return reconcileFeedback(database, round);
           },
         },
         { name: 'purge feedback deliveries', intervalMs: 600_000, runOnce: () => purgeDeliveries(database) },

@@ -13,6 +13,6 @@ export { purgeDeliveries, takeDelivery } from './webhooks/take-delivery';
 export { isSigned } from './webhooks/verify-delivery';
 export { WebhookSecretsConfig } from './webhooks/webhook-secrets.config';
 export { readSyncState, replayDead } from './work-items/read-sync-state';
-export { lastReconciliation, reconcileFeedback } from './work-items/reconcile';
+export { beginReconciliation, lastReconciliation, reconcileFeedback } from './work-items/reconcile';
 export { armUnsent, sweepWorkItems } from './work-items/sweep-work-items';
 export { type SyncParts, syncWorkItem } from './work-items/sync-work-item';

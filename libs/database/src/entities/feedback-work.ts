@@ -10,6 +10,7 @@ const trackers = "('codehost', 'tasktracker')";
 @Entity('feedback_work_item')
 @Check('feedback_work_item_severity_check', "severity IN ('low', 'medium', 'high', 'critical')")
 @Index('feedback_work_item_due_idx', ['dueAt', 'submissionId'], { where: 'due_at IS NOT NULL' })
+@Index('feedback_work_item_compare_idx', ['submissionId'], { where: 'to_compare' })
 export class FeedbackWorkItemEntity {
   @PrimaryColumn('uuid')
   @ForeignKey(() => FeedbackSubmissionEntity, { name: 'feedback_work_item_submission_fk', onDelete: 'CASCADE' })
@@ -31,6 +32,8 @@ export class FeedbackWorkItemEntity {
   /** Whose turn it is, and until when at most. */
   @Column('uuid', { nullable: true }) lease!: string | null;
   @Column('timestamptz', { nullable: true }) leasedUntil!: Date | null;
+  /** A comparison waits for a look at it that leaves nothing to do. */
+  @Column('boolean', { default: false }) toCompare!: boolean;
 }
 
 /** A work item's one issue, or its one task. */
@@ -64,6 +67,8 @@ export class FeedbackLinkEntity {
   @Column('timestamptz', { nullable: true }) firstClaimedAt!: Date | null;
   /** Written before it is created: a creation whose answer nobody had is looked for before the next. */
   @Column('timestamptz', { nullable: true }) claimedAt!: Date | null;
+  /** Counts the claims: only who has the last one may create. */
+  @Column('integer', { default: 0 }) claim!: number;
   /** What the tracker showed when it was last read or written; only what differs from it is a change of theirs. */
   @Column('text', { nullable: true }) seenStatus!: FeedbackStatus | null;
   /** What the tracker will show once a status that is on its way has arrived: no change of theirs either. */
@@ -99,6 +104,11 @@ export class FeedbackTrackerEntity {
 export class FeedbackReconciliationEntity {
   @PrimaryColumn('timestamptz') nominalAt!: Date;
   @Column('timestamptz') beganAt!: Date;
+  /** The last work item that was rung for; whoever goes on begins behind it. */
+  @Column('uuid', { nullable: true }) afterId!: string | null;
+  /** When all were rung for. */
+  @Column('timestamptz', { nullable: true }) rungAt!: Date | null;
+  /** When all of them had been looked at. */
   @Column('timestamptz', { nullable: true }) finishedAt!: Date | null;
   @Column('integer', { default: 0 }) armed!: number;
 }

@@ -68,6 +68,26 @@ export function claimWorkItem(database: Database, id: string, leaseMs: number): 
   });
 }
 
+/** Our turn at a work item is over: somebody else may be at it. */
+export class TurnLost extends Error {
+  override name = 'TurnLost';
+}
+
+/** Makes the lease whole again. Throws where it is not ours any more. */
+export async function holdWorkItem(
+  database: Database,
+  { id, lease }: Pick<WorkItem, 'id' | 'lease'>,
+  leaseMs: number,
+): Promise<void> {
+  const held = await database.query(
+    'system',
+    `UPDATE feedback_work_item SET leased_until = now() + $3 * interval '1 millisecond'
+     WHERE submission_id = $1 AND lease = $2 RETURNING submission_id`,
+    [id, lease, leaseMs],
+  );
+  if (held.length === 0) throw new TurnLost(`the turn at ${id} is over`);
+}
+
 /** Gives it back, due again after so long or not at all; true where there is a new reason to look at once. */
 export async function releaseWorkItem(
   database: Database,
@@ -77,7 +97,8 @@ export async function releaseWorkItem(
   const [row] = await database.query<{ again: boolean }>(
     'system',
     `UPDATE feedback_work_item SET lease = NULL, leased_until = NULL,
-       due_at = CASE WHEN armed <> $3 THEN now() ELSE now() + $4::float8 * interval '1 millisecond' END
+       due_at = CASE WHEN armed <> $3 THEN now() ELSE now() + $4::float8 * interval '1 millisecond' END,
+       to_compare = to_compare AND (armed <> $3 OR $4::float8 IS NOT NULL)
      WHERE submission_id = $1 AND lease = $2 RETURNING armed <> $3 AS again`,
     [id, lease, armed, dueInMs],
   );

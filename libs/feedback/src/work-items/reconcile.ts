@@ -1,60 +1,83 @@
-import type { Database } from '@muster/database';
+import type { Database, FeedbackReconciliationEntity, Transaction } from '@muster/database';
 import type { Round } from '@muster/platform';
 
 /** What is over for so long is not asked about any more: a webhook still brings it back. */
 const settledDays = 90;
 const pageRows = 500;
 
-/** The time of the last comparison, done or under way; null before the first. */
-export async function lastReconciliation(database: Database): Promise<Date | null> {
-  const [last] = await database.query<{ nominalAt: Date | null }>(
+type Last = Pick<FeedbackReconciliationEntity, 'nominalAt' | 'rungAt'>;
+
+/** The last comparison that has begun; null before the first. */
+export async function lastReconciliation(database: Database): Promise<Last | null> {
+  const [last] = await database.query<Last>(
     'system',
-    'SELECT max(nominal_at) AS nominal_at FROM feedback_reconciliation',
+    'SELECT nominal_at, rung_at FROM feedback_reconciliation ORDER BY nominal_at DESC LIMIT 1',
   );
-  return last?.nominalAt ?? null;
+  return last ?? null;
 }
 
-/** Has every linked work item compared with its trackers, for what no webhook told. Once for each nominal time. */
+/** Begins a comparison, once for each nominal time, and none before the last has rung for all. */
+export async function beginReconciliation(
+  database: Database,
+  { nominalAt, now }: { nominalAt: Date; now: Date },
+): Promise<void> {
+  await database.query(
+    'system',
+    `INSERT INTO feedback_reconciliation (nominal_at, began_at)
+     SELECT $1, $2 WHERE NOT EXISTS (SELECT FROM feedback_reconciliation WHERE rung_at IS NULL)
+     ON CONFLICT DO NOTHING`,
+    [nominalAt, now],
+  );
+}
+
+/**
+ * Has every linked work item compared with its trackers, for what no webhook told. A page and the place behind it are
+ * one write: whoever goes on after an end of any kind rings for the rest, and for none twice. It is finished when all
+ * were looked at.
+ */
 export async function reconcileFeedback(
   database: Database,
   round: Round,
-  { nominalAt, now }: { nominalAt: Date; now: Date },
-): Promise<{ armed: number }> {
-  const claimed = await database.query(
-    'system',
-    `INSERT INTO feedback_reconciliation AS r (nominal_at, began_at) VALUES ($1, $2)
-     -- Whoever began it and has not finished it for so long is gone.
-     ON CONFLICT (nominal_at) DO UPDATE SET began_at = excluded.began_at
-     WHERE r.finished_at IS NULL AND r.began_at < excluded.began_at - interval '10 minutes'
-     RETURNING nominal_at`,
-    [nominalAt, now],
-  );
-  if (claimed.length === 0) return { armed: 0 };
+): Promise<{ armed: number; finished: number }> {
   let armed = 0;
-  for (let after = '00000000-0000-0000-0000-000000000000'; ;) {
-    const rows = await database.query<{ submissionId: string }>(
-      'system',
-      `WITH page AS (
-         SELECT l.submission_id FROM feedback_link l JOIN feedback_submission s ON s.id = l.submission_id
-         WHERE l.submission_id > $1 AND l.external_id IS NOT NULL AND l.unlinked_at IS NULL
-           AND (s.status IN ('received', 'triaged', 'in_progress') OR s.updated_at > $2::timestamptz - $3 * interval '1 day')
-         GROUP BY l.submission_id ORDER BY l.submission_id LIMIT ${pageRows})
-       UPDATE feedback_work_item w SET armed = w.armed + 1, due_at = LEAST(w.due_at, now())
-       FROM page WHERE w.submission_id = page.submission_id RETURNING w.submission_id`,
-      [after, now, settledDays],
-    );
-    armed += rows.length;
-    if (rows.length < pageRows) break;
-    after = rows
-      .map(({ submissionId }) => submissionId)
-      .sort()
-      .at(-1)!;
-    if (!round.hasTime) return { armed };
+  for (;;) {
+    const page = await database.transaction('system', ringPage);
+    armed += page.armed;
+    if (!page.isMore || !round.hasTime) break;
   }
-  await database.query(
+  const finished = await database.query(
     'system',
-    'UPDATE feedback_reconciliation SET finished_at = now(), armed = $2 WHERE nominal_at = $1',
-    [nominalAt, armed],
+    `UPDATE feedback_reconciliation SET finished_at = now()
+     WHERE rung_at IS NOT NULL AND finished_at IS NULL
+       AND NOT EXISTS (SELECT FROM feedback_work_item WHERE to_compare)
+     RETURNING nominal_at`,
   );
-  return { armed };
+  return { armed, finished: finished.length };
+}
+
+async function ringPage(tx: Transaction): Promise<{ armed: number; isMore: boolean }> {
+  const [open] = await tx.query<Pick<FeedbackReconciliationEntity, 'nominalAt' | 'afterId' | 'beganAt'>>(
+    `SELECT nominal_at, after_id, began_at FROM feedback_reconciliation
+     WHERE rung_at IS NULL ORDER BY nominal_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
+  );
+  if (!open) return { armed: 0, isMore: false };
+  const rows = await tx.query<{ submissionId: string }>(
+    `WITH page AS (
+       SELECT l.submission_id FROM feedback_link l JOIN feedback_submission s ON s.id = l.submission_id
+       WHERE ($1::uuid IS NULL OR l.submission_id > $1) AND l.external_id IS NOT NULL AND l.unlinked_at IS NULL
+         AND (s.status IN ('received', 'triaged', 'in_progress') OR s.updated_at > $2::timestamptz - $3 * interval '1 day')
+       GROUP BY l.submission_id ORDER BY l.submission_id LIMIT ${pageRows})
+     UPDATE feedback_work_item w SET armed = w.armed + 1, due_at = LEAST(w.due_at, now()), to_compare = true
+     FROM page WHERE w.submission_id = page.submission_id RETURNING w.submission_id`,
+    [open.afterId, open.beganAt, settledDays],
+  );
+  const isMore = rows.length === pageRows;
+  const ids = rows.map(({ submissionId }) => submissionId).sort();
+  await tx.execute(
+    `UPDATE feedback_reconciliation SET after_id = COALESCE($2, after_id), armed = armed + $3,
+       rung_at = CASE WHEN $4 THEN NULL ELSE now() END
+     WHERE nominal_at = $1`,
+    [open.nominalAt, ids.at(-1) ?? null, rows.length, isMore],
+  );
+  return { armed: rows.length, isMore };
 }

@@ -1,0 +1,47 @@
+import { createSubmission } from '@muster/feedback';
+import { newId } from '@muster/platform';
+import { type Harness, type HarnessOptions, makeOrganization, makeUser, startHarness, waitFor } from '@muster/testing';
+import { feedbackSyncConfigs } from './feedback-sync-configs';
+import { FeedbackSyncModule } from './feedback-sync.module';
+
+/** This app with quick loops, and an organization that reports. */
+export async function startFeedbackSync({ env, ...more }: Partial<HarnessOptions>) {
+  const harness = await startHarness({
+    ...{ name: 'feedback-sync', configs: feedbackSyncConfigs, modules: [FeedbackSyncModule] },
+    ...more,
+    env: { FEEDBACK_AUTOMATION_WORKER_INTERVAL_MS: '100', FEEDBACK_TRACKER_TIMEOUT_MS: '400', ...env },
+  });
+  return { harness, ...(await reporting(harness)) };
+}
+
+async function reporting({ db }: Harness) {
+  const { id: organizationId } = await makeOrganization(db);
+  const user = await makeUser(db, { organizationId, role: 'admin' });
+  const caller = {
+    ...{ ...user, kind: 'user' as const, role: 'admin' as const, organizationId, sessionId: '' },
+    ...{ organizationName: '', organizationSuspended: false },
+  };
+  const sql = (text: string, values: unknown[] = []) => db.query<any>('system', text, values);
+  return {
+    organizationId,
+    sql,
+    async submit(): Promise<string> {
+      const id = newId();
+      const report = { type: 'bug_report' as const, title: 'Empty list', description: 'Nothing is shown.' };
+      await db.transaction({ organizationId }, (tx) =>
+        createSubmission(tx, caller as never, { id, report, screenshotKey: null }),
+      );
+      return id;
+    },
+    settled: (id: string) =>
+      waitFor(`${id} to be settled`, async () => {
+        const [item] = await sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]);
+        return item && item.dueAt === null;
+      }),
+    ring: (id: string) =>
+      sql('UPDATE feedback_work_item SET armed = armed + 1, due_at = now() WHERE submission_id = $1', [id]),
+    statusOf: async (id: string) =>
+      (await sql('SELECT status FROM feedback_submission WHERE id = $1', [id]))[0].status as string,
+    historyOf: (id: string) => sql('SELECT * FROM feedback_status_change WHERE submission_id = $1 ORDER BY id', [id]),
+  };
+}

@@ -1,0 +1,160 @@
+import {
+  armUnsent,
+  beginReconciliation,
+  lastReconciliation,
+  purgeDeliveries,
+  reconcileFeedback,
+} from '@muster/feedback';
+import { newId, Round } from '@muster/platform';
+import { FakeClock, FakeTrackers, waitFor } from '@muster/testing';
+import { startFeedbackSync } from './feedback-sync.harness';
+
+type Started = Awaited<ReturnType<typeof startFeedbackSync>>;
+
+describe('the nightly comparison', () => {
+  let off: Started;
+  beforeAll(async () => {
+    off = await startFeedbackSync({ env: { FEEDBACK_AUTOMATION_ENABLED: 'false' } });
+  });
+  afterAll(() => off.harness.close());
+  beforeEach(async () => {
+    await off.sql('DELETE FROM feedback_reconciliation');
+    await off.sql('DELETE FROM feedback_submission');
+  });
+
+  const nominalAt = new Date('2026-03-02T03:17:00.000Z');
+  const brief = () => new Round('test', { budgetMs: -1 });
+  const long = () => new Round('test');
+  const linked = (count: number, more = '') =>
+    off.sql(
+      `WITH made AS (
+         INSERT INTO feedback_submission (id, organization_id, type, title, description, reporter_id, status, updated_at)
+         SELECT gen_random_uuid(), $1, 'bug_report', 't', 'd', 'key', 'triaged', now() FROM generate_series(1, $2)
+         RETURNING id),
+       items AS (
+         INSERT INTO feedback_work_item (submission_id, organization_id, due_at) SELECT id, $1, NULL FROM made)
+       INSERT INTO feedback_link (id, submission_id, organization_id, tracker, scope, external_id${more && ', unlinked_at'})
+       SELECT gen_random_uuid(), id, $1, 'codehost', 'acme/portal', id${more} FROM made RETURNING submission_id`,
+      [off.organizationId, count],
+    );
+  const row = async () => (await off.sql('SELECT * FROM feedback_reconciliation'))[0];
+  const rung = async () => (await off.sql('SELECT armed FROM feedback_work_item')).map(({ armed }) => armed as number);
+
+  it('that is cut short goes on behind what it has rung for, and rings for all, once', async () => {
+    const { db } = off.harness;
+    await linked(1203);
+    const now = new Date();
+    await beginReconciliation(db, { nominalAt, now });
+    expect(await reconcileFeedback(db, brief())).toEqual({ armed: 500, finished: 0 });
+    // Another process, after the first one's death, and a second one beside it.
+    await beginReconciliation(db, { nominalAt: new Date(nominalAt.getTime() + 86_400_000), now });
+    expect(await lastReconciliation(db)).toEqual({ nominalAt, rungAt: null });
+    expect((await row()).afterId).not.toBeNull();
+    await Promise.all([reconcileFeedback(db, long()), reconcileFeedback(db, long())]);
+    await reconcileFeedback(db, long());
+    expect(await row()).toMatchObject({ nominalAt, rungAt: expect.any(Date), armed: 1203, finishedAt: null });
+    expect(new Set(await rung())).toEqual(new Set([2]));
+  });
+
+  it('is finished when all have been looked at, and not when they were rung for', async () => {
+    const { db } = off.harness;
+    const [{ submissionId }] = await linked(1);
+    await beginReconciliation(db, { nominalAt, now: new Date() });
+    expect(await reconcileFeedback(db, long())).toEqual({ armed: 1, finished: 0 });
+    expect((await row()).finishedAt).toBeNull();
+    await off.sql('UPDATE feedback_work_item SET to_compare = false WHERE submission_id = $1', [submissionId]);
+    expect(await reconcileFeedback(db, long())).toEqual({ armed: 0, finished: 1 });
+    expect(await row()).toMatchObject({ armed: 1, finishedAt: expect.any(Date) });
+  });
+
+  it('leaves out what is unlinked, and what has been over for ninety days', async () => {
+    await linked(1, ', now()');
+    await linked(1);
+    await off.sql(`UPDATE feedback_submission SET status = 'resolved', updated_at = now() - interval '91 days'`);
+    await linked(1);
+    await off.sql(`UPDATE feedback_submission SET status = 'resolved' WHERE status = 'triaged'`);
+    await beginReconciliation(off.harness.db, { nominalAt, now: new Date() });
+    expect((await reconcileFeedback(off.harness.db, long())).armed).toBe(1);
+  });
+
+  it('of a night goes on in a new process, finds what no webhook told, and asks for each item a few times only', async () => {
+    const trackers = await FakeTrackers.start();
+    const clock = new FakeClock('2026-03-02T03:00:00.000Z');
+    const on = await startFeedbackSync({ env: trackers.env, clock });
+    try {
+      const ids: string[] = [];
+      for (let n = 0; n < 5; n += 1) ids.push(await on.submit());
+      for (const id of ids) await on.settled(id);
+      for (const id of ids) {
+        trackers.moveIssue(trackers.issuesOf(id)[0]!, { state: 'closed', state_reason: 'completed' });
+      }
+      // As a process leaves it that died behind the second page.
+      const cut = [...ids].sort()[1];
+      const calls = trackers.calls.length;
+      await on.sql(`INSERT INTO feedback_reconciliation (nominal_at, began_at, after_id) VALUES ($1, now(), $2)`, [
+        new Date('2026-03-01T03:17:00.000Z'),
+        cut,
+      ]);
+      const finished = () => on.sql('SELECT FROM feedback_reconciliation WHERE finished_at IS NOT NULL');
+      await waitFor('the rest to be compared', async () => (await finished()).length === 1);
+      const statuses = async () => Promise.all([...ids].sort().map((id) => on.statusOf(id)));
+      expect(await statuses()).toEqual(['triaged', 'triaged', 'resolved', 'resolved', 'resolved']);
+      expect(trackers.calls.length - calls).toBeLessThanOrEqual(3 * 8);
+      clock.set('2026-03-02T03:17:01.000Z');
+      await waitFor('the night’s own comparison', async () => (await finished()).length === 2);
+      expect(new Set(await statuses())).toEqual(new Set(['resolved']));
+      expect(trackers.calls.length - calls).toBeLessThanOrEqual(5 * 12);
+      expect(trackers.faults).toEqual([]);
+    } finally {
+      await on.harness.close();
+      await trackers.close();
+    }
+  });
+});
+
+describe('feedback that waits', () => {
+  let off: Started;
+  beforeAll(async () => {
+    off = await startFeedbackSync({ env: { FEEDBACK_AUTOMATION_ENABLED: 'false' } });
+  });
+  afterAll(() => off.harness.close());
+
+  it('is due when its tracker is configured, and not for another', async () => {
+    const id = await off.submit();
+    const due = async () =>
+      (await off.sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]))[0].dueAt !== null;
+    const rest = () => off.sql('UPDATE feedback_work_item SET due_at = NULL WHERE submission_id = $1', [id]);
+    const link = (set: string) =>
+      off.sql(`UPDATE feedback_link SET ${set} WHERE submission_id = $1 AND tracker = 'codehost'`, [id]);
+    await rest();
+    await armUnsent(off.harness.db, []);
+    expect(await due()).toBe(false);
+    await armUnsent(off.harness.db, ['codehost']);
+    expect(await due()).toBe(true);
+    for (const [set, undo] of [
+      [`external_id = '1'`, 'external_id = NULL'],
+      ['dead_at = now()', 'dead_at = NULL'],
+      ['unlinked_at = now()', 'unlinked_at = NULL'],
+    ]) {
+      await rest();
+      await link(set!);
+      await armUnsent(off.harness.db, ['codehost']);
+      expect([set, await due()]).toEqual([set, false]);
+      await link(undo!);
+    }
+    await armUnsent(off.harness.db, ['tasktracker']);
+    expect(await due()).toBe(true);
+  });
+
+  it('has its deliveries forgotten after thirty days, and no sooner', async () => {
+    const [young, old] = [newId(), newId()];
+    for (const [id, days] of [
+      [young, 29],
+      [old, 31],
+    ]) {
+      await off.sql(`INSERT INTO feedback_delivery VALUES ('codehost', $1, now() - $2 * interval '1 day')`, [id, days]);
+    }
+    await purgeDeliveries(off.harness.db);
+    expect(await off.sql('SELECT delivery_id FROM feedback_delivery')).toEqual([{ deliveryId: young }]);
+  });
+});
