@@ -13,7 +13,7 @@ export {
   type TestWorkflow,
 } from './factories';
 export { EventStream, type ReceivedEvent } from './event-stream';
-export { type FakeIssue, type FakeTask, FakeTrackers } from './fakes/fake-trackers';
+export { FakeTrackers } from './fakes/fake-trackers';
 export { FakeClock } from './fakes/fake-clock';
 export { type FakeMachine, FakeMachines } from './fakes/fake-machines';
 export { FakeWorker } from './fakes/fake-worker';

@@ -34,9 +34,10 @@ export class ClickUpTracker implements Tracker {
     private readonly http: TrackerHttp,
   ) {}
 
-  async find(marker: string, since: Date): Promise<TrackerItem | null> {
+  async find(marker: string, since: Date, beforePage: () => Promise<void>): Promise<TrackerItem | null> {
     let found: Task | null = null;
     for (let page = 0; page < maxPages; page += 1) {
+      await beforePage();
       const query = `page=${page}&order_by=created&include_closed=true&subtasks=true&date_created_gt=${since.getTime()}`;
       const { body } = await this.http.send('GET', `${this.list}/task?${query}`, { about: 'scope' });
       const { tasks = [], last_page: isLast } = (body ?? {}) as { tasks?: Task[]; last_page?: boolean };

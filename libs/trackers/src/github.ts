@@ -1,7 +1,7 @@
 import type { FeedbackStatus } from '@muster/contracts';
 import type { NewItem, Tracker, TrackerItem } from './tracker';
 import { ItemGone, TrackerRefused } from './tracker-errors';
-import type { TrackerAnswer, TrackerHttp } from './tracker-http';
+import type { About, TrackerAnswer, TrackerHttp } from './tracker-http';
 
 interface Issue {
   number: number;
@@ -25,13 +25,18 @@ interface TimelineEvent {
 
 interface PullRequest {
   state: string;
+  body: string | null;
   created_at: string;
+  updated_at: string;
+  closed_at: string | null;
 }
 
 const pageSize = 100;
 /** Ten thousand issues since the first try; who looks further back would never end. */
 const maxPages = 100;
 const maxTimelinePages = 10;
+/** A thousand pull requests that changed since the issue was made. */
+const maxPullPages = 10;
 
 /** Issues of a repository over GitHub's REST API. */
 export class GitHubTracker implements Tracker {
@@ -42,10 +47,10 @@ export class GitHubTracker implements Tracker {
     private readonly http: TrackerHttp,
   ) {}
 
-  async find(marker: string, since: Date): Promise<TrackerItem | null> {
+  async find(marker: string, since: Date, beforePage: () => Promise<void>): Promise<TrackerItem | null> {
     let found: Issue | null = null;
     const path = `${this.issues}?state=all&sort=created&direction=desc&per_page=${pageSize}`;
-    await this.pages<Issue>(path, maxPages, (page) => {
+    await this.pages<Issue>(path, { most: maxPages, about: 'scope', beforePage }, (page) => {
       found = page.filter((issue) => !issue.pull_request && issue.body?.includes(marker)).at(-1) ?? found;
       const last = page.at(-1);
       return last !== undefined && new Date(last.created_at) >= since;
@@ -58,11 +63,11 @@ export class GitHubTracker implements Tracker {
     return itemOf((await this.http.send('POST', this.issues, { about: 'scope', body })).body as Issue);
   }
 
-  async read(externalId: string, branch: string | null): Promise<TrackerItem> {
+  async read(externalId: string, by: { marker: string; branch: string | null }): Promise<TrackerItem> {
     const issue = (await this.ofItem('GET', externalId)).body as Issue;
     const item = itemOf(issue);
     if (issue.state === 'closed') return item;
-    const pulls = await this.openPulls(externalId, branch);
+    const pulls = await this.doneAbout(issue, by);
     const reopenedAt = Math.max(...pulls.reopened, -Infinity);
     const began = Math.max(...pulls.began, -Infinity);
     const isAssigned = (issue.assignees?.length ?? 0) > 0 || Boolean(issue.assignee);
@@ -116,39 +121,43 @@ export class GitHubTracker implements Tracker {
     }
   }
 
-  /** What was done about an open issue, and when: assignments, reopenings, and pull requests that name it. */
-  private async openPulls(externalId: string, branch: string | null) {
+  /** What was done about an open issue, and when: assignments, reopenings, and pull requests. */
+  private async doneAbout(issue: Issue, { marker, branch }: { marker: string; branch: string | null }) {
     const told = { open: false, began: [] as number[], ended: [] as number[], reopened: [] as number[] };
-    const timeline = `${this.issues}/${externalId}/timeline?per_page=${pageSize}`;
-    await this.pages<TimelineEvent>(timeline, maxTimelinePages, (events) => {
+    const timeline = `${this.issues}/${issue.number}/timeline?per_page=${pageSize}`;
+    await this.pages<TimelineEvent>(timeline, { most: maxTimelinePages, about: 'item' }, (events) => {
       for (const event of events) readEvent(event, told);
       return true;
     }).catch(unlessAway);
+    const pulls = `/repos/${this.scope}/pulls?state=all&sort=updated&direction=desc&per_page=${pageSize}`;
+    const since = Date.parse(issue.created_at);
+    await this.pages<PullRequest>(pulls, { most: maxPullPages, about: 'item' }, (page) => {
+      for (const pull of page) if (pull.body?.includes(marker)) readPull(pull, told);
+      const last = page.at(-1);
+      return last !== undefined && Date.parse(last.updated_at) >= since;
+    }).catch(unlessAway);
     if (branch) {
-      const [owner] = this.scope.split('/');
-      const head = encodeURIComponent(`${owner}:${branch}`);
-      const path = `/repos/${this.scope}/pulls?state=open&head=${head}&per_page=${pageSize}`;
-      await this.pages<PullRequest>(path, 1, (pulls) => {
-        for (const pull of pulls) {
-          told.open = true;
-          told.began.push(Date.parse(pull.created_at));
-        }
-        return false;
+      const head = encodeURIComponent(`${this.scope.split('/')[0]}:${branch}`);
+      await this.pages<PullRequest>(`${pulls}&head=${head}`, { most: maxPullPages, about: 'item' }, (page) => {
+        for (const pull of page) readPull(pull, told);
+        return true;
       }).catch(unlessAway);
     }
     return told;
   }
 
   /** Page after page, as the answers' links lead, while `take` wants more. */
-  private async pages<T>(path: string, most: number, take: (page: T[]) => boolean): Promise<void> {
-    const isOfItem = path.includes('/timeline') || path.includes('/pulls');
-    for (let page = 1; page <= most; page += 1) {
-      const numbered = page === 1 ? path : `${path}&page=${page}`;
-      const { headers, body } = await this.http.send('GET', numbered, { about: isOfItem ? 'item' : 'scope' });
-      const rows = Array.isArray(body) ? (body as T[]) : [];
-      const link = headers['link'];
-      const isMore = typeof link === 'string' ? /rel="next"/.test(link) : false;
-      if (!take(rows) || !isMore) return;
+  private async pages<T>(
+    path: string,
+    { most, about, beforePage }: { most: number; about: About; beforePage?: () => Promise<void> },
+    take: (page: T[]) => boolean,
+  ): Promise<void> {
+    let next: string | null = path;
+    for (let page = 1; next !== null && page <= most; page += 1) {
+      await beforePage?.();
+      const { nextPage, body }: TrackerAnswer = await this.http.send('GET', next, { about });
+      if (!take(Array.isArray(body) ? (body as T[]) : [])) return;
+      next = nextPage;
     }
   }
 }
@@ -167,6 +176,12 @@ function readEvent({ event, created_at: at, source }: TimelineEvent, told: Told)
     told.open = true;
     told.began.push(time);
   } else if (named.closed_at) told.ended.push(Date.parse(named.closed_at));
+}
+
+function readPull({ state, created_at: openedAt, closed_at: closedAt }: PullRequest, told: Told): void {
+  told.began.push(Date.parse(openedAt));
+  if (state === 'open') told.open = true;
+  else if (closedAt) told.ended.push(Date.parse(closedAt));
 }
 
 /** What there is none of is no reason to doubt the issue. */

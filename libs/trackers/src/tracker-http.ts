@@ -4,8 +4,9 @@ import { type Outbound, OutboundFailed, OutboundRefused } from '@muster/platform
 import { ItemGone, TrackerBusy, TrackerClosed, TrackerRefused } from './tracker-errors';
 
 export interface TrackerAnswer {
-  headers: IncomingHttpHeaders;
   body: unknown;
+  /** Where the answer's link leads for what comes after it; null where it is the last. */
+  nextPage: string | null;
 }
 
 interface HttpParts {
@@ -27,9 +28,10 @@ const longestRestMs = 3_600_000;
 export class TrackerHttp {
   constructor(private readonly parts: HttpParts) {}
 
+  /** To a path below the base address, or to where an answer's link has led. */
   async send(method: string, path: string, { about, body }: { about: About; body?: object }): Promise<TrackerAnswer> {
     const { tracker, outbound, baseUrl, headers, timeoutMs } = this.parts;
-    const url = `${baseUrl.replace(/\/+$/, '')}${path}`;
+    const url = path.startsWith('/') ? `${baseUrl.replace(/\/+$/, '')}${path}` : path;
     const text = body === undefined ? undefined : JSON.stringify(body);
     const answer = await outbound
       .fetch({
@@ -50,9 +52,19 @@ export class TrackerHttp {
       if (value === undefined && answer.body.length > 0) {
         throw new TrackerBusy(`${tracker} answered something that is no JSON`, null);
       }
-      return { headers: said, body: value };
+      return { body: value, nextPage: this.nextPageIn(said, url) };
     }
     throw faultOf({ tracker, status, headers: said, about, said: saidIn(value) });
+  }
+
+  /** Our token goes nowhere else. A list that goes on elsewhere cannot be read to its end, and must not seem to end. */
+  private nextPageIn({ link }: IncomingHttpHeaders, url: string): string | null {
+    const text = [link ?? []].flat().join(',');
+    const [, target] = /<([^<>]*)>\s*;[^<]*\brel="?next"?(?=[\s;,]|$)/i.exec(text) ?? [];
+    if (target === undefined) return null;
+    const next = URL.canParse(target, url) ? new URL(target, url) : null;
+    if (next?.origin === new URL(url).origin) return next.href;
+    throw new TrackerBusy(`${this.parts.tracker} links to another address for its next page`, null);
   }
 }
 
@@ -82,7 +94,8 @@ interface Fault {
 function faultOf({ tracker, status, headers, about, said }: Fault): Error {
   const message = `${tracker} answered ${status}${said}`;
   const restMs = restOf(headers);
-  const isLimit = status === 403 && (headers['x-ratelimit-remaining'] === '0' || headers['retry-after'] !== undefined);
+  const saysLimit = headers['x-ratelimit-remaining'] === '0' || headers['retry-after'] !== undefined;
+  const isLimit = status === 403 && (saysLimit || /rate limit/i.test(said));
   if (status === 429 || isLimit) return new TrackerBusy(message, restMs ?? 60_000, true);
   if (status === 408 || status >= 500) return new TrackerBusy(message, restMs);
   if (status === 401 || status === 403) return new TrackerClosed(message);

@@ -21,10 +21,11 @@ export interface Tracker {
   readonly name: TrackerName;
   /** The repository or the list. */
   readonly scope: string;
-  /** The oldest item made since then whose text has the marker, looked for in the list itself. */
-  find(marker: string, since: Date): Promise<TrackerItem | null>;
+  /** The oldest item made since then whose text has the marker, looked for in the list itself; tells before each page. */
+  find(marker: string, since: Date, beforePage: () => Promise<void>): Promise<TrackerItem | null>;
   create(item: NewItem): Promise<TrackerItem>;
-  read(externalId: string, branch: string | null): Promise<TrackerItem>;
+  /** What was done about it counts too: in pull requests from its branch, or with its marker in their text. */
+  read(externalId: string, by: { marker: string; branch: string | null }): Promise<TrackerItem>;
   /** Carries a status to an item, and answers what the item then shows. */
   setStatus(item: TrackerItem, status: FeedbackStatus): Promise<TrackerItem>;
   setText(externalId: string, text: string): Promise<void>;

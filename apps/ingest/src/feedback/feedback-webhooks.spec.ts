@@ -48,6 +48,11 @@ describe('tracker webhooks', () => {
   const mac = (secret: string, body: string) => createHmac('sha256', secret).update(body).digest('hex');
   const issue = (action = 'closed', number = 12) =>
     JSON.stringify({ action, issue: { number }, repository: { full_name: 'Acme/Portal' }, at: newId() });
+  const pull = (body: string) =>
+    JSON.stringify({
+      ...{ action: 'opened', repository: { full_name: 'acme/portal' }, at: newId() },
+      pull_request: { title: 'Mends it', body, head: { ref: 'mend-it' } },
+    });
   const task = (event = 'taskStatusUpdated', id = '86c1') => JSON.stringify({ event, task_id: id, at: newId() });
   const send = async (
     body: string,
@@ -63,6 +68,18 @@ describe('tracker webhooks', () => {
     const { status, body: answer } = await client.send('POST', path.tasktracker, body);
     return [status, status === 202 ? answer : answer.code];
   };
+
+  it('of a pull request arm the work item whose marker is in its text, in this repository', async () => {
+    const before = await armed();
+    expect(await send(pull(`For muster-feedback:${submissionId}`), {}, { event: 'pull_request' } as never)).toEqual([
+      202,
+      { accepted: true },
+    ]);
+    expect(await armed()).toBe(before + 1);
+    const unknown = { accepted: false, reason: 'unknown_reference' };
+    const other = await send(pull(`muster-feedback:${newId()}`), {}, { event: 'pull_request' } as never);
+    expect(other).toEqual([202, unknown]);
+  });
 
   it('arm the work item of their issue or task once, and ring for it', async () => {
     const before = await armed();

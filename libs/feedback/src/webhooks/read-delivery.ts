@@ -9,12 +9,16 @@ export interface Delivery {
   references: Reference[];
 }
 
-export type Reference = { scope: string | null; externalId: string } | { scope: string; branch: string };
+export type Reference =
+  | { scope: string | null; externalId: string }
+  | { scope: string; branch: string }
+  | { scope: string; submissionId: string };
 
 const issueActions = ['opened', 'edited', 'closed', 'reopened', 'assigned', 'labeled', 'deleted'];
 const pullActions = ['opened', 'closed', 'reopened'];
 const taskEvents = ['taskCreated', 'taskUpdated', 'taskStatusUpdated', 'taskDeleted', 'taskCommentPosted'];
 const maxReferences = 20;
+const markers = /muster-feedback:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/g;
 
 interface CodehostPayload {
   action?: unknown;
@@ -36,7 +40,9 @@ export function referencesOfCodehost(event: string | undefined, payload: unknown
     .join('\n')
     .slice(0, 100_000);
   const numbers = new Set([...text.matchAll(/(?:#|\/issues\/)(\d{1,12})\b/g)].map(([, number]) => Number(number)));
+  const marked = new Set([...text.matchAll(markers)].map(([, id]) => id!));
   return [
+    ...[...marked].slice(0, maxReferences).map((submissionId) => ({ scope, submissionId })),
     ...(typeof branch === 'string' && branch.length <= 250 ? [{ scope, branch }] : []),
     ...[...numbers].slice(0, maxReferences).flatMap((number) => referenceOf(scope, number)),
   ];

@@ -1,6 +1,6 @@
 import type { Database, FeedbackLinkEntity, Transaction } from '@muster/database';
 import { armWorkItem } from '../work-items/arm-work-item';
-import type { Delivery } from './read-delivery';
+import type { Delivery, Reference } from './read-delivery';
 
 const contentMinutes = 10;
 /** Trackers send again for some days at most. */
@@ -28,8 +28,7 @@ export function takeDelivery(database: Database, delivery: Delivery): Promise<Ve
 async function submissionsOf(tx: Transaction, { tracker, references }: Delivery): Promise<string[]> {
   const ids = new Set<string>();
   for (const reference of references) {
-    const [column, value] =
-      'branch' in reference ? ['branch', reference.branch] : ['external_id', reference.externalId];
+    const [column, value] = columnOf(reference);
     const links = await tx.query<Pick<FeedbackLinkEntity, 'submissionId'>>(
       `SELECT submission_id FROM feedback_link
        WHERE tracker = $1 AND ${column} = $2 AND unlinked_at IS NULL
@@ -39,6 +38,12 @@ async function submissionsOf(tx: Transaction, { tracker, references }: Delivery)
     for (const { submissionId } of links) ids.add(submissionId);
   }
   return [...ids].sort();
+}
+
+function columnOf(reference: Reference): [column: string, value: string] {
+  if ('branch' in reference) return ['branch', reference.branch];
+  if ('submissionId' in reference) return ['submission_id', reference.submissionId];
+  return ['external_id', reference.externalId];
 }
 
 /** Deliveries that no tracker will send again. */

@@ -1,0 +1,218 @@
+import {
+  type Answered,
+  answered,
+  checks,
+  requireFields,
+  requireHeaders,
+  requireQuery,
+  type TrackerCall,
+  WireFault,
+} from './tracker-wire';
+
+export interface FakeIssue {
+  number: number;
+  html_url: string;
+  title: string;
+  body: string;
+  labels: string[];
+  state: 'open' | 'closed';
+  state_reason: string | null;
+  assignees: { login: string }[];
+  created_at: string;
+  updated_at: string;
+  closed_at: string | null;
+  events: object[];
+}
+
+export interface FakePull {
+  number: number;
+  title: string;
+  body: string | null;
+  state: 'open' | 'closed';
+  head: { ref: string; label: string };
+  created_at: string;
+  updated_at: string;
+  closed_at: string | null;
+}
+
+const repository = '/repos/acme/portal';
+/** GitHub's links lead to the repository's number, not to its name. */
+const numbered = '/repositories/42';
+/** Less than what is asked for, so that there are more pages. */
+const most = 3;
+
+const perPage = checks.integer(1, 100);
+const order = { direction: checks.oneOf('asc', 'desc'), state: checks.oneOf('open', 'closed', 'all') };
+const issueFields = {
+  title: checks.text(256),
+  body: checks.text(65_536),
+  labels: checks.texts(50),
+  assignees: checks.texts(39),
+};
+
+/** GitHub's REST API as far as feedback uses it. */
+export class FakeCodehost {
+  readonly issues: FakeIssue[] = [];
+  readonly pulls: FakePull[] = [];
+  readonly branches = new Map([['main', 'c0ffee'.padEnd(40, '0')]]);
+
+  constructor(private readonly now: () => Date) {}
+
+  /** Somebody changes an issue there. */
+  moveIssue(
+    issue: FakeIssue,
+    change: Partial<Pick<FakeIssue, 'state' | 'state_reason' | 'assignees'>>,
+    at?: Date,
+  ): void {
+    const now = (at ?? this.now()).toISOString();
+    if (change.state === 'closed') issue.closed_at = now;
+    if (change.state === 'open') {
+      issue.closed_at = null;
+      if (issue.state === 'closed') issue.events.push({ event: 'reopened', created_at: now });
+      issue.state_reason = issue.state === 'closed' ? 'reopened' : null;
+    }
+    if (change.assignees) {
+      issue.events.push({ event: change.assignees.length ? 'assigned' : 'unassigned', created_at: now });
+    }
+    Object.assign(issue, change, { updated_at: now });
+  }
+
+  /** Somebody opens a pull request, which does not touch the issue that it is about. */
+  openPull({ branch, body }: { branch: string; body: string | null }): FakePull {
+    const now = this.now().toISOString();
+    const pull: FakePull = {
+      ...{ number: this.nextNumber(), title: 'A change', body, state: 'open' },
+      ...{ head: { ref: branch, label: `acme:${branch}` }, created_at: now, updated_at: now, closed_at: null },
+    };
+    this.pulls.push(pull);
+    return pull;
+  }
+
+  closePull(pull: FakePull): void {
+    const now = this.now().toISOString();
+    Object.assign(pull, { state: 'closed', closed_at: now, updated_at: now });
+  }
+
+  answer(call: TrackerCall, url: URL): Answered {
+    if (call.headers.authorization !== 'Bearer codehost-token') return answered(401, { message: 'Bad credentials' });
+    requireHeaders(call, { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' });
+    const { method, body } = call;
+    const isLinked = url.pathname.startsWith(`${numbered}/`);
+    if (isLinked !== url.searchParams.has('page')) throw new WireFault('a page that no link has led to');
+    const path = url.pathname.slice((isLinked ? numbered : repository).length);
+    if (!isLinked && !url.pathname.startsWith(`${repository}/`)) throw new WireFault('another repository');
+    if (path === '/issues' && method === 'GET') return this.listIssues(url);
+    if (path === '/issues' && method === 'POST') return this.makeIssue(body);
+    const [, number, isTimeline] = /^\/issues\/(\d+)(\/timeline)?$/.exec(path) ?? [];
+    if (number) return this.ofIssue(call, { url, number: Number(number), isTimeline: Boolean(isTimeline) });
+    if (path === '/pulls' && method === 'GET') return this.listPulls(url);
+    if (path.startsWith('/git/')) return this.git(call, path);
+    throw new WireFault('no such route');
+  }
+
+  private listIssues(url: URL): Answered {
+    const sort = checks.oneOf('created', 'updated', 'comments');
+    requireQuery(url, { ...order, sort, per_page: perPage, page: perPage }, ['per_page']);
+    const state = url.searchParams.get('state') ?? 'open';
+    // To this API a pull request is an issue too.
+    const pulls = this.pulls.map((pull) => ({ ...pull, pull_request: { url: `${repository}/pulls/${pull.number}` } }));
+    const rows = [...this.issues.map(shownIssue), ...pulls]
+      .filter((each) => state === 'all' || each.state === state)
+      .sort((one, other) => other.number - one.number);
+    return paged(url, rows);
+  }
+
+  private listPulls(url: URL): Answered {
+    const sort = checks.oneOf('created', 'updated', 'popularity', 'long-running');
+    const head = checks.like(/^[\w.-]+:[^\s:]+$/);
+    requireQuery(url, { ...order, sort, head, per_page: perPage, page: perPage }, ['per_page']);
+    const { searchParams } = url;
+    const state = searchParams.get('state') ?? 'open';
+    const label = searchParams.get('head');
+    const rows = this.pulls
+      .filter((pull) => (state === 'all' || pull.state === state) && (!label || pull.head.label === label))
+      .sort((one, other) => other.updated_at.localeCompare(one.updated_at));
+    return paged(url, rows);
+  }
+
+  private makeIssue(body: any): Answered {
+    requireFields(body, issueFields, ['title', 'body', 'labels']);
+    const now = this.now().toISOString();
+    const number = this.nextNumber();
+    const { title, labels } = body;
+    const issue: FakeIssue = {
+      ...{ number, html_url: `https://codehost.test/acme/portal/issues/${number}`, title, body: body.body, labels },
+      ...{ state: 'open', state_reason: null, assignees: [], created_at: now, updated_at: now, closed_at: null },
+      events: [],
+    };
+    this.issues.push(issue);
+    return answered(201, shownIssue(issue));
+  }
+
+  private ofIssue(
+    { method, body }: TrackerCall,
+    { url, number, isTimeline }: { url: URL; number: number; isTimeline: boolean },
+  ): Answered {
+    const issue = this.issues.find((each) => each.number === number);
+    if (!issue) return answered(404, { message: 'Not Found' });
+    if (isTimeline) {
+      if (method !== 'GET') throw new WireFault('no such route');
+      requireQuery(url, { per_page: perPage, page: perPage }, ['per_page']);
+      return paged(url, issue.events);
+    }
+    requireQuery(url, {});
+    if (method === 'PATCH') {
+      requireFields(body, {
+        ...{ ...issueFields, state: checks.oneOf('open', 'closed') },
+        state_reason: checks.oneOf('completed', 'not_planned', 'duplicate', 'reopened', null),
+      });
+      if (body.body !== undefined) issue.body = body.body;
+      const { state, state_reason: reason = null } = body;
+      if (state && (state !== issue.state || reason !== issue.state_reason)) {
+        this.moveIssue(issue, state === 'closed' ? { state, state_reason: reason } : { state });
+      }
+    } else if (method !== 'GET') throw new WireFault('no such route');
+    return answered(200, shownIssue(issue));
+  }
+
+  private git({ method, body }: TrackerCall, path: string): Answered {
+    const [, name] = /^\/git\/ref\/heads\/(.+)$/.exec(path) ?? [];
+    if (name && method === 'GET') {
+      const sha = this.branches.get(decodeURIComponent(name));
+      return sha ? answered(200, { object: { sha, type: 'commit' } }) : answered(404, { message: 'Not Found' });
+    }
+    if (path !== '/git/refs' || method !== 'POST') throw new WireFault('no such route');
+    const fields = { ref: checks.like(/^refs\/heads\/[^\s~^:?*[\\]+$/), sha: checks.like(/^[0-9a-f]{40}$/) };
+    requireFields(body, fields, ['ref', 'sha']);
+    const branch = body.ref.replace('refs/heads/', '');
+    if (this.branches.has(branch)) return answered(422, { message: 'Reference already exists' });
+    this.branches.set(branch, body.sha);
+    return answered(201, { ref: body.ref, object: { sha: body.sha } });
+  }
+
+  private nextNumber(): number {
+    return this.issues.length + this.pulls.length + 1;
+  }
+}
+
+/** A page with the links that lead on, as the product writes them. */
+function paged(url: URL, rows: object[]): Answered {
+  const size = Math.min(Number(url.searchParams.get('per_page')), most);
+  const page = Number(url.searchParams.get('page') ?? 1);
+  const last = Math.max(Math.ceil(rows.length / size), 1);
+  const linkTo = (number: number, rel: string) => {
+    const target = new URL(url);
+    target.pathname = url.pathname.replace(repository, numbered);
+    target.searchParams.set('page', String(number));
+    return `<${target.href}>; rel="${rel}"`;
+  };
+  const links = [
+    ...(page > 1 ? [linkTo(page - 1, 'prev')] : []),
+    ...(page < last ? [linkTo(page + 1, 'next'), linkTo(last, 'last')] : []),
+  ];
+  return answered(200, rows.slice((page - 1) * size, page * size), links.length ? { link: links.join(', ') } : {});
+}
+
+function shownIssue({ events: _, labels, ...issue }: FakeIssue) {
+  return { ...issue, labels: labels.map((name) => ({ name })), assignee: issue.assignees[0] ?? null };
+}

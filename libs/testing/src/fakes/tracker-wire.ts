@@ -1,0 +1,68 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** A call as it came over the wire. */
+export interface TrackerCall {
+  method: string;
+  /** Path and query. */
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: any;
+}
+
+export interface Answered {
+  status: number;
+  body: unknown;
+  headers: Record<string, string>;
+}
+
+/** What no real tracker would be sent. */
+export class WireFault extends Error {}
+
+type Check = (value: unknown) => boolean;
+
+export const checks = {
+  text: (most: number) => (value: unknown) => typeof value === 'string' && value.length > 0 && value.length <= most,
+  texts: (most: number) => (value: unknown) =>
+    Array.isArray(value) && value.every((each) => typeof each === 'string' && each.length > 0 && each.length <= most),
+  numbers: (value: unknown) => Array.isArray(value) && value.every((each) => Number.isInteger(each)),
+  oneOf:
+    (...words: unknown[]) =>
+    (value: unknown) =>
+      words.includes(value),
+  integer: (least: number, most: number) => (value: unknown) =>
+    typeof value === 'string' && /^\d+$/.test(value) && Number(value) >= least && Number(value) <= most,
+  like: (form: RegExp) => (value: unknown) => typeof value === 'string' && form.test(value),
+};
+
+/** Every field is known and of its type, and those that must be there are. */
+export function requireFields(value: unknown, fields: Record<string, Check>, required: string[] = []): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new WireFault('no JSON object');
+  for (const [name, each] of Object.entries(value)) {
+    const check = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (!check) throw new WireFault(`an unknown field ${name}`);
+    if (!check(each)) throw new WireFault(`${name} is ${JSON.stringify(each)?.slice(0, 100)}`);
+  }
+  for (const name of required) if (!Object.hasOwn(value, name)) throw new WireFault(`no ${name}`);
+}
+
+export function requireQuery({ searchParams }: URL, fields: Record<string, Check>, required: string[] = []): void {
+  const names = [...searchParams.keys()];
+  if (new Set(names).size < names.length) throw new WireFault('a parameter that is there twice');
+  requireFields(Object.fromEntries(searchParams), fields, required);
+}
+
+export function requireHeaders({ method, headers, body }: TrackerCall, expected: Record<string, string>): void {
+  for (const [name, value] of Object.entries(expected)) {
+    if (headers[name] !== value) throw new WireFault(`${name} is ${headers[name]}`);
+  }
+  if (!headers['user-agent']) throw new WireFault('no user-agent');
+  if (method === 'GET' && body !== undefined) throw new WireFault('a GET with a body');
+  if (method === 'GET') return;
+  if (!/^application\/json(; ?charset=utf-8)?$/i.test(headers['content-type'] ?? '')) {
+    throw new WireFault(`content-type is ${headers['content-type']}`);
+  }
+}
+
+export function answered(status: number, body: unknown, headers: Record<string, string> = {}): Answered {
+  return { status, body, headers };
+}
