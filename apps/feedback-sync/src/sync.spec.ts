@@ -96,7 +96,7 @@ describe('feedback at the trackers', () => {
     expect(issue!.body).toContain(task!.url);
     expect(task!.description).toContain(issue!.html_url);
     expect(issue!.body).not.toMatch(/@boss|muster-feedback:x/);
-    expect(trackers.branches.get(`feedback/${id.slice(-12)}`)).toBe('c0ffee');
+    expect(trackers.branches.get(`feedback/${id.slice(-12)}`)).toBe('c0ffee'.padEnd(40, '0'));
     expect(await linksOf(id)).toMatchObject({
       codehost: { externalUrl: issue!.html_url, scope: 'acme/portal', branch: `feedback/${id.slice(-12)}` },
       tasktracker: { externalUrl: task!.url, scope: '901' },
@@ -132,6 +132,18 @@ describe('feedback at the trackers', () => {
     for (let times = 0; times < 3; times += 1) expect(await look(id)).toBe('triaged');
     expect((await historyOf(id)).length).toBe(before);
     expect(trackers.calls.filter(({ method }) => method !== 'GET').length).toBe(calls);
+  });
+
+  it('overwrites a change that came too late to win, also with what was carried there before', async () => {
+    const id = await submit();
+    await settled(id);
+    const [task] = trackers.tasksOf(id);
+    await set(id, 'in_progress');
+    expect(await look(id)).toBe('in_progress');
+    expect(task!.status.type).toBe('custom');
+    trackers.moveTask(task!, 'to do', new Date(Date.now() - 60_000));
+    expect(await look(id)).toBe('in_progress');
+    expect(task!.status.type).toBe('custom');
   });
 
   it('is unlinked with a reason where its issue or task is gone, and goes on with the other', async () => {
@@ -254,43 +266,5 @@ describe('feedback at the trackers', () => {
       expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
     }
     process.stdout.write(`seed ${seed}: ${lost} answers lost, ${ids.length} issues and tasks, none twice\n`);
-  }, 120_000);
-
-  it('agrees in the end after changes on three sides in any order, with clocks apart, in a bounded number of calls', async () => {
-    const random = seeded(seed + 1);
-    const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
-    trackers.skewMs = { codehost: 90_000, tasktracker: -90_000 };
-    const ids: string[] = [];
-    for (let n = 0; n < 4; n += 1) ids.push(await submit({ title: `Apart ${n}` }));
-    for (const id of ids) await settled(id);
-    const before = trackers.calls.length;
-    let changes = 0;
-    for (let step = 0; step < 60; step += 1) {
-      const id = pick(ids);
-      const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
-      const side = pick(['user', 'codehost', 'tasktracker']);
-      if (side === 'user') await set(id, pick(['triaged', 'in_progress', 'resolved', 'closed', 'rejected']));
-      else if (side === 'tasktracker') trackers.moveTask(task!, pick(['to do', 'doing', 'ready', 'complete']));
-      else if (issue!.state === 'open')
-        trackers.moveIssue(issue!, { state: 'closed', state_reason: pick(['completed', 'not_planned']) });
-      else trackers.moveIssue(issue!, { state: 'open' });
-      changes += 1;
-      // A webhook may be lost, or come twice.
-      for (let rings = pick([0, 1, 1, 2]); rings > 0; rings -= 1) await ring(id);
-    }
-    for (const id of ids) await settled(id);
-    for (const id of ids) {
-      const status = await look(id);
-      const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
-      const over = ['resolved', 'closed', 'rejected'].includes(status);
-      expect([id, issue!.state]).toEqual([id, over ? 'closed' : 'open']);
-      if (over) expect(issue!.state_reason).toBe(status === 'rejected' ? 'not_planned' : 'completed');
-      const types = over ? ['done', 'closed'] : status === 'in_progress' ? ['custom'] : ['open'];
-      expect(types).toContain(task!.status.type);
-    }
-    trackers.skewMs = { codehost: 0, tasktracker: 0 };
-    const calls = trackers.calls.length - before;
-    process.stdout.write(`seed ${seed}: ${changes} changes, ${calls} calls\n`);
-    expect(calls).toBeLessThan(changes * 20);
   }, 120_000);
 });

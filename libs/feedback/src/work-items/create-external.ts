@@ -1,7 +1,8 @@
-import type { Database } from '@muster/database';
+import type { Database, FeedbackLinkEntity } from '@muster/database';
 import { TrackerBusy, TrackerRefused, type Tracker } from '@muster/trackers';
-import type { Link, WorkItem } from './claim-work-item';
+import { holdWorkItem, type Link, TurnLost, type WorkItem } from './claim-work-item';
 import { labelsOf, markerOf, textOf } from './item-text';
+import { tellNoBranch } from './link-failures';
 
 /** Clocks differ, and nobody's by more than this. */
 const skewMs = 24 * 3_600_000;
@@ -9,42 +10,73 @@ const skewMs = 24 * 3_600_000;
 interface CreateParts {
   database: Database;
   tracker: Tracker;
+  /** The turn at the work item; it is made whole again right before the creation. */
+  leaseMs: number;
+  /** The longest that a creation's call takes. */
+  timeoutMs: number;
   /** A creation without an answer may still be under way for so long. */
   settleMs: number;
 }
 
 /**
  * The work item's one issue or task: found by its marker, or made. The claim is a row before the call, so that after a
- * crash or a lost answer the next one first lets the call settle, and then looks for what it has left.
+ * crash or a lost answer the next one first lets the call settle, and then looks for what it has left. Whoever was away
+ * between looking and making may have lost the claim to another: it asks right before, and then makes nothing.
  */
 export async function createExternal(
-  { database, tracker, settleMs }: CreateParts,
+  parts: CreateParts,
   item: WorkItem,
   link: Link,
   linkedTo: string | null,
 ): Promise<void> {
-  const [claim] = await database.query<{ firstClaimedAt: Date }>(
+  const { database, tracker, leaseMs, settleMs } = parts;
+  const [claim] = await database.query<Pick<FeedbackLinkEntity, 'claim'> & { firstClaimedAt: Date }>(
     'system',
-    `UPDATE feedback_link SET first_claimed_at = COALESCE(first_claimed_at, now()), claimed_at = now()
+    `UPDATE feedback_link SET first_claimed_at = COALESCE(first_claimed_at, now()), claimed_at = now(),
+       claim = claim + 1
      WHERE id = $1 AND external_id IS NULL
        AND (claimed_at IS NULL OR claimed_at < now() - $2 * interval '1 millisecond')
-     RETURNING first_claimed_at`,
+     RETURNING first_claimed_at, claim`,
     [link.id, settleMs],
   );
   if (!claim) throw new CreationUnderWay(`${tracker.name}: a creation may still be under way`, settleMs);
   const since = new Date(claim.firstClaimedAt.getTime() - skewMs);
-  const found =
-    (await tracker.find(markerOf(item.id), since)) ??
-    (await tracker.create({ title: item.title, text: textOf(item, linkedTo), labels: labelsOf(item) }));
+  let found = await tracker.find(markerOf(item.id), since, () => holdWorkItem(database, item, leaseMs));
+  if (!found) {
+    const askedAt = performance.now();
+    await keepClaim(parts, item, { id: link.id, claim: claim.claim });
+    // The call is over before the lease is, or it is not made.
+    if (performance.now() - askedAt > leaseMs - 2 * parts.timeoutMs) throw new TurnLost('the lease is nearly over');
+    found = await tracker.create({ title: item.title, text: textOf(item, linkedTo), labels: labelsOf(item) });
+  }
   const { externalId, url } = found;
   const joined = linkedTo !== null && found.text.includes(linkedTo);
-  await database.query(
+  const kept = await database.query(
     'system',
     `UPDATE feedback_link SET scope = $2, external_id = $3, external_url = $4, joined = $5, claimed_at = NULL
-     WHERE id = $1`,
+     WHERE id = $1 AND external_id IS NULL RETURNING id`,
     [link.id, tracker.scope, externalId, url, joined],
   );
+  if (kept.length === 0) throw new TurnLost('another has linked it');
   Object.assign(link, { scope: tracker.scope, externalId, externalUrl: url, joined });
+}
+
+/** The last word before a creation: the turn is ours and the claim is the last, in one statement. */
+async function keepClaim(
+  { database, leaseMs }: CreateParts,
+  item: WorkItem,
+  { id, claim }: Pick<FeedbackLinkEntity, 'id' | 'claim'>,
+): Promise<void> {
+  const kept = await database.query(
+    'system',
+    `WITH held AS (
+       UPDATE feedback_work_item SET leased_until = now() + $3 * interval '1 millisecond'
+       WHERE submission_id = $1 AND lease = $2 RETURNING submission_id)
+     UPDATE feedback_link l SET claimed_at = now() FROM held
+     WHERE l.submission_id = held.submission_id AND l.id = $4 AND l.claim = $5 AND l.external_id IS NULL RETURNING l.id`,
+    [item.id, item.lease, leaseMs, id, claim],
+  );
+  if (kept.length === 0) throw new TurnLost('the claim is another’s');
 }
 
 /** No failure: the answer is not known yet. */
@@ -60,14 +92,14 @@ export async function createBranch(
 ): Promise<void> {
   if (!tracker.makeBranch || link.branch !== null || item.type === 'feature_request') return;
   const name = `feedback/${item.id.slice(-12)}`;
-  let made = true;
   try {
     await tracker.makeBranch(name, base);
   } catch (error) {
     if (!(error instanceof TrackerRefused)) throw error;
-    made = false;
-    await database.query('system', 'UPDATE feedback_link SET error = $2 WHERE id = $1', [link.id, error.message]);
+    await tellNoBranch(database, item, link, `no branch ${name}: ${error.message}`);
+    link.branch = '';
+    return;
   }
-  link.branch = made ? name : '';
-  await database.query('system', 'UPDATE feedback_link SET branch = $2 WHERE id = $1', [link.id, link.branch]);
+  link.branch = name;
+  await database.query('system', 'UPDATE feedback_link SET branch = $2 WHERE id = $1', [link.id, name]);
 }

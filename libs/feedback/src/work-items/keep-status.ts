@@ -42,11 +42,13 @@ export function takeStatus(database: Database, { id, organizationId }: WorkItem,
     for (const { link, item } of observed) {
       const arrived = item.status === link.writingStatus;
       if (item.status === link.seenStatus && !arrived) continue;
-      await tx.execute('UPDATE feedback_link SET seen_status = $2, writing_status = NULL WHERE id = $1', [
-        link.id,
-        item.status,
-      ]);
-      Object.assign(link, { seenStatus: item.status, writingStatus: null });
+      // A change of theirs that did not win is to be overwritten, also with what was carried there before it.
+      const carriedStatus = arrived ? link.carriedStatus : null;
+      await tx.execute(
+        'UPDATE feedback_link SET seen_status = $2, carried_status = $3, writing_status = NULL WHERE id = $1',
+        [link.id, item.status, carriedStatus],
+      );
+      Object.assign(link, { seenStatus: item.status, carriedStatus, writingStatus: null });
     }
     return decision?.status ?? current!.status;
   });

@@ -79,6 +79,17 @@ export async function tellStop(
   });
 }
 
+/** A branch that is refused is not asked for again: why stands in the history and beside the link. */
+export async function tellNoBranch(database: Database, item: WorkItem, link: Link, reason: string): Promise<void> {
+  await database.transaction('system', async (tx) => {
+    await tx.execute(`UPDATE feedback_link SET error = $2, branch = '' WHERE id = $1`, [
+      link.id,
+      reason.slice(0, 1000),
+    ]);
+    await tell(tx, item, link, reason);
+  });
+}
+
 async function unlink(database: Database, item: WorkItem, link: Link, message: string): Promise<void> {
   await database.transaction('system', async (tx) => {
     const unlinked = await tx.execute(

@@ -1,9 +1,9 @@
 import { type Database, type FeedbackSubmissionEntity } from '@muster/database';
 import type { Tracker } from '@muster/trackers';
-import { claimWorkItem, type Link, releaseWorkItem, type WorkItem } from './claim-work-item';
+import { claimWorkItem, holdWorkItem, type Link, releaseWorkItem, TurnLost, type WorkItem } from './claim-work-item';
 import { createBranch, createExternal, CreationUnderWay } from './create-external';
 import { enrichByRule } from './enrich-by-rule';
-import { linkLine } from './item-text';
+import { linkLine, markerOf } from './item-text';
 import { carryStatus, type Observed, takeStatus } from './keep-status';
 import { clearFailure, failLink, tellStop } from './link-failures';
 import { gateOf, reopenTracker } from './tracker-state';
@@ -20,7 +20,7 @@ export interface SyncParts {
 
 /** What comes meanwhile is looked at at once, but not for ever. */
 const maxTurns = 5;
-/** More than all calls of one look take. */
+/** More than the calls from one hold of the lease to the next take. */
 const leaseOfTimeouts = 12;
 const faultWaitMs = 30_000;
 
@@ -30,12 +30,13 @@ const faultWaitMs = 30_000;
  */
 export async function syncWorkItem(parts: SyncParts, id: string): Promise<'synced' | 'waiting' | null> {
   for (let turn = 1; ; turn += 1) {
-    const item = await claimWorkItem(parts.database, id, parts.timeoutMs * leaseOfTimeouts);
+    const item = await claimWorkItem(parts.database, id, leaseOf(parts));
     if (!item) return null;
     let waitMs: number | null;
     try {
       waitMs = await look(parts, item);
     } catch (error) {
+      if (error instanceof TurnLost) return null;
       await releaseWorkItem(parts.database, item, faultWaitMs);
       throw error;
     }
@@ -53,9 +54,11 @@ async function look(parts: SyncParts, item: WorkItem): Promise<number | null> {
   /** Does something at a tracker; what fails there holds up its link and nothing else. */
   const at = async (link: Link, work: () => Promise<void>): Promise<boolean> => {
     try {
+      await holdWorkItem(database, item, leaseOf(parts));
       await work();
       return true;
     } catch (error) {
+      if (error instanceof TurnLost) throw error;
       const waitMs = error instanceof CreationUnderWay ? error.retryAfterMs : await failLink(parts, item, link, error);
       if (waitMs !== null) waits.push(waitMs);
       return false;
@@ -76,11 +79,13 @@ async function look(parts: SyncParts, item: WorkItem): Promise<number | null> {
     }
     const done = await at(link, async () => {
       if (link.externalId === null) {
-        const settleMs = parts.timeoutMs * 2;
-        await createExternal({ database, tracker, settleMs }, item, link, urlBeside(item, link));
+        const { timeoutMs } = parts;
+        const creation = { database, tracker, leaseMs: leaseOf(parts), timeoutMs, settleMs: timeoutMs * 2 };
+        await createExternal(creation, item, link, urlBeside(item, link));
       }
       if (parts.baseBranch !== null) await createBranch({ database, tracker, base: parts.baseBranch }, item, link);
-      observed.push({ tracker, link, item: await tracker.read(link.externalId!, link.branch || null) });
+      const by = { marker: markerOf(item.id), branch: link.branch || null };
+      observed.push({ tracker, link, item: await tracker.read(link.externalId!, by) });
     });
     if (done && gate.stopped) await reopenTracker(database, tracker.name);
   }
@@ -94,6 +99,10 @@ async function look(parts: SyncParts, item: WorkItem): Promise<number | null> {
     if (done) await clearFailure(database, each.link);
   }
   return soonest(waits);
+}
+
+function leaseOf({ timeoutMs }: SyncParts): number {
+  return timeoutMs * leaseOfTimeouts;
 }
 
 function soonest(waits: number[]): number | null {
