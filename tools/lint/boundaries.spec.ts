@@ -83,13 +83,13 @@ const importTable: Record<string, string[]> = {
   ...Object.fromEntries(ports.map((name) => [name, ['contracts', 'platform']])),
   access: base,
   agents: [...base, 'access'],
-  workflows: [...base, 'access'],
+  workflows: [...base, 'access', 'packs'],
   packs: [...base, 'access'],
   pilot: [...base, 'access'],
   pricing: [...base, 'access'],
   feedback: [...base, 'access'],
   jobs: [...base, 'access', 'agents', 'workflows', 'packs', 'pricing'],
-  schedules: [...base, 'access', 'jobs', 'agents', 'workflows', 'pricing'],
+  schedules: [...base, 'access', 'jobs', 'agents', 'workflows', 'packs', 'pricing'],
   assistant: [...base, 'access', 'agents', 'jobs', 'workflows'],
   testing: [...base, ...domains],
   ...Object.fromEntries(services.map((name) => [name, [...base, ...domains]])),
@@ -101,6 +101,9 @@ const importTable: Record<string, string[]> = {
 const names = Object.keys(importTable);
 const folderOf = (name: string) =>
   `${[...services, 'standalone', 'worker', 'console', 'e2e'].includes(name) ? 'apps' : 'libs'}/${name}`;
+
+// The first look at a workspace reads the whole of it.
+jest.setTimeout(240_000);
 
 describe('the boundaries between projects', () => {
   let workspace: string;
