@@ -40,8 +40,8 @@ import { IdleTimes1763803000001 } from './1763803000001-idle-times';
 import { WorkflowPacks1763805000000 } from './1763805000000-workflow-packs';
 import { Feedback1763807000000 } from './1763807000000-feedback';
 import { FeedbackCarried1763807000001 } from './1763807000001-feedback-carried';
-import { FeedbackFences1763807050000 } from './1763807050000-feedback-fences';
 import { FeedbackByIndex1763807050000 } from './1763807050000-feedback-by-index';
+import { FeedbackFences1763807050001 } from './1763807050001-feedback-fences';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -87,6 +87,6 @@ export const migrations = [
   WorkflowPacks1763805000000,
   Feedback1763807000000,
   FeedbackCarried1763807000001,
-  FeedbackFences1763807050000,
   FeedbackByIndex1763807050000,
+  FeedbackFences1763807050001,
 ];

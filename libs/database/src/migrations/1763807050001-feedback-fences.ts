@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** How far a comparison has come and what of it is still to be done, and a number for each claim of a creation. */
-export class FeedbackFences1763807050000 implements MigrationInterface {
+export class FeedbackFences1763807050001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       ALTER TABLE feedback_reconciliation ADD COLUMN after_id uuid, ADD COLUMN rung_at timestamptz;
