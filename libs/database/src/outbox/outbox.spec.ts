@@ -26,6 +26,12 @@ class TestProcessor extends QueueProcessor {
     if (failWith) throw failWith;
     handled.push(probeId);
   }
+
+  /** Each job of a queue has its handler; nobody enqueues this one here. */
+  @HandlesJob('feedback', 'sync-work-item')
+  syncWorkItem(): Promise<void> {
+    return Promise.reject(new Error('nobody enqueued this'));
+  }
 }
 
 @Injectable()
