@@ -14,6 +14,7 @@ export {
   readLimits,
 } from './usage/billing-gate';
 export { readUsage, type UsageOfMonth } from './usage/read-usage';
+export { measureMoney } from './usage/measure-money';
 export { listUsage } from './usage/list-usage';
 export { lastReconciliation, reconcileNightly, reconcileUsage } from './usage/reconcile-usage';
 export { unequalCounters } from './usage/unequal-counters';
@@ -34,3 +35,20 @@ export {
 } from './prices/model-price-lists';
 export { type AskedRuns, reserveRuns } from './usage/reserve-runs';
 export { purgeUsage } from './usage/purge-usage';
+export {
+  findModel,
+  type ModelCaller,
+  type ModelParts,
+  type ModelPurpose,
+  openModel,
+  type PaidAnswer,
+} from './models/open-model';
+export {
+  checkModelAddress,
+  deleteOrganizationModel,
+  findOrganizationModel,
+  modelRevision,
+  type OrganizationModelRow,
+  putOrganizationModel,
+} from './models/organization-model';
+export { settleLostCalls } from './models/settle-lost-calls';

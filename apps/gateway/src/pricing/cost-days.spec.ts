@@ -72,6 +72,42 @@ describe('costs from sums of days', () => {
     expect(await read()).toEqual(late);
   });
 
+  it('are read from sums of whole months, until a run of such a month is heard of late', async () => {
+    const year = async (from = '2026-01-01') => {
+      const answers = groupings.map((groupBy) =>
+        tenant.as.viewer.get(`/api/costs?from=${from}&to=2026-08-31&groupBy=${groupBy}`),
+      );
+      return (await Promise.all(answers)).map(({ body }) => body.groups);
+    };
+    const { organizationId } = tenant;
+    const spent = { organizationId, finishedAt: '2026-04-01T02:00:00Z', ms: 60_000, used: [{ model: 'A', said: 3 }] };
+    const last = await endRun(harness.db, spent);
+    const [whole, half] = [await year(), await year('2026-03-05')];
+    await sumUp();
+    expect([await year(), await year('2026-03-05')]).toEqual([whole, half]);
+    expect(await verifyCostDays(harness.db, organizationId)).toEqual([]);
+    // Of the month nothing is read but its own sums; of a part of it, nothing of them.
+    await harness.db.query(
+      'system',
+      `UPDATE run_cost_month SET ai_micros = ai_micros + 1000000 WHERE organization_id = $1 AND month = '2026-03-01'`,
+      [organizationId],
+    );
+    const [byDay, ...others] = await year();
+    expect(byDay).toEqual(whole[0]);
+    for (const [at, groups] of others.entries()) expect(groups).not.toEqual(whole[at + 1]);
+    expect(await year('2026-03-05')).toEqual(half);
+    expect(await verifyCostDays(harness.db, organizationId)).toEqual(['2026-03']);
+
+    const of = { jobId: last.id, organizationId, finishedAt: '2026-04-01T02:00:00Z' };
+    await report(harness.db, of, [{ model: 'm', said: 5_000_000 }], 10);
+    await settle(harness.db, last.id);
+    const late = await year();
+    expect(late[1]).not.toEqual(whole[1]);
+    await sumUp();
+    expect(await year()).toEqual(late);
+    expect(await verifyCostDays(harness.db, organizationId)).toEqual([]);
+  });
+
   it('are of the days of the zone that holds now', async () => {
     await sumUp();
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
@@ -93,7 +129,7 @@ describe('costs from sums of days', () => {
     await harness.db.query('system', `DELETE FROM run_cost_day WHERE organization_id = $1 AND day = '2026-03-11'`, [
       organizationId,
     ]);
-    expect(await verifyCostDays(harness.db, organizationId)).toEqual(['2026-03-06', '2026-03-11']);
+    expect(await verifyCostDays(harness.db, organizationId)).toEqual(['2026-03-06', '2026-03-11', '2026-03']);
     expect((await rebuildCostDays(harness.db, organizationId)).days).toBeGreaterThan(15);
     expect(await verifyCostDays(harness.db, organizationId)).toEqual([]);
     expect(await read()).toEqual(before);

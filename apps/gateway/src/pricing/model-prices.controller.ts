@@ -2,6 +2,7 @@ import { Body, Controller, Get, Inject, Param, Post, Put } from '@nestjs/common'
 import { ApiTags } from '@nestjs/swagger';
 import {
   Endpoint,
+  IfMatch,
   Mutation,
   MutationRequest,
   Mutations,
@@ -19,6 +20,7 @@ import {
   replaceModelPrices,
   requestRecompute,
 } from '@muster/pricing';
+import { etagOf, Reply, ReplyHead } from '@muster/platform';
 import { presentRecompute } from './present-recompute';
 
 @ApiTags('Costs')
@@ -34,23 +36,33 @@ export class ModelPricesController {
     summary: 'What language models cost: the organization’s own prices, and the default ones behind them',
     access: sessionsAndKeysOf('viewer'),
     answer: ModelPriceList,
+    etag: 'read',
   })
-  async own(@OrganizationId() organizationId: string): Promise<ModelPriceList> {
-    return { prices: await listModelPrices(this.database, organizationId) };
+  async own(@Reply() reply: ReplyHead, @OrganizationId() organizationId: string): Promise<ModelPriceList> {
+    const { prices, revision } = await listModelPrices(this.database, organizationId);
+    reply.etag(revision);
+    return { prices };
   }
 
   @Put('/organization/model-prices')
   @Endpoint({
     summary: 'Replace the organization’s own prices',
-    description: 'A run that has ended keeps its prices; see recompute.',
+    description:
+      'A run that has ended keeps its prices; see recompute. The ETag is that of the organization’s own prices.',
     access: sessionsOf('admin'),
     body: PutModelPricesBody,
     answer: ModelPriceList,
+    etag: 'change',
   })
-  replaceOwn(@Mutation() mutation: MutationRequest, @Body() { prices }: PutModelPricesBody): Promise<ModelPriceList> {
+  replaceOwn(
+    @Mutation() mutation: MutationRequest,
+    @Body() { prices }: PutModelPricesBody,
+    @IfMatch() ifMatch?: string,
+  ): Promise<ModelPriceList> {
     return this.mutations.run(mutation, async (tx, caller) => {
-      const own = await replaceModelPrices(tx, caller, prices);
-      return { body: { prices: [...own, ...(await listDefaultModelPrices(this.database))] } };
+      const own = await replaceModelPrices(tx, caller, prices, ifMatch);
+      const defaults = await listDefaultModelPrices(this.database);
+      return { body: { prices: [...own.prices, ...defaults.prices] }, etag: etagOf(own.revision) };
     });
   }
 
@@ -86,9 +98,12 @@ export class ModelPricesController {
     summary: 'The default prices of language models',
     access: sessionsOf('super_admin'),
     answer: ModelPriceList,
+    etag: 'read',
   })
-  async defaults(): Promise<ModelPriceList> {
-    return { prices: await listDefaultModelPrices(this.database) };
+  async defaults(@Reply() reply: ReplyHead): Promise<ModelPriceList> {
+    const { prices, revision } = await listDefaultModelPrices(this.database);
+    reply.etag(revision);
+    return { prices };
   }
 
   @Put('/admin/model-prices')
@@ -97,14 +112,19 @@ export class ModelPricesController {
     access: sessionsOf('super_admin'),
     body: PutModelPricesBody,
     answer: ModelPriceList,
+    etag: 'change',
   })
   replaceDefaults(
     @Mutation() mutation: MutationRequest,
-    @Body() { prices }: PutModelPricesBody,
+    @Body() body: PutModelPricesBody,
+    @IfMatch() ifMatch?: string,
   ): Promise<ModelPriceList> {
     return this.mutations.run(
       mutation,
-      async (tx, caller) => ({ body: { prices: await replaceDefaultModelPrices(tx, caller, prices) } }),
+      async (tx, caller) => {
+        const { prices, revision } = await replaceDefaultModelPrices(tx, caller, body.prices, ifMatch);
+        return { body: { prices }, etag: etagOf(revision) };
+      },
       { scope: 'system' },
     );
   }

@@ -63,6 +63,30 @@ describe('prices of models', () => {
     expect(new Set(own.map((each: { inputUsdPerMillion: number }) => each.inputUsdPerMillion)).size).toBe(1);
   });
 
+  it('replace only the revision that If-Match names, the organization’s own and the default ones', async () => {
+    for (const [who, of, source] of [
+      [tenant.as.admin, path, 'organization'],
+      [tenant.as.super_admin, '/api/admin/model-prices', 'default'],
+    ] as const) {
+      const before = await who.get(of);
+      const read = before.headers.get('etag')!;
+      const replace = (ifMatch: string, ...prices: object[]) => who.with({ 'if-match': ifMatch }).put(of, { prices });
+      const both = await Promise.all([replace(read, price('mine', 1)), replace(read, price('theirs', 2))]);
+      expect(both.map(({ status }) => status).sort()).toEqual([200, 412]);
+      const [first, stale] = both.sort((a, b) => a.status - b.status);
+      expect([stale!.body.code, stale!.headers.get('etag')]).toEqual([
+        'precondition_failed',
+        first!.headers.get('etag'),
+      ]);
+      const kept = await who.get(of);
+      expect([kept.body, kept.headers.get('etag')]).toEqual([first!.body, first!.headers.get('etag')]);
+      expect((await replace(kept.headers.get('etag')!, price('next', 3))).status).toBe(200);
+      const former = before.body.prices.filter((each: { source: string }) => each.source === source);
+      const prices = former.map(({ source: _, ...each }: { source: string }) => each);
+      expect((await replace('*', ...prices)).headers.get('etag')).toBe(read);
+    }
+  });
+
   it.each<[string, object]>([
     ['prices.0.inputUsdPerMillion', price('m', -1)],
     ['prices.0.inputUsdPerMillion', price('m', 10_001)],

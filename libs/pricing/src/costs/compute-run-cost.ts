@@ -28,7 +28,7 @@ export interface CostFacts {
   reportedMicros: MicroUsd | null;
 }
 
-type CostComponent = Pick<
+export type CostComponent = Pick<
   RunCostComponentEntity,
   'kind' | 'provider' | 'model' | 'quantity' | 'unit' | 'unitPriceUsd' | 'unpriced'
 > & { amountMicros: bigint };

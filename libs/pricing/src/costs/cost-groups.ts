@@ -3,15 +3,15 @@ import type { CostGrouping } from '@muster/contracts';
 /** What a component `c` of a `day` is grouped by. A model's capitals make no difference. */
 export const groupKeys: Record<CostGrouping, string> = {
   day: 'day::text',
-  workflow: 'c.workflow_id::text',
-  agent: 'c.agent_id::text',
+  workflow: `COALESCE(c.workflow_id::text, 'none')`,
+  agent: `COALESCE(c.agent_id::text, 'none')`,
   schedule: `COALESCE(c.schedule_id::text, 'none')`,
   model: `CASE WHEN c.kind = 'ai' THEN lower(c.provider || '/' || c.model) ELSE 'none' END`,
 };
 
 /** The sums of components `c`, as a day's rows have them. */
 export const groupSums = `
-  min(c.provider || '/' || c.model) AS model, count(DISTINCT c.job_id)::int AS runs,
+  min(c.provider || '/' || c.model) AS model, count(DISTINCT c.job_id) FILTER (WHERE c.purpose IS NULL)::int AS runs,
   COALESCE(sum(c.amount_micros) FILTER (WHERE c.kind = 'ai'), 0)::bigint AS ai_micros,
   COALESCE(sum(c.amount_micros) FILTER (WHERE c.kind = 'compute'), 0)::bigint AS compute_micros,
   COALESCE(sum(c.amount_micros) FILTER (WHERE c.kind = 'reported'), 0)::bigint AS reported_micros`;

@@ -90,10 +90,20 @@ function readGroups(
        WHERE c.organization_id = $1 AND zone.is_summed_up
        UNION SELECT day::date FROM zone, generate_series($2::date::timestamp, $3::date::timestamp, '1 day') AS day
        WHERE NOT zone.is_summed_up),
+     month AS MATERIALIZED (
+       SELECT month FROM run_cost_month m, zone
+       WHERE m.organization_id = $1 AND m.grouped_by = 'month' AND $4 <> 'day' AND zone.is_summed_up
+         AND month BETWEEN $2 AND $3 AND month + interval '1 month' - interval '1 day' <= $3
+         AND month NOT IN (SELECT date_trunc('month', day)::date FROM changed)),
      part AS (
-       SELECT d.key, d.model, d.runs, d.ai_micros, d.compute_micros, d.reported_micros
-       FROM zone JOIN run_cost_day d ON d.organization_id = $1 AND d.grouped_by = $4 AND d.day BETWEEN $2 AND $3
-       WHERE zone.is_summed_up AND d.day NOT IN (SELECT day FROM changed)
+       SELECT key, model, runs, ai_micros, compute_micros, reported_micros FROM run_cost_month
+       WHERE organization_id = $1 AND grouped_by = $4 AND month = ANY (ARRAY(SELECT month FROM month))
+       UNION ALL
+       SELECT key, model, runs, ai_micros, compute_micros, reported_micros FROM run_cost_day
+       WHERE organization_id = $1 AND grouped_by = $4 AND day = ANY (ARRAY(
+         SELECT day::date FROM zone, generate_series($2::date::timestamp, $3::date::timestamp, '1 day') AS day
+         WHERE zone.is_summed_up AND date_trunc('month', day)::date NOT IN (SELECT month FROM month)
+         EXCEPT SELECT day FROM changed))
        UNION ALL
        SELECT ${groupKeys[groupBy]} AS key, ${groupSums}
        FROM ${componentsOf('zone CROSS JOIN changed', 'zone.timezone')}

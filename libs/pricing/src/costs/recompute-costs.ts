@@ -2,12 +2,13 @@ import { audit, type Principal } from '@muster/access';
 import { AppError, type RecomputeCostsBody } from '@muster/contracts';
 import type { CostRecomputeEntity, Database, RunCostComponentEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
+import { bookCall } from '../models/book-call';
 import { requirePeriod } from './period';
 import type { SettledCost } from './settle-run-cost';
 
 export type RecomputeRow = Pick<CostRecomputeEntity, 'id' | 'fromDay' | 'toDay' | 'runs' | 'changed' | 'finishedAt'>;
 
-/** Has the runs that ended on these days priced anew, by the lists as they are now. */
+/** Has the runs that ended, and the models that were called, on these days priced anew, by the lists as they are now. */
 export async function requestRecompute(
   tx: Transaction,
   caller: Principal,
@@ -84,6 +85,8 @@ async function nextRuns(database: Database, id: string): Promise<string[]> {
 
 async function recompute(tx: Transaction, { id, jobId }: { id: string; jobId: string }, settle: Settle): Promise<void> {
   const settled = await settle(tx, jobId);
+  // The same ids name a model's calls, which are no runs.
+  if (!settled) await bookCall(tx, jobId);
   await tx.execute(
     `UPDATE cost_recompute SET last_job_id = $2, runs = runs + $3, changed = changed + $4
      WHERE id = $1 AND (last_job_id IS NULL OR last_job_id < $2)`,

@@ -1,27 +1,16 @@
 import { type Database, lock, type OrganizationSettingsEntity, type Transaction } from '@muster/database';
-import { type Round, sweep, type SweepCounts } from '@muster/platform';
+import { nilId, type Round, settleSums, type SweepCounts } from '@muster/platform';
+import { closeCostMonths, reopenCostMonths } from './close-cost-months';
 import { componentsOf, groupKeys, groupSums } from './cost-groups';
 
 /** Days that one transaction sums up anew: others have their turn in between. */
 const daysAtOnce = 8;
-const beginning = '00000000-0000-0000-0000-000000000000';
-
 /** Sums up the days whose runs were settled since the last time, so that who reads costs finds little to sum up. */
 export function sweepCostDays(database: Database, round: Round): Promise<SweepCounts<'settled'>> {
-  return sweep<string, 'settled'>(round, {
+  return settleSums(round, {
     name: 'cost days',
-    outcomes: ['settled'],
-    candidates: (after, limit) => organizationsToSettle(database, after, limit),
-    settle: async (organizationId) => {
-      let settled = 0;
-      for (let rest = true; rest && round.hasTime;) {
-        const step = await settleCostDays(database, organizationId);
-        settled += step.days;
-        rest = step.rest;
-      }
-      return settled > 0 ? 'settled' : null;
-    },
-    rowOf: (organizationId) => `organization ${organizationId}`,
+    organizations: (after, limit) => organizationsToSettle(database, after, limit),
+    settle: (organizationId) => settleCostDays(database, organizationId),
   });
 }
 
@@ -33,7 +22,7 @@ async function organizationsToSettle(database: Database, after: string | null, l
      WHERE s.organization_id > $1 AND (r.timezone IS DISTINCT FROM s.timezone
        OR EXISTS (SELECT FROM run_cost_change c WHERE c.organization_id = s.organization_id))
      ORDER BY s.organization_id LIMIT $2`,
-    [after ?? beginning, limit],
+    [after ?? nilId, limit],
     'costs_to_settle',
   );
   return rows.map(({ organizationId }) => organizationId);
@@ -53,8 +42,13 @@ export function settleCostDays(database: Database, organizationId: string): Prom
     const { timezone, isOther } = zone!;
     if (isOther) await beginAnew(tx, organizationId, timezone);
     const days = await takeChangedDays(tx, organizationId, timezone);
-    if (days.length > 0) await sumUp(tx, organizationId, { timezone, days });
-    return { days: days.length, rest: days.length === daysAtOnce };
+    const rest = days.length === daysAtOnce;
+    if (days.length > 0) {
+      await sumUp(tx, organizationId, { timezone, days });
+      await reopenCostMonths(tx, organizationId, days);
+      if (!rest) await closeCostMonths(tx, organizationId, timezone);
+    }
+    return { days: days.length, rest };
   });
 }
 
@@ -62,6 +56,7 @@ export function settleCostDays(database: Database, organizationId: string): Prom
 export async function beginAnew(tx: Transaction, organizationId: string, timezone: string): Promise<void> {
   await tx.execute('DELETE FROM run_cost_change WHERE organization_id = $1', [organizationId]);
   await tx.execute('DELETE FROM run_cost_day WHERE organization_id = $1', [organizationId]);
+  await tx.execute('DELETE FROM run_cost_month WHERE organization_id = $1', [organizationId]);
   await tx.execute(
     `INSERT INTO run_cost_change (organization_id, finished_at)
      SELECT $1, min(finished_at) FROM run_cost_component

@@ -1,24 +1,32 @@
 import type { MicroUsd } from '@muster/contracts';
-import type { JobEntity, RunCostEntity, Transaction } from '@muster/database';
+import type { JobEntity, OrganizationSettingsEntity, RunCostEntity, Transaction } from '@muster/database';
 import { recordSpend, runMsOf } from '../usage/record-usage';
+import { tellSettledLimits } from '../usage/tell-limits';
 import { computeRunCost, type RunCost } from './compute-run-cost';
+import { writeComponents } from './write-components';
 import { type KeptPrice, priceUsages, usagesIn, usagesStatement, type UsageSum } from './price-usages';
 
 type CostedJob = Pick<
   JobEntity,
-  'organizationId' | 'workflowId' | 'agentId' | 'scheduleId' | 'startedAt' | 'reportedCostMicros'
+  'organizationId' | 'batchId' | 'workflowId' | 'agentId' | 'scheduleId' | 'startedAt' | 'reportedCostMicros'
 > &
-  Pick<RunCostEntity, 'computeMicrosPerHour'> & {
+  Pick<RunCostEntity, 'computeMicrosPerHour'> &
+  Pick<OrganizationSettingsEntity, 'monthlyRunLimit' | 'monthlySpendLimitMicros'> & {
     finishedAt: Date;
     prices: KeptPrice[] | null;
     /** As it was settled before; null for the first time. */
     settledMicros: MicroUsd | null;
+    /** Of the month that it ended in, before this is booked. */
+    monthRuns: number;
+    monthSpendMicros: MicroUsd;
   };
 
 /** A run's cost as it was settled, and whether that is another amount than before. */
-export interface SettledCost {
+export interface SettledCost extends Pick<JobEntity, 'organizationId' | 'batchId'> {
   totalMicros: MicroUsd;
   changed: boolean;
+  /** It was not settled before. */
+  isFirst: boolean;
 }
 
 /**
@@ -72,28 +80,42 @@ async function settle(
     computeMicrosPerHour,
     reportedMicros: job.reportedCostMicros,
   });
-  writeCost(tx, { jobId, computeMicrosPerHour, organizationId, prices, endedAt: startedAt && finishedAt }, cost);
-  writeComponents(tx, job, cost);
+  const durationMs = startedAt && finishedAt.getTime() - startedAt.getTime();
+  const endedAt = startedAt && finishedAt;
+  writeCost(tx, { jobId, computeMicrosPerHour, organizationId, prices, durationMs, endedAt }, cost);
+  const owner = { ...job, finishedAt: startedAt && finishedAt, purpose: null };
+  writeComponents(tx, owner, { components: cost.components, isAgain: settledMicros !== null });
   const { totalMicros } = cost;
   recordSpend(tx, { jobId, organizationId, totalMicros, finishedAt });
-  return { totalMicros, changed: BigInt(totalMicros) !== BigInt(settledMicros ?? 0) };
+  const before = { runs: job.monthRuns, spendMicros: job.monthSpendMicros };
+  await tellSettledLimits(tx, { ...job, before, addedMicros: totalMicros });
+  return {
+    organizationId,
+    batchId: job.batchId,
+    totalMicros,
+    changed: BigInt(totalMicros) !== BigInt(settledMicros ?? 0),
+    isFirst: settledMicros === null,
+  };
 }
 
 const costedJob = `
-  SELECT j.organization_id, j.workflow_id, j.agent_id, j.schedule_id, j.started_at, j.finished_at,
+  SELECT j.organization_id, j.batch_id, s.monthly_run_limit, s.monthly_spend_limit_micros, j.workflow_id, j.agent_id, j.schedule_id, j.started_at, j.finished_at,
          j.reported_cost_micros, r.prices, r.total_micros AS settled_micros,
          COALESCE(r.compute_micros_per_hour, a.compute_micros_per_hour, s.compute_micros_per_hour)
-           AS compute_micros_per_hour
+           AS compute_micros_per_hour,
+         COALESCE(c.runs, 0) AS month_runs, COALESCE(c.spend_micros, 0) AS month_spend_micros
   FROM job j
   JOIN agent a ON a.id = j.agent_id
   JOIN organization_settings s ON s.organization_id = j.organization_id
   LEFT JOIN run_cost r ON r.job_id = j.id
+  LEFT JOIN usage_counter c ON c.organization_id = j.organization_id
+    AND c.month = date_trunc('month', j.finished_at AT TIME ZONE 'UTC')::date
   WHERE j.id = $1 AND j.finished_at IS NOT NULL`;
 
 /** With it the sums of its day are to be made anew; one that never started belongs to none. */
 function writeCost(
   tx: Transaction,
-  of: Pick<RunCostEntity, 'jobId' | 'organizationId' | 'computeMicrosPerHour'> & {
+  of: Pick<RunCostEntity, 'jobId' | 'organizationId' | 'computeMicrosPerHour' | 'durationMs'> & {
     prices: KeptPrice[];
     endedAt: Date | null;
   },
@@ -103,8 +125,9 @@ function writeCost(
     `WITH change AS (
        INSERT INTO run_cost_change (organization_id, finished_at) SELECT $2, $9 WHERE $9::timestamptz IS NOT NULL)
      INSERT INTO run_cost
-       (job_id, organization_id, compute_micros_per_hour, compute_micros, ai_micros, reported_micros, total_micros, prices)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+       (job_id, organization_id, compute_micros_per_hour, compute_micros, ai_micros, reported_micros, total_micros,
+        prices, duration_ms)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $10)
      ON CONFLICT (job_id) DO UPDATE
      SET compute_micros = excluded.compute_micros, ai_micros = excluded.ai_micros,
          reported_micros = excluded.reported_micros, total_micros = excluded.total_micros, prices = excluded.prices,
@@ -119,37 +142,8 @@ function writeCost(
       totalMicros,
       JSON.stringify(of.prices),
       of.endedAt,
+      of.durationMs,
     ],
     'write_run_cost',
   );
 }
-
-/** Most runs have few; a plan that does not depend on how many is kept. */
-const oneByOneUpTo = 4;
-
-function writeComponents(tx: Transaction, of: CostedJob & { jobId: string }, { components }: RunCost): void {
-  if (of.settledMicros !== null) {
-    tx.defer('DELETE FROM run_cost_component WHERE job_id = $1', [of.jobId], 'clear_components');
-  }
-  const { jobId, organizationId, workflowId, agentId, scheduleId, startedAt, finishedAt } = of;
-  const owner = [jobId, organizationId, workflowId, agentId, scheduleId, startedAt && finishedAt];
-  const rows = components.map(({ kind, provider, model, quantity, unit, unitPriceUsd, amountMicros, unpriced }, at) => [
-    ...[at + 1, kind, provider, model, quantity, unit, unitPriceUsd, String(amountMicros), unpriced],
-  ]);
-  if (rows.length <= oneByOneUpTo) {
-    for (const row of rows) tx.defer(`${intoComponents} VALUES (${parameters})`, [...owner, ...row], 'write_component');
-    return;
-  }
-  tx.defer(
-    `${intoComponents}
-     SELECT $1, $2, $3, $4, $5, $6, c.* FROM unnest($7::int[], $8::text[], $9::text[], $10::text[], $11::numeric[],
-       $12::text[], $13::numeric[], $14::bigint[], $15::boolean[]) AS c`,
-    [...owner, ...rows[0]!.map((_, column) => rows.map((row) => row[column]))],
-    'write_components',
-  );
-}
-
-const intoComponents = `
-  INSERT INTO run_cost_component (job_id, organization_id, workflow_id, agent_id, schedule_id, finished_at, position,
-    kind, provider, model, quantity, unit, unit_price_usd, amount_micros, unpriced)`;
-const parameters = Array.from({ length: 15 }, (_, at) => `$${at + 1}`).join(', ');

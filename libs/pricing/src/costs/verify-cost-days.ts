@@ -1,11 +1,15 @@
 import { type Database, lock, type OrganizationSettingsEntity } from '@muster/database';
+import { monthGroups, monthSums } from './close-cost-months';
 import { componentsOf, groupKeys, groupSums } from './cost-groups';
 import { beginAnew, settleCostDays } from './settle-cost-days';
 
 /** So many days are compared at a time. */
 const daysAtOnce = 31;
 
-/** The days whose sums are not what their runs cost. Those that changes wait for meanwhile are not asked. */
+/**
+ * The days whose sums are not what their runs cost, then the months whose sums are not those of their days (`2026-03`).
+ * Days that changes wait for meanwhile are not asked.
+ */
 export async function verifyCostDays(database: Database, organizationId: string): Promise<string[]> {
   while ((await settleCostDays(database, organizationId)).rest);
   const [period] = await database.query<{ from: string | null; days: number | null }>(
@@ -24,7 +28,13 @@ export async function verifyCostDays(database: Database, organizationId: string)
     const rows = await database.query<{ day: string }>({ organizationId }, differingSql, [organizationId, from, at]);
     differing.push(...rows.map(({ day }) => day));
   }
-  return differing;
+  const months = await database.query<{ month: string }>(
+    { organizationId },
+    differingMonthsSql,
+    [organizationId, monthGroups],
+    'differing_cost_months',
+  );
+  return [...differing, ...months.map(({ month }) => month)];
 }
 
 /** Makes an organization's sums anew, in steps. Until they are, its costs are read from what its runs used. */
@@ -67,3 +77,19 @@ const differingSql = `
     JOIN organization_settings s ON s.organization_id = c.organization_id
     WHERE c.organization_id = $1 AND c.finished_at IS NOT NULL)
   ORDER BY 1`;
+
+const monthColumns = 'month, grouped_by, key, model, runs, ai_micros, compute_micros, reported_micros';
+
+const differingMonthsSql = `
+  WITH closed AS MATERIALIZED (
+    SELECT month FROM run_cost_month WHERE organization_id = $1 AND grouped_by = 'month'),
+  ours AS (
+    SELECT ${monthColumns} FROM run_cost_month WHERE organization_id = $1 AND grouped_by = ANY($2)),
+  theirs AS (
+    SELECT m.month, d.grouped_by, d.key, ${monthSums}
+    FROM closed m JOIN run_cost_day d ON d.organization_id = $1 AND d.day >= m.month AND d.day < m.month + interval '1 month'
+      AND d.grouped_by = ANY($2)
+    GROUP BY 1, 2, 3),
+  differing AS (
+    (TABLE ours EXCEPT TABLE theirs) UNION ALL (TABLE theirs EXCEPT TABLE ours))
+  SELECT DISTINCT to_char(month, 'YYYY-MM') AS month FROM differing ORDER BY 1`;

@@ -1,24 +1,31 @@
 import { audit, type Principal } from '@muster/access';
 import type { ModelPrice, ModelPriceInput } from '@muster/contracts';
 import { type Database, lock, type Transaction } from '@muster/database';
+import { etagOf, requireMatch, revisionOf } from '@muster/platform';
 import { identityOf, presentPrice, type PriceRow, priceRowsOf, shippedRows } from './price-row';
 
 type Query = <T extends object>(sql: string, values?: unknown[]) => Promise<T[]>;
 
+/** Prices, and the revision of those among them that their reader may replace. */
+export interface PriceList {
+  prices: ModelPrice[];
+  revision: string;
+}
+
 /** What holds for the organization: its own prices, and the default ones that stand behind them. */
-export async function listModelPrices(database: Database, organizationId: string): Promise<ModelPrice[]> {
+export async function listModelPrices(database: Database, organizationId: string): Promise<PriceList> {
   const own = await database.query<PriceRow>(
     { organizationId },
     `SELECT ${columns} FROM model_price WHERE organization_id = $1`,
     [organizationId],
   );
-  return [...inOrder(own).map((row) => presentPrice(row, 'organization')), ...(await listDefaultModelPrices(database))];
+  const { prices, revision } = listOf(own, 'organization');
+  return { prices: [...prices, ...(await listDefaultModelPrices(database)).prices], revision };
 }
 
 /** The default prices are everybody's, so they are read across organizations. */
-export async function listDefaultModelPrices(database: Database): Promise<ModelPrice[]> {
-  const rows = await readDefaults((sql) => database.query('system', sql));
-  return rows.map((row) => presentPrice(row, 'default'));
+export async function listDefaultModelPrices(database: Database): Promise<PriceList> {
+  return listOf(await readDefaults((sql) => database.query('system', sql)), 'default');
 }
 
 /** Replaces the organization's own prices. Runs that have ended keep theirs. */
@@ -26,13 +33,15 @@ export async function replaceModelPrices(
   tx: Transaction,
   caller: Principal,
   prices: ModelPriceInput[],
-): Promise<ModelPrice[]> {
+  ifMatch: string | undefined,
+): Promise<PriceList> {
   const { organizationId } = caller;
   const rows = priceRowsOf(prices);
   await lock(tx, 'model_price', organizationId);
   const before = await tx.query<PriceRow>(`SELECT ${columns} FROM model_price WHERE organization_id = $1`, [
     organizationId,
   ]);
+  requireMatch(ifMatch, etagOf(listOf(before, 'organization').revision));
   tx.defer('DELETE FROM model_price WHERE organization_id = $1', [organizationId]);
   tx.defer(
     `INSERT INTO model_price (organization_id, provider_key, model_key, from_day, provider, model, input_micros, output_micros)
@@ -44,7 +53,7 @@ export async function replaceModelPrices(
     target: { type: 'organization', id: organizationId },
     changes: differences(before, rows),
   });
-  return inOrder(rows).map((row) => presentPrice(row, 'organization'));
+  return listOf(rows, 'organization');
 }
 
 /** Replaces the default prices, for a super_admin, in the system's scope. */
@@ -52,10 +61,12 @@ export async function replaceDefaultModelPrices(
   tx: Transaction,
   caller: Principal,
   prices: ModelPriceInput[],
-): Promise<ModelPrice[]> {
+  ifMatch: string | undefined,
+): Promise<PriceList> {
   const rows = priceRowsOf(prices);
   await lock(tx, 'default_model_price');
   const before = await readDefaults((sql) => tx.query(sql));
+  requireMatch(ifMatch, etagOf(listOf(before, 'default').revision));
   tx.defer('DELETE FROM default_model_price');
   tx.defer(
     `INSERT INTO default_model_price (provider_key, model_key, from_day, provider, model, input_micros, output_micros)
@@ -68,7 +79,7 @@ export async function replaceDefaultModelPrices(
     target: { type: 'model_prices', id: 'default' },
     changes: differences(before, rows),
   });
-  return inOrder(rows).map((row) => presentPrice(row, 'default'));
+  return listOf(rows, 'default');
 }
 
 /** What is shipped, until somebody has replaced it. */
@@ -82,6 +93,11 @@ async function readDefaults(query: Query): Promise<readonly PriceRow[]> {
 }
 
 const columns = `provider_key, model_key, from_day::text AS from_day, provider, model, input_micros, output_micros`;
+
+function listOf(rows: readonly PriceRow[], source: ModelPrice['source']): PriceList {
+  const prices = inOrder(rows).map((row) => presentPrice(row, source));
+  return { prices, revision: revisionOf(prices) };
+}
 
 /** As people look for them, however they were written down: by names, the oldest first. */
 function inOrder(rows: readonly PriceRow[]): PriceRow[] {

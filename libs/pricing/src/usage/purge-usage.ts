@@ -12,7 +12,7 @@ export async function purgeUsage(
   database: Database,
   round: Round,
   now: Date,
-): Promise<{ usage: number; costs: number }> {
+): Promise<{ usage: number; costs: number; modelCalls: number }> {
   const usage = await purgeByRetention(database, round, {
     name: 'usage',
     keptFor: 'usageRetentionDays',
@@ -25,14 +25,10 @@ export async function purgeUsage(
           [organizationId, before],
         );
         if (!old?.month) return 0;
-        await tx.execute('DELETE FROM usage_counter WHERE organization_id = $1 AND month = $2', [
-          organizationId,
-          old.month,
-        ]);
-        return tx.execute('DELETE FROM usage_event WHERE organization_id = $1 AND month = $2', [
-          organizationId,
-          old.month,
-        ]);
+        const ofMonth = [organizationId, old.month];
+        await tx.execute('DELETE FROM usage_counter WHERE organization_id = $1 AND month = $2', ofMonth);
+        await tx.execute('DELETE FROM limit_notice WHERE organization_id = $1 AND month = $2', ofMonth);
+        return tx.execute('DELETE FROM usage_event WHERE organization_id = $1 AND month = $2', ofMonth);
       }),
   });
   const costs = await purgeByRetention(database, round, {
@@ -58,5 +54,19 @@ export async function purgeUsage(
       return rows.length;
     },
   });
-  return { usage: usage.purged, costs: costs.purged };
+  const calls = await purgeByRetention(database, round, {
+    name: 'model calls',
+    keptFor: 'costRetentionDays',
+    now,
+    step: (organizationId, before) =>
+      database.transaction('system', (tx) =>
+        tx.execute(
+          `DELETE FROM model_call WHERE id IN (
+             SELECT id FROM model_call WHERE organization_id = $1 AND at < $2 ORDER BY at LIMIT $3)`,
+          [organizationId, before, rowsAtOnce],
+          'purge_model_calls',
+        ),
+      ),
+  });
+  return { usage: usage.purged, costs: costs.purged, modelCalls: calls.purged };
 }

@@ -15,6 +15,7 @@ export interface EndedRun {
  */
 export function recordRuns(tx: Transaction, organizationId: string, runs: EndedRun[]): void {
   if (runs.length === 0) return;
+  tx.measure(({ runsEnded }) => runs.forEach(({ outcome }) => runsEnded.inc({ outcome })));
   tx.defer(
     `INSERT INTO usage_event (job_id, kind, organization_id, month, outcome, run_ms, at, counted)
      SELECT r.job_id, 'run', $1, r.month, r.outcome, r.run_ms, r.at, false

@@ -1,6 +1,7 @@
 import { AppError, type MicroUsd, usdOf } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { canLaunchRuns, type GateFacts, type LimitFacts, readGateFacts } from './billing-gate';
+import { canLaunchRuns, type GateFacts, type LimitFacts, monthOf, readGateFacts } from './billing-gate';
+import { tellLimits, thresholdOf } from './tell-limits';
 
 /** Runs that are to be launched together, and what each of them may cost. */
 export interface AskedRuns {
@@ -46,6 +47,17 @@ export async function reserveRuns(
     throw new CameNear();
   }
   requireRoom(facts, asked);
+  const { count, maxCostMicros } = asked;
+  await tellLimits(tx, {
+    organizationId,
+    month: monthOf(now),
+    limits: facts,
+    used: {
+      runs: facts.runs + facts.openRuns + count,
+      spendMicros:
+        BigInt(facts.spendMicros) + BigInt(facts.reservedMicros) + BigInt(maxCostMicros ?? 0) * BigInt(count),
+    },
+  });
 }
 
 /** The gate is asked for all of them: they are launched together, or not at all. */
@@ -79,9 +91,32 @@ function isFarFromLimits(
   { count, maxCostMicros }: AskedRuns,
   times: number,
 ): boolean {
+  const micros = BigInt(maxCostMicros ?? 0);
+  const most = BigInt(count * times);
+  return distancesOf(facts).every(
+    ({ runs, spend }) => (runs ?? most) >= most && (spend ?? micros * most) >= micros * most,
+  );
+}
+
+/** How far it is to each limit, and to where it is told of as near, unless that is behind; null: there is none. */
+function distancesOf(facts: Parameters<typeof leftOf>[0]): { runs: bigint | null; spend: bigint | null }[] {
   const { runsLeft, microsLeft } = leftOf(facts);
-  if (runsLeft !== null && runsLeft < count * times) return false;
-  return microsLeft === null || BigInt(maxCostMicros ?? 0) * BigInt(count * times) <= microsLeft;
+  const { monthlyRunLimit, monthlySpendLimitMicros } = facts;
+  const left = {
+    runs: runsLeft === null ? null : BigInt(runsLeft),
+    spend: microsLeft,
+  };
+  const beforeNear = (limit: bigint, ahead: bigint | null): bigint | null => {
+    const distance = ahead === null ? null : ahead - (limit - thresholdOf(limit, 'near'));
+    return distance === null || distance <= 0n ? null : distance;
+  };
+  return [
+    left,
+    {
+      runs: beforeNear(BigInt(monthlyRunLimit ?? 0), left.runs),
+      spend: beforeNear(BigInt(monthlySpendLimitMicros ?? 0), left.spend),
+    },
+  ];
 }
 
 /** Whether the limits, which are read anew each time, are so far away that what was counted a moment ago will do. */

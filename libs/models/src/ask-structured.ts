@@ -1,0 +1,96 @@
+import { storable } from '@muster/platform';
+import { Ajv, type ValidateFunction } from 'ajv';
+import type { ModelMessage, ModelPart, ModelUsage, StructuredAnswer, StructuredCall } from './model';
+import { ModelFault, sumOfUsages } from './model-fault';
+import type { HeardAnswer } from './heard-answer';
+
+type Ask = (messages: readonly ModelMessage[]) => Promise<{ heard: HeardAnswer; usage: ModelUsage }>;
+
+const maxFaults = 10;
+const shownAnswer = 4000;
+
+/** Asks for an answer that fits the schema, once more with what was wrong, and then no more. */
+export async function askStructured<T>(
+  { messages, schema, name }: StructuredCall,
+  ask: Ask,
+): Promise<StructuredAnswer<T>> {
+  const first = await ask(messages);
+  const found = read<T>(schema, first.heard);
+  if ('value' in found) return { value: found.value, usage: first.usage };
+  if (first.heard.refusal) throw new ModelFault('refused', `The model refuses to answer (${name}).`, first.usage);
+  const second = await ask(withFaults(messages, first.heard.content, found.faults)).catch((error: unknown) => {
+    if (error instanceof ModelFault) error.usage = sumOfUsages([first.usage, error.usage]);
+    throw error;
+  });
+  const usage = sumOfUsages([first.usage, second.usage]);
+  const mended = read<T>(schema, second.heard);
+  if ('value' in mended) return { value: mended.value, usage };
+  if (second.heard.refusal) throw new ModelFault('refused', `The model refuses to answer (${name}).`, usage);
+  throw new ModelFault('nonsense', `What the model answers does not fit (${name}): ${mended.faults[0]!}.`, usage);
+}
+
+/** As an answer that was kept; null where it does not fit the schema. */
+export function readStructured<T>(schema: object, content: string): T | null {
+  const found = read<T>(schema, { content, refusal: '' });
+  return 'value' in found ? found.value : null;
+}
+
+/** The question stays the last that was said by a user, with what was wrong behind it. */
+function withFaults(messages: readonly ModelMessage[], answer: string, faults: string[]): ModelMessage[] {
+  const correction: ModelPart = {
+    kind: 'text',
+    text:
+      `You have answered this already, and the answer did not fit the schema:\n${faults.map((each) => `- ${each}`).join('\n')}\n` +
+      `The answer was: ${JSON.stringify(answer.slice(0, shownAnswer))}\nAnswer again, with JSON that fits the schema.`,
+  };
+  const at = messages.findLastIndex(({ role }) => role === 'user');
+  return messages.map((message, position) => {
+    if (position !== at || message.role !== 'user') return message;
+    const { content } = message;
+    const parts: readonly ModelPart[] = typeof content === 'string' ? [{ kind: 'text', text: content }] : content;
+    return { role: 'user', content: [...parts, correction] };
+  });
+}
+
+/** What JSON can say and a database can't keep. */
+const hasEscapes = /\\u(0000|d[89a-f])/i;
+
+function storableText(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? storable(value) : value;
+}
+
+const ajv = new Ajv({ allErrors: true, strict: false });
+
+/** By their schema, which is one object for all calls of a kind. */
+const validators = new WeakMap<object, ValidateFunction>();
+
+function validatorOf(schema: object): ValidateFunction {
+  const known = validators.get(schema);
+  if (known) return known;
+  const made = ajv.compile(schema);
+  validators.set(schema, made);
+  return made;
+}
+
+function read<T>(
+  schema: object,
+  { content, refusal }: Pick<HeardAnswer, 'content' | 'refusal'>,
+): { value: T } | { faults: string[] } {
+  if (refusal) return { faults: ['it is a refusal'] };
+  let value: unknown;
+  try {
+    value = JSON.parse(content, hasEscapes.test(content) ? storableText : undefined);
+  } catch {
+    return { faults: ['it is no JSON'] };
+  }
+  const validate = validatorOf(schema);
+  if (validate(value)) return { value: value as T };
+  const faults = (validate.errors ?? []).map(({ instancePath, message, params }) => {
+    const about = Object.values(params as Record<string, unknown>).filter((each) => typeof each === 'string');
+    return `${instancePath || '/'} ${message ?? 'is wrong'}${about.length ? ` (${about.join(', ')})` : ''}`.slice(
+      0,
+      300,
+    );
+  });
+  return { faults: faults.slice(0, maxFaults) };
+}

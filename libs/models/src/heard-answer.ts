@@ -1,0 +1,147 @@
+import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources/chat/completions';
+import type { ModelToolCall } from './model';
+import { ModelFault, nonsense } from './model-fault';
+import type { WireRequest } from './model-wire';
+
+/** What nobody asks for: an answer that is longer does not end. */
+const longestContent = 200_000;
+const longestArguments = 4_000_000;
+/** The API takes no more tools in a request either. */
+const mostCalls = 128;
+/** No model counts as many; what says so has not counted. */
+const mostTokens = 100_000_000;
+
+/** What was heard of an answer until now. Whoever answers may be anybody: nothing of it is believed unseen. */
+export class HeardAnswer {
+  content = '';
+  refusal = '';
+  readonly toolCalls: ModelToolCall[] = [];
+  /** The model has said that this is all. */
+  isWhole = false;
+  private usage: { inputTokens: number; outputTokens: number } | null = null;
+  private argumentsHeard = 0;
+
+  /** Throws where it is no answer of this wire, or one without an end. */
+  takeCompletion(completion: ChatCompletion | undefined): void {
+    if (!isObject(completion)) throw nonsense();
+    this.takeUsage(completion['usage']);
+    const choices = listIn(completion['choices']);
+    const message = isObject(choices[0]) ? choices[0]['message'] : undefined;
+    if (!isObject(message)) throw nonsense();
+    this.takeText(message['content'], message['refusal']);
+    for (const [at, call] of listIn(message['tool_calls']).entries()) {
+      if (!isObject(call) || !isObject(call['function']) || (call['type'] ?? 'function') !== 'function')
+        throw nonsense();
+      if (typeof call['function']['name'] !== 'string') throw nonsense();
+      this.takeCall(at, call);
+    }
+    this.isWhole = true;
+  }
+
+  /** Answers the text that it adds; throws as takeCompletion does. */
+  takeChunk(chunk: ChatCompletionChunk): string {
+    if (!isObject(chunk)) throw nonsense();
+    this.takeUsage(chunk['usage']);
+    const [choice = {}] = listIn(chunk['choices']);
+    if (!isObject(choice)) throw nonsense();
+    if (chunk['usage'] || choice['finish_reason']) this.isWhole = true;
+    const delta = choice['delta'] ?? {};
+    if (!isObject(delta)) throw nonsense();
+    for (const call of listIn(delta['tool_calls'])) {
+      if (!isObject(call)) throw nonsense();
+      this.takeCall(this.placeOf(call), call);
+    }
+    return this.takeText(delta['content'], delta['refusal']);
+  }
+
+  /** As the model counted them; where it said nothing of it, guessed from the text. What was not answered cost nothing. */
+  tokens(request: WireRequest): { inputTokens: number; outputTokens: number; estimated: boolean } {
+    if (this.usage) return { ...this.usage, estimated: false };
+    const said = [this.content, this.refusal, ...this.toolCalls.map(({ name, arguments: text }) => name + text)].join(
+      '',
+    );
+    if (said === '') return { inputTokens: 0, outputTokens: 0, estimated: false };
+    return { inputTokens: guessedInput(request), outputTokens: guessedTokens(said), estimated: true };
+  }
+
+  private takeText(content: unknown, refusal: unknown): string {
+    const text = textIn(content);
+    this.content += text;
+    this.refusal += textIn(refusal);
+    if (this.content.length + this.refusal.length > longestContent) throw endless();
+    return text;
+  }
+
+  /** A piece of a call, or all of it. */
+  private takeCall(at: number, { id, function: said }: Record<string, unknown>): void {
+    const { name, arguments: given } = isObject(said) ? said : {};
+    const call = (this.toolCalls[at] ??= { id: '', name: '', arguments: '' });
+    call.id ||= textIn(id);
+    call.name += textIn(name);
+    // Some answer the arguments as they are and not as a text.
+    const text = isObject(given) ? JSON.stringify(given) : textIn(given);
+    call.arguments += text;
+    this.argumentsHeard += text.length + call.name.length;
+    if (this.argumentsHeard > longestArguments) throw endless();
+  }
+
+  /** The wire numbers them; some leave the number out, and begin each call with its id. */
+  private placeOf({ index, id }: Record<string, unknown>): number {
+    const last = this.toolCalls.length - 1;
+    const isNext = last < 0 || (Boolean(id) && id !== this.toolCalls[last]?.id);
+    const at = index ?? (isNext ? last + 1 : last);
+    if (!Number.isInteger(at) || (at as number) < 0) throw nonsense();
+    if ((at as number) >= mostCalls) throw endless();
+    return at as number;
+  }
+
+  private takeUsage(usage: unknown): void {
+    if (!isObject(usage)) return;
+    const { prompt_tokens: input, completion_tokens: output } = usage;
+    if (!isCount(input) || !isCount(output)) return;
+    this.usage = { inputTokens: input, outputTokens: output };
+  }
+}
+
+function endless(): ModelFault {
+  return new ModelFault('nonsense', 'The model’s answer is longer than any that could be asked for.');
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function listIn(value: unknown): unknown[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw nonsense();
+  if (value.length > mostCalls) throw endless();
+  return value;
+}
+
+function textIn(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value !== 'string') throw nonsense();
+  return value;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= mostTokens;
+}
+
+const charactersOfToken = 4;
+/** Of a picture of a thousand pixels. */
+const tokensOfPicture = 1000;
+
+function guessedTokens(text: string): number {
+  return Math.ceil(text.length / charactersOfToken);
+}
+
+function guessedInput({ messages, tools }: WireRequest): number {
+  let pictures = 0;
+  const text = JSON.stringify([messages, tools ?? []], (key, value: unknown) => {
+    if (key !== 'image_url') return value;
+    pictures += 1;
+    return null;
+  });
+  return guessedTokens(text) + pictures * tokensOfPicture;
+}

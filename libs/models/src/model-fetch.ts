@@ -1,0 +1,47 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import { type Outbound, OutboundFailed } from '@muster/platform';
+
+/** No answer of a model is as long. Each token of a stream is a JSON of its own. */
+const maxStreamBytes = 32 * 1024 * 1024;
+const maxAnswerBytes = 8 * 1024 * 1024;
+const withoutBody = [204, 205, 304];
+
+/** The client's fetch, through the guard: the checked address is the one called, and redirects are not followed. */
+export function fetchThrough(outbound: Outbound) {
+  return async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    const answer = await outbound.open(
+      {
+        url: input instanceof Request ? input.url : String(input),
+        method: init.method,
+        headers: Object.fromEntries(new Headers(init.headers)),
+        body: typeof init.body === 'string' ? init.body : undefined,
+      },
+      init.signal,
+    );
+    const { status, body } = answer;
+    const headers = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as [string, string]);
+    if (withoutBody.includes(status)) {
+      body.resume();
+      return new Response(null, { status, headers });
+    }
+    const mostBytes = /^text\/event-stream/i.test(answer.headers['content-type'] ?? '')
+      ? maxStreamBytes
+      : maxAnswerBytes;
+    return new Response(Readable.toWeb(Readable.from(bounded(body, mostBytes))) as ReadableStream<Uint8Array>, {
+      status,
+      headers,
+    });
+  };
+}
+
+async function* bounded(body: IncomingMessage, mostBytes: number): AsyncGenerator<Buffer> {
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    // Leaving the loop destroys the answer, and with it the connection.
+    if (length > mostBytes) throw new OutboundFailed(`the answer is longer than ${mostBytes} bytes`);
+    yield chunk;
+  }
+}

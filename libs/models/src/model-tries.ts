@@ -1,0 +1,162 @@
+import type { APIError } from 'openai';
+import { OutboundRefused, type Semaphore } from '@muster/platform';
+import { ModelAborted, ModelFault, nonsense } from './model-fault';
+
+export interface TryParts {
+  turns: Semaphore;
+  timeoutMs: number;
+  signal?: AbortSignal;
+  /** Asked at the beginning of each try, when its turn has come; what it throws is thrown. */
+  admit: () => Promise<unknown>;
+}
+
+const maxTries = 4;
+/** Of timeouts: one that says something now and then, and never comes to its end, is given up as well. */
+const longestTry = 10;
+const firstRestMs = 250;
+/** A rest that is asked for is waited for, also where a call may take less. */
+const longestRestMs = 20_000;
+
+/**
+ * Makes a call, again where the model was busy or broken, and answers with the try that it went well in: its turn is the
+ * caller's to give back.
+ */
+export async function withTries<T>(
+  parts: TryParts,
+  work: (attempt: ModelTry) => Promise<T>,
+): Promise<{ answer: T; attempt: ModelTry }> {
+  for (let tries = 1; ; tries += 1) {
+    const attempt = await ModelTry.begin(parts);
+    await parts.admit().catch((error: unknown) => {
+      attempt.end();
+      throw error;
+    });
+    attempt.heard();
+    try {
+      return { answer: await work(attempt), attempt };
+    } catch (error) {
+      attempt.end();
+      const { fault, restMs } = judge(error, { attempt, tries });
+      if (restMs === null || tries >= maxTries) throw fault;
+      if (restMs > Math.max(parts.timeoutMs, longestRestMs)) {
+        throw new ModelFault('busy', `The model wants a rest of ${Math.ceil(restMs / 1000)} s.`);
+      }
+      await rest(restMs, parts.signal);
+    }
+  }
+}
+
+/** One try: a turn, and a clock that ends it when nothing is heard any more. */
+export class ModelTry {
+  private readonly controller = new AbortController();
+  private timer?: NodeJS.Timeout;
+  private readonly began = performance.now();
+  private late = false;
+  private readonly abort = () => this.controller.abort();
+
+  private constructor(
+    private readonly parts: TryParts,
+    private readonly release: () => void,
+  ) {
+    parts.signal?.addEventListener('abort', this.abort, { once: true });
+    this.heard();
+  }
+
+  static async begin(parts: TryParts): Promise<ModelTry> {
+    if (parts.signal?.aborted) throw new ModelAborted();
+    const release = await parts.turns.acquire(parts.signal).catch(() => {
+      throw new ModelAborted();
+    });
+    return new ModelTry(parts, release);
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  /** Throws what ended it from outside: who asked, or the clock. */
+  throwIfEnded(): void {
+    if (this.parts.signal?.aborted) throw new ModelAborted();
+    if (!this.late) return;
+    const { timeoutMs } = this.parts;
+    const isEndless = performance.now() - this.began >= longestTry * timeoutMs;
+    const what = isEndless ? `not come to an end in ${longestTry * timeoutMs} ms` : `said nothing for ${timeoutMs} ms`;
+    throw new ModelFault('timeout', `The model has ${what}.`);
+  }
+
+  /** The clock begins anew. */
+  heard(): void {
+    clearTimeout(this.timer);
+    const { timeoutMs } = this.parts;
+    const left = longestTry * timeoutMs - (performance.now() - this.began);
+    this.timer = setTimeout(
+      () => {
+        this.late = true;
+        this.controller.abort();
+      },
+      Math.min(timeoutMs, Math.max(left, 0)),
+    );
+  }
+
+  end(): void {
+    clearTimeout(this.timer);
+    this.parts.signal?.removeEventListener('abort', this.abort);
+    this.release();
+  }
+}
+
+/** What a failed try means, and after which rest there may be another one; null: there may not. */
+function judge(
+  error: unknown,
+  { attempt, tries }: { attempt: ModelTry; tries: number },
+): { fault: Error; restMs: number | null } {
+  try {
+    attempt.throwIfEnded();
+  } catch (ended) {
+    return { fault: ended as Error, restMs: null };
+  }
+  if (error instanceof ModelFault) return { fault: error, restMs: null };
+  const { status, cause } = error as Partial<APIError> & { cause?: unknown };
+  if (cause instanceof OutboundRefused) {
+    return { fault: new ModelFault('unreachable', `The model cannot be called: ${cause.message}.`), restMs: null };
+  }
+  const restMs = firstRestMs * 2 ** (tries - 1) * (1 + Math.random() / 4);
+  if (typeof status !== 'number') {
+    // Also what came as JSON and is none: the client calls both a failed connection.
+    if ((error as Error).name === 'SyntaxError') return { fault: nonsense(), restMs: null };
+    return { fault: new ModelFault('unreachable', 'The model could not be reached.'), restMs };
+  }
+  const fault = new ModelFault(status === 429 ? 'busy' : 'status', `The model answered ${status}${codeOf(error)}.`);
+  const isAgain = status === 408 || status === 429 || status >= 500;
+  return { fault, restMs: isAgain ? (restIn((error as APIError).headers) ?? restMs) : null };
+}
+
+/** A word that names what is wrong. Its sentences may repeat a prompt or a key. */
+function codeOf(error: unknown): string {
+  const { code, type } = error as { code?: unknown; type?: unknown };
+  const word = [code, type].find((each) => typeof each === 'string' && /^[a-z][\w.-]{0,59}$/i.test(each));
+  return word === undefined ? '' : ` (${String(word)})`;
+}
+
+/** In seconds, or until a date. */
+function restIn(headers: Headers | undefined): number | null {
+  const after = headers?.get('retry-after');
+  if (!after) return null;
+  const ms = /^\d+(\.\d+)?$/.test(after) ? Number(after) * 1000 : Date.parse(after) - Date.now();
+  return Number.isNaN(ms) ? null : Math.max(ms, 0);
+}
+
+function rest(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      reject(new ModelAborted());
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', end);
+      resolve();
+    }, ms);
+    if (signal?.aborted) end();
+    signal?.addEventListener('abort', end, { once: true });
+  });
+}

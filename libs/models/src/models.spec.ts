@@ -1,0 +1,71 @@
+import { loadConfig } from '@muster/platform';
+import { FakeModel, testEnvironment } from '@muster/testing';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Models } from './models';
+import { ModelsConfig } from './models.config';
+
+const hello = { messages: [{ role: 'user' as const, content: 'Hello?' }] };
+const meter = { open: () => Promise.resolve(() => Promise.resolve(0)) };
+const modelsWith = (env: Record<string, string> = {}) =>
+  new Models(loadConfig(ModelsConfig, testEnvironment('postgres://none/none', env)));
+
+describe('models', () => {
+  let fake: FakeModel;
+
+  beforeAll(async () => {
+    fake = await FakeModel.start();
+  });
+  beforeEach(() => fake.reset());
+  afterEach(() => expect(fake.faults).toEqual([]));
+  afterAll(() => fake.close());
+
+  const endpoint = () => ({ baseUrl: fake.url, name: fake.name, visionName: fake.visionName, apiKey: fake.key });
+
+  it('of the deployment are at any address that it names', async () => {
+    const models = modelsWith(fake.env);
+    fake.says('Here.');
+    expect(await models.ofDeployment(meter)!.chat(hello)).toMatchObject({ content: 'Here.' });
+    models.onApplicationShutdown();
+  });
+
+  it('of organizations are at no private address', async () => {
+    const models = modelsWith(fake.env);
+    const call = models.ofOwner('acme', endpoint(), meter).chat(hello);
+    await expect(call).rejects.toMatchObject({ code: 'model_failed', reason: 'unreachable' });
+    await expect(models.checkAddress(fake.url)).rejects.toThrow('not a public address');
+    expect(fake.calls).toEqual([]);
+  });
+
+  it('of organizations lead nowhere else by a redirect', async () => {
+    const redirecting = createServer((_, response) => response.writeHead(307, { location: fake.url }).end());
+    await new Promise<void>((resolve) => redirecting.listen(0, '127.0.0.1', resolve));
+    const { port } = redirecting.address() as AddressInfo;
+    const models = modelsWith({ OUTBOUND_ALLOW: '127.0.0.1' });
+    const moved = models.ofOwner('acme', { ...endpoint(), baseUrl: `http://127.0.0.1:${port}/v1` }, meter);
+    await expect(moved.chat(hello)).rejects.toMatchObject({ code: 'model_failed', reason: 'status' });
+    expect(fake.calls).toEqual([]);
+    fake.says('Ours.');
+    expect(await models.ofOwner('acme', endpoint(), meter).chat(hello)).toMatchObject({ content: 'Ours.' });
+    models.onApplicationShutdown();
+    redirecting.closeAllConnections();
+    redirecting.close();
+  });
+
+  it('of one organization wait for nobody else’s slow one', async () => {
+    const models = modelsWith({ OUTBOUND_ALLOW: '127.0.0.1', MODEL_MAX_CONCURRENT: '1' });
+    const gone = new AbortController();
+    fake.says({ hang: true }, 'Ours.');
+    const slow = models.ofOwner('slow', endpoint(), meter).chat({ ...hello, signal: gone.signal });
+    slow.catch(() => undefined);
+    expect(await models.ofOwner('acme', endpoint(), meter).chat(hello)).toMatchObject({ content: 'Ours.' });
+    gone.abort();
+    await expect(slow).rejects.toThrow('ended');
+    models.onApplicationShutdown();
+  });
+
+  it('that are not configured are none', () => {
+    expect(modelsWith().ofDeployment(meter)).toBeNull();
+    expect(() => modelsWith({ MODEL_NAME: 'x' })).toThrow('belong together');
+  });
+});

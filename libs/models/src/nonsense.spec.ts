@@ -1,0 +1,142 @@
+import { loadConfig } from '@muster/platform';
+import { FakeModel, testEnvironment } from '@muster/testing';
+import type { ModelDelta, ModelMessage, ModelPort } from './model';
+import { ModelFault } from './model-fault';
+import { Models } from './models';
+import { ModelsConfig } from './models.config';
+
+const messages: ModelMessage[] = [{ role: 'user', content: 'Hello?' }];
+
+/** Anybody may stand behind an organization’s own address, and other organizations are served by the same process. */
+describe('a server that is no model', () => {
+  let fake: FakeModel;
+  let models: Models;
+  let model: ModelPort;
+  const meter = { open: () => Promise.resolve(() => Promise.resolve(0)) };
+
+  beforeAll(async () => {
+    fake = await FakeModel.start();
+    const env = { ...fake.env, MODEL_TIMEOUT_MS: '1000' };
+    models = new Models(loadConfig(ModelsConfig, testEnvironment('postgres://none/none', env)));
+    model = models.ofDeployment(meter)!;
+  });
+  beforeEach(() => fake.reset());
+  afterAll(async () => {
+    models.onApplicationShutdown();
+    await fake.close();
+  });
+
+  const read = async (deltas: AsyncIterable<ModelDelta>) => {
+    const all: ModelDelta[] = [];
+    for await (const delta of deltas) all.push(delta);
+    return all;
+  };
+  const streamed = (...chunks: unknown[]) => ({
+    raw: `${chunks.map((each) => `data: ${JSON.stringify(each)}\n\n`).join('')}data: [DONE]\n\n`,
+    contentType: 'text/event-stream',
+  });
+  const piece = (delta: unknown, more: object = {}) => ({ choices: [{ index: 0, delta, ...more }] });
+  const end = piece({}, { finish_reason: 'stop' });
+  const whole = (message: unknown) => ({ raw: JSON.stringify({ choices: [{ index: 0, message }] }) });
+  const call = (index: unknown, more: object = {}) => ({
+    tool_calls: [{ index, id: 'c', function: { name: 'get_status', arguments: '{}' }, ...more }],
+  });
+
+  it.each<[string, unknown]>([
+    ['null', null],
+    ['a number', 42],
+    ['choices that are none', { choices: 42 }],
+    ['a choice that is none', { choices: [7] }],
+    ['text that is none', piece({ content: { a: 1 } })],
+    ['a refusal that is none', piece({ refusal: ['no'] })],
+    ['an error in the midst of it', { error: { message: 'overloaded' } }],
+    ['calls that are none', piece({ tool_calls: 42 })],
+    ['a call that is none', piece({ tool_calls: [null] })],
+    ['a call at a place by name', piece(call('__proto__'))],
+    ['a call at the place length', piece(call('length'))],
+    ['a call at no place', piece(call(-1))],
+    ['a call at half a place', piece(call(0.5))],
+    ['a call far behind all others', piece(call(4_294_967_294))],
+    ['a name that is none', piece(call(0, { function: { name: 5 } }))],
+    ['more calls than there can be', piece({ tool_calls: Array(500).fill({ index: 0 }) })],
+  ])('that streams %s is model_failed, and changes nothing here', async (_, chunk) => {
+    fake.says(streamed(chunk, end));
+    const began = performance.now();
+    const fault = await read(model.streamChat({ messages })).catch((error: unknown) => error);
+    expect(fault).toBeInstanceOf(ModelFault);
+    expect((fault as ModelFault).code).toBe('model_failed');
+    expect(performance.now() - began).toBeLessThan(1000);
+    expect(Object.keys(Array.prototype)).toEqual([]);
+    expect(([] as unknown as { name?: string }).name).toBeUndefined();
+  });
+
+  it.each<[string, unknown]>([
+    ['no message', null],
+    ['a message in a list', []],
+    ['text that is none', { content: 5 }],
+    ['a refusal that is none', { content: '', refusal: { a: 1 } }],
+    ['calls that are none', { content: '', tool_calls: 'all' }],
+    ['a call that is none', { content: '', tool_calls: [null] }],
+    ['a call of nothing', { content: '', tool_calls: [{ id: 'a', type: 'function', function: null }] }],
+    ['an id that is none', { content: '', tool_calls: [{ id: 7, type: 'function', function: { name: 'a' } }] }],
+    ['100,000 calls', { content: '', tool_calls: Array(100_000).fill({ id: 'a', function: { name: 'a' } }) }],
+    ['an answer without an end', { content: 'x'.repeat(200_001) }],
+  ])('that answers %s is model_failed', async (_, message) => {
+    fake.says(whole(message));
+    const fault = await model.chat({ messages }).catch((error: unknown) => error);
+    expect(fault).toBeInstanceOf(ModelFault);
+    expect((fault as ModelFault).code).toBe('model_failed');
+  });
+
+  it('is understood where it leaves numbers, ids and quotes out, as some do', async () => {
+    const numberless = (id: string | undefined, name: string | undefined, text: string) =>
+      piece({ tool_calls: [{ ...(id ? { id } : {}), function: { ...(name ? { name } : {}), arguments: text } }] });
+    fake.says(
+      streamed(
+        numberless('a', 'get_run', '{"jobId":'),
+        numberless(undefined, undefined, '"1"}'),
+        numberless('b', 'get_status', '{}'),
+        end,
+      ),
+      whole({ content: null, tool_calls: [{ id: 'c', function: { name: 'get_run', arguments: { jobId: '2' } } }] }),
+    );
+    const deltas = await read(model.streamChat({ messages }));
+    expect(deltas.at(-1)).toMatchObject({
+      answer: {
+        toolCalls: [
+          { id: 'a', name: 'get_run', arguments: '{"jobId":"1"}' },
+          { id: 'b', name: 'get_status', arguments: '{}' },
+        ],
+      },
+    });
+    expect((await model.chat({ messages })).toolCalls).toEqual([
+      { id: 'c', name: 'get_run', arguments: '{"jobId":"2"}' },
+    ]);
+  });
+
+  it('that never comes to an end is given up, however often it says something', async () => {
+    fake.says({ content: 'word '.repeat(1000), slowMs: 100 });
+    const began = performance.now();
+    const fault = await read(model.streamChat({ messages })).catch((error: unknown) => error);
+    expect(fault).toMatchObject({ code: 'execution_timeout', message: expect.stringContaining('not come to an end') });
+    expect(performance.now() - began).toBeLessThan(20_000);
+  }, 30_000);
+
+  it('that counts tokens beyond any model’s is not believed: they are guessed', async () => {
+    fake.says({ content: 'Hello.', usage: { inputTokens: Number.MAX_SAFE_INTEGER, outputTokens: 3 } });
+    const { usage } = await model.chat({ messages });
+    expect(usage.inputTokens).toBeLessThan(100);
+  });
+
+  it('answers a schema’s texts as a database can keep them', async () => {
+    const schema = {
+      type: 'object',
+      properties: { said: { type: 'string' } },
+      required: ['said'],
+      additionalProperties: false,
+    };
+    fake.says({ content: '{"said":"a\\u0000b\\ud800c \\ud83d\\ude00"}' });
+    const { value } = await model.structured<{ said: string }>({ name: 'said', schema, messages });
+    expect(value.said).toBe('ab\ufffdc \u{1f600}');
+  });
+});

@@ -1,0 +1,313 @@
+import { loadConfig } from '@muster/platform';
+import { FakeModel, testEnvironment, waitFor } from '@muster/testing';
+import type { ModelDelta, ModelMessage, ModelPort, ModelUse } from './model';
+import { ModelAborted, ModelFault } from './model-fault';
+import { Models } from './models';
+import { ModelsConfig } from './models.config';
+
+const hello: ModelMessage[] = [{ role: 'user', content: 'Hello?' }];
+const picture = 'data:image/png;base64,iVBORw0KGgo=';
+const schema = {
+  type: 'object',
+  properties: { answer: { type: 'integer', minimum: 1 } },
+  required: ['answer'],
+  additionalProperties: false,
+};
+const asked = { name: 'number', schema, messages: hello };
+
+describe('a model', () => {
+  let fake: FakeModel;
+  let model: ModelPort;
+  let models: Models;
+  const uses: ModelUse[] = [];
+  let gate: () => void = () => undefined;
+
+  const modelsWith = (env: Record<string, string> = {}) =>
+    new Models(loadConfig(ModelsConfig, testEnvironment('postgres://none/none', { ...fake.env, ...env })));
+  const meter = {
+    open: (name: string) => {
+      gate();
+      return Promise.resolve((use: ModelUse) => {
+        expect(use.model).toBe(name);
+        uses.push(use);
+        return Promise.resolve(use.inputTokens + use.outputTokens);
+      });
+    },
+  };
+  const timed = (timeoutMs: number) => modelsWith({ MODEL_TIMEOUT_MS: String(timeoutMs) }).ofDeployment(meter)!;
+  const faultOf = (work: Promise<unknown>) =>
+    work.then(
+      () => null,
+      (error: unknown) => error as ModelFault,
+    );
+  async function read(deltas: AsyncIterable<ModelDelta>): Promise<ModelDelta[]> {
+    const all: ModelDelta[] = [];
+    for await (const delta of deltas) all.push(delta);
+    return all;
+  }
+
+  beforeAll(async () => {
+    fake = await FakeModel.start();
+    models = modelsWith();
+    model = models.ofDeployment(meter)!;
+  });
+  beforeEach(() => {
+    fake.reset();
+    uses.length = 0;
+    gate = () => undefined;
+  });
+  afterEach(() => expect(fake.faults).toEqual([]));
+  afterAll(async () => {
+    models.onApplicationShutdown();
+    await fake.close();
+  });
+
+  it('is asked with tools and their answers, and answers text, calls of tools, and what that used', async () => {
+    fake.says(
+      { content: 'Let me look.', toolCalls: [{ name: 'get_run', arguments: { jobId: '1' }, id: 'c1' }] },
+      'It ran.',
+    );
+    const tools = [{ name: 'get_run', description: 'Shows a run.', parameters: { type: 'object', properties: {} } }];
+    const first = await model.chat({ messages: hello, tools });
+    expect(first).toMatchObject({
+      content: 'Let me look.',
+      toolCalls: [{ id: 'c1', name: 'get_run', arguments: '{"jobId":"1"}' }],
+      usage: { inputTokens: expect.any(Number), outputTokens: 7, costMicros: uses[0]!.inputTokens + 7 },
+    });
+    const second = await model.chat({
+      messages: [
+        ...hello,
+        { role: 'assistant', content: first.content, toolCalls: first.toolCalls },
+        { role: 'tool', toolCallId: 'c1', content: '{"status":"completed"}' },
+      ],
+      tools,
+    });
+    expect(second).toMatchObject({ content: 'It ran.', toolCalls: [] });
+    expect(fake.calls.map(({ path, body, toolNames }) => [path, body.model, toolNames])).toEqual([
+      ['/v1/chat/completions', 'fake-text', ['get_run']],
+      ['/v1/chat/completions', 'fake-text', ['get_run']],
+    ]);
+    expect(uses).toMatchObject([{ outcome: 'answered', estimated: false }, { outcome: 'answered' }]);
+  });
+
+  it('is another one for pictures', async () => {
+    fake.says('A login page.');
+    const content = [
+      { kind: 'text' as const, text: 'What is this?' },
+      { kind: 'picture' as const, dataUrl: picture },
+    ];
+    await model.chat({ messages: [{ role: 'user', content }] });
+    expect(fake.calls[0]).toMatchObject({
+      pictures: [picture],
+      lastText: 'What is this?',
+      body: { model: 'fake-vision' },
+    });
+  });
+
+  it('is heard as it speaks, with calls of tools put together, and with its usage at the end', async () => {
+    const toolCalls = [
+      { name: 'one', arguments: { text: 'a long argument that comes in pieces' }, id: 'a' },
+      { name: 'two', arguments: {}, id: 'b' },
+    ];
+    fake.says({ content: 'One two three', toolCalls, usage: { inputTokens: 11, outputTokens: 7 } });
+    const deltas = await read(model.streamChat({ messages: hello }));
+    expect(deltas).toEqual([
+      { kind: 'text', text: 'One ' },
+      { kind: 'text', text: 'two ' },
+      { kind: 'text', text: 'three' },
+      {
+        kind: 'answer',
+        answer: {
+          content: 'One two three',
+          toolCalls: toolCalls.map((call) => ({ ...call, arguments: JSON.stringify(call.arguments) })),
+          usage: { calls: 1, inputTokens: 11, outputTokens: 7, costMicros: 18 },
+        },
+      },
+    ]);
+    expect(uses).toMatchObject([{ inputTokens: 11, outputTokens: 7, outcome: 'answered', estimated: false }]);
+  });
+
+  describe('that fails', () => {
+    it('is asked again after as long as it says, and pays once', async () => {
+      fake.says({ status: 429, headers: { 'retry-after': '1' } }, { status: 503 }, 'Here.');
+      const began = performance.now();
+      // Also where a call may take less.
+      expect(await timed(900).chat({ messages: hello })).toMatchObject({ content: 'Here.' });
+      expect(performance.now() - began).toBeGreaterThan(1000);
+      expect(fake.calls).toHaveLength(3);
+      expect(uses).toMatchObject([{ outcome: 'answered' }]);
+    });
+
+    it('is asked four times and no more', async () => {
+      fake.answers(() => ({ status: 500, headers: { 'retry-after': '0' } }));
+      const fault = await faultOf(model.chat({ messages: hello }));
+      expect(fault).toMatchObject({ code: 'model_failed', status: 502, reason: 'status', usage: { costMicros: 0 } });
+      expect(fake.calls).toHaveLength(4);
+      expect(uses).toMatchObject([{ outcome: 'failed', inputTokens: 0, outputTokens: 0 }]);
+    });
+
+    it.each([400, 401, 404, 409, 302])('with %i is not asked again', async (status) => {
+      fake.says({ status, headers: { location: `${fake.url}/elsewhere` } });
+      expect(await faultOf(model.chat({ messages: hello }))).toMatchObject({ code: 'model_failed', reason: 'status' });
+      expect(fake.calls).toHaveLength(1);
+    });
+
+    it('is not waited for longer than a call may take', async () => {
+      fake.says({ status: 429, headers: { 'retry-after': '3600' } });
+      expect(await faultOf(model.chat({ messages: hello }))).toMatchObject({ code: 'model_failed', reason: 'busy' });
+      expect(fake.calls).toHaveLength(1);
+    });
+
+    it('by saying nothing is given up in time, at once or in the middle of a stream', async () => {
+      fake.says({ hang: true }, { hang: true }, { content: 'One two three', hang: true, cutAfter: 2 });
+      const slow = timed(200);
+      const late = { code: 'execution_timeout', status: 504, reason: 'timeout' };
+      expect(await faultOf(slow.chat({ messages: hello }))).toMatchObject(late);
+      expect(await faultOf(read(slow.streamChat({ messages: hello })))).toMatchObject(late);
+      expect(await faultOf(read(slow.streamChat({ messages: hello })))).toMatchObject({
+        ...late,
+        usage: { outputTokens: 1 },
+      });
+      expect(fake.calls).toHaveLength(3);
+      await waitFor('it to be left', () => fake.calls.every(({ wasLeft }) => wasLeft));
+      expect(uses.map(({ outcome }) => outcome)).toEqual(['failed', 'failed', 'cut']);
+    });
+
+    it('by breaking off pays for what it said', async () => {
+      fake.says({ content: 'One two three', cutAfter: 3 });
+      const heard: ModelDelta[] = [];
+      const fault = await faultOf(
+        (async () => {
+          for await (const delta of model.streamChat({ messages: hello })) heard.push(delta);
+        })(),
+      );
+      expect(fault).toMatchObject({ code: 'model_failed', reason: 'cut' });
+      expect(heard).toEqual([
+        { kind: 'text', text: 'One ' },
+        { kind: 'text', text: 'two ' },
+      ]);
+      expect(uses).toMatchObject([{ outcome: 'cut', estimated: true, outputTokens: 2 }]);
+      expect(fault!.usage).toMatchObject({ inputTokens: uses[0]!.inputTokens, outputTokens: 2 });
+    });
+
+    it.each([
+      ['no JSON', { raw: '<html>502</html>', contentType: 'text/html' }],
+      ['broken JSON', { raw: '{"choices": [' }],
+      ['another JSON', { raw: '{"hello": 1}' }],
+    ])('by answering %s is not believed', async (_, script) => {
+      fake.says(script);
+      expect(await faultOf(model.chat({ messages: hello }))).toMatchObject({
+        code: 'model_failed',
+        reason: 'nonsense',
+      });
+      expect(fake.calls).toHaveLength(1);
+    });
+
+    it('because nobody is there says so', async () => {
+      const gone = modelsWith({ MODEL_BASE_URL: 'http://127.0.0.1:1/v1' }).ofDeployment(meter)!;
+      expect(await faultOf(gone.chat({ messages: hello }))).toMatchObject({ reason: 'unreachable', status: 502 });
+    });
+
+    it('tells nothing of the prompt, the answer or the key', async () => {
+      fake.says({ status: 400 }, { raw: 'You said Hello?', contentType: 'text/plain' });
+      for (const fault of [
+        await faultOf(model.chat({ messages: hello })),
+        await faultOf(model.chat({ messages: hello })),
+      ]) {
+        expect(JSON.stringify([fault!.message, fault!.options])).not.toMatch(/Hello|model-key/);
+      }
+    });
+  });
+
+  describe('that is left', () => {
+    it('by its reader in mid-stream stops, and pays for what it said', async () => {
+      fake.says({ content: 'One two three four five six', slowMs: 50 });
+      for await (const delta of model.streamChat({ messages: hello })) {
+        expect(delta).toEqual({ kind: 'text', text: 'One ' });
+        break;
+      }
+      expect(uses).toMatchObject([{ outcome: 'cut', estimated: true, outputTokens: 1 }]);
+      await waitFor('it to be left', () => fake.calls[0]!.wasLeft);
+    });
+
+    it('by a signal stops, whether it speaks, thinks, rests, or has not begun', async () => {
+      const timeoutMs = 5000;
+      const single = modelsWith({ MODEL_MAX_CONCURRENT: '1', MODEL_TIMEOUT_MS: String(timeoutMs) }).ofDeployment(
+        meter,
+      )!;
+      fake.answers(() => ({ hang: true }));
+      const [thinks, waits] = [new AbortController(), new AbortController()];
+      const thinking = faultOf(single.chat({ messages: hello, signal: thinks.signal }));
+      await waitFor('the first call', () => fake.calls.length === 1);
+      const waiting = faultOf(single.chat({ messages: hello, signal: waits.signal }));
+      waits.abort();
+      expect(await waiting).toBeInstanceOf(ModelAborted);
+      thinks.abort();
+      expect(await thinking).toBeInstanceOf(ModelAborted);
+      expect(fake.calls).toHaveLength(1);
+
+      fake.says({ status: 503, headers: { 'retry-after': '4' } });
+      const rests = new AbortController();
+      const resting = faultOf(single.chat({ messages: hello, signal: rests.signal }));
+      await waitFor('the refusal', () => fake.calls.length === 2 && fake.calls[1]!.isOver);
+      rests.abort();
+      expect(await resting).toBeInstanceOf(ModelAborted);
+
+      fake.says({ content: 'One two three four', slowMs: 100 });
+      const speaks = new AbortController();
+      const speaking = faultOf(
+        (async () => {
+          for await (const _ of single.streamChat({ messages: hello, signal: speaks.signal })) speaks.abort();
+        })(),
+      );
+      expect(await speaking).toBeInstanceOf(ModelAborted);
+      expect(uses.at(-1)).toMatchObject({ outcome: 'cut', outputTokens: 1 });
+    });
+  });
+
+  describe('that is to fit a schema', () => {
+    it('is asked with it, and answers the value', async () => {
+      fake.says({ json: { answer: 42 } });
+      expect(await model.structured(asked)).toMatchObject({ value: { answer: 42 }, usage: { outputTokens: 4 } });
+      const format = { type: 'json_schema', json_schema: { name: 'number', strict: true, schema } };
+      expect(fake.calls[0]!.body.response_format).toEqual(format);
+    });
+
+    it.each([
+      ['what did not fit', { json: { answer: 0, why: 'x' } }, ['/answer must be >= 1', 'additional properties (why)']],
+      ['no JSON', { content: 'Forty-two.' }, ['it is no JSON']],
+    ])('is asked once more with %s, the question still being the last', async (_, wrong, faults) => {
+      fake.says(wrong, { json: { answer: 42 } });
+      const { value, usage } = await model.structured(asked);
+      expect(value).toEqual({ answer: 42 });
+      expect(usage.outputTokens).toBe(uses[0]!.outputTokens + uses[1]!.outputTokens);
+      const { body, lastUserText } = fake.calls[1]!;
+      expect(lastUserText).toBe('Hello?');
+      expect(body.messages).toHaveLength(1);
+      for (const fault of faults) expect(body.messages[0].content[1].text).toContain(fault);
+    });
+
+    it('is refused when it does not fit the second time, and both are paid', async () => {
+      fake.says({ json: { answer: 'x' } }, { json: {} });
+      const fault = await faultOf(model.structured(asked));
+      expect(fault).toMatchObject({ code: 'model_failed', reason: 'nonsense' });
+      expect(fault!.usage.outputTokens).toBe(uses[0]!.outputTokens + uses[1]!.outputTokens);
+      expect(fake.calls).toHaveLength(2);
+    });
+
+    it('may refuse, and is not asked again', async () => {
+      fake.says({ refusal: 'I will not.' });
+      expect(await faultOf(model.structured(asked))).toMatchObject({ code: 'model_failed', reason: 'refused' });
+      expect(fake.calls).toHaveLength(1);
+    });
+  });
+
+  it('is not called where whoever pays says no, for each of its calls', async () => {
+    gate = () => {
+      if (fake.calls.length > 0) throw new Error('no more');
+    };
+    fake.says({ json: {} });
+    await expect(model.structured(asked)).rejects.toThrow('no more');
+    expect(fake.calls).toHaveLength(1);
+  });
+});

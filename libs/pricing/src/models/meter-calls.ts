@@ -1,0 +1,63 @@
+import { AppError, usdOf } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { type ModelMeter, modelProvider, type ModelUse } from '@muster/models';
+import { newId } from '@muster/platform';
+import { canLaunchRuns, readGateFacts } from '../usage/billing-gate';
+import { bookCall } from './book-call';
+import type { ModelCaller, ModelParts } from './open-model';
+
+/** In front of each call the gate, and a row that outlives a crash; behind it what it used, priced and booked. */
+export function meterCalls(
+  { database, clock }: Pick<ModelParts, 'database' | 'clock'>,
+  caller: ModelCaller,
+): ModelMeter {
+  const { organizationId, purpose, agentId = null, jobId = null, sessionId = null, keep } = caller;
+  return {
+    open: async (model) => {
+      const id = newId();
+      await database.transaction({ organizationId }, async (tx) => {
+        await requireBudget(tx, organizationId, clock.now());
+        tx.defer(
+          `INSERT INTO model_call (id, organization_id, purpose, provider, model, agent_id, job_id, session_id, at)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+          [id, organizationId, purpose, modelProvider, model, agentId, jobId, sessionId, clock.now()],
+          'open_model_call',
+        );
+      });
+      return (use) =>
+        database.transaction({ organizationId }, async (tx) => {
+          const costMicros = await settleCall(tx, { id, organizationId }, use);
+          const { content, inputTokens, outputTokens } = use;
+          if (use.outcome === 'answered')
+            keep?.(tx, { modelCallId: id, content, inputTokens, outputTokens, costMicros });
+          return costMicros;
+        });
+    },
+  };
+}
+
+/** The month's limit of runs is not about calls of a model; what runs under way may still cost is. */
+async function requireBudget(tx: Transaction, organizationId: string, now: Date): Promise<void> {
+  const facts = await readGateFacts(tx, organizationId, now);
+  const { canLaunchRuns: isOpen, reason } = canLaunchRuns({ ...facts, monthlyRunLimit: null });
+  if (!isOpen) throw new AppError('billing_gate_closed', { detail: `No language model is called: ${reason}.` });
+  const { monthlySpendLimitMicros: limit, spendMicros, reservedMicros } = facts;
+  if (limit === null || BigInt(spendMicros) + BigInt(reservedMicros) < BigInt(limit)) return;
+  throw new AppError('billing_gate_closed', {
+    detail: `No language model is called: runs under way hold the rest of the month's ${usdOf(limit)} USD.`,
+  });
+}
+
+async function settleCall(
+  tx: Transaction,
+  { id, organizationId }: { id: string; organizationId: string },
+  { inputTokens, outputTokens, estimated, outcome, durationMs }: ModelUse,
+): Promise<number> {
+  tx.defer(
+    `UPDATE model_call SET input_tokens = $3, output_tokens = $4, estimated = $5, outcome = $6, duration_ms = $7
+     WHERE id = $1 AND organization_id = $2 AND outcome IN ('open', 'lost')`,
+    [id, organizationId, inputTokens, outputTokens, estimated, outcome, durationMs],
+    'close_model_call',
+  );
+  return Number((await bookCall(tx, id))?.totalMicros ?? 0);
+}

@@ -1,0 +1,64 @@
+import { resolveSecrets } from '@muster/access';
+import { AppError } from '@muster/contracts';
+import type { Database, ModelCallEntity, Transaction } from '@muster/database';
+import type { ModelPort, Models, ModelUse } from '@muster/models';
+import type { Clock } from '@muster/platform';
+import type { KeyRing } from '@muster/vault';
+import { findOrganizationModel } from './organization-model';
+import { meterCalls } from './meter-calls';
+
+/** What a model is asked for. It stands with each call and its cost. */
+export type ModelPurpose = 'chat' | 'autopilot' | 'video_analyze' | 'feedback_enrichment';
+
+export interface ModelCaller extends Pick<ModelCallEntity, 'organizationId'> {
+  purpose: ModelPurpose;
+  agentId?: string | null;
+  /** The run, or the session, that it is for. */
+  jobId?: string | null;
+  sessionId?: string | null;
+  /** Writes down what an answer said, in the transaction that books it: what was paid for is not asked for again. */
+  keep?: (tx: Transaction, answer: PaidAnswer) => void;
+}
+
+export interface PaidAnswer extends Pick<ModelUse, 'content' | 'inputTokens' | 'outputTokens'> {
+  modelCallId: string;
+  costMicros: number;
+}
+
+export interface ModelParts {
+  database: Database;
+  keyRing: KeyRing;
+  models: Models;
+  clock: Clock;
+}
+
+/**
+ * The model that holds for the organization, its own or the deployment's. Each call asks the billing gate and the
+ * month's spend limit first (402 billing_gate_closed), and is a row with what it used and cost, whatever became of it.
+ * Throws model_not_configured where there is none.
+ */
+export async function openModel(parts: ModelParts, caller: ModelCaller): Promise<ModelPort> {
+  const model = await findModel(parts, caller);
+  if (model) return model;
+  throw new AppError('model_not_configured', {
+    detail: 'There is no language model: the deployment has none, and the organization has brought none.',
+  });
+}
+
+/** As openModel; null where there is none. */
+export async function findModel(parts: ModelParts, caller: ModelCaller): Promise<ModelPort | null> {
+  const { database, models, keyRing } = parts;
+  const { organizationId } = caller;
+  const meter = meterCalls(parts, caller);
+  const own = await findOrganizationModel(database, organizationId);
+  if (!own) return models.ofDeployment(meter);
+  const { baseUrl, name, visionName, apiKeyVaultKey } = own;
+  const { values } = await resolveSecrets(database, keyRing, organizationId, [apiKeyVaultKey]);
+  const apiKey = values[apiKeyVaultKey];
+  if (apiKey === undefined) {
+    throw new AppError('model_not_configured', {
+      detail: `The organization’s own model is called with the secret ${apiKeyVaultKey}, which the vault does not have.`,
+    });
+  }
+  return models.ofOwner(organizationId, { baseUrl, name, visionName: visionName ?? name, apiKey }, meter);
+}

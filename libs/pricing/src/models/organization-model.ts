@@ -1,0 +1,84 @@
+import { audit, type Principal, requireSecrets } from '@muster/access';
+import { AppError, invalidField, type PutOrganizationModelBody } from '@muster/contracts';
+import { type Database, lock, type OrganizationModelEntity, type Transaction } from '@muster/database';
+import type { Models } from '@muster/models';
+import { etagOf, OutboundRefused, requireMatch, revisionOf } from '@muster/platform';
+
+export type OrganizationModelRow = Pick<OrganizationModelEntity, 'baseUrl' | 'name' | 'visionName' | 'apiKeyVaultKey'>;
+
+/** The model that the organization has of its own. */
+export async function findOrganizationModel(
+  database: Database,
+  organizationId: string,
+): Promise<OrganizationModelRow | null> {
+  const [row] = await database.query<OrganizationModelRow>(
+    { organizationId },
+    'SELECT base_url, name, vision_name, api_key_vault_key FROM organization_model WHERE organization_id = $1',
+    [organizationId],
+    'find_organization_model',
+  );
+  return row ?? null;
+}
+
+export function modelRevision({ baseUrl, name, visionName, apiKeyVaultKey }: OrganizationModelRow): string {
+  return revisionOf([baseUrl, name, visionName, apiKeyVaultKey]);
+}
+
+/** Throws invalid_payload where the model is at no address that we call. */
+export async function checkModelAddress(models: Models, baseUrl: string): Promise<void> {
+  try {
+    await models.checkAddress(baseUrl);
+  } catch (error) {
+    if (error instanceof OutboundRefused) throw invalidField('baseUrl', `baseUrl cannot be called: ${error.message}`);
+    throw error;
+  }
+}
+
+export async function putOrganizationModel(
+  tx: Transaction,
+  caller: Principal,
+  { baseUrl, name, visionName, apiKeyVaultKey }: PutOrganizationModelBody,
+  ifMatch: string | undefined,
+): Promise<OrganizationModelRow> {
+  const { organizationId } = caller;
+  await requireUnchanged(tx, organizationId, ifMatch);
+  const model: OrganizationModelRow = { baseUrl, name, visionName: visionName ?? null, apiKeyVaultKey };
+  await requireSecrets(tx, organizationId, [apiKeyVaultKey], () => 'apiKeyVaultKey');
+  tx.defer(
+    `INSERT INTO organization_model (organization_id, base_url, name, vision_name, api_key_vault_key)
+     VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (organization_id) DO UPDATE SET base_url = excluded.base_url, name = excluded.name,
+       vision_name = excluded.vision_name, api_key_vault_key = excluded.api_key_vault_key`,
+    [organizationId, baseUrl, name, model.visionName, apiKeyVaultKey],
+  );
+  audit(tx, caller, {
+    action: 'organization.put_model',
+    target: { type: 'organization', id: organizationId },
+    changes: model,
+  });
+  return model;
+}
+
+export async function deleteOrganizationModel(
+  tx: Transaction,
+  caller: Principal,
+  ifMatch: string | undefined,
+): Promise<void> {
+  const { organizationId } = caller;
+  await requireUnchanged(tx, organizationId, ifMatch);
+  const touched = await tx.execute('DELETE FROM organization_model WHERE organization_id = $1', [organizationId]);
+  if (touched === 0) throw new AppError('not_found', { detail: 'The organization has no model of its own.' });
+  audit(tx, caller, { action: 'organization.delete_model', target: { type: 'organization', id: organizationId } });
+}
+
+/** One change at a time; where there is no model, it is none that anybody has read. */
+async function requireUnchanged(tx: Transaction, organizationId: string, ifMatch: string | undefined): Promise<void> {
+  await lock(tx, 'organization_model', organizationId);
+  if (ifMatch === undefined) return;
+  const [row] = await tx.query<OrganizationModelRow>(
+    'SELECT base_url, name, vision_name, api_key_vault_key FROM organization_model WHERE organization_id = $1',
+    [organizationId],
+  );
+  if (row) return requireMatch(ifMatch, etagOf(modelRevision(row)));
+  throw new AppError('precondition_failed', { detail: 'The organization has no model of its own any more.' });
+}

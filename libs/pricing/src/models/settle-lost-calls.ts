@@ -1,0 +1,17 @@
+import type { Database, ModelCallEntity } from '@muster/database';
+
+const lostAfterMinutes = 60;
+const atOnce = 1000;
+
+/** Calls whose process did not live to tell what became of them: longer than any call takes. What they used is unknown. */
+export async function settleLostCalls(database: Database): Promise<{ lost: number }> {
+  const rows = await database.query<Pick<ModelCallEntity, 'id'>>(
+    'system',
+    `UPDATE model_call SET outcome = 'lost' WHERE id IN (
+       SELECT id FROM model_call WHERE outcome = 'open' AND at < now() - $1 * interval '1 minute'
+       ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED)
+     RETURNING id`,
+    [lostAfterMinutes, atOnce],
+  );
+  return { lost: rows.length };
+}
