@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// The worker as one file, the Python module embedded: copied to any machine with Node and Python, it works.
+// The worker as one file, the Python modules embedded: copied to any machine with Node and Python, it works.
 // `one-file.mjs [target]` writes to dist/worker/muster-worker.js unless told otherwise.
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -17,6 +17,16 @@ await build({
   target: 'node20',
   format: 'cjs',
   banner: { js: '#!/usr/bin/env node' },
-  define: { EMBEDDED_PYTHON_MODULE: JSON.stringify(await readFile(join(here, 'src/runs/muster.py'), 'utf8')) },
+  define: {
+    EMBEDDED_PYTHON_MODULE: JSON.stringify(await readFile(join(here, 'src/runs/muster.py'), 'utf8')),
+    EMBEDDED_IMAGING_PACKAGE: JSON.stringify(await textsIn(join(here, 'src/imaging/muster_imaging'))),
+  },
 });
 process.stdout.write(`one-file: ${outfile}\n`);
+
+async function textsIn(folder) {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.py')).sort();
+  return Object.fromEntries(
+    await Promise.all(files.map(async (file) => [file, await readFile(join(folder, file), 'utf8')])),
+  );
+}

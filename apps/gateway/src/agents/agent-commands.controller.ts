@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
@@ -6,25 +7,31 @@ import {
   composeBuilderCommand,
   explainingBlocked,
   findFunction,
+  listCommands,
+  type ListedCommand,
   loadAgent,
   readCommandStatus,
   runCommand,
+  waitForCommand,
 } from '@muster/agents';
 import {
   invalidField,
   BuilderStarted,
+  type CommandEntry,
+  CommandHistory,
   type CommandKind,
+  CommandQuery,
   CommandStarted,
   CommandStatus,
-  CommandStatusQuery,
   type ErrorCode,
   RunBuilderBody,
   RunFunctionBody,
   RunSnippetBody,
+  SnippetStatusQuery,
 } from '@muster/contracts';
 import { Database, type Transaction } from '@muster/database';
 import { resolveLineage } from '@muster/packs';
-import { Clock, Outbound, OutboundRefused } from '@muster/platform';
+import { Clock, Connection, OpenStreams, Outbound, OutboundRefused, pageOf, paginate, PubSub } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 
 const defaultTimeoutMs = 600_000;
@@ -50,6 +57,8 @@ export class AgentCommandsController {
     @Inject(Outbound) private readonly outbound: Outbound,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(VmConfig) private readonly vm: VmConfig,
+    @Inject(PubSub) private readonly pubSub: PubSub,
+    @Inject(OpenStreams) private readonly streams: OpenStreams,
   ) {}
 
   @Post('/run-snippet')
@@ -80,17 +89,45 @@ export class AgentCommandsController {
   @Get('/run-snippet/status')
   @Endpoint({
     summary: 'How a command stands',
-    description: 'Any whose id an answer named: of a snippet, a function, a builder phase, a script, an action.',
+    description:
+      'Any whose id an answer named: of a snippet, a function, a builder phase, a script, an action. With wait, the ' +
+      'answer comes once there is something new, so that nobody has to ask again and again.',
     access: sessionsAndKeysOf('viewer'),
     answer: CommandStatus,
     errors: ['invalid_payload', 'agent_not_found', 'not_found'],
+    waits: true,
   })
-  status(
+  async status(
+    @Connection() connection: Socket,
     @OrganizationId() organizationId: string,
     @Param('id') agentId: string,
-    @Query() { commandId }: CommandStatusQuery,
+    @Query() { commandId, wait = 0, seen = 0 }: SnippetStatusQuery,
   ): Promise<CommandStatus> {
-    return readCommandStatus(this.database, { organizationId, agentId, commandId }, statusKinds);
+    const { database, pubSub } = this;
+    const of = { organizationId, agentId, commandId };
+    const status = await readCommandStatus(database, of, statusKinds);
+    if (wait === 0 || status.status !== 'pending') return status;
+    return this.streams.waiting(connection, 'commands', (signal) =>
+      waitForCommand({ database, pubSub }, of, { waitMs: wait * 1000, signal, seen }),
+    );
+  }
+
+  @Get('/command-history')
+  @Endpoint({
+    summary: 'List what an agent was asked, newest first',
+    access: sessionsAndKeysOf('viewer'),
+    answer: CommandHistory,
+    errors: ['invalid_payload', 'agent_not_found'],
+  })
+  async history(
+    @OrganizationId() organizationId: string,
+    @Param('id') agentId: string,
+    @Query() query: CommandQuery,
+  ): Promise<CommandHistory> {
+    const page = pageOf(query, 'id');
+    const rows = await listCommands(this.database, { organizationId, agentId }, { page, filter: query });
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { commands: items.map(presentCommand), nextCursor };
   }
 
   @Post('/run-function')
@@ -179,4 +216,16 @@ export class AgentCommandsController {
       throw invalidField('serviceBaseUrl', `serviceBaseUrl: ${message}`, `serviceBaseUrl is refused: ${message}.`);
     }
   }
+}
+
+function presentCommand({ id, errorCode, ...row }: ListedCommand): CommandEntry {
+  const { kind, status, jobId, error, createdAt, takenAt, deadline, finishedAt } = row;
+  return {
+    commandId: id,
+    ...{ kind, status, jobId, error, code: errorCode },
+    createdAt: createdAt.toISOString(),
+    takenAt: takenAt?.toISOString() ?? null,
+    deadline: deadline.toISOString(),
+    finishedAt: finishedAt?.toISOString() ?? null,
+  };
 }

@@ -6,7 +6,7 @@ import { DrainAnswer, DrainBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { drainAgentAndRuns } from '@muster/jobs';
 import { Clock } from '@muster/platform';
-import { presentChangedAgent } from './present-agent';
+import { presentChangedAgent } from '@muster/schedules';
 
 @ApiTags('Agents')
 @Controller('/api/agents/:id')

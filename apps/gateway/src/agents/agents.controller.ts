@@ -9,7 +9,15 @@ import {
   sessionsAndKeysOf,
   sessionsOf,
 } from '@muster/access';
-import { createAgent, findAgent, listAgents, readIdleSavings, requireOwnMachine, updateAgent } from '@muster/agents';
+import {
+  createAgent,
+  findAgent,
+  agentOrderOf,
+  listAgents,
+  readIdleSavings,
+  requireOwnMachine,
+  updateAgent,
+} from '@muster/agents';
 import {
   Agent,
   AgentList,
@@ -20,12 +28,12 @@ import {
   TerminateAgentQuery,
   UpdateAgentBody,
 } from '@muster/contracts';
-import { Database } from '@muster/database';
+import { Database, placeOf } from '@muster/database';
 import { terminateAgentAndRuns } from '@muster/jobs';
 import { Clock, pageOf, paginate } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
-import { presentAgents, presentChangedAgent } from './present-agent';
+import { presentAgents, presentChangedAgent } from '@muster/schedules';
 
 @ApiTags('Agents')
 @Controller('/api/agents')
@@ -47,9 +55,9 @@ export class AgentsController {
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: AgentQuery): Promise<AgentList> {
-    const page = pageOf(query, 'id');
+    const page = pageOf(query, ...agentOrderOf(query.sort).cursor);
     const rows = await listAgents(this.database, organizationId, query, page);
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { items, nextCursor } = paginate(rows, page, placeOf);
     const now = this.clock.now();
     return { agents: await presentAgents(this.database, organizationId, { rows: items, now }), nextCursor };
   }
@@ -65,6 +73,7 @@ export class AgentsController {
     answer: CreatedAgent,
     status: 201,
     errors: ['conflict'],
+    idempotent: true,
   })
   create(@Mutation() mutation: MutationRequest, @Body() body: CreateAgentBody): Promise<CreatedAgent> {
     return this.mutations.run(mutation, async (tx, caller) => {

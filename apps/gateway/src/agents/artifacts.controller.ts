@@ -5,8 +5,8 @@ import { findArtifact, listArtifacts } from '@muster/agents';
 import { ArtifactDetail, ArtifactList, ArtifactQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock, pageOf, paginate } from '@muster/platform';
-import { ObjectStorage } from '@muster/storage';
-import { lendFile, presentArtifact } from './present-artifact';
+import { lendFile, ObjectStorage } from '@muster/storage';
+import { presentArtifact } from './present-artifact';
 
 @ApiTags('Agents')
 @Controller('/api/artifacts')

@@ -5,8 +5,7 @@ import { findRecording, listRecordings } from '@muster/agents';
 import { RecordingDetail, RecordingList, RecordingQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock, pageOf, paginate } from '@muster/platform';
-import { ObjectStorage } from '@muster/storage';
-import { lendFile } from './present-artifact';
+import { lendFile, ObjectStorage } from '@muster/storage';
 import { presentRecording } from './present-recording';
 
 @ApiTags('Agents')
@@ -32,7 +31,7 @@ export class RecordingsController {
   ): Promise<RecordingList> {
     const page = pageOf(query, 'id');
     const of = { organizationId: organizationId, agentId };
-    const rows = await listRecordings(this.database, of, { page, status: query.status });
+    const rows = await listRecordings(this.database, of, { page, filter: query });
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { recordings: items.map(presentRecording), nextCursor };
   }

@@ -113,6 +113,32 @@ describe('recordings', () => {
     expect((await ours.api.get(`/api/agents/${newId()}/recordings`)).body.code).toBe('agent_not_found');
   });
 
+  it('are found by a part of their name, start URL or error, in any case, or by their id, and nothing else', async () => {
+    const agentId = await makeOnline();
+    const begin = async (input: object) =>
+      (await act(agentId, { action: 'start_recording', kind: 'browser', ...input })).body as {
+        recordingId: string;
+        commandId: string;
+      };
+    const named = await begin({ name: 'Monday 100%' });
+    await result(agentId, named.commandId, { status: 'failed', error: 'no Screen' });
+    const placed = await begin({ name: 'other', startUrl: 'https://portal.example/claims' });
+    const found = async (q: string, more = '') => {
+      const { body } = await ours.api.get(`/api/agents/${agentId}/recordings?q=${encodeURIComponent(q)}${more}`);
+      return body.recordings.map(({ id }: { id: string }) => id);
+    };
+    expect(await found('monDAY')).toEqual([named.recordingId]);
+    expect(await found('no screen')).toEqual([named.recordingId]);
+    expect(await found('PORTAL.example')).toEqual([placed.recordingId]);
+    expect(await found(named.recordingId.toUpperCase())).toEqual([named.recordingId]);
+    expect(await found('%')).toEqual([named.recordingId]);
+    expect(await found('o')).toEqual([placed.recordingId, named.recordingId]);
+    expect(await found('o', '&status=failed')).toEqual([named.recordingId]);
+    expect(await found(named.recordingId.slice(0, 8))).toEqual([]);
+    const long = await ours.api.get(`/api/agents/${agentId}/recordings?q=${'x'.repeat(201)}`);
+    expect([long.status, long.body.errors[0].field]).toEqual([400, 'q']);
+  });
+
   it.each(['stop_recording', 'attach_recording'])('%s of none is 404, and of one that is over 409', async (action) => {
     const [agentId, otherId] = [await makeOnline(), await makeOnline()];
     const { recordingId, commandId } = await start(agentId);

@@ -19,11 +19,11 @@ import {
   AgentLogsQuery,
   AgentResyncEvent,
   AgentStatusEvent,
-  AppError,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { pageOf, paginate } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { lastEventIdOf } from '../last-event-id';
 import { presentEntry } from './present-entry';
 
 const readers = sessionsAndKeysOf('viewer');
@@ -104,11 +104,4 @@ export class TimelineController {
     const { items, nextCursor } = paginate(rows, page, ({ seq }) => [String(seq)]);
     return { entries: items.map(presentEntry), nextCursor };
   }
-}
-
-function lastEventIdOf(request: FastifyRequest): string | undefined {
-  const given = request.headers['last-event-id'];
-  if (given === undefined || given === '') return undefined;
-  if (typeof given === 'string' && /^\d{1,20}$/.test(given)) return given;
-  throw new AppError('invalid_payload', { detail: 'Last-Event-ID must be the id of an event of this stream.' });
 }

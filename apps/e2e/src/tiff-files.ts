@@ -1,0 +1,61 @@
+import { deflateSync } from 'node:zlib';
+
+export interface TiffFile {
+  width: number;
+  height: number;
+  /** Chooses among the kinds: byte order, depth, compression, polarity, header, in every combination. */
+  ordinal: number;
+  /** From 0 to 255. */
+  pixels: (x: number, y: number) => number;
+}
+
+/** A grey TIFF in one of the kinds that devices write. What it shows is the same in each. */
+export function writeTiff({ width, height, ordinal, pixels }: TiffFile): Buffer {
+  const isLittle = ordinal % 2 === 0;
+  const isDeep = ordinal % 3 === 0;
+  const isDeflated = ordinal % 5 === 0;
+  const isInverted = ordinal % 7 === 0;
+  const samples = Buffer.alloc(width * height * (isDeep ? 2 : 1));
+  for (let y = 0, at = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1, at += 1) {
+      const shown = pixels(x, y);
+      const value = isInverted ? 255 - shown : shown;
+      if (!isDeep) samples[at] = value;
+      // Of a sensor's range: the worker spreads it, from its darkest to its brightest.
+      else samples[isLittle ? 'writeUInt16LE' : 'writeUInt16BE'](value * 16 + 100, at * 2);
+    }
+  }
+  // Its own extremes are 0 and 255 where it is scaled by them.
+  if (isDeep)
+    samples[isLittle ? 'writeUInt16LE' : 'writeUInt16BE'](isInverted ? 255 * 16 + 100 : 100, samples.length - 2);
+  const data = isDeflated ? deflateSync(samples) : samples;
+  const entries: [tag: number, kind: number, value: number][] = [
+    [256, 3, width],
+    [257, 3, height],
+    [258, 3, isDeep ? 16 : 8],
+    [259, 3, isDeflated ? 8 : 1],
+    [262, 3, isInverted ? 0 : 1],
+    [273, 4, 0],
+    [277, 3, 1],
+    [278, 3, height],
+    [279, 4, data.length],
+  ];
+  const head = Buffer.alloc(8 + 2 + entries.length * 12 + 4);
+  entries[5]![2] = head.length;
+  const put = (bytes: 2 | 4, value: number, at: number) =>
+    bytes === 2
+      ? head[isLittle ? 'writeUInt16LE' : 'writeUInt16BE'](value, at)
+      : head[isLittle ? 'writeUInt32LE' : 'writeUInt32BE'](value, at);
+  head.write(isLittle ? 'II*\0' : 'MM\0*', 'latin1');
+  put(4, 8, 4);
+  put(2, entries.length, 8);
+  for (const [at, [tag, kind, value]] of entries.entries()) {
+    const place = 10 + at * 12;
+    put(2, tag, place);
+    put(2, kind, place + 2);
+    put(4, 1, place + 4);
+    put(kind === 3 ? 2 : 4, value, place + 8);
+  }
+  const header = ordinal % 4 === 0 ? Buffer.alloc(ordinal * 37, 'DEX II*\0') : Buffer.alloc(0);
+  return Buffer.concat([header, head, data]);
+}

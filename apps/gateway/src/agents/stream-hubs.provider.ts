@@ -1,0 +1,33 @@
+import type { FactoryProvider } from '@nestjs/common';
+import { EventHub, StreamRoom, TimelineHub } from '@muster/agents';
+import { Database } from '@muster/database';
+import { PubSub, OpenStreams } from '@muster/platform';
+import { GatewayConfig } from '../gateway.config';
+
+const streamRoom: FactoryProvider<StreamRoom> = {
+  provide: StreamRoom,
+  inject: [GatewayConfig],
+  useFactory: (config: GatewayConfig) =>
+    new StreamRoom({
+      maxStreams: config.eventStreamsMax,
+      maxStreamsPerOrganization: config.eventStreamsMaxPerOrganization,
+    }),
+};
+
+type Hub = typeof TimelineHub | typeof EventHub;
+
+function hub<T extends Hub>(provide: T): FactoryProvider<InstanceType<T>> {
+  return {
+    provide,
+    inject: [Database, PubSub, OpenStreams, GatewayConfig, StreamRoom],
+    useFactory: (database: Database, pubSub: PubSub, streams: OpenStreams, config: GatewayConfig, room: StreamRoom) =>
+      new provide(database, pubSub, streams, {
+        room,
+        heartbeatMs: config.eventStreamsHeartbeatMs,
+        lookMs: config.eventStreamsLookMs,
+      }) as InstanceType<T>,
+  };
+}
+
+/** Who feeds the event streams of agents and of organizations, with one limit for all of them. */
+export const streamHubs = [streamRoom, hub(TimelineHub), hub(EventHub)];

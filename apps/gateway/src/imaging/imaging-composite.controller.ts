@@ -1,0 +1,72 @@
+import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { explainingBlocked, readCompositeStatus, startComposite } from '@muster/agents';
+import { CommandStarted, CommandStatusQuery, ImagingCompositeBody, ImagingCompositeStatus } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Clock } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import { KeyRing } from '@muster/vault';
+import { VmConfig } from '@muster/vm';
+
+@ApiTags('Imaging')
+@Controller('/api/agents/:id/imaging-composite')
+export class ImagingCompositeController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(ObjectStorage) private readonly storage: ObjectStorage,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(VmConfig) private readonly vm: VmConfig,
+  ) {}
+
+  @Post()
+  @Endpoint({
+    summary: 'Build one labelled picture of a patient’s teeth',
+    description:
+      'The worker finds the patient in the practice’s own database and takes the newest image of each tooth; a tooth ' +
+      'without one is a placeholder. A lookup that several patients answer to fails, and names nobody.',
+    access: sessionsAndKeysOf('member'),
+    unsuspended: true,
+    body: ImagingCompositeBody,
+    answer: CommandStarted,
+    status: 202,
+    errors: ['agent_not_found', 'agent_not_ready'],
+    idempotent: true,
+  })
+  start(
+    @Mutation() mutation: MutationRequest,
+    @Param('id') agentId: string,
+    @Body() body: ImagingCompositeBody,
+  ): Promise<CommandStarted> {
+    const { keyRing, clock } = this;
+    const { wakeTimeoutMs } = this.vm;
+    const work = this.mutations.run(mutation, async (tx, caller) => {
+      const commandId = await startComposite(tx, caller, agentId, body, { keyRing, wakeTimeoutMs, now: clock.now() });
+      return {
+        body: { commandId },
+        location: `/api/agents/${agentId}/imaging-composite/status?commandId=${commandId}`,
+      };
+    });
+    return explainingBlocked(this.database, work);
+  }
+
+  @Get('/status')
+  @Endpoint({
+    summary: 'How a composite stands',
+    description:
+      'The output of a success holds, between __IMAGING_COMP_START__ and __IMAGING_COMP_END__, JSON with ' +
+      'composite_key, patient {patimageid, chart, name}, teeth_found, teeth_missing and lines_skipped.',
+    access: sessionsAndKeysOf('viewer'),
+    answer: ImagingCompositeStatus,
+    errors: ['invalid_payload', 'agent_not_found', 'not_found'],
+  })
+  status(
+    @OrganizationId() organizationId: string,
+    @Param('id') agentId: string,
+    @Query() { commandId }: CommandStatusQuery,
+  ): Promise<ImagingCompositeStatus> {
+    return readCompositeStatus(this.database, this.storage, { organizationId, agentId, commandId });
+  }
+}

@@ -1,0 +1,44 @@
+import { type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
+import { ObjectStorage } from '@muster/storage';
+import { gateway } from '../gateway.harness';
+
+describe('a composite that is over', () => {
+  let harness: Harness;
+  let ours: Tenant;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    ours = await harness.makeTenant();
+  });
+  afterAll(() => harness.close());
+
+  const over = async (status: 'success' | 'failed') => {
+    const { organizationId } = ours;
+    const { id } = await makeAgent(harness.db, { organizationId, name: status, status: 'online' });
+    const asked = await ours.api.post(`/api/agents/${id}/imaging-composite`, { patientLookup: '1234', teeth: [3] });
+    const { commandId } = asked.body;
+    const code = status === 'failed' ? 'patient_not_found' : null;
+    await harness.db.query('system', 'UPDATE agent_command SET status = $2, error_code = $3 WHERE id = $1', [
+      commandId,
+      status,
+      code,
+    ]);
+    return async () =>
+      (await ours.api.get(`/api/agents/${id}/imaging-composite/status?commandId=${commandId}`)).body as object;
+  };
+
+  it('has a URL that is signed anew by each read, and null where none can be signed', async () => {
+    const read = await over('success');
+    expect(await read()).toEqual({ status: 'success', compositeUrl: expect.stringMatching(/^http/) });
+    const storage = harness.app.nest.get(ObjectStorage);
+    const sign = jest.spyOn(storage, 'presignGet').mockRejectedValueOnce(new Error('the store is gone'));
+    expect(await read()).toEqual({ status: 'success', compositeUrl: null });
+    sign.mockRestore();
+    expect(await read()).toEqual({ status: 'success', compositeUrl: expect.stringMatching(/^http/) });
+  });
+
+  it('has none where it failed', async () => {
+    const read = await over('failed');
+    expect(await read()).toEqual({ status: 'failed', code: 'patient_not_found' });
+  });
+});

@@ -1,0 +1,95 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { processesOf, testStack } from '@muster/testing';
+import { FakeService } from '../testing/fake-service.harness';
+import { commandOf, WorkerHarness } from '../testing/worker-process.harness';
+
+const { pillow } = testStack();
+const itReads = pillow ? it : it.skip;
+const lookup = 'Zyxwvut, Quillandra';
+
+/** Makes a practice's database and holds it, so that a composite waits for it. */
+const holdDatabase = `
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("CREATE TABLE patient (patimageid, chart, first_name, last_name)")
+connection.execute("BEGIN EXCLUSIVE")
+print("held", flush=True)
+sys.stdin.read()
+`;
+
+describe('A composite on a worker that ends', () => {
+  let service: FakeService;
+  let worker: WorkerHarness;
+  let practice: string;
+  let holder: ChildProcess;
+
+  beforeEach(async () => {
+    practice = mkdtempSync(join(tmpdir(), 'muster-practice-'));
+    const database = join(practice, 'practice.db');
+    holder = spawn('python3', ['-c', holdDatabase, database], { stdio: ['pipe', 'pipe', 'inherit'] });
+    await once(holder.stdout!, 'data');
+    writeFileSync(join(practice, 'images.dat'), '');
+    service = await FakeService.start();
+    const settings = { IMAGING_ROOT: practice, PRACTICE_DATABASE: `sqlite:///${database}` };
+    worker = new WorkerHarness(service, { ...settings, ...pillow });
+    await worker.start();
+  });
+
+  afterEach(async () => {
+    await worker.remove();
+    await service.stop();
+    holder.kill();
+    rmSync(practice, { recursive: true, force: true });
+    expect(service.faults).toEqual([]);
+  });
+
+  const begun = async () => {
+    const command = commandOf('imaging_composite', { patientLookup: lookup, teeth: [3], secretNames: [] });
+    expect(await service.push(command)).toBe(202);
+    const folder = join(worker.folder, 'commands', command.commandId);
+    // It has read what it was asked, and waits for the practice's database.
+    await service.until('its beginning', () => existsSync(join(folder, 'manifest.json')));
+    await service.until('its first step', () => !existsSync(join(folder, 'inputs.json')));
+    return command.commandId as string;
+  };
+  const left = () => ['commands', 'imaging'].flatMap((name) => filesIn(join(worker.folder, name)));
+
+  itReads('is told to have been restarted after a kill, and nothing of it is left there', async () => {
+    const commandId = await begun();
+    const seen = processesOf(commandId).map((pid) => ['cmdline', 'environ'].map((file) => ofProcess(pid, file)));
+    expect(seen.length).toBeGreaterThan(0);
+    expect(String(seen)).not.toContain('Zyxwvut');
+    expect(worker.allText()).not.toContain('Zyxwvut');
+    await worker.kill('SIGKILL');
+    await worker.start();
+    const result = await service.until('its result', () => service.result(commandId));
+    expect(result).toEqual({ status: 'failed', error: expect.stringMatching(/restarted/) });
+    expect(left()).toEqual([]);
+    expect(processesOf(commandId)).toEqual([]);
+    expect(worker.allText() + worker.stderr).not.toContain('Zyxwvut');
+  });
+
+  itReads('is told to have been stopped with it', async () => {
+    const commandId = await begun();
+    await worker.kill('SIGTERM');
+    expect(service.result(commandId)).toEqual({ status: 'failed', error: 'the worker was stopped' });
+    expect(left()).toEqual([]);
+    expect(worker.allText() + worker.stderr).not.toContain('Zyxwvut');
+  });
+});
+
+function filesIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}
+
+function ofProcess(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,100 @@
+"""From a file's bytes to an upright picture, grey or RGB, and from there to JPEG and PNG files without metadata."""
+
+import errno
+import io
+import os
+
+from PIL import Image, TiffImagePlugin
+
+from .faults import ImageFault
+
+# We have looked at the size ourselves.
+Image.MAX_IMAGE_PIXELS = None
+
+# Transpose, by the number that a TIFF has for how it lies: FLIP_LEFT_RIGHT 0, FLIP_TOP_BOTTOM 1, ROTATE_90 2,
+# ROTATE_180 3, ROTATE_270 4, TRANSPOSE 5, TRANSVERSE 6.
+UPRIGHT = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
+LANCZOS = 1
+PIXELS_AT_ONCE = 8_000_000
+MAX_OUTPUT_BYTES = 100 * 1024 * 1024
+
+
+def decode(picture):
+    """An image of mode L or RGB; an ImageFault says why not. The picture's bytes are let go of."""
+    try:
+        image = TiffImagePlugin.TiffImageFile(io.BytesIO(picture.clean))
+        if image.size != (picture.width, picture.height):
+            raise ImageFault("damaged", "the decoder sees another size")
+        image.load()
+        image.fp, picture.clean = None, b""
+        image = as_shown(image, picture)
+    except (ImageFault, MemoryError):
+        raise
+    except Exception as error:
+        # What a decoder stumbles over has many names, and may quote what it read.
+        raise ImageFault("damaged", f"the pixels cannot be decoded ({type(error).__name__})") from None
+    if picture.orientation in UPRIGHT:
+        image = image.transpose(UPRIGHT[picture.orientation])
+    # Whatever was said of the picture beside its pixels stays here.
+    image.info = {}
+    return image
+
+
+def as_shown(image, picture):
+    if picture.bits == 16:
+        image = scaled_to_8_bits(image)
+    if not picture.is_grey:
+        return image if image.mode == "RGB" else image.convert("RGB")
+    if image.mode != "L":
+        image = image.convert("L")
+    return image.point([255 - value for value in range(256)]) if picture.is_inverted else image
+
+
+def scaled_to_8_bits(image):
+    """From its darkest to its brightest value, rounded; of a large one in bands, as each value takes four bytes then."""
+    width, height = image.size
+    if width * height <= PIXELS_AT_ONCE:
+        whole = image.convert("I")
+        return whole.point(table_of(*whole.getextrema()), "L")
+    rows = max(1, PIXELS_AT_ONCE // width)
+    bands = [(0, top, width, min(top + rows, height)) for top in range(0, height, rows)]
+    extremes = [image.crop(band).convert("I").getextrema() for band in bands]
+    table = table_of(min(low for low, _ in extremes), max(high for _, high in extremes))
+    scaled = Image.new("L", image.size)
+    for band in bands:
+        scaled.paste(image.crop(band).convert("I").point(table, "L"), band)
+    return scaled
+
+
+def table_of(low, high):
+    """What each of the 65,536 values becomes; those that the image does not have may be anything."""
+    span = max(high - low, 1)
+    return [0] * low + [(510 * value + span) // (2 * span) for value in range(high - low + 1)] + [255] * (65535 - high)
+
+
+def write_variant(image, path, variant):
+    """One file of a picture: `box` [width, height] is what it is to lie within; nothing is made larger."""
+    box = variant.get("box")
+    if box:
+        scale = min(box[0] / image.width, box[1] / image.height, 1)
+        size = tuple(max(1, round(side * scale)) for side in image.size)
+        if size != image.size:
+            image = image.resize(size, LANCZOS, reducing_gap=2.0)
+    # Written beside its name, so that what has that name is whole.
+    draft = path + ".draft"
+    try:
+        if variant["format"] == "JPEG":
+            # In a full-size picture colours keep their edges.
+            more = {"subsampling": 0} if image.mode == "RGB" and not box else {}
+            image.save(draft, "JPEG", quality=variant["quality"], **more)
+        else:
+            image.save(draft, "PNG", compress_level=3)
+        size = os.path.getsize(draft)
+    except OSError as error:
+        # The image is as good as it was: it is the worker's disk that is full, or gone.
+        raise ImageFault("upload_failed", f"the picture cannot be written ({errno.errorcode.get(error.errno, 'unknown')})")
+    if size > MAX_OUTPUT_BYTES:
+        os.unlink(draft)
+        raise ImageFault("image_too_large", "the picture would have more than 100 MiB")
+    os.rename(draft, path)
+    return size

@@ -1,0 +1,75 @@
+"""A process that converts one image after another, as it is told by lines of JSON, and takes no other down with it.
+
+A file is a stranger's: what it makes the decoder do, it does here, with bounded memory. One that ends this process has
+cost itself alone. Large images wait for each other, over all of these processes.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import resource
+import sys
+
+from .convert import decode, write_variant
+from .faults import ImageFault
+from .paths import open_image, read_all, resolve_folder
+from .settings import read_settings
+from .tiff import read_tiff
+
+MEMORY_BYTES = 2 * 1024**3
+# From here on an image is a large one: by its file, and by what it unpacks to.
+LARGE_FILE_BYTES = 32 * 1024 * 1024
+LARGE_PIXELS = 16_000_000
+
+
+def main():
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    # Decoders talk to whoever listens; what they say may quote the file.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    settings = read_settings()
+    for line in sys.stdin:
+        answers.write(json.dumps(perform(json.loads(line), settings)) + "\n")
+        answers.flush()
+
+
+def perform(task, settings):
+    try:
+        return convert(task, settings)
+    except ImageFault as fault:
+        return {"code": fault.code, "error": str(fault)}
+    except MemoryError:
+        return {"code": "image_too_large", "error": "the image takes more memory than there is for one"}
+    except Exception as error:
+        return {"code": "damaged", "error": f"the image cannot be read ({type(error).__name__})"}
+
+
+def convert(task, settings):
+    folder = resolve_folder(task["folder"], settings)
+    file = open_image(folder, task["patimageid"], task["filename"], settings)
+    is_large = os.fstat(file).st_size > LARGE_FILE_BYTES
+    with contextlib.ExitStack() as held:
+        if is_large:
+            held.enter_context(alone(task["lock"]))
+        picture = read_tiff(read_all(file))
+        if not is_large and picture.width * picture.height > LARGE_PIXELS:
+            held.enter_context(alone(task["lock"]))
+        image = decode(picture)
+        sizes = {name: write_variant(image, variant["path"], variant) for name, variant in task["variants"].items()}
+        return {"width": image.width, "height": image.height, "bytes": sizes}
+
+
+@contextlib.contextmanager
+def alone(path):
+    """The kernel gives the lock back for a process that ends."""
+    with open(path, "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""imaging_images: of each image file a JPEG of its size and a small one, sent to their places."""
+
+import json
+import os
+import threading
+
+from .faults import CommandFault, ImageFault
+from .paths import resolve_folder
+from .pool import Pool
+from .progress import Progress
+from .upload import Uploader
+
+# Sent together: two pictures of each.
+AT_ONCE = 25
+VARIANTS = {
+    "full": {"format": "JPEG", "quality": 90},
+    "thumbnail": {"format": "JPEG", "quality": 80, "box": [256, 256]},
+}
+
+
+def run(job):
+    images = job.payload["images"]
+    try:
+        resolve_folder(job.payload["imagingPath"], job.settings)
+    except ImageFault as fault:
+        said = [{"ordinal": image["ordinal"], "code": fault.code, "error": str(fault)} for image in images]
+        raise CommandFault(fault.code, str(fault), {"images": said}) from None
+    work = Work(job)
+    try:
+        work.run(images)
+    finally:
+        work.uploader.close()
+    said = [work.said[image["ordinal"]] for image in images]
+    if all("code" in each for each in said):
+        raise CommandFault("no_image_converted", f"none of {len(said)} images could be converted", {"images": said})
+    return {"images": said}
+
+
+class Work:
+    """What was sent stands in a file of the command's folder, so that whoever goes on with it does not make it again."""
+
+    def __init__(self, job):
+        self.job = job
+        self.uploader = Uploader(job.service)
+        self.made = os.path.join(job.folder, "made")
+        os.makedirs(self.made, exist_ok=True)
+        self.sent_file = os.path.join(job.folder, "sent.jsonl")
+        self.said = {each["ordinal"]: each for each in read_lines(self.sent_file)}
+
+    def run(self, images):
+        self.progress = Progress(self.job.service, len(images))
+        left = [image for image in images if image["ordinal"] not in self.said]
+        batch = []
+        for image in left:
+            # Made by a worker that did not get to send it.
+            if answer := self.read_made(image["ordinal"]):
+                batch.append((image["ordinal"], answer))
+        made = {ordinal for ordinal, _ in batch}
+        tasks = (self.task_of(image) for image in left if image["ordinal"] not in made)
+        for task, answer in Pool(self.job.folder).convert(tasks):
+            ordinal = task["ordinal"]
+            if isinstance(answer, ImageFault):
+                self.said[ordinal] = {"ordinal": ordinal, "code": answer.code, "error": str(answer)}
+                self.tell()
+                continue
+            self.write_made(ordinal, answer)
+            batch.append((ordinal, answer))
+            if len(batch) >= AT_ONCE:
+                batch = self.send(batch)
+        while batch:
+            batch = self.send(batch)
+
+    def task_of(self, image):
+        ordinal = image["ordinal"]
+        variants = {name: {**variant, "path": self.path_of(ordinal, name)} for name, variant in VARIANTS.items()}
+        of = {"folder": self.job.payload["imagingPath"], "patimageid": self.job.payload["patimageid"]}
+        return {**of, "ordinal": ordinal, "filename": image["filename"], "variants": variants}
+
+    def send(self, batch):
+        """Sends the first of them, and answers the others."""
+        some, others = batch[:AT_ONCE], batch[AT_ONCE:]
+        objects = [
+            {"name": name, "ordinal": ordinal, "size": answer["bytes"][name], "path": self.path_of(ordinal, name)}
+            for ordinal, answer in some
+            for name in VARIANTS
+        ]
+        self.uploader.send(objects, Sent(some, self.keep).one)
+        for ordinal, _ in some:
+            if ordinal not in self.said:
+                error = "the store refuses the picture"
+                self.said[ordinal] = {"ordinal": ordinal, "code": "upload_failed", "error": error}
+            for path in [*(self.path_of(ordinal, name) for name in VARIANTS), self.path_of(ordinal, "made")]:
+                os.unlink(path)
+        self.tell()
+        return others
+
+    def keep(self, ordinal, answer):
+        sizes = {"width": answer["width"], "height": answer["height"], "bytes": answer["bytes"]["full"]}
+        self.said[ordinal] = {"ordinal": ordinal, **sizes}
+        append_line(self.sent_file, self.said[ordinal])
+
+    def tell(self):
+        self.progress.tell(len(self.said), sum("code" in each for each in self.said.values()))
+
+    def path_of(self, ordinal, name):
+        return os.path.join(self.made, f"{ordinal}-{name}")
+
+    def write_made(self, ordinal, answer):
+        path = self.path_of(ordinal, "made")
+        with open(path + ".draft", "w") as file:
+            json.dump(answer, file)
+        os.rename(path + ".draft", path)
+
+    def read_made(self, ordinal):
+        try:
+            with open(self.path_of(ordinal, "made")) as file:
+                answer = json.load(file)
+        except OSError:
+            return None
+        return answer if all(os.path.exists(self.path_of(ordinal, name)) for name in VARIANTS) else None
+
+
+class Sent:
+    """Has each image written down once all of its pictures are there, and not before."""
+
+    def __init__(self, answers, keep):
+        self.answers = dict(answers)
+        self.left = {ordinal: len(VARIANTS) for ordinal in self.answers}
+        self.keep = keep
+        self.lock = threading.Lock()
+
+    def one(self, sent):
+        with self.lock:
+            ordinal = sent["ordinal"]
+            self.left[ordinal] -= 1
+            if self.left[ordinal] == 0:
+                self.keep(ordinal, self.answers[ordinal])
+
+
+def append_line(path, value):
+    # In front too: whoever wrote here before may have ended amid a line.
+    with open(path, "a") as file:
+        file.write("\n" + json.dumps(value) + "\n")
+
+
+def read_lines(path):
+    try:
+        with open(path) as file:
+            lines = file.read().split("\n")
+    except OSError:
+        return []
+    values = []
+    for line in lines:
+        try:
+            values.append(json.loads(line))
+        except ValueError:
+            continue
+    return values

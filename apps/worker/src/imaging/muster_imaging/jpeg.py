@@ -1,0 +1,43 @@
+"""What of a JPEG within a TIFF the decoder does not see to."""
+
+import struct
+
+# Of a JPEG: frames, markers without a length, and those that no frame comes behind.
+FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+BARE_MARKERS = frozenset(range(0xD0, 0xD8)) | {0x01}
+NOT_BEFORE_FRAMES = (0x00, 0xD8, 0xD9, 0xDA)
+# What is written before a frame, with the bytes that may fill the room between.
+MOST_STEPS = 300
+
+
+def fault_of_jpeg(part, wide, high):
+    """Why it cannot be a strip or tile of this size, or None. What a JPEG lacks of its part the decoder makes up, or
+    leaves what stood in memory before: another's picture."""
+    if bytes(part[:2]) != b"\xff\xd8" or b"\xff\xd9" not in bytes(part[-65_536:]).rstrip(b"\0")[-64:]:
+        return "the file ends within its pixels"
+    size = size_of_jpeg(part)
+    if size is None or size[0] < wide or size[1] < high:
+        return "a JPEG of the file is smaller than the pixels that it is to hold"
+    return None
+
+
+def size_of_jpeg(part):
+    """Width and height as its frame says them, or None where there is none before its pixels."""
+    at = 2
+    for _ in range(MOST_STEPS):
+        if at + 9 > len(part) or part[at] != 0xFF:
+            return None
+        marker = part[at + 1]
+        if marker == 0xFF:
+            at += 1
+        elif marker in FRAMES:
+            height, width = struct.unpack_from(">HH", part, at + 5)
+            return width, height
+        elif marker in BARE_MARKERS:
+            at += 2
+        else:
+            (length,) = struct.unpack_from(">H", part, at + 2)
+            if marker in NOT_BEFORE_FRAMES or length < 2:
+                return None
+            at += 2 + length
+    return None

@@ -1,0 +1,120 @@
+"""Which patient a lookup means. Every form is held against the whole list: whoever is meant must be the only one."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Optional
+
+from .faults import CommandFault
+
+longest_lookup = 500
+
+# A number that stands for itself: no part of a date, a telephone number, an amount.
+_number = r"(?<![\w.,/+-])([0-9]+)(?![\w/-]|[.,][0-9])"
+_after_word = re.compile(
+    r"(?<!\w)PATIMAGEID(?:[\W_]?|[\W_]{0,10}?(?<![.,/+-](?=[0-9])))([0-9]+)(?![\w/-]|[.,][0-9])", re.IGNORECASE
+)
+_word = re.compile(r"(?<!\w)PATIMAGEID(?![^\W\d_])", re.IGNORECASE)
+_any_number = re.compile(_number)
+_sign = re.compile(r"(?<![\w#])#\s?([0-9]+)(?![\w/-]|[.,][0-9])")
+
+# Letters whose stroke or tie is no mark that could be taken off.
+_plain_letters = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"})
+_quotes = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "`": "'", "\u00b4": "'"})
+
+
+@dataclass(frozen=True)
+class Patient:
+    # In its shortest form, without leading zeros; None where the practice has given none.
+    patimageid: Optional[str]
+    chart: Optional[str]
+    first_name: str
+    last_name: str
+
+    @property
+    def name(self):
+        return ", ".join(part for part in (self.last_name, self.first_name) if part)
+
+
+def find_patient(lookup, patients):
+    """The one patient that the lookup means. The first form that anybody answers to counts."""
+    forms = _forms_of(lookup)
+    found = [set() for _ in forms]
+    for patient in patients:
+        for form, those in zip(forms, found):
+            if form(patient):
+                those.add(patient)
+    for those in found:
+        if len(those) == 1:
+            return next(iter(those))
+        if those:
+            raise CommandFault("patient_ambiguous", f"{len(those)} patients answer to this lookup")
+    raise CommandFault("patient_not_found", "no patient answers to this lookup")
+
+
+def plain_id(text):
+    """A PATIMAGEID in its one form, or None."""
+    text = text.strip()
+    return text.lstrip("0") or "0" if re.fullmatch("[0-9]{1,40}", text) else None
+
+
+def _forms_of(lookup):
+    text = lookup.strip()
+    if not text or len(text) > longest_lookup:
+        return []
+    if re.fullmatch("[0-9]+", text):
+        return _forms_of_digits(text)
+    ids = _ids_in(text)
+    if len(ids) > 1:
+        raise CommandFault("patient_ambiguous", f"the lookup names {len(ids)} PATIMAGEIDs")
+    name = _plain(text)
+    return [
+        *([lambda patient: patient.patimageid in ids] if ids else []),
+        *_forms_of_chart(text),
+        *([lambda patient: name in _names_of(patient)] if name else []),
+    ]
+
+
+def _forms_of_digits(text):
+    wanted = plain_id(text)
+    by_id = lambda patient: wanted is not None and patient.patimageid == wanted  # noqa: E731
+    by_chart = _forms_of_chart(text)
+    # Nobody writes an id with leading zeros, but many write charts so: where both are somebody's, it is not clear who.
+    if text != wanted:
+        return [lambda patient: by_id(patient) or by_chart[0](patient)]
+    return [by_id, *by_chart]
+
+
+def _forms_of_chart(text):
+    folded = text.casefold()
+    return [
+        lambda patient: patient.chart is not None and patient.chart == text,
+        lambda patient: patient.chart is not None and patient.chart.casefold() == folded,
+    ]
+
+
+def _ids_in(text):
+    """What a label names as PATIMAGEID: the number behind the word, else its only number; else the number behind `#`."""
+    if _word.search(text):
+        named = _after_word.findall(text) or _any_number.findall(text)
+        numbers = set(named)
+        # Several numbers, none of them right behind the word: no telling which.
+        if not _after_word.search(text) and len(numbers) > 1:
+            return set()
+    else:
+        numbers = set(_sign.findall(text))
+    return {plain_id(number) for number in numbers} - {None}
+
+
+def _names_of(patient):
+    first, last = _plain(patient.first_name), _plain(patient.last_name)
+    if not first or not last:
+        return {first or last} - {""}
+    return {f"{last},{first}", f"{first} {last}"}
+
+
+def _plain(text):
+    """A name without case and accents, and with single spaces where it has any."""
+    folded = unicodedata.normalize("NFKD", text.translate(_quotes).casefold()).translate(_plain_letters)
+    bare = "".join(each for each in folded if not unicodedata.combining(each))
+    return re.sub(r"\s*,\s*", ",", " ".join(bare.split()))

@@ -1,0 +1,13 @@
+"""Whether Pillow is here, with what is needed of it. The worker runs this file alone to ask that when it begins."""
+
+
+def has_pillow():
+    try:
+        from PIL import Image, TiffImagePlugin, features  # noqa: F401
+    except ImportError:
+        return False
+    return all(features.check(name) for name in ("libtiff", "jpg", "zlib"))
+
+
+if __name__ == "__main__":
+    raise SystemExit(0 if has_pillow() else 1)

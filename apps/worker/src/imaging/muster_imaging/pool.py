@@ -1,0 +1,137 @@
+"""Processes that convert images side by side: one that dies is begun anew, and has cost its image alone."""
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+
+from .faults import ImageFault
+
+# No image that is one takes so long.
+MAX_SECONDS = 120
+MOST_PROCESSES = 4
+# So many are made and not yet taken at most.
+MOST_READY = 32
+
+
+class Pool:
+    def __init__(self, folder, processes=None):
+        self.lock = os.path.join(folder, "large-image.lock")
+        self.processes = processes or min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
+
+    def convert(self, tasks):
+        """Each task with what came of it, an answer or an ImageFault, in the order in which they end.
+
+        A task has folder, patimageid, filename, and variants: by name, path, format (JPEG or PNG), quality, box. The
+        answer has width, height, and bytes by variant.
+        """
+        waiting, ready = iter(tasks), queue.Queue(MOST_READY)
+        taking, ending = threading.Lock(), threading.Event()
+
+        def work():
+            converter = Converter(self.lock)
+            try:
+                while not ending.is_set():
+                    with taking:
+                        task = next(waiting, None)
+                    if task is None:
+                        return
+                    put(ready, (task, converter.convert(task)), ending)
+            except BaseException as error:
+                put(ready, (None, error), ending)
+            finally:
+                converter.close()
+                put(ready, None, ending)
+
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(self.processes)]
+        for thread in threads:
+            thread.start()
+        left = len(threads)
+        try:
+            while left:
+                made = ready.get()
+                if made is None:
+                    left -= 1
+                elif made[0] is None:
+                    raise made[1]
+                else:
+                    yield made
+        finally:
+            ending.set()
+            for thread in threads:
+                thread.join()
+
+
+def put(ready, item, ending):
+    while not ending.is_set():
+        try:
+            return ready.put(item, timeout=0.2)
+        except queue.Full:
+            continue
+
+
+class Converter:
+    """One process, begun with its first task."""
+
+    def __init__(self, lock):
+        self.lock = lock
+        self.child = None
+
+    def convert(self, task):
+        variants = {name: dict(variant) for name, variant in task["variants"].items()}
+        order = {name: task[name] for name in ("folder", "patimageid", "filename")}
+        line = json.dumps({**order, "variants": variants, "lock": self.lock}) + "\n"
+        began = time.monotonic()
+        said = self.ask(line)
+        if not said and time.monotonic() - began < MAX_SECONDS:
+            # What ended it may have been another's doing: the image has a second process, and no third.
+            self.close(kill=True)
+            said = self.ask(line)
+        if not said:
+            code = self.close(kill=True)
+            return ImageFault("damaged", f"the image ended the program that read it (code {code})")
+        answer = json.loads(said)
+        return ImageFault(answer["code"], answer["error"]) if "code" in answer else answer
+
+    def ask(self, line):
+        """The answer, or nothing of a process that has ended."""
+        child = self.child = self.child or begin()
+        late = threading.Timer(MAX_SECONDS, child.kill)
+        late.start()
+        try:
+            child.stdin.write(line)
+            child.stdin.flush()
+            said = child.stdout.readline()
+        except OSError:
+            return ""
+        finally:
+            late.cancel()
+        return said if said.endswith("\n") else ""
+
+    def close(self, kill=False):
+        child, self.child = self.child, None
+        if child is None:
+            return None
+        if kill:
+            child.kill()
+        # What it was not there to be told cannot be told now.
+        with contextlib.suppress(OSError):
+            child.stdin.close()
+        code = child.wait()
+        child.stdout.close()
+        return code
+
+
+def begin():
+    return subprocess.Popen(
+        [sys.executable, "-u", "-m", "muster_imaging.converter"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        errors="surrogateescape",
+    )

@@ -1,0 +1,193 @@
+"""The practice's patients, as its own database has them. It is opened for reading alone, and asked one question."""
+
+import os
+import re
+import threading
+import time
+from urllib.parse import quote
+
+from .faults import CommandFault
+from .lookup import Patient, plain_id
+from .text import decode
+
+_columns = ("patimageid", "chart", "first_name", "last_name")
+_connect_seconds = 30
+_query_seconds = 120
+_rows_at_once = 500
+
+
+def read_patients(address, query, use, seconds=_query_seconds):
+    """What `use` makes of the patients, who come one by one. A database that hangs is left behind."""
+    outcome = {}
+
+    def work():
+        try:
+            outcome["value"] = use(_patients(address, query, time.monotonic() + seconds))
+        except BaseException as error:  # noqa: B902 - told to the caller below
+            outcome["error"] = error
+
+    # A driver or a dead mount can hold its thread for good; it is not waited for.
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(seconds + 5)
+    if thread.is_alive():
+        raise _timeout()
+    if "error" in outcome:
+        raise outcome["error"]
+    return outcome["value"]
+
+
+def _patients(address, query, deadline):
+    address = address.strip()
+    if address.startswith("sqlite:///"):
+        rows = _sqlite_rows(address[len("sqlite:///") :], query, deadline)
+    elif address.startswith("odbc:"):
+        rows = _odbc_rows(address[len("odbc:") :], query, deadline)
+    else:
+        raise CommandFault("practice_database_unavailable", "PRACTICE_DATABASE begins with neither sqlite:/// nor odbc:")
+    places = None
+    for names, row in rows:
+        if places is None:
+            places = _places_of(names)
+        if time.monotonic() > deadline:
+            raise _timeout()
+        yield _patient_of(*(row[place] for place in places))
+
+
+def _places_of(names):
+    lower = [name.lower() for name in names]
+    missing = [name for name in _columns if name not in lower]
+    if missing:
+        raise _query_failed(f"it answers no column {', '.join(missing)}")
+    return [lower.index(name) for name in _columns]
+
+
+def _patient_of(patimageid, chart, first_name, last_name):
+    return Patient(
+        plain_id(_text_of(patimageid)),
+        _text_of(chart) or None,
+        _text_of(first_name),
+        _text_of(last_name),
+    )
+
+
+def _text_of(value):
+    if value is None:
+        return ""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return (decode(bytes(value)) or "").strip()
+    # Whole numbers come as 12.0 from some drivers.
+    if not isinstance(value, (str, bool, int)) and re.fullmatch(r"-?[0-9]+\.0+", str(value)):
+        return str(value).split(".")[0]
+    return str(value).strip()
+
+
+def _sqlite_rows(path, query, deadline):
+    import sqlite3
+
+    if not os.path.isfile(path):
+        raise CommandFault("practice_database_unavailable", "PRACTICE_DATABASE names a file that is not there for this user")
+    connection = _open_sqlite(sqlite3, path)
+    try:
+        connection.text_factory = lambda found: decode(found) or ""
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, 20_000)
+        cursor = connection.execute(query)
+        names = [each[0] for each in cursor.description or ()]
+        _places_of(names)
+        for row in cursor:
+            yield names, row
+    except sqlite3.Error as error:
+        raise _fault_of_sqlite(error, deadline) from None
+    finally:
+        connection.close()
+
+
+def _open_sqlite(sqlite3, path):
+    """Another program may be writing to it: then what it has committed is read, once it lets us."""
+    uri = f"file:{quote(os.path.abspath(path))}?mode=ro"
+    connection = sqlite3.connect(uri, uri=True, timeout=_connect_seconds)
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+        return connection
+    except sqlite3.Error as error:
+        connection.close()
+        # A write-ahead log wants files beside it, which nobody may make there. With nothing left in it, none is needed.
+        wants_files = re.search("unable to open|readonly", str(error))
+        if not wants_files or any(_has_content(path + end) for end in ("-wal", "-journal")):
+            raise _unreadable() if wants_files else _fault_of_sqlite(error, float("inf")) from None
+    return sqlite3.connect(uri + "&immutable=1", uri=True)
+
+
+def _has_content(path):
+    try:
+        return os.path.getsize(path) > 0
+    except FileNotFoundError:
+        return False
+
+
+def _fault_of_sqlite(error, deadline):
+    text = str(error)
+    if "interrupted" in text or time.monotonic() > deadline:
+        return _timeout()
+    if "locked" in text or "busy" in text:
+        return CommandFault("practice_database_busy", f"another program held the practice database for {_connect_seconds} s")
+    if re.search("unable to open|not a database|image is malformed|disk I/O", text):
+        return _unreadable()
+    # Only what names the schema is told: others may quote a row.
+    known = re.match(r"no such (table|column): [\w.]{1,100}|near \"[^\"]{1,40}\": syntax error", text)
+    return _query_failed(known[0] if known else "SQLite refuses it")
+
+
+def _odbc_rows(connection_string, query, deadline):
+    try:
+        import pyodbc
+    except ImportError:
+        raise CommandFault(
+            "odbc_unavailable",
+            "PRACTICE_DATABASE is reached by ODBC, and this worker's Python has no pyodbc: install it "
+            "(Debian: python3-pyodbc) with the database's driver",
+        ) from None
+    try:
+        connection = pyodbc.connect(connection_string, timeout=_connect_seconds, readonly=True, autocommit=True)
+    except pyodbc.Error as error:
+        # The driver's own words may have the connection string in them.
+        raise CommandFault("practice_database_unavailable", f"the practice database cannot be reached{_state_of(error)}") from None
+    try:
+        connection.timeout = max(1, int(deadline - time.monotonic()))
+        cursor = connection.cursor()
+        cursor.execute(query)
+        names = [each[0] for each in cursor.description or ()]
+        _places_of(names)
+        while True:
+            rows = cursor.fetchmany(_rows_at_once)
+            if not rows:
+                return
+            for row in rows:
+                yield names, row
+    except pyodbc.Error as error:
+        if time.monotonic() > deadline or _state_of(error).endswith("HYT00)"):
+            raise _timeout() from None
+        raise _query_failed(f"the driver refuses it{_state_of(error)}") from None
+    finally:
+        try:
+            connection.close()
+        except pyodbc.Error:
+            pass
+
+
+def _state_of(error):
+    state = str(error.args[0]) if error.args else ""
+    return f" (SQLSTATE {state})" if re.fullmatch("[0-9A-Z]{5}", state) else ""
+
+
+def _unreadable():
+    why = "it is no SQLite database, damaged, or not for this user"
+    return CommandFault("practice_database_unavailable", f"the practice database cannot be read: {why}")
+
+
+def _query_failed(why):
+    return CommandFault("practice_query_failed", f"PRACTICE_PATIENT_QUERY does not work: {why}")
+
+
+def _timeout():
+    return CommandFault("practice_database_timeout", "the practice database did not answer in time")

@@ -1,0 +1,121 @@
+"""The service, and the store behind the addresses that it signs. What passes is tried again for as long as it takes."""
+
+import http.client
+import json
+import os
+import ssl
+import time
+import urllib.parse
+
+from .faults import CommandFault
+
+FIRST_REST, LONGEST_REST = 0.25, 15.0
+TIMEOUT = 60
+
+
+class Refused(Exception):
+    """The store said no for good, as far as anybody can tell."""
+
+
+class Service:
+    def __init__(self, environment=os.environ):
+        self.base = environment["SERVICE_BASE_URL"].rstrip("/")
+        self.key = environment["SERVICE_API_KEY"]
+        self.command = environment["MUSTER_RUN_ID"]
+        self.path = f"/api/agents/{environment['AGENT_ID']}/commands/{self.command}"
+        origin = {"x-request-id": environment.get("MUSTER_REQUEST_ID"), "traceparent": environment.get("TRACEPARENT")}
+        self.origin = {name: value for name, value in origin.items() if value}
+        self.connections = Connections()
+
+    def tickets(self, objects):
+        """Where objects (name, ordinal, size) go to, in their order."""
+        answer = self.insist("/uploads", {"objects": objects})
+        return answer["uploads"]
+
+    def progress(self, done, failed, total):
+        """Told once; nobody waits for it."""
+        try:
+            self.post("/progress", {"done": done, "failed": failed, "total": total})
+        except OSError:
+            pass
+        except http.client.HTTPException:
+            pass
+
+    def insist(self, path, body):
+        rest = FIRST_REST
+        while True:
+            wait = rest
+            try:
+                status, answer, wait_said = self.post(path, body)
+                if status < 300:
+                    return answer
+                if status in (404, 409):
+                    raise CommandFault("conflict", "the service does not wait for this command any more")
+                if status < 500 and status not in (401, 403, 408, 425, 429):
+                    raise CommandFault("invalid_payload", f"the service refused what it was asked ({status})")
+                wait = max(rest, wait_said)
+            except (OSError, http.client.HTTPException, ValueError):
+                pass
+            time.sleep(wait)
+            rest = min(rest * 2, LONGEST_REST)
+
+    def post(self, path, body):
+        headers = {"x-api-key": self.key, "content-type": "application/json", "accept": "application/json", **self.origin}
+        url = self.base + self.path + path
+        status, text, received = self.connections.send("POST", url, headers, json.dumps(body).encode())
+        retry_after = received.get("retry-after", "")
+        answer = json.loads(text) if status < 300 else {}
+        return status, answer, float(retry_after) if retry_after.isdigit() else 0.0
+
+    def put(self, ticket, path):
+        """One attempt to send a file to its place. Our key is for the service alone."""
+        with open(path, "rb") as file:
+            body = file.read()
+        url = urllib.parse.urljoin(self.base + "/", ticket["uploadUrl"])
+        status, _, _ = self.connections.send(ticket["method"], url, dict(ticket["headers"]), body)
+        if 200 <= status < 300:
+            return
+        if status >= 500 or status in (408, 425, 429):
+            raise OSError(f"the store answered {status}")
+        raise Refused(f"the store answered {status}")
+
+
+class Connections:
+    """Kept open between requests, one for each thread that is at it."""
+
+    def __init__(self):
+        self.idle = {}
+        self.tls = ssl.create_default_context()
+
+    def send(self, method, url, headers, body):
+        parts = urllib.parse.urlsplit(url)
+        place = (parts.scheme, parts.netloc)
+        target = parts.path + (f"?{parts.query}" if parts.query else "")
+        kept = self.idle.setdefault(place, [])
+        connection = kept.pop() if kept else None
+        if connection is not None:
+            # One that was kept may have been closed by the other side, which shows only now.
+            try:
+                return self.exchange(connection, kept, method, target, headers, body)
+            except (OSError, http.client.HTTPException):
+                pass
+        return self.exchange(self.open(parts), kept, method, target, headers, body)
+
+    def exchange(self, connection, kept, method, target, headers, body):
+        try:
+            connection.request(method, target, body, headers)
+            response = connection.getresponse()
+            text = response.read()
+        except BaseException:
+            connection.close()
+            raise
+        if response.will_close:
+            connection.close()
+        else:
+            kept.append(connection)
+        return response.status, text, response.headers
+
+    def open(self, parts):
+        if parts.scheme == "https":
+            return http.client.HTTPSConnection(parts.netloc, timeout=TIMEOUT, context=self.tls)
+        return http.client.HTTPConnection(parts.netloc, timeout=TIMEOUT)

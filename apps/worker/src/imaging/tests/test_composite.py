@@ -1,0 +1,243 @@
+import contextlib
+import datetime
+import os
+import sqlite3
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+from PIL import Image
+from muster_imaging import labels
+from muster_imaging.composite import make_cells, run
+from muster_imaging.data_file import read_data_file
+from muster_imaging.faults import CommandFault
+from muster_imaging.labels import draw_label
+from muster_imaging.pool import Converter
+from muster_imaging.settings import read_settings
+from muster_imaging.sheet import CELL, PLACEHOLDER, draw_sheet
+
+from .tiffs import tiff
+
+
+def grey_tiff(width, height, level):
+    return tiff([[level] * width] * height)
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        root, work = tempfile.TemporaryDirectory(), tempfile.TemporaryDirectory()
+        self.addCleanup(root.cleanup)
+        self.addCleanup(work.cleanup)
+        self.root, self.lines, self.told = root.name, [], []
+        # The processes that read images have it from there too.
+        given = mock.patch.dict(os.environ, {"IMAGING_ROOT": self.root})
+        given.start()
+        self.addCleanup(given.stop)
+        self.settings = read_settings()
+        service = types.SimpleNamespace(progress=lambda *counts: self.told.append(counts))
+        self.job = types.SimpleNamespace(settings=self.settings, service=service, folder=work.name, payload={})
+
+    def keep(self, name, content):
+        path = os.path.join(self.root, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(content)
+
+    def listed(self, filename, day, teeth, ordinal=1):
+        self.lines.append(f"1234|{ordinal}|{filename}|{day}||||||| {teeth}|")
+
+    def cells(self, teeth):
+        self.keep("images.dat", "\n".join(self.lines).encode())
+        images = read_data_file(self.settings, "1234", teeth)
+        self.assertEqual(images.lines_skipped, 0)
+        return make_cells(self.job, "1234", images.of_tooth)
+
+    def level(self, cells, tooth):
+        with Image.open(cells[tooth][0]) as picture:
+            return picture.convert("L").getpixel((picture.width // 2, picture.height // 2))
+
+
+class Choice(Folder):
+    def test_the_newest_that_can_be_read_counts_and_one_that_cannot_makes_way_for_the_next(self):
+        self.keep("1234/good.dex", grey_tiff(400, 300, 50))
+        self.keep("1234/older.dex", grey_tiff(400, 300, 60))
+        self.keep("1234/damaged.dex", grey_tiff(400, 300, 70)[:200])
+        self.keep("1234/text.dex", b"no picture at all")
+        for day, name in [
+            ("20250101", "older.dex"),
+            ("20250102", "good.dex"),
+            ("20250103", "damaged.dex"),
+            ("20250104", "text.dex"),
+            ("20250105", "missing.dex"),
+            ("20250106", "../1234/good.dex"),
+            ("20250107", "\\\\server\\share\\good.dex"),
+        ]:
+            self.listed(name, day, "16,26")
+        self.listed("damaged.dex", "20250108", "11")
+        cells = self.cells([3, 14, 8, 1])
+        self.assertEqual({tooth: day for tooth, (_, day) in cells.items()}, dict.fromkeys([3, 14], datetime.date(2025, 1, 2)))
+        self.assertEqual([self.level(cells, tooth) for tooth in (3, 14)], [50, 50])
+        self.assertEqual(self.told[-1], (4, 2, 4))
+
+    def test_a_file_lies_in_the_patients_own_folder_else_in_the_root_and_nowhere_else(self):
+        self.keep("1234/own.dex", grey_tiff(40, 30, 10))
+        self.keep("own.dex", grey_tiff(40, 30, 20))
+        self.keep("5678/own.dex", grey_tiff(40, 30, 30))
+        self.keep("root.dex", grey_tiff(40, 30, 40))
+        self.keep("5678/other.dex", grey_tiff(40, 30, 50))
+        # What is there and cannot be read is not another of the same name.
+        self.keep("1234/damaged.dex", b"")
+        self.keep("damaged.dex", grey_tiff(40, 30, 60))
+        for name, tooth in [("own.dex", 11), ("root.dex", 12), ("other.dex", 13), ("damaged.dex", 14)]:
+            self.listed(name, "20250101", tooth)
+        cells = self.cells([8, 7, 6, 5])
+        self.assertEqual({tooth: self.level(cells, tooth) for tooth in cells}, {8: 10, 7: 40})
+
+    def test_links_out_of_the_folders_are_not_followed(self):
+        with tempfile.TemporaryDirectory() as elsewhere:
+            for place in (self.root, elsewhere):
+                with open(os.path.join(place, "picture.dex"), "wb") as file:
+                    file.write(grey_tiff(40, 30, 99))
+            os.symlink(os.path.join(elsewhere, "picture.dex"), os.path.join(self.root, "out.dex"))
+            os.symlink("picture.dex", os.path.join(self.root, "in.dex"))
+            self.listed("out.dex", "20250101", 11)
+            self.listed("in.dex", "20250101", 12)
+            self.assertEqual(list(self.cells([8, 7])), [7])
+            # Nor where all of a patient's folder is such a link: what is in the root is then another's.
+            os.symlink(elsewhere, os.path.join(self.root, "1234"))
+            self.listed("picture.dex", "20250101", 13)
+            self.assertEqual(self.cells([8, 6]), {})
+
+    def test_an_image_of_several_teeth_is_read_once(self):
+        self.keep("all.dex", grey_tiff(40, 30, 99))
+        self.listed("all.dex", "20250101", "11-18,21-28,31-38,41-48")
+        cells = self.cells(list(range(1, 33)))
+        self.assertEqual(len(cells), 32)
+        self.assertEqual(len({path for path, _ in cells.values()}), 1)
+
+
+    def test_a_full_disk_makes_no_older_image_the_newest(self):
+        self.keep("new.dex", grey_tiff(400, 300, 50))
+        self.keep("old.dex", grey_tiff(400, 300, 60))
+        self.listed("old.dex", "20240101", 11)
+        self.listed("new.dex", "20250101", 11)
+        # It says of every byte that there is no room for it.
+        os.symlink("/dev/full", os.path.join(self.job.folder, "cell-0.draft"))
+        with self.assertRaises(CommandFault) as caught:
+            self.cells([8])
+        self.assertEqual(caught.exception.code, "upload_failed")
+
+    def test_an_image_is_asked_for_again_when_its_program_is_ended_by_another(self):
+        self.keep("new.dex", grey_tiff(400, 300, 50))
+        path = os.path.join(self.job.folder, "picture")
+        of = {"folder": self.root, "patimageid": "1234", "filename": "new.dex"}
+        task = {**of, "variants": {"cell": {"format": "PNG", "box": CELL, "path": path}}}
+        converter = Converter(os.path.join(self.job.folder, "lock"))
+        self.addCleanup(converter.close)
+        self.assertEqual(converter.convert(task)["width"], 400)
+        converter.child.kill()
+        converter.child.wait()
+        self.assertEqual(converter.convert(task)["width"], 400)
+        converter.child.kill()
+        converter.close()
+
+
+class Sheet(Folder):
+    def make(self, teeth, found):
+        path = os.path.join(self.job.folder, "picture.png")
+        Image.new("L", CELL, 200).save(path)
+        return draw_sheet(teeth, {tooth: (path, datetime.date(2025, 1, 2)) for tooth in found})
+
+    def test_cells_stand_in_the_order_of_the_teeth_six_a_row(self):
+        for count in range(1, 33):
+            teeth = list(range(32, 32 - count, -1))
+            sheet = self.make(teeth, teeth[::2])
+            self.assertEqual(sheet.size, (320 * min(count, 6), 240 * ((count + 5) // 6)))
+            for place in range(count):
+                pixel = sheet.getpixel((place % 6 * 320 + 160, place // 6 * 240 + 120))
+                self.assertEqual(pixel, PLACEHOLDER if place % 2 else (200, 200, 200))
+
+    def test_each_label_says_something_else_white_on_black(self):
+        seen = set()
+        sheet = self.make(list(range(1, 33)), range(1, 17))
+        for place in range(32):
+            left, top = place % 6 * 320, place // 6 * 240 + 240 - 32
+            label = sheet.crop((left, top, left + 120, top + 32)).convert("L")
+            self.assertLess(label.getextrema()[0], 10)
+            self.assertGreater(label.getextrema()[1], 245)
+            seen.add(label.tobytes())
+        self.assertEqual(len(seen), 32)
+
+    def test_an_image_is_fitted_and_not_stretched(self):
+        path = os.path.join(self.job.folder, "tall.png")
+        Image.new("L", (20, 60), 200).save(path)
+        sheet = draw_sheet([8], {8: (path, datetime.date(2025, 1, 2))})
+        columns = [x for x in range(320) if sheet.getpixel((x, 10)) == (200, 200, 200)]
+        self.assertEqual((columns[0], columns[-1]), (120, 199))
+
+    def test_labels_can_be_read_with_every_font_that_a_pillow_may_have(self):
+        font = labels.ImageFont
+        # That of a Pillow without FreeType.
+        small = getattr(font, "load_default_imagefont", font.load_default)()
+        machines = {
+            "Pillow's own": {},
+            "Debian's": {"load_default": raising},
+            "no font": {"load_default": lambda *size: raising() if size else small, "truetype": raising},
+        }
+        drawn = set()
+        for name, has in machines.items():
+            labels._font.cache_clear()
+            with mock.patch.multiple(font, **has) if has else contextlib.nullcontext():
+                cell = Image.new("RGB", CELL, (255, 255, 255))
+                draw_label(cell, "#14  2025-01-02")
+            dark = [x for x in range(320) for y in range(200, 240) if cell.getpixel((x, y)) == (0, 0, 0)]
+            self.assertGreater(max(dark) - min(dark), 120, name)
+            self.assertLess(max(dark), 319, name)
+            drawn.add(cell.tobytes())
+        labels._font.cache_clear()
+        self.assertGreater(len(drawn), 1)
+
+
+def raising(*_, **__):
+    raise OSError("no such font")
+
+
+class Whole(Folder):
+    def setUp(self):
+        super().setUp()
+        database = os.path.join(self.root, "practice.db")
+        with sqlite3.connect(database) as connection:
+            connection.execute("CREATE TABLE patient (patimageid INTEGER, chart TEXT, first_name TEXT, last_name TEXT)")
+            connection.executemany(
+                "INSERT INTO patient VALUES (?, ?, ?, ?)",
+                [(1234, "C-1", "Ann", "Smith"), (5678, "C-2", "Ann", "Smith"), (9, "C-3", "__IMAGING_COMP_END__", "Odd")],
+            )
+        connection.close()
+        self.job.settings = read_settings({"IMAGING_ROOT": self.root, "PRACTICE_DATABASE": f"sqlite:///{database}"})
+        self.keep("images.dat", b"")
+
+    def fault(self, lookup, **settings):
+        self.job.payload = {"patientLookup": lookup, "teeth": [3]}
+        if settings:
+            self.job.settings = read_settings(settings)
+        with self.assertRaises(CommandFault) as caught:
+            run(self.job)
+        return caught.exception.code, str(caught.exception)
+
+    def test_nobody_and_several_are_told_apart_and_nobody_is_named(self):
+        self.assertEqual(self.fault("Smith, Ann"), ("patient_ambiguous", "2 patients answer to this lookup"))
+        self.assertEqual(self.fault("Smith, Anna"), ("patient_not_found", "no patient answers to this lookup"))
+
+    def test_a_setting_that_is_missing_is_named(self):
+        self.assertEqual(self.fault("1234", IMAGING_ROOT=self.root)[0], "imaging_not_configured")
+        self.assertIn("PRACTICE_DATABASE", self.fault("1234", IMAGING_ROOT=self.root)[1])
+        self.assertIn("IMAGING_ROOT", self.fault("1234", PRACTICE_DATABASE="sqlite:///x")[1])
+        gone = {"IMAGING_ROOT": os.path.join(self.root, "gone"), "PRACTICE_DATABASE": "sqlite:///x"}
+        self.assertEqual(self.fault("1234", **gone)[0], "imaging_root_unavailable")
+        unmapped = {"IMAGING_ROOT": "\\\\server\\share", "PRACTICE_DATABASE": "sqlite:///x"}
+        self.assertEqual(self.fault("1234", **unmapped)[0], "imaging_not_configured")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,309 @@
+"""Files that mean harm, and files that are broken: each is answered with a code, in bounded time and memory."""
+
+import io
+import os
+import random
+import resource
+import struct
+import tempfile
+import time
+import unittest
+import zlib
+
+from PIL import Image
+from muster_imaging.convert import decode
+from muster_imaging.faults import ImageFault
+from muster_imaging.pool import Pool
+from muster_imaging.tiff import read_tiff
+
+from . import tiffs
+
+CODES = {"not_a_tiff", "damaged", "unsupported", "image_too_large"}
+
+
+def code_of(data):
+    try:
+        decode(read_tiff(data))
+    except ImageFault as fault:
+        return fault.code
+    return None
+
+
+def kinds():
+    grey, rgb = tiffs.gradient(40, 30), tiffs.gradient(40, 30, samples=3)
+    deep, lines = tiffs.gradient(40, 30, bits=16), tiffs.black_and_white(40, 30)
+    # Nothing in them but what the picture needs, so that each byte that is missing is missed.
+    plain = {"description": False}
+    yield "grey", tiffs.tiff(grey, **plain)
+    yield "LZW", tiffs.tiff(rgb, samples=3, photometric=2, compression=tiffs.LZW, order=">", **plain)
+    yield "deflate", tiffs.tiff(deep, bits=16, compression=tiffs.DEFLATE, **plain)
+    yield "PackBits", tiffs.tiff(lines, bits=1, compression=tiffs.PACK_BITS, order=">", **plain)
+    yield "JPEG", tiffs.tiff(grey, compression=tiffs.JPEG, rows_per_strip=30, **plain)
+
+
+class Truncated(unittest.TestCase):
+    def test_at_every_byte_of_the_header_and_at_random_places_it_is_never_a_picture(self):
+        chance = random.Random(7)
+        cuts = 0
+        for name, whole in kinds():
+            self.assertIsNone(code_of(whole))
+            places = list(range(0, 320)) + [chance.randrange(len(whole)) for _ in range(200)]
+            for place in places:
+                code = code_of(whole[: min(place, len(whole) - 2)])
+                self.assertIn(code, CODES, f"{name} cut at {place}")
+                cuts += 1
+        print(f"{cuts} cuts, each with a code")
+
+    def test_with_random_bytes_changed_it_is_a_picture_or_a_code(self):
+        chance = random.Random(11)
+        found = {}
+        for _, whole in kinds():
+            for _ in range(300):
+                changed = bytearray(whole)
+                for _ in range(chance.randrange(1, 8)):
+                    changed[chance.randrange(min(400, len(changed)))] = chance.randrange(256)
+                code = code_of(bytes(changed))
+                self.assertIn(code, CODES | {None})
+                found[code] = found.get(code, 0) + 1
+        print(f"changed files: {found}")
+
+
+def jpeg(width, height, **how):
+    file = io.BytesIO()
+    Image.new("L", (width, height), 128).save(file, "JPEG", **how)
+    return file.getvalue()
+
+
+class SmallJpegs(unittest.TestCase):
+    """The decoder leaves memory as it was where a JPEG has no pixels: there, that of the image before."""
+
+    def whole(self, width, height, parts, **more):
+        layout = more or {"rows": height}
+        tags = {256: (4, [width]), 257: (4, [height]), 258: (3, [8]), 259: (3, [7]), 262: (3, [1]), 277: (3, [1])}
+        if "tile" in layout:
+            tags.update({322: (4, [layout["tile"]]), 323: (4, [layout["tile"]]), 325: (4, [len(part) for part in parts])})
+        else:
+            tags.update({278: (4, [layout["rows"]]), 279: (4, [len(part) for part in parts])})
+        return tiffs.assembled(tags, parts, "<")
+
+    def test_none_that_is_smaller_than_its_part_shows_pixels_of_another_image(self):
+        decode(read_tiff(tiffs.tiff([[200 + (x * y) % 50 for x in range(300)] for y in range(300)])))
+        self.assertEqual(code_of(self.whole(300, 300, [jpeg(64, 64)])), "damaged")
+        self.assertEqual(code_of(self.whole(300, 300, [jpeg(300, 299)])), "damaged")
+        self.assertEqual(code_of(self.whole(300, 300, [jpeg(299, 300)])), "damaged")
+        self.assertEqual(code_of(self.whole(300, 300, [jpeg(300, 160), jpeg(300, 100)], rows=160)), "damaged")
+        self.assertEqual(code_of(self.whole(64, 64, [jpeg(64, 48)], tile=64)), "damaged")
+
+    def test_none_hides_its_size_from_us(self):
+        whole = jpeg(300, 300)
+        frame = whole.index(b"\xff\xc0")
+        small = jpeg(64, 64)
+        at = small.index(b"\xff\xc0")
+        said = whole[frame : frame + 4] + whole[frame + 4 : frame + 13]
+        for hidden in (
+            # In front of the real frame: as a comment's text, behind rubbish, behind a length that is none.
+            small[:2] + b"\xff\xfe\0\x0f" + said + small[2:],
+            small[:2] + b"rubbish" + small[2:],
+            small[:2] + b"\xff\xfe\0\0" + said + small[2:],
+            small[:2] + b"\xff\0" + said + small[2:],
+            small[:2] + b"\xff" * 1_000_000 + small[2:],
+            # Behind it.
+            small[: at + 13] + said + small[at + 13 :],
+            small[:at] + small[at + 13 :],
+        ):
+            self.assertEqual(code_of(self.whole(300, 300, [hidden])), "damaged")
+
+    def test_those_of_the_right_size_are_pictures_however_they_are_written(self):
+        for one in (jpeg(300, 300), jpeg(300, 300, progressive=True), jpeg(300, 300) + bytes(500)):
+            self.assertIsNone(code_of(self.whole(300, 300, [one])))
+        filled = jpeg(300, 300).replace(b"\xff\xdb", b"\xff\xff\xff\xdb", 1)
+        self.assertIsNone(code_of(self.whole(300, 300, [filled])))
+        self.assertIsNone(code_of(self.whole(300, 300, [jpeg(300, 160), jpeg(300, 140)], rows=160)))
+        # Some write a last strip as high as the others, though it has fewer rows.
+        self.assertIsNone(code_of(self.whole(300, 300, [jpeg(300, 160), jpeg(300, 160)], rows=160)))
+        self.assertIsNone(code_of(self.whole(70, 70, [jpeg(48, 48)] * 4, tile=48)))
+
+
+class LongDeflates(unittest.TestCase):
+    """The decoder leaves memory as it was at the end of a part that unpacks to more than it is to hold."""
+
+    def whole(self, width, rows, parts, predictor=1):
+        tags = {256: (4, [width]), 257: (4, [rows * len(parts)]), 258: (3, [8]), 259: (3, [8]), 262: (3, [1]), 277: (3, [1]),
+                278: (4, [rows]), 279: (4, [len(part) for part in parts]), 317: (3, [predictor])}  # fmt: skip
+        return tiffs.assembled(tags, parts, "<")
+
+    def levels(self, data):
+        """Of a picture that is read right after one with other levels in it."""
+        for samples in (1, 3):
+            row = [200 + x % 50 for x in range(128 * samples)]
+            decode(read_tiff(tiffs.tiff([row] * 128, samples=samples, photometric=1 if samples == 1 else 2)))
+        return {level for _, level in decode(read_tiff(data)).getcolors()}
+
+    def test_none_shows_pixels_of_another_image(self):
+        for more in range(0, 600, 7):
+            part = zlib.compress(bytes([10]) * (96 * 64 + more))
+            self.assertEqual(self.levels(self.whole(96, 64, [part])), {10}, more)
+            self.assertEqual(self.levels(self.whole(96, 1, [zlib.compress(bytes([10]) * (96 + more))] * 64)), {10}, more)
+        differences = zlib.compress(bytes([10, *[0] * 95]) * 70)
+        self.assertEqual(self.levels(self.whole(96, 64, [differences], predictor=2)), {10})
+
+    def test_one_that_unpacks_to_less_or_is_wrong_is_damaged(self):
+        whole = zlib.compress(bytes(96 * 64))
+        for part in (zlib.compress(bytes(96 * 64 - 1)), whole[:-9], whole[:-1] + b"x", b"x" * 50):
+            self.assertEqual(code_of(self.whole(96, 64, [part])), "damaged")
+
+
+class Directories(unittest.TestCase):
+    def changed(self, tag, kind, count, value, order="<", **how):
+        """A TIFF with one entry of its directory replaced."""
+        data = bytearray(tiffs.tiff(tiffs.gradient(40, 30), order=order, **how))
+        (entries,) = struct.unpack_from(order + "H", data, 8)
+        places = [at for at in range(10, 10 + 12 * entries, 12) if struct.unpack_from(order + "H", data, at)[0] == tag]
+        struct.pack_into(order + "HHLL", data, places[0], tag, kind, count, value)
+        return bytes(data)
+
+    def test_one_that_leads_to_itself_is_read_once(self):
+        data = bytearray(tiffs.tiff(tiffs.gradient(40, 30)))
+        (count,) = struct.unpack_from("<H", data, 8)
+        struct.pack_into("<L", data, 10 + 12 * count, 8)
+        self.assertIsNone(code_of(bytes(data)))
+
+    def test_one_whose_subdirectories_go_round_is_read_once(self):
+        data = tiffs.tiff(tiffs.gradient(40, 30), more={330: (4, [8]), 34665: (4, [8])}.items())
+        self.assertIsNone(code_of(data))
+
+    def test_sizes_that_no_picture_has_are_refused_before_anything_is_unpacked(self):
+        for tag, value in ((256, 4_000_000_000), (257, 4_000_000_000), (256, 70_000)):
+            self.assertEqual(code_of(self.changed(tag, 4, 1, value)), "image_too_large")
+        self.assertEqual(code_of(self.changed(256, 4, 1, 0)), "damaged")
+
+    def test_counts_that_no_file_has_are_refused_before_anything_is_read(self):
+        began = time.process_time()
+        for tag in (273, 279, 258, 320):
+            for count, value in ((0xFFFFFFFF, 8), (0x40000000, 8), (0, 0), (1, 0xFFFFFFFF)):
+                how = {"photometric": 3, "palette": [0] * 768} if tag == 320 else {}
+                data = self.changed(tag, 3 if tag == 320 else 4, count, value, **how)
+                self.assertIn(code_of(data), {"damaged", "unsupported"})
+        self.assertLess(time.process_time() - began, 10)
+
+    def test_rows_that_make_millions_of_strips_are_refused(self):
+        self.assertEqual(code_of(self.changed(278, 4, 1, 0)), "damaged")
+        self.assertEqual(code_of(self.changed(278, 4, 1, 1)), "damaged")
+
+    def test_strips_that_lie_over_each_other_do_not_multiply_the_file(self):
+        whole = tiffs.tiff(tiffs.gradient(40, 30), rows_per_strip=1)
+        data = bytearray(whole)
+        at = data.index(struct.pack("<HH", 279, 4))
+        (place,) = struct.unpack_from("<L", data, at + 8)
+        for each in range(30):
+            struct.pack_into("<L", data, place + 4 * each, len(data) // 2)
+        self.assertEqual(code_of(bytes(data)), "damaged")
+
+    def test_a_file_full_of_directories_is_given_up(self):
+        directory = struct.pack("<H", 1000) + bytes(12 * 1000)
+        header = b"II*\0" + struct.pack("<L", 0)
+        data = bytearray(b"II*\0xxxx" * 8000 + directory * 2)
+        for at in range(0, 64_000, 8):
+            struct.pack_into("<L", data, at + 4, 64_000 - at)
+        self.assertEqual(len(header), 8)
+        began = time.process_time()
+        self.assertEqual(code_of(bytes(data)), "damaged")
+        self.assertLess(time.process_time() - began, 20)
+
+    def test_little_that_unpacks_to_much_is_no_more_than_its_picture(self):
+        rows = [[0] * 100] * 100
+        bomb = bytearray(tiffs.tiff(rows, compression=tiffs.DEFLATE, rows_per_strip=100))
+        strip = zlib.compress(bytes(200_000_000))
+        data = tiffs.assembled(
+            {256: (4, [100]), 257: (4, [100]), 258: (3, [8]), 259: (3, [8]), 262: (3, [1]), 277: (3, [1]), 278: (3, [100]),
+             279: (4, [len(strip)])}, [strip], "<")  # fmt: skip
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        code_of(data)
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        print(f"200 MB in {len(data)} bytes: memory grew by {grown // 1024} MiB")
+        self.assertLess(grown, 100 * 1024)
+        self.assertTrue(bomb)
+
+
+class InProcesses(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="muster-imaging-")
+        self.root = os.path.join(self.folder.name, "images")
+        os.mkdir(self.root)
+        os.environ["IMAGING_ROOT"] = self.root
+
+    def tearDown(self):
+        del os.environ["IMAGING_ROOT"]
+        self.folder.cleanup()
+
+    def convert(self, names):
+        variants = {"full": {"format": "JPEG", "quality": 90, "path": os.path.join(self.folder.name, "{}.jpg")}}
+        tasks = [
+            {"folder": self.root, "patimageid": None, "filename": name,
+             "variants": {"full": {**variants["full"], "path": variants["full"]["path"].format(name)}}}
+            for name in names
+        ]  # fmt: skip
+        ends = Pool(self.folder.name, processes=2).convert(tasks)
+        return {task["filename"]: answer for task, answer in ends}
+
+    def write(self, name, data):
+        with open(os.path.join(self.root, name), "wb") as file:
+            file.write(data)
+
+    def test_an_image_that_ends_its_process_costs_itself_alone(self):
+        good = tiffs.tiff(tiffs.gradient(40, 30))
+        for at in range(6):
+            self.write(f"good-{at}", good)
+        self.write("deadly", good)
+        # What a fault of the decoder would do, done by hand: the process that reads this file is killed.
+        with open(os.path.join(self.root, "deadly"), "r+b") as file:
+            file.seek(0, os.SEEK_END)
+            file.write(b"\0")
+        os.environ["MUSTER_TEST_DEADLY"] = "deadly"
+        try:
+            with Patched():
+                ends = self.convert([f"good-{at}" for at in range(3)] + ["deadly"] + [f"good-{at}" for at in range(3, 6)])
+        finally:
+            del os.environ["MUSTER_TEST_DEADLY"]
+        self.assertEqual(ends.pop("deadly").code, "damaged")
+        self.assertEqual([answer["width"] for answer in ends.values()], [40] * 6)
+
+    def test_the_largest_that_is_taken_fits_into_the_memory_that_there_is(self):
+        # 99 megapixels of RGB, lying on its side: what takes the most.
+        width, height = 11_000, 9_000
+        strip = zlib.compress(bytes(width * 3) * 100, 1)
+        tags = {256: (4, [width]), 257: (4, [height]), 258: (3, [8, 8, 8]), 259: (3, [8]), 262: (3, [2]), 274: (3, [6]),
+                277: (3, [3]), 278: (3, [100]), 279: (4, [len(strip)] * 90)}  # fmt: skip
+        self.write("large", tiffs.assembled(tags, [strip] * 90, "<"))
+        self.write("larger", tiffs.assembled({**tags, 256: (4, [11_200])}, [strip] * 90, "<"))
+        ends = self.convert(["large", "larger"])
+        most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+        print(f"99 megapixels took {most} MiB at most")
+        self.assertEqual((ends["large"]["width"], ends["large"]["height"]), (height, width))
+        self.assertEqual(ends["larger"].code, "image_too_large")
+        self.assertLess(most, 2048)
+
+
+class Patched:
+    """A sitecustomize that kills a converter which opens the file that MUSTER_TEST_DEADLY names."""
+
+    TEXT = """
+import os, signal, sys
+name = os.environ.get("MUSTER_TEST_DEADLY")
+if name:
+    def hook(event, args):
+        if event == "open" and isinstance(args[0], str) and args[0].endswith("/" + name):
+            os.kill(os.getpid(), signal.SIGSEGV)
+    sys.addaudithook(hook)
+"""
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        with open(os.path.join(self.folder.name, "sitecustomize.py"), "w") as file:
+            file.write(self.TEXT)
+        self.before = os.environ.get("PYTHONPATH", "")
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [self.folder.name, self.before]))
+
+    def __exit__(self, *_):
+        os.environ["PYTHONPATH"] = self.before
+        self.folder.cleanup()

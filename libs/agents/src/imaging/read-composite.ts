@@ -1,0 +1,24 @@
+import type { ImagingCompositeStatus } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import type { ObjectStorage } from '@muster/storage';
+import { readCommandStatus } from '../commands/read-command';
+import { imagingKey } from './imaging-keys';
+
+const lentSeconds = 3600;
+
+/** How the command stands, and once it has succeeded where its picture is. */
+export async function readCompositeStatus(
+  database: Database,
+  storage: ObjectStorage,
+  of: { organizationId: string; agentId: string; commandId: string },
+): Promise<ImagingCompositeStatus> {
+  const status = await readCommandStatus(database, of, ['imaging_composite']);
+  if (status.status !== 'success') return status;
+  // Where it lies is known here. What the worker says of it is for who reads the output, and signs nothing.
+  const lend = { contentType: 'image/png', expiresInSeconds: lentSeconds };
+  const { organizationId, commandId: id } = of;
+  const command = { id, organizationId, kind: 'imaging_composite', patimageid: null } as const;
+  const key = imagingKey(command, { name: 'composite' });
+  const compositeUrl = await storage.presignGet(key, lend).catch(() => null);
+  return { ...status, compositeUrl };
+}

@@ -1,0 +1,112 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { ConvertedImage, ImagingImage, ImagingImagesOutput, ImagingImagesStatus } from '@muster/contracts';
+import type { AgentCommandEntity, Database } from '@muster/database';
+import type { ObjectStorage } from '@muster/storage';
+import type { CommandOf } from '../commands/receive-result';
+import { noSuchAgentOrCommand } from '../commands/read-command';
+import { imagingKey, type ImagingCommand } from './imaging-keys';
+
+const lifetimeSeconds = 3600;
+/** So many are signed before anybody else has a turn. */
+const atOnce = 16;
+
+/** What a worker says of one image; the rest is ours to know: its name from the request, its keys from imaging-keys. */
+interface Said {
+  ordinal?: unknown;
+  width?: unknown;
+  height?: unknown;
+  bytes?: unknown;
+  error?: unknown;
+  code?: unknown;
+}
+
+type Row = Pick<AgentCommandEntity, 'id' | 'organizationId' | 'status' | 'output' | 'error' | 'errorCode'> & {
+  patimageid: string;
+  images: ImagingImage[];
+};
+
+/**
+ * How a conversion stands, each picture with where it can be read from now on. A worker's result names ordinals and
+ * numbers alone, so that 4,000 of them fit into a command's output.
+ */
+export async function readImagesStatus(
+  database: Database,
+  storage: ObjectStorage,
+  of: CommandOf,
+): Promise<ImagingImagesStatus> {
+  const { organizationId, agentId, commandId } = of;
+  const [row] = await database.query<Row>(
+    { organizationId },
+    `SELECT id, organization_id, status, output, error, error_code, payload->>'patimageid' AS patimageid,
+       CASE WHEN status = 'pending' THEN '[]' ELSE payload->'images' END AS images
+     FROM agent_command
+     WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND kind = 'imaging_images'`,
+    [commandId, agentId, organizationId],
+    'images_status',
+  );
+  if (!row) throw await noSuchAgentOrCommand(database, organizationId, agentId);
+  const { status, output, error, errorCode: code } = row;
+  const said = output === null ? null : readSaid(output);
+  return {
+    status,
+    ...(said ? { output: await presentOutput(storage, row, said) } : {}),
+    ...(error === null ? {} : { error }),
+    ...(code === null ? {} : { code }),
+  };
+}
+
+function readSaid(output: string): Map<number, Said> | null {
+  try {
+    const { images } = JSON.parse(output) as { images?: unknown };
+    if (!Array.isArray(images)) return null;
+    return new Map((images as Said[]).map((image) => [Number(image?.ordinal), image]));
+  } catch {
+    return null;
+  }
+}
+
+async function presentOutput(storage: ObjectStorage, row: Row, said: Map<number, Said>): Promise<ImagingImagesOutput> {
+  const command: ImagingCommand = { ...row, kind: 'imaging_images' };
+  const images: ConvertedImage[] = [];
+  for (let at = 0; at < row.images.length; at += atOnce) {
+    const some = row.images.slice(at, at + atOnce);
+    images.push(...(await Promise.all(some.map((image) => present(storage, command, image, said.get(image.ordinal))))));
+    await turn();
+  }
+  const converted = images.filter(({ fullKey }) => fullKey !== null).length;
+  return { patimageid: Number(row.patimageid), images, converted, failed: images.length - converted };
+}
+
+async function present(
+  storage: ObjectStorage,
+  command: ImagingCommand,
+  { ordinal, filename }: ImagingImage,
+  said: Said | undefined,
+): Promise<ConvertedImage> {
+  const [width, height, bytes] = [said?.width, said?.height, said?.bytes].map(countOf);
+  if (!width || !height || !bytes || said?.error !== undefined) {
+    const nothing = { fullKey: null, thumbnailKey: null, fullUrl: null, thumbnailUrl: null };
+    const why = {
+      error: textOf(said?.error) ?? 'the worker said nothing of it',
+      code: textOf(said?.code) ?? 'damaged',
+    };
+    return { ordinal, filename, ...nothing, width: null, height: null, bytes: null, ...why };
+  }
+  const fullKey = imagingKey(command, { name: 'full', ordinal });
+  const thumbnailKey = imagingKey(command, { name: 'thumbnail', ordinal });
+  const [fullUrl, thumbnailUrl] = await Promise.all([lend(storage, fullKey), lend(storage, thumbnailKey)]);
+  return { ordinal, filename, fullKey, thumbnailKey, fullUrl, thumbnailUrl, width, height, bytes };
+}
+
+function lend(storage: ObjectStorage, key: string): Promise<string | null> {
+  const asked = { contentType: 'image/jpeg', expiresInSeconds: lifetimeSeconds };
+  return storage.presignGet(key, asked).catch(() => null);
+}
+
+function countOf(value: unknown): number | null {
+  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : null;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value ? value.slice(0, 1000) : null;
+}

@@ -1,0 +1,33 @@
+import type { CommandProgressBody, CommandReceipt } from '@muster/contracts';
+import type { AgentCommandEntity, Database } from '@muster/database';
+import { type CommandOf, finished, noSuchCommand } from '../commands/receive-result';
+import { appendTimeline } from '../timeline/append-timeline';
+import { imagingKinds } from './imaging-keys';
+
+/**
+ * Tells on the agent's timeline how far a command of imaging has come. The words are ours and only the numbers the
+ * worker's: nothing that it knows of a patient gets there.
+ */
+export function reportProgress(
+  database: Database,
+  { organizationId, agentId, commandId }: CommandOf,
+  { done, failed, total }: CommandProgressBody,
+): Promise<CommandReceipt> {
+  return database.transaction({ organizationId }, async (tx) => {
+    const [command] = await tx.query<Pick<AgentCommandEntity, 'kind' | 'status'>>(
+      `SELECT kind, status FROM agent_command
+       WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND kind = ANY($4)`,
+      [commandId, agentId, organizationId, imagingKinds],
+      'progress_of_command',
+    );
+    if (!command) throw noSuchCommand();
+    if (command.status !== 'pending') return finished;
+    const counts = failed
+      ? `${done} of ${total} images are done, ${failed} failed`
+      : `${done} of ${total} images are done`;
+    const data = { commandId, action: command.kind, done, failed, total };
+    const entry = { kind: 'provisioning' as const, source: 'worker', message: `${command.kind}: ${counts}`, data };
+    appendTimeline(tx, { organizationId, agentId }, [entry]);
+    return { accepted: true };
+  });
+}

@@ -1,0 +1,93 @@
+import { AppError, type CommandUploadObject, type CommandUploads, invalidField } from '@muster/contracts';
+import type { AgentCommandEntity, Database } from '@muster/database';
+import { newId } from '@muster/platform';
+import type { ObjectStorage } from '@muster/storage';
+import { type CommandOf, noSuchCommand } from '../commands/receive-result';
+import { imagingKey, imagingKinds, type ImagingCommand } from './imaging-keys';
+
+const maxUploadBytes = 100 * 1024 * 1024;
+const lifetimeSeconds = 900;
+
+interface Found extends Pick<AgentCommandEntity, 'status'>, ImagingCommand {
+  /** Those asked for that the command names. */
+  ordinals: number[];
+}
+
+/**
+ * Lets a machine send pictures of a command that is not over straight to the storage: written down before they may come.
+ * A picture that is asked for again has the same place, so that an upload that broke off is made good.
+ */
+export async function requestImagingUploads(
+  database: Database,
+  storage: ObjectStorage,
+  of: CommandOf,
+  objects: CommandUploadObject[],
+  now: Date,
+): Promise<CommandUploads> {
+  const { organizationId, agentId } = of;
+  const command = await findCommand(database, of, objects);
+  objects.forEach((object, at) => requireOwnObject(command, object, at));
+  const tickets = await Promise.all(
+    objects.map(async (object) => {
+      const { name, ordinal, size } = object;
+      const key = imagingKey(command, object);
+      const contentType = name === 'composite' ? 'image/png' : 'image/jpeg';
+      const { url, headers } = await storage.presignPut(key, { contentType, size, expiresInSeconds: lifetimeSeconds });
+      return { name, ordinal, key, uploadUrl: url, method: 'PUT' as const, headers, contentType, size };
+    }),
+  );
+  await database.query(
+    { organizationId },
+    `INSERT INTO artifact (id, organization_id, agent_id, kind, filename, content_type, size, storage_key)
+     SELECT o.id, $1, $2, 'image', o.filename, o.content_type, o.size, o.storage_key
+     FROM unnest($3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::text[])
+       AS o (id, filename, content_type, size, storage_key)
+     ON CONFLICT (storage_key) DO UPDATE SET size = excluded.size`,
+    [
+      organizationId,
+      agentId,
+      tickets.map(() => newId()),
+      tickets.map(({ key }) => key.slice(key.lastIndexOf('/') + 1)),
+      tickets.map(({ contentType }) => contentType),
+      tickets.map(({ size }) => size),
+      tickets.map(({ key }) => key),
+    ],
+    'insert_imaging_artifacts',
+  );
+  return {
+    uploads: tickets.map(({ contentType: _, size: __, ...ticket }) => ticket),
+    expiresAt: new Date(now.getTime() + lifetimeSeconds * 1000).toISOString(),
+  };
+}
+
+async function findCommand(
+  database: Database,
+  { organizationId, agentId, commandId }: CommandOf,
+  objects: CommandUploadObject[],
+): Promise<Found> {
+  const [command] = await database.query<Found>(
+    { organizationId },
+    `SELECT id, organization_id, kind, status, payload->>'patimageid' AS patimageid,
+       ARRAY(SELECT (i->>'ordinal')::int FROM jsonb_array_elements(payload->'images') i
+             WHERE (i->>'ordinal')::int = ANY($5::int[])) AS ordinals
+     FROM agent_command
+     WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND kind = ANY($4)`,
+    [commandId, agentId, organizationId, imagingKinds, objects.flatMap(({ ordinal }) => ordinal ?? [])],
+    'imaging_uploads_of',
+  );
+  if (!command) throw noSuchCommand();
+  if (command.status !== 'pending') throw new AppError('conflict', { detail: 'The command is over.' });
+  return command;
+}
+
+function requireOwnObject(command: Found, { name, ordinal, size }: CommandUploadObject, at: number): void {
+  if (size > maxUploadBytes) {
+    throw new AppError('payload_too_large', { detail: 'A picture may have at most 100 MiB.' });
+  }
+  if ((name === 'composite') !== (command.kind === 'imaging_composite')) {
+    throw invalidField(`objects.${at}.name`, `objects.${at}.name is none of this command`);
+  }
+  if (name !== 'composite' && !command.ordinals.includes(ordinal ?? -1)) {
+    throw invalidField(`objects.${at}.ordinal`, `objects.${at}.ordinal must be one of the command’s images`);
+  }
+}

@@ -1,0 +1,18 @@
+import type { Principal } from '@muster/access';
+import type { ImagingCompositeBody } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import type { KeyRing } from '@muster/vault';
+import { sealPayload } from '../commands/sealed-payload';
+import { startImaging } from './start-imaging';
+
+/** Has an agent build one picture of a patient's teeth. The lookup is mostly a patient's name: it is kept sealed. */
+export function startComposite(
+  tx: Transaction,
+  caller: Principal,
+  agentId: string,
+  { patientLookup, teeth }: ImagingCompositeBody,
+  { keyRing, wakeTimeoutMs, now }: { keyRing: KeyRing; wakeTimeoutMs: number; now: Date },
+): Promise<string> {
+  const payload = { teeth, ...sealPayload(keyRing, agentId, { patientLookup }) };
+  return startImaging(tx, caller, agentId, { kind: 'imaging_composite', payload, wakeTimeoutMs, now });
+}

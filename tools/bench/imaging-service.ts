@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+interface Result {
+  status: string;
+  output?: { images?: { width?: number }[] };
+}
+
+interface Asked {
+  objects: { name: string; ordinal: number }[];
+}
+
+/** As little of a service and a store as a worker needs to convert images: what it is sent is counted and dropped. */
+export class ImagingService {
+  readonly agentId = randomUUID();
+  url = '';
+  /** How many objects came. */
+  taken = 0;
+  private readonly server: Server;
+  private command: object | null = null;
+  private wake: () => void = () => undefined;
+  private shaken: () => void = () => undefined;
+  private readonly hands = new Promise<void>((resolve) => (this.shaken = resolve));
+  private result: (result: Result) => void = () => undefined;
+
+  private constructor() {
+    this.server = createServer((request, response) => void this.answer(request, response));
+  }
+
+  static async start(): Promise<ImagingService> {
+    const service = new ImagingService();
+    service.server.listen(0, '127.0.0.1');
+    await once(service.server, 'listening');
+    service.url = `http://127.0.0.1:${(service.server.address() as AddressInfo).port}`;
+    return service;
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  handshake(): Promise<void> {
+    return this.hands;
+  }
+
+  run(commandId: string, payload: object): Promise<Result> {
+    const deadline = new Date(Date.now() + 900_000).toISOString();
+    this.command = { commandId, kind: 'imaging_images', agentId: this.agentId, deadline, env: {}, payload };
+    this.wake();
+    this.wake = () => undefined;
+    return new Promise((resolve) => (this.result = resolve));
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url!.split('?')[0]!;
+    if (request.method === 'PUT') {
+      request.resume();
+      await once(request, 'end');
+      this.taken += 1;
+      return void response.end();
+    }
+    const pieces: Buffer[] = [];
+    for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
+    const text = Buffer.concat(pieces).toString();
+    const body = await this.bodyFor(request.method!, path, text);
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  }
+
+  private async bodyFor(method: string, path: string, text: string): Promise<object> {
+    const { agentId } = this;
+    if (path === '/api/agents/handshake') {
+      this.shaken();
+      return { agentId, organizationId: agentId, status: 'online', heartbeatSeconds: 15, signingSecret: 'bench' };
+    }
+    if (path === '/api/agent/heartbeat') return { status: 'online', pendingCommands: 0, abandon: [] };
+    if (method === 'GET') return { commands: await this.nextCommand() };
+    // Given again until it is taken.
+    this.command = null;
+    if (path.endsWith('/uploads')) {
+      const uploads = (JSON.parse(text) as Asked).objects.map(({ name, ordinal }) => {
+        const key = `${ordinal}-${name}`;
+        return { name, ordinal, key, uploadUrl: `${this.url}/store/${key}`, method: 'PUT', headers: {} };
+      });
+      return { uploads };
+    }
+    if (path.endsWith('/result')) this.result(JSON.parse(text) as Result);
+    return { accepted: true };
+  }
+
+  private async nextCommand(): Promise<object[]> {
+    if (!this.command) {
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+        setTimeout(resolve, 20_000).unref();
+      });
+    }
+    return this.command ? [this.command] : [];
+  }
+}

@@ -1,0 +1,129 @@
+import { mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cacheFolders, firstWritable } from './cache-folders';
+import { DebianPackages } from './debian-packages';
+import { run } from './process';
+
+export interface PillowSetting {
+  /** Programs are kept in the user's cache, and below this folder where that cannot be written. */
+  dataDir: string;
+  cacheDir?: string;
+  env: NodeJS.ProcessEnv;
+  onProgress: (line: string) => void;
+}
+
+/** What a worker is told of it. */
+export interface PillowPlace {
+  IMAGING_PYTHONPATH?: string;
+  IMAGING_LIBRARY_PATH?: string;
+}
+
+// What is asked of it: the worker's own question (apps/worker/src/imaging/muster_imaging/pillow.py), and letters.
+const question = `
+from PIL import Image, TiffImagePlugin, features
+missing = [name for name in ("libtiff", "jpg", "zlib", "freetype2") if not features.check(name)]
+raise SystemExit("Pillow has no " + ", ".join(missing) if missing else 0)`;
+const packages = ['python3-pil', 'fonts-dejavu-core'];
+
+/**
+ * A Pillow for imaging commands: Python's own, or Debian's package, fetched and extracted without root into the cache.
+ * Answers what went wrong where there is none.
+ */
+export async function findPillow(setting: PillowSetting): Promise<PillowPlace | string[]> {
+  const { dataDir, cacheDir, env } = setting;
+  const given: PillowPlace = {};
+  if (env['IMAGING_PYTHONPATH']) given.IMAGING_PYTHONPATH = env['IMAGING_PYTHONPATH'];
+  if (env['IMAGING_LIBRARY_PATH']) given.IMAGING_LIBRARY_PATH = env['IMAGING_LIBRARY_PATH'];
+  const fault = await faultOf(given, env);
+  if (!fault) return given;
+  const name = await cacheName();
+  const caches = cacheFolders(dataDir, { cacheDir, env });
+  for (const cache of caches) {
+    const found = await extracted(join(cache, name));
+    if (found && !(await faultOf(found, env))) return found;
+  }
+  const fetched = await fetchPillow(join(await firstWritable(caches), name), setting);
+  return Array.isArray(fetched) ? [fault, ...fetched] : fetched;
+}
+
+async function fetchPillow(target: string, { env, onProgress }: PillowSetting): Promise<PillowPlace | string[]> {
+  const work = await mkdtemp(join(target, '..', 'fetch-'));
+  try {
+    const tools = new DebianPackages(work, env, onProgress, 'imaging');
+    if (!(await tools.exist())) return ['there is no apt-get'];
+    const faults: string[] = [];
+    for (const prepare of [async () => undefined, () => tools.useFreshLists()]) {
+      await prepare();
+      const root = join(work, 'root');
+      const fault = await extractInto(root, tools, env);
+      if (fault) {
+        faults.push(fault);
+        continue;
+      }
+      await keep(root, target);
+      onProgress(`imaging: Pillow is kept in ${target} for the next time`);
+      return (await extracted(target)) ?? ['the packages hold no Pillow'];
+    }
+    return [...new Set(faults)];
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+/** The packages themselves, then the libraries that this machine turns out to lack, a few layers deep. */
+async function extractInto(root: string, tools: DebianPackages, env: NodeJS.ProcessEnv): Promise<string | null> {
+  const fetched = new Set<string>();
+  let fault = 'its libraries could not be fetched';
+  for (let layer = 0, wanted = packages; layer < 8 && wanted.length; layer += 1) {
+    const { archives, fault: notFetched } = await tools.download(wanted);
+    if (notFetched) return notFetched;
+    await tools.extract(archives, root);
+    const found = await extracted(root);
+    if (!found) return 'the packages hold no Pillow';
+    const left = await faultOf(found, env);
+    if (!left) return null;
+    fault = left;
+    if (!/shared object|Pillow has no/.test(left)) return left;
+    wanted.forEach((name) => fetched.add(name));
+    wanted = (await tools.missingLibraries(archives)).filter((name) => !fetched.has(name));
+  }
+  return fault;
+}
+
+/** Somebody else may have fetched it at the same time: the first one in place stays, unless it is of no use. */
+async function keep(root: string, target: string): Promise<void> {
+  await rename(target, `${root}.old`).catch(() => undefined);
+  await rename(root, target).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+  });
+}
+
+async function extracted(root: string): Promise<PillowPlace | null> {
+  const libraries = await readdir(join(root, 'usr/lib')).catch((): string[] => []);
+  if (!libraries.includes('python3')) return null;
+  const places = libraries.filter((name) => name.includes('-linux-')).map((name) => join(root, 'usr/lib', name));
+  return {
+    IMAGING_PYTHONPATH: join(root, 'usr/lib/python3/dist-packages'),
+    ...(places.length ? { IMAGING_LIBRARY_PATH: places.join(':') } : {}),
+  };
+}
+
+/** Why it does not work there; null: it does. */
+async function faultOf(place: PillowPlace, { PATH, PYTHON }: NodeJS.ProcessEnv): Promise<string | null> {
+  const { IMAGING_PYTHONPATH: PYTHONPATH, IMAGING_LIBRARY_PATH: LD_LIBRARY_PATH } = place;
+  const env = {
+    PATH,
+    LC_ALL: 'C.UTF-8',
+    ...(PYTHONPATH && { PYTHONPATH }),
+    ...(LD_LIBRARY_PATH && { LD_LIBRARY_PATH }),
+  };
+  const { ok, output } = await run({ command: [PYTHON || 'python3', '-c', question], env });
+  return ok ? null : (output.trim().split('\n').at(-1) ?? 'Python does not run');
+}
+
+// A home folder may be shared by machines that cannot use each other's programs.
+async function cacheName(): Promise<string> {
+  const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
+  const value = (name: string) => new RegExp(`^${name}="?([\\w.-]+)`, 'm').exec(release)?.[1] ?? '';
+  return `pillow-${value('ID')}${value('VERSION_ID')}-${process.arch}`;
+}
