@@ -12,6 +12,13 @@ export const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) =
     await tenant.as.admin.put('/api/vault/THEIRS', { value: 'secret' });
     return 'THEIRS';
   },
+  '/api/webhook-endpoints/{id}': async ({ as }) => {
+    const made = await as.admin.post('/api/webhook-endpoints', {
+      url: 'https://93.184.215.14/theirs',
+      events: ['pack.promoted'],
+    });
+    return made.body.id;
+  },
   '/api/functions/{id}': async (tenant) => {
     const made = await tenant.api.post('/api/functions', { name: newId(), code: 'pass' });
     return made.body.id;
@@ -64,6 +71,27 @@ export const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) =
     const { url, headers } = as.viewer;
     const made = await fetch(`${url}/api/feedback-submissions`, { method: 'POST', headers, body: form });
     return ((await made.json()) as { id: string }).id;
+  },
+  '/api/autopilot-sessions/{id}': async ({ organizationId }, db) => {
+    const [id, agent] = [newId(), await makeAgent(db, { organizationId, name: newId() })];
+    await db.query(
+      'system',
+      `INSERT INTO autopilot_session (id, organization_id, agent_id, status, phase, asked_by, due_at, max_steps,
+                                      max_attempts, max_active_ms, max_cost_micros, approve)
+       VALUES ($1, $2, $3, 'failed', 'over', '{"kind": "user", "id": "theirs"}', NULL, 50, 5, 3600000, 5000000, 'never')`,
+      [id, organizationId, agent.id],
+    );
+    return id;
+  },
+  '/api/dead-letters/{id}': async ({ organizationId }, db) => {
+    const id = newId();
+    await db.query(
+      'system',
+      `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at)
+       VALUES ($1, 'dispatch', 'dispatch-agent', '{}', $2, NULL)`,
+      [id, organizationId],
+    );
+    return id;
   },
   '/api/agent/{id}': async ({ organizationId }, db) => (await makeAgent(db, { organizationId, name: newId() })).id,
   '/api/agents/{id}': async ({ organizationId }, db) => (await makeAgent(db, { organizationId, name: newId() })).id,

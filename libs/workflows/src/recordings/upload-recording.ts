@@ -1,5 +1,5 @@
 import type { Principal } from '@muster/access';
-import { AppError, refusedVariableName } from '@muster/contracts';
+import { AppError, refusedVariableName, shortened } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { Logger } from '@nestjs/common';
@@ -29,7 +29,7 @@ export function prepareUpload(
   { organizationId, name }: { organizationId: string; name?: string },
 ): PreparedUpload {
   const id = newId();
-  const named = name ?? (recording.title.slice(0, 200) || 'Recording');
+  const named = name ?? (shortened(recording.title, 200) || 'Recording');
   const objects = recording.screenshots.map(({ bytes, contentType }, at) => ({
     key: `workflows/${organizationId}/${id}/${at + 1}.${contentType.split('/')[1]}`,
     bytes,

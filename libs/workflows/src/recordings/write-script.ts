@@ -7,10 +7,10 @@ import { describeStep } from './describe-step';
 /** What a step waits for its element or page, where nobody says. */
 const defaultTimeoutMs = 30_000;
 /** What it is made of; the last one plays. */
-const runtimeOf = (parts: string[]): string =>
+export const runtimeOf = (parts: string[]): string =>
   parts.map((name) => readFileSync(join(__dirname, 'runtime', `${name}.py`), 'utf8')).join('\n\n');
-const recorded = runtimeOf(['browser', 'page', 'in-page', 'web-socket', 'play']);
-const byHand = runtimeOf(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'play']);
+const recorded = runtimeOf(['browser', 'page', 'in-page', 'web-socket', 'words', 'play']);
+const byHand = runtimeOf(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'words', 'play']);
 
 const imports = [
   'base64',
@@ -27,6 +27,7 @@ const imports = [
   'tempfile',
   'time',
 ];
+export const byHandImports = [...imports, 'linecache', 'textwrap'].sort();
 
 interface Flow {
   name: string;
@@ -35,37 +36,49 @@ interface Flow {
 }
 
 /** The recording as a Python program that runs on a worker: one step of the run for each that was recorded. */
-export function writeScript(flow: Flow): string {
-  return programOf(flow, {
+export function writeScript({ name, steps, timeoutMs }: Flow): string {
+  return programOf(name, {
     from: 'Written from a recording. A text like {{NAME}} becomes the variable, or the secret, of that name.',
     modules: imports,
     runtime: recorded,
-    write: writeStep,
+    body: steps.map((step) => guarded(step, writeStep(step, timeoutMs ?? defaultTimeoutMs))).join('\n'),
   });
 }
 
 /** Steps that people wrote, as such a program: what a workflow without a script runs. */
 export function playSteps({ name, steps }: Pick<Flow, 'name' | 'steps'>): string {
-  return programOf(
-    { name, steps, timeoutMs: null },
-    {
-      from: 'Written from the steps of a workflow that has no script.',
-      modules: [...imports, 'linecache', 'textwrap'].sort(),
-      runtime: byHand,
-      write: (step, timeoutMs) => writeHandStep(canonicalStep(step), timeoutMs),
-    },
-  );
+  return programOf(name, {
+    from: 'Written from the steps of a workflow that has no script.',
+    modules: byHandImports,
+    runtime: byHand,
+    body: steps.map((step) => guarded(step, writeHandStep(canonicalStep(step), defaultTimeoutMs))).join('\n'),
+  });
+}
+
+/** A run stops in front of a step that nobody was sure of, until somebody has confirmed it. */
+function guarded(step: Step, written: string): string {
+  return step['review'] === 'needed' ? `${reviewGuard(step)}\n${written}` : written;
+}
+
+/** The lines that stop it. */
+export function reviewGuard(step: Step): string {
+  const { id, confidence } = step;
+  const sure = typeof confidence === 'number' ? ` with a confidence of ${confidence}` : '';
+  const words =
+    `The step ${String(id)} (${describeStep(step)}) was seen in a film${sure}, and nobody has confirmed it yet: ` +
+    `look at it and PATCH /api/workflows/{id}/steps/${String(id)} {"review": "confirmed"}.`;
+  return [`    muster.error_code("step_not_confirmed")`, `    raise SystemExit(${python(words)})`].join('\n');
 }
 
 interface Program {
   from: string;
   modules: readonly string[];
   runtime: string;
-  write: (step: Step, timeoutMs: number) => string;
+  /** Of run(browser). */
+  body: string;
 }
 
-function programOf({ name, steps, timeoutMs }: Flow, { from, modules, runtime, write }: Program): string {
-  const body = steps.map((step) => write(step, timeoutMs ?? defaultTimeoutMs)).join('\n');
+export function programOf(name: string, { from, modules, runtime, body }: Program): string {
   return [
     `# ${name.replace(/\s+/g, ' ')}`,
     `# ${from}`,
@@ -84,7 +97,7 @@ function programOf({ name, steps, timeoutMs }: Flow, { from, modules, runtime, w
 /** They need no page, and are played where there is no browser too. */
 const withoutPage = ['python', 'wait', 'unsupported'];
 /** They may lead to another address, which nobody has noted down. */
-const leading = ['click', 'doubleClick', 'change', 'select', 'press', 'keyDown', 'keyUp'];
+export const leading = ['click', 'doubleClick', 'change', 'select', 'press', 'keyDown', 'keyUp'];
 
 function writeHandStep(step: Step, timeoutMs: number): string {
   const type = step['type'] as string;
@@ -195,7 +208,7 @@ function actionOf(step: Step, timeout: number | undefined): string {
 }
 
 /** The types that people write, and the recorder's for the rest. */
-function actionByHand(step: Step, timeout: number | undefined): string {
+export function actionByHand(step: Step, timeout: number | undefined): string {
   const frame = Array.isArray(step['frame']) && step['frame'].length ? step['frame'] : undefined;
   const value = (name: string) => python(step[name]);
   const on = (name: string, args: string[], named: Record<string, unknown> = {}) =>
@@ -215,7 +228,13 @@ function actionByHand(step: Step, timeout: number | undefined): string {
     case 'upload':
       return on('upload', [value('selectors'), value('path')]);
     case 'extract':
-      return on('extract', [value('selectors'), python(step['as'] ?? step['id'])], { attribute: step['attribute'] });
+      return on(
+        step['all'] === true ? 'extract_all' : 'extract',
+        [value('selectors'), python(step['as'] ?? step['id'])],
+        {
+          attribute: step['attribute'],
+        },
+      );
     case 'screenshot':
       return `take_picture(page, ${python(step['name'] ?? step['id'])})`;
     case 'wait':
@@ -229,7 +248,7 @@ function actionByHand(step: Step, timeout: number | undefined): string {
   }
 }
 
-function call(name: string, args: string[], named: Record<string, unknown>): string {
+export function call(name: string, args: string[], named: Record<string, unknown>): string {
   const given = Object.entries(named).filter(([, value]) => value !== undefined);
   return `${name}(${[...args, ...given.map(([key, value]) => `${key}=${python(value)}`)].join(', ')})`;
 }
@@ -239,7 +258,7 @@ function unless(value: unknown, usual: unknown): unknown {
 }
 
 /** A JSON value as Python writes it. JSON's texts are Python's, but for the words. */
-function python(value: unknown): string {
+export function python(value: unknown): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (Array.isArray(value)) return `[${value.map(python).join(', ')}]`;

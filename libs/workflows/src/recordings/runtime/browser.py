@@ -27,6 +27,7 @@ class Browser:
             self.close()
             raise
         self.count = 0
+        self.waited = set()
         self.answers = {}
         self.pages = {}
 
@@ -88,11 +89,15 @@ class Browser:
 
     def call(self, method, params=None, session=None, timeout=30):
         number = self.post(method, params, session)
+        self.waited.add(number)
         deadline = time.monotonic() + timeout
-        while number not in self.answers:
-            if not self.listen(deadline):
-                raise TimeoutError("%s was not answered within %g s" % (method, timeout))
-        answer = self.answers.pop(number)
+        try:
+            while number not in self.answers:
+                if not self.listen(deadline):
+                    raise TimeoutError("%s was not answered within %g s" % (method, timeout))
+            answer = self.answers.pop(number)
+        finally:
+            self.waited.discard(number)
         if "error" in answer:
             raise BrowserError("%s: %s" % (method, answer["error"].get("message")))
         return answer.get("result", {})
@@ -103,13 +108,16 @@ class Browser:
         if text is None:
             return False
         message = json.loads(text)
-        if "id" in message:
+        if "id" not in message:
+            self.heard(message["method"], message.get("params", {}), message.get("sessionId"))
+        elif message["id"] in self.waited:
             self.answers[message["id"]] = message
-        else:
-            page = self.pages.get(message.get("sessionId"))
-            if page:
-                page.happened(message["method"], message.get("params", {}))
         return True
+
+    def heard(self, method, params, session):
+        page = self.pages.get(session)
+        if page:
+            page.happened(method, params)
 
     def rest(self, seconds):
         deadline = time.monotonic() + seconds
@@ -134,7 +142,7 @@ class Browser:
                     return next(iter(known.values()))
                 chosen = infos[:1]
             else:
-                chosen = [info for info in infos if same_address(info["url"], target)]
+                chosen = [info for info in infos if same_address(info["url"], fill(target))]
             if chosen:
                 number = chosen[0]["targetId"]
                 return known.get(number) or self.attach(number)

@@ -86,6 +86,16 @@ def extract(page, selectors, name, attribute=None, frame=(), timeout=30):
     muster.result({name: page.on(page.find(selectors, frame, timeout), READ, attribute)})
 
 
+def extract_all(page, selectors, name, attribute=None, frame=(), timeout=30):
+    """All that the first selector finds, once it finds any."""
+    page.find(selectors, frame, timeout, visible=False)
+    muster.result({name: [page.on(each, READ, attribute) for each in page.matching(selectors, frame)]})
+
+
+def submits(page):
+    """What comes next sends something for good: whoever keeps a browser open wants to know before."""
+
+
 def take_picture(page, name):
     path = (re.sub(r"[^A-Za-z0-9_.-]+", "_", fill(name)).strip("._")[:100] or "screenshot") + ".png"
     page.screenshot(path)

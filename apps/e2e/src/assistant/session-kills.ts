@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+import type { AutopilotSession, AutopilotTask } from '@muster/contracts';
+import {
+  type ClonedDatabase,
+  cloneDatabase,
+  FakeModel,
+  freePort,
+  HttpClient,
+  openPool,
+  testEnvironment,
+  testPassword,
+  waitFor,
+} from '@muster/testing';
+import type { Pool } from 'pg';
+import { ServiceProcess } from '../service-process';
+import { StatementGates } from '../statement-gates';
+import { apps, type KilledApp, keyOfPlace, keysOf, type Place, places } from './kill-places';
+import { SimulatedBrowsers } from './simulated-browsers';
+
+const email = 'sessions@example.com';
+const generousMs = 150_000;
+
+export interface Sessions {
+  agentId: string;
+  title: string;
+  idempotencyKey: string;
+  sessionId?: string;
+}
+
+/** The service as processes of its own, that die; and what is outside of it: workers with browsers, and a model. */
+export class SessionKills {
+  private readonly services = new Map<KilledApp, ServiceProcess>();
+  private readonly ports = new Map<KilledApp, number>();
+  browsers!: SimulatedBrowsers;
+  /** A super admin, who asks the gateway. */
+  api!: HttpClient;
+
+  private constructor(
+    private readonly database: ClonedDatabase,
+    readonly pool: Pool,
+    readonly gates: StatementGates<Place>,
+    readonly model: FakeModel,
+    private readonly env: NodeJS.ProcessEnv,
+  ) {}
+
+  static async open(more: Record<string, string> = {}): Promise<SessionKills> {
+    const database = await cloneDatabase();
+    const pool = openPool(database, 40);
+    const model = await FakeModel.start();
+    const env = testEnvironment(database.url, {
+      ...model.env,
+      OUTBOUND_ALLOW: '127.0.0.0/8',
+      LOG_LEVEL: 'warn',
+      COMMAND_SWEEP_MS: '200',
+      OUTBOX_SWEEP_MS: '200',
+      OUTBOX_REPUBLISH_MS: '2000',
+      AGENT_OFFLINE_AFTER_MS: '3600000',
+      MAINTENANCE_TICK_MS: '3600000',
+      MODEL_MAX_CONCURRENT: '50',
+      RATE_LIMIT_PER_MINUTE: '1000000',
+      // Those that wait at a gate keep a connection each.
+      DATABASE_POOL_SIZE: '30',
+      BOOTSTRAP_ORGANIZATION: 'Sessions',
+      BOOTSTRAP_SUPER_ADMIN_EMAIL: email,
+      BOOTSTRAP_SUPER_ADMIN_PASSWORD: testPassword,
+      ...more,
+    });
+    const gates = await StatementGates.build(pool, places, keyOfPlace);
+    const stage = new SessionKills(database, pool, gates, model, env);
+    for (const app of apps) {
+      stage.ports.set(app, await freePort());
+      await stage.start(app);
+    }
+    stage.api = await new HttpClient(stage.urlOf('gateway')).signIn(email, testPassword);
+    const organizationId = (await stage.api.get('/api/auth/me')).body.organization.id as string;
+    const { body } = await stage.api.post('/api/api-keys', { name: 'workers', scope: 'worker' });
+    stage.browsers = await SimulatedBrowsers.start(
+      organizationId,
+      new HttpClient(stage.urlOf('ingest')).withKey(body.secret),
+    );
+    return stage;
+  }
+
+  async start(app: KilledApp): Promise<void> {
+    this.services.set(app, await ServiceProcess.start(app, { ...this.env, PORT: String(this.ports.get(app)) }));
+  }
+
+  /** kill -9. */
+  async kill(...killed: readonly KilledApp[]): Promise<void> {
+    await Promise.all(killed.map((app) => this.services.get(app)!.end('SIGKILL')));
+  }
+
+  async makeAgent(name: string): Promise<Sessions> {
+    const { status, body, text } = await this.api.post('/api/agents', { name, provider: 'external' });
+    if (status !== 201) throw new Error(text);
+    const agentId = body.agent.id as string;
+    await this.pool.query(
+      `UPDATE agent SET status = 'online', last_seen = now(), tunnel_url = $2, seen_from = '127.0.0.1' WHERE id = $1`,
+      [agentId, this.browsers.url],
+    );
+    return { agentId, title: `Task of ${name}`, idempotencyKey: randomUUID() };
+  }
+
+  /** Asked for again by whoever got no answer; an answer that is none of the service's is none. */
+  async begin(session: Sessions, more: object = {}): Promise<string> {
+    const caller = this.api.with({ 'idempotency-key': session.idempotencyKey });
+    const { agentId, title } = session;
+    const answer = await waitFor(
+      `${title} to begin`,
+      async () => {
+        const body = { action: 'start', task: taskOf(title), ...more };
+        const said = await caller.post(this.pathOf(agentId), body).catch(() => null);
+        return said !== null && said.status !== 409 && said.status < 500 && said;
+      },
+      generousMs,
+    );
+    if (answer.status !== 202) throw new Error(answer.text);
+    session.sessionId = answer.body.sessionId as string;
+    return session.sessionId;
+  }
+
+  act({ agentId, sessionId }: Sessions, action: 'resume' | 'cancel') {
+    return this.api.post(this.pathOf(agentId), { action, sessionId }).catch(() => null);
+  }
+
+  async close(session: Sessions, place: Place): Promise<void> {
+    await this.gates.close(this.keyOf(session, place), place);
+  }
+
+  reached(session: Sessions, place: Place): Promise<void> {
+    return this.gates.reached(this.keyOf(session, place), place);
+  }
+
+  async read({ agentId, sessionId }: Sessions): Promise<AutopilotSession> {
+    return (await this.api.get(`${this.pathOf(agentId)}?sessionId=${sessionId}`)).body as AutopilotSession;
+  }
+
+  async until(session: Sessions, statuses: readonly string[]): Promise<AutopilotSession> {
+    return waitFor(
+      `${session.title} to be ${statuses.join(' or ')}`,
+      async () => {
+        const read = await this.read(session).catch(() => null);
+        return read !== null && statuses.includes(read.status) && read;
+      },
+      generousMs,
+    ) as Promise<AutopilotSession>;
+  }
+
+  async workflowsOf({ title }: Sessions): Promise<number> {
+    return (await this.pool.query('SELECT FROM workflow WHERE name = $1', [title])).rowCount!;
+  }
+
+  /** For whoever has to find out why a wait was in vain. */
+  async account(): Promise<string> {
+    const { rows } = await this.pool.query(
+      `SELECT s.task->>'title' AS title, s.status, s.phase, s.command_id, s.asking, s.due_at, s.ring_at, s.faults, s.error,
+         c.kind, c.status AS command, c.taken_at, c.pushes FROM autopilot_session s LEFT JOIN agent_command c ON c.id = s.command_id
+       WHERE s.finished_at IS NULL`,
+    );
+    const outputs = [...this.services].map(([app, service]) => `== ${app}\n${service.output.slice(-1500)}`);
+    return [...rows.map((row) => JSON.stringify(row)), ...outputs].join('\n');
+  }
+
+  async end(): Promise<void> {
+    await this.gates.openAll();
+    await this.browsers?.stop();
+    await this.kill(...apps);
+    await Promise.all([this.model.close(), this.pool.end()]);
+    await this.database.drop();
+  }
+
+  urlOf(app: KilledApp): string {
+    return `http://127.0.0.1:${this.ports.get(app)}`;
+  }
+
+  private pathOf(agentId: string): string {
+    return `/api/agents/${agentId}/autopilot`;
+  }
+
+  private keyOf({ agentId, sessionId, title }: Sessions, place: Place): string {
+    return { agent: agentId, session: sessionId!, name: title }[keysOf(place)];
+  }
+}
+
+function taskOf(title: string): AutopilotTask {
+  const steps = ['find', 'fill', 'send'].map((id) => ({
+    ...{ id, title: id, instruction: `Do ${id}.`, kind: 'browse' as const },
+    expect: { text: 'Done' },
+  }));
+  return {
+    title,
+    goal: 'Have it done.',
+    startUrl: 'http://portal.test/',
+    inputs: [],
+    steps,
+    success: { description: 'done' },
+  };
+}

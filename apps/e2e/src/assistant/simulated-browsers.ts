@@ -1,0 +1,78 @@
+import type { AgentCommand, AttemptStep, PageLook, StepAttempted } from '@muster/contracts';
+import { FakeWorker, type HttpClient } from '@muster/testing';
+
+const aLook: PageLook = {
+  ...{ url: 'http://portal.test/form', title: 'A form', tree: '- button "Send"', treeCut: false },
+  ...{ screenshotKey: null, hasPasswordField: false, asksFor: null },
+};
+
+/**
+ * Workers with browsers, as the service sees them: they take each command once, whatever is pushed again, and report
+ * until somebody hears them. What they send for good is counted.
+ */
+export class SimulatedBrowsers {
+  /** How often something was sent for good, by session. */
+  readonly sent = new Map<string, number>();
+  /** Before something is done: whoever waits here holds it up. */
+  before: (command: AgentCommand) => Promise<void> | void = () => undefined;
+  /** When something was sent, and before anybody is told. */
+  afterSending: (sessionId: string) => Promise<void> | void = () => undefined;
+  private readonly seen = new Set<string>();
+  private over = false;
+
+  private constructor(
+    private readonly worker: FakeWorker,
+    private readonly ingest: HttpClient,
+  ) {}
+
+  static async start(organizationId: string, ingest: HttpClient): Promise<SimulatedBrowsers> {
+    const worker = await FakeWorker.startFor(organizationId);
+    const made = new SimulatedBrowsers(worker, ingest);
+    worker.answer = (command) => {
+      if (made.seen.has(command.commandId)) return 200;
+      made.seen.add(command.commandId);
+      setImmediate(() => void made.perform(command));
+      return 202;
+    };
+    return made;
+  }
+
+  get url(): string {
+    return this.worker.url;
+  }
+
+  async stop(): Promise<void> {
+    this.over = true;
+    await this.worker.stop();
+  }
+
+  private async perform(command: AgentCommand): Promise<void> {
+    await this.before(command);
+    const output = await this.outputOf(command);
+    const path = `/api/agents/${command.agentId}/commands/${command.commandId}/result`;
+    while (!this.over) {
+      const answer = await this.ingest.post(path, { status: 'success', output }).catch(() => null);
+      if (answer && answer.status < 500) return;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  }
+
+  private async outputOf({ kind, payload }: AgentCommand): Promise<object> {
+    if (kind === 'autopilot_open') return { reused: this.sent.size > 0, startError: null, look: aLook };
+    if (kind === 'autopilot_close') return { remaining: 0 };
+    if (kind === 'autopilot_look') return { look: aLook, ...('expect' in payload ? { holds: true } : {}) };
+    const { actions = [], from = 0, maySubmit, sessionId } = payload as unknown as AttemptStep;
+    const submits = actions.findIndex((action, at) => action.submits && at >= from);
+    const stops = submits >= 0 && !maySubmit;
+    if (submits >= 0 && !stops) {
+      this.sent.set(sessionId, (this.sent.get(sessionId) ?? 0) + 1);
+      await this.afterSending(sessionId);
+    }
+    const attempted: StepAttempted = {
+      ...{ outcome: stops ? 'would_submit' : 'passed', error: null, why: null },
+      ...{ at: stops ? submits : actions.length, submitted: submits >= 0 && !stops },
+      ...{ done: [], steps: [], extracted: {}, blocked: [], look: aLook },
+    };
+    return attempted;
+  }
+}

@@ -1,0 +1,67 @@
+import { Caller, Endpoint, type Principal, sessionsAndKeysOf, StandingAccess } from '@muster/access';
+import { findAgent, requireOwnAgent } from '@muster/agents';
+import { beginOfStream, followSession, lending } from '@muster/assistant';
+import { AutopilotEventsQuery, SessionEvent } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { OpenStreams, PubSub } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { lastEventIdOf } from '../last-event-id';
+
+const readers = sessionsAndKeysOf('viewer');
+
+@ApiTags('Assistant')
+@Controller('/api/agents/:id/autopilot')
+export class AutopilotEventsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(PubSub) private readonly pubSub: PubSub,
+    @Inject(OpenStreams) private readonly streams: OpenStreams,
+    @Inject(ObjectStorage) private readonly storage: ObjectStorage,
+    @Inject(StandingAccess) private readonly standing: StandingAccess,
+  ) {}
+
+  @Get('events')
+  @ApiHeader({
+    name: 'Last-Event-ID',
+    required: false,
+    description: 'The last id that was seen: the stream goes on after it. Without one it begins at the beginning.',
+    schema: { type: 'string', pattern: '^\\d{1,20}$' },
+  })
+  @Endpoint({
+    summary: 'Follow a session: its states, steps and attempts',
+    description: 'Server-sent events, numbered from 1 in each session. A comment comes every 15 s.',
+    access: readers,
+    stream: [SessionEvent],
+    errors: ['invalid_payload', 'agent_not_found', 'not_found'],
+  })
+  async events(
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+    @Caller() caller: Principal,
+    @Param('id') agentId: string,
+    @Query() { sessionId, lastEventId }: AutopilotEventsQuery,
+  ): Promise<void> {
+    requireOwnAgent(caller, agentId);
+    const { organizationId } = caller;
+    await findAgent(this.database, organizationId, agentId);
+    const of = { organizationId, agentId, sessionId };
+    const seen = lastEventIdOf(request) ?? lastEventId;
+    const after = await beginOfStream(this.database, of, seen);
+    const mayStay = this.standing.of(request, readers);
+    reply.hijack();
+    const connection = reply.raw;
+    connection.writeHead(200, {
+      ...(reply.getHeaders() as Record<string, string>),
+      'content-type': 'text/event-stream; charset=utf-8',
+      'x-accel-buffering': 'no',
+    });
+    if (request.method === 'HEAD') return void connection.end();
+    connection.write(`: session ${sessionId}\nretry: 2000\n\n`);
+    if (connection.destroyed) return;
+    const { database, pubSub, streams } = this;
+    followSession({ database, pubSub, streams, lend: lending(this.storage), mayStay }, of, { connection, after });
+  }
+}

@@ -1,0 +1,51 @@
+import { Caller, Endpoint, type Principal, sessionsAndKeysOf } from '@muster/access';
+import { requireOwnAgent } from '@muster/agents';
+import { findSession, lending, listSessions, presentSession, presentSummary } from '@muster/assistant';
+import { AutopilotSession, AutopilotSessionList, AutopilotSessionsQuery } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { pageOf, paginate } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+
+/** Sessions whatever their agent: what an organization's people look through. */
+@ApiTags('Assistant')
+@Controller('/api/autopilot-sessions')
+export class AutopilotSessionsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(ObjectStorage) private readonly storage: ObjectStorage,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List the autopilot’s sessions, newest first',
+    access: sessionsAndKeysOf('viewer'),
+    answer: AutopilotSessionList,
+    errors: ['invalid_payload'],
+  })
+  async list(@Caller() caller: Principal, @Query() query: AutopilotSessionsQuery): Promise<AutopilotSessionList> {
+    const own = caller.kind === 'api_key' ? caller.agentId : null;
+    if (query.agentId) requireOwnAgent(caller, query.agentId);
+    const page = pageOf(query, 'id');
+    const filter = { ...query, agentId: own ?? query.agentId };
+    const rows = await listSessions(this.database, caller.organizationId, { page, filter });
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const lend = lending(this.storage);
+    return { sessions: await Promise.all(items.map((row) => presentSummary(row, lend))), nextCursor };
+  }
+
+  @Get('/:id')
+  @Endpoint({
+    summary: 'Read a session of the autopilot, whole',
+    access: sessionsAndKeysOf('viewer'),
+    answer: AutopilotSession,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  async read(@Caller() caller: Principal, @Param('id') sessionId: string): Promise<AutopilotSession> {
+    const { organizationId } = caller;
+    const found = await findSession(this.database, { organizationId, sessionId });
+    requireOwnAgent(caller, found.session.agentId);
+    return presentSession(found, lending(this.storage));
+  }
+}

@@ -1,0 +1,192 @@
+import {
+  Caller,
+  Endpoint,
+  hideSecrets,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  type Principal,
+  requireUnsuspended,
+  sessionsAndKeysOf,
+} from '@muster/access';
+import { explainingBlocked, findAgent, requireOwnAgent } from '@muster/agents';
+import {
+  cancelSession,
+  findSession,
+  lending,
+  listSessions,
+  planFromScript,
+  presentSession,
+  presentSummary,
+  resumeSession,
+  startSession,
+  writeTask,
+} from '@muster/assistant';
+import {
+  AutopilotAnswer,
+  AutopilotBody,
+  AutopilotQuery,
+  AutopilotSession,
+  AutopilotSessionList,
+  invalidField,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Models } from '@muster/models';
+import { Clock, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
+import { openModel } from '@muster/pricing';
+import { ObjectStorage } from '@muster/storage';
+import { KeyRing } from '@muster/vault';
+import { VmConfig } from '@muster/vm';
+import { findWorkflow, scriptOf } from '@muster/workflows';
+import { Body, Controller, Get, HttpStatus, Inject, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+
+const readers = sessionsAndKeysOf('viewer');
+
+@ApiTags('Assistant')
+@Controller('/api/agents/:id/autopilot')
+export class AutopilotController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(Models) private readonly models: Models,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
+    @Inject(ObjectStorage) private readonly storage: ObjectStorage,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(VmConfig) private readonly vm: VmConfig,
+  ) {}
+
+  @Post()
+  @Endpoint({
+    summary: 'Have a task done in a browser of the agent, step by step',
+    description:
+      'generate-task writes a task from an intent, analyze-script one from a script and what it lacks: both answer 200 ' +
+      'at once. start begins a session (202): each step is done by what earlier sessions of the same task learned, else ' +
+      'by the model, and verified. resume answers what a paused session asks, cancel ends one. A stopped agent is woken ' +
+      'where the organization allows that; an agent has one session, or one run, at a time.',
+    access: sessionsAndKeysOf('member'),
+    unsuspended: 'sometimes',
+    body: AutopilotBody,
+    answer: AutopilotAnswer,
+    status: 202,
+    errors: [
+      'agent_not_found',
+      'agent_not_ready',
+      'billing_gate_closed',
+      'conflict',
+      'execution_timeout',
+      'model_failed',
+      'model_not_configured',
+      'not_found',
+    ],
+    idempotent: true,
+    // The model writes a task as long as it does; its own limit ends the waiting.
+    waits: true,
+    otherwise: { status: HttpStatus.OK, description: 'The task, or the plan', answer: AutopilotAnswer },
+  })
+  async act(
+    @Mutation() mutation: MutationRequest,
+    @Reply() reply: ReplyHead,
+    @Caller() caller: Principal,
+    @Param('id') agentId: string,
+    @Body() body: AutopilotBody,
+  ): Promise<AutopilotAnswer> {
+    requireOwnAgent(caller, agentId);
+    const { organizationId } = caller;
+    await findAgent(this.database, organizationId, agentId);
+    const { action } = body;
+    if (action !== 'cancel') requireUnsuspended(caller);
+    if (action === 'cancel' || action === 'resume') return this.change(mutation, caller, agentId, body);
+    if (action === 'start') return this.start(mutation, caller, agentId, body);
+    const answer = await (action === 'generate-task'
+      ? this.generate(caller, agentId, body)
+      : this.analyze(caller, agentId, body));
+    reply.status(HttpStatus.OK);
+    return answer;
+  }
+
+  @Get()
+  @Endpoint({
+    summary: 'One session of an agent, whole; or its recent sessions, the newest first',
+    access: readers,
+    answer: AutopilotSession,
+    or: AutopilotSessionList,
+    errors: ['invalid_payload', 'agent_not_found', 'not_found'],
+  })
+  async read(
+    @Caller() caller: Principal,
+    @Param('id') agentId: string,
+    @Query() query: AutopilotQuery,
+  ): Promise<AutopilotSession | AutopilotSessionList> {
+    requireOwnAgent(caller, agentId);
+    const { organizationId } = caller;
+    await findAgent(this.database, organizationId, agentId);
+    const { sessionId } = query;
+    if (sessionId) {
+      const found = await findSession(this.database, { organizationId, agentId, sessionId });
+      return presentSession(found, lending(this.storage));
+    }
+    const page = pageOf(query, 'id');
+    const rows = await listSessions(this.database, organizationId, { page, filter: { agentId } });
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { sessions: await Promise.all(items.map((row) => presentSummary(row, lending(this.storage)))), nextCursor };
+  }
+
+  private async generate(caller: Principal, agentId: string, { intent }: AutopilotBody): Promise<AutopilotAnswer> {
+    if (intent === undefined) throw invalidField('intent', 'intent must be given');
+    const model = await this.model(caller, agentId);
+    const { task } = await writeTask(model, await this.hidden(caller, intent));
+    return { task };
+  }
+
+  private async analyze(caller: Principal, agentId: string, body: AutopilotBody): Promise<AutopilotAnswer> {
+    const { workflowId, gap } = body;
+    if ((body.script === undefined) === (workflowId === undefined)) {
+      throw invalidField('script', 'give either script or workflowId');
+    }
+    const script = body.script ?? scriptOf(await findWorkflow(this.database, caller.organizationId, workflowId!));
+    if (script === null) throw invalidField('workflowId', 'the workflow has neither a script nor steps');
+    const model = await this.model(caller, agentId);
+    const told = { script: await this.hidden(caller, script), gap: gap && (await this.hidden(caller, gap)) };
+    return { plan: await planFromScript(model, told) };
+  }
+
+  private async start(mutation: MutationRequest, caller: Principal, agentId: string, body: AutopilotBody) {
+    await this.model(caller, agentId);
+    const { wakeTimeoutMs } = this.vm;
+    // What somebody typed of the vault's is not kept either.
+    const intent = body.intent && (await this.hidden(caller, body.intent));
+    const work = this.mutations.run(mutation, async (tx) => {
+      const started = await startSession(tx, caller, agentId, { body: { ...body, intent }, wakeTimeoutMs });
+      return { body: started, location: locationOf(agentId, started.sessionId) };
+    });
+    return explainingBlocked(this.database, work);
+  }
+
+  private change(mutation: MutationRequest, caller: Principal, agentId: string, body: AutopilotBody) {
+    const { action, sessionId, stepOverride } = body;
+    if (sessionId === undefined) throw invalidField('sessionId', 'sessionId must be given');
+    return this.mutations.run(mutation, async (tx) => {
+      const changed =
+        action === 'cancel'
+          ? await cancelSession(tx, caller, { agentId, sessionId })
+          : await resumeSession(tx, caller, { agentId, sessionId, stepOverride });
+      return { body: changed, location: locationOf(agentId, sessionId) };
+    });
+  }
+
+  /** What somebody typed of the vault's is told to no model. */
+  private async hidden({ organizationId }: Principal, text: string): Promise<string> {
+    const { database, keyRing } = this;
+    return (await hideSecrets({ database, keyRing }, organizationId)).text(text);
+  }
+
+  private model({ organizationId }: Principal, agentId: string) {
+    const { database, keyRing, models, clock } = this;
+    return openModel({ database, keyRing, models, clock }, { organizationId, agentId, purpose: 'autopilot' });
+  }
+}
+
+function locationOf(agentId: string, sessionId: string): string {
+  return `/api/agents/${agentId}/autopilot?sessionId=${sessionId}`;
+}

@@ -1,0 +1,136 @@
+import { waitFor } from '@muster/testing';
+import { type ChatDesk, openChatDesk } from './chat.harness';
+
+describe('a chat’s stream', () => {
+  let desk: ChatDesk;
+  let agentId: string;
+
+  beforeAll(async () => {
+    desk = await openChatDesk({ env: { EVENT_STREAMS_HEARTBEAT_MS: '50', MODEL_TIMEOUT_MS: '1500' } });
+  });
+  afterAll(() => desk.close());
+  beforeEach(async () => {
+    desk.model.reset();
+    agentId = await desk.anAgent();
+  });
+  afterEach(() => expect(desk.model.faults).toEqual([]));
+
+  const open = (body: object, client = desk.ours.as.member) => desk.stream(client, agentId, body);
+  const lastOf = async (sessionId: string) => (await desk.history(desk.ours.as.member, agentId, sessionId)).at(-1);
+  const tokensOf = (events: { event: string; data: { text: string } }[]) =>
+    events.filter(({ event }) => event === 'token').map(({ data }) => data.text);
+
+  it('tells session, tokens, calls and results as they come, then usage and done', async () => {
+    desk.model.says(
+      {
+        content: 'Let me look.',
+        toolCalls: [
+          { name: 'get_status', arguments: {} },
+          { name: 'stop', arguments: {} },
+        ],
+      },
+      'It is online, and waits to be stopped.',
+    );
+    const { status, headers, events, ended } = await open({ message: 'Stop it' });
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
+    expect(headers.get('x-accel-buffering')).toBe('no');
+    await ended;
+    const names = events
+      .map(({ event }) => event)
+      .filter((event, at, all) => event !== 'token' || all[at - 1] !== event);
+    expect(names).toEqual([
+      ...['session', 'token', 'tool_call', 'tool_result', 'tool_call', 'tool_result', 'token', 'usage', 'done'],
+    ]);
+    const { sessionId } = events[0]!.data;
+    const [first, second] = events.filter(({ event }) => event === 'tool_call');
+    expect(first!.data).toEqual({ id: expect.any(String), tool: 'get_status', arguments: {} });
+    const results = events.filter(({ event }) => event === 'tool_result').map(({ data }) => data);
+    expect(results).toMatchObject([
+      { id: first!.data.id, status: 'done', result: { status: 'online' } },
+      { id: second!.data.id, status: 'needs_confirmation', confirmationId: expect.any(String) },
+    ]);
+    const { reply } = events.at(-1)!.data;
+    expect(tokensOf(events).join('')).toBe(reply);
+    expect(reply).toBe('Let me look.\n\nIt is online, and waits to be stopped.');
+    expect(events.at(-2)!.data).toEqual({
+      ...{ inputTokens: expect.any(Number), outputTokens: expect.any(Number), costUsd: expect.any(Number) },
+    });
+    expect(await lastOf(sessionId)).toMatchObject({ role: 'assistant', content: reply });
+    const path = `/api/agents/${agentId}/manage`;
+    const { confirmationId } = results[1]!;
+    expect((await desk.ours.as.member.post(path, { confirmationId, approve: true })).status).toBe(200);
+  });
+
+  it('tells each token when the model says it, and comments in between', async () => {
+    desk.model.says({ content: 'one two three four five six', slowMs: 120 });
+    const { events, comments, ended } = await open({ message: 'Count' });
+    await waitFor('the first token', () => tokensOf(events).length > 0);
+    expect(desk.model.calls[0]!.isOver).toBe(false);
+    await ended;
+    expect(tokensOf(events)).toHaveLength(6);
+    expect(comments.length).toBeGreaterThan(2);
+  });
+
+  it('ends the call to the model when its reader leaves, and keeps what was said', async () => {
+    desk.model.says({ content: 'a b c d e f g h i j k l m n o p', slowMs: 100 });
+    const { events, leave } = await open({ message: 'Tell me' });
+    await waitFor('three tokens', () => tokensOf(events).length >= 3);
+    leave();
+    await waitFor('the model to see it', () => desk.model.calls[0]!.wasLeft);
+    const { sessionId } = events[0]!.data;
+    const left = await waitFor('the turn’s end', async () => {
+      const last = await lastOf(sessionId);
+      return last.status === 'left' && last;
+    });
+    expect(left.content).toMatch(/^a b c /);
+    expect(left.content).not.toContain('p');
+    desk.model.says('Where was I.');
+    const again = await open({ message: 'Go on', sessionId });
+    await again.ended;
+    expect(again.events.at(-1)).toEqual({ event: 'done', data: { reply: 'Where was I.' } });
+    expect(desk.model.calls[1]!.text).toContain('a b c');
+    expect(desk.model.calls[1]!.text).toContain('broke off');
+  });
+
+  it('ends the call of a plain chat as well when its caller leaves', async () => {
+    desk.model.says({ hang: true });
+    const going = new AbortController();
+    const { headers, url } = desk.ours.as.member;
+    const asked = fetch(`${url}/api/agents/${agentId}/chat`, {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json', ...headers } },
+      ...{ body: JSON.stringify({ message: 'Hm' }), signal: going.signal },
+    }).catch(() => null);
+    await waitFor('the call', () => desk.model.calls.length === 1);
+    going.abort();
+    await asked;
+    await waitFor('the model to see it', () => desk.model.calls[0]!.wasLeft);
+  });
+
+  it.each([
+    ['breaks off', { content: 'one two three four', cutAfter: 3 }, 'model_failed'],
+    ['falls silent', { content: 'one two three four', cutAfter: 3, hang: true }, 'execution_timeout'],
+  ] as const)('of a model that %s ends with an error, and keeps what was said', async (_, script, code) => {
+    desk.model.says(script);
+    const { events, ended } = await open({ message: 'Count' });
+    await ended;
+    expect(events.at(-1)).toEqual({ event: 'error', data: { code, detail: expect.any(String) } });
+    expect(events.filter(({ event }) => event === 'done')).toEqual([]);
+    const { sessionId } = events[0]!.data;
+    expect(await lastOf(sessionId)).toMatchObject({ content: 'one two ', status: 'failed', code });
+    desk.model.says('Better now.');
+    const again = await open({ message: 'And now?', sessionId });
+    await again.ended;
+    expect(again.events.at(-1)!.data).toEqual({ reply: 'Better now.' });
+  });
+
+  it('that can’t begin is a problem', async () => {
+    const { ours, harness } = desk;
+    const theirs = await harness.makeTenant();
+    expect((await open({ message: '' })).problem).toMatchObject({ status: 400, code: 'invalid_payload' });
+    expect((await open({ message: 'x', autoConfirm: true })).problem).toMatchObject({ status: 403 });
+    expect((await open({ message: 'x' }, theirs.as.member)).problem).toMatchObject({ status: 404 });
+    expect((await open({ message: 'x' }, ours.worker)).problem).toMatchObject({ status: 403 });
+    expect((await open({ message: 'x' }, harness.http)).problem).toMatchObject({ status: 401 });
+    expect(desk.model.calls).toEqual([]);
+  });
+});

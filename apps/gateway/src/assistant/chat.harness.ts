@@ -1,0 +1,81 @@
+import type { Clock, Environment } from '@muster/platform';
+import { type Answer, FakeModel, type Harness, type HttpClient, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+import { managing } from './manage.harness';
+
+interface StreamedEvent {
+  event: string;
+  data: any;
+}
+
+/** What a chat's stream has brought until now. */
+interface ReadStream {
+  status: number;
+  headers: Headers;
+  /** Of an answer that is no stream. */
+  problem: any;
+  events: StreamedEvent[];
+  comments: string[];
+  ended: Promise<void>;
+  leave(): void;
+}
+
+export type ChatDesk = Awaited<ReturnType<typeof openChatDesk>>;
+
+/** A gateway with a fake model, and a tenant that talks about its agents. */
+export async function openChatDesk(options: { env?: Environment; clock?: Clock } = {}) {
+  const model = await FakeModel.start();
+  const { clock } = options;
+  const env = { ...model.env, RATE_LIMIT_PER_MINUTE: '100000', ...options.env };
+  const harness: Harness = await startHarness({ ...gateway, env, clock });
+  const ours: Tenant = await harness.makeTenant();
+  const managed = managing(
+    () => harness,
+    () => ours,
+  );
+  const chat = (client: HttpClient, agentId: string, body: object): Promise<Answer> =>
+    client.post(`/api/agents/${agentId}/chat`, body);
+  const history = async (client: HttpClient, agentId: string, sessionId: string) =>
+    (await client.get(`/api/agents/${agentId}/chat?sessionId=${sessionId}`)).body.messages;
+  const close = async () => {
+    await harness.close();
+    await model.close();
+  };
+  return { ...managed, model, harness, ours, chat, history, stream: streamChat, close };
+}
+
+/** Reads a chat's stream as it comes, and can go away in the midst of it. */
+async function streamChat(client: HttpClient, agentId: string, body: object): Promise<ReadStream> {
+  const going = new AbortController();
+  const response = await fetch(`${client.url}/api/agents/${agentId}/chat/stream`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...client.headers },
+    body: JSON.stringify(body),
+    signal: going.signal,
+  });
+  const { status, headers } = response;
+  const read: ReadStream = {
+    ...{ status, headers, problem: null, events: [], comments: [] },
+    ...{ ended: Promise.resolve(), leave: () => going.abort() },
+  };
+  if (status !== 200) return { ...read, problem: await response.json() };
+  read.ended = take(response, read).catch(() => undefined);
+  return read;
+}
+
+async function take(response: Response, { events, comments }: ReadStream): Promise<void> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
+    const blocks = (rest + decoder.decode(piece, { stream: true })).split('\n\n');
+    rest = blocks.pop()!;
+    for (const block of blocks) {
+      if (block.startsWith(':')) {
+        comments.push(block.slice(1).trim());
+        continue;
+      }
+      const [, event, data] = /^event: (\w+)\ndata: (.*)$/.exec(block)!;
+      events.push({ event: event!, data: JSON.parse(data!) });
+    }
+  }
+}

@@ -1,0 +1,288 @@
+import { newId } from '@muster/platform';
+import { type Answer, makeApiKey, makeJob, makeWorkflow, waitFor } from '@muster/testing';
+import { type ChatDesk, openChatDesk } from './chat.harness';
+
+const uuid = /^[0-9a-f-]{36}$/;
+
+describe('a chat', () => {
+  let desk: ChatDesk;
+  let agentId: string;
+
+  beforeAll(async () => {
+    desk = await openChatDesk();
+  });
+  afterAll(() => desk.close());
+  beforeEach(async () => {
+    desk.model.reset();
+    agentId = await desk.anAgent();
+  });
+  afterEach(() => expect(desk.model.faults).toEqual([]));
+
+  const say = (body: object | string, client = desk.ours.as.member) =>
+    desk.chat(client, agentId, typeof body === 'string' ? { message: body } : body);
+
+  it('answers with the model’s words, the tools that it called, and what that took', async () => {
+    const { model, harness, ours } = desk;
+    const usage = { inputTokens: 100, outputTokens: 10 };
+    model.says({ toolCalls: [{ name: 'get_status', arguments: {} }], usage }, { content: 'It is online.', usage });
+    const { status, body } = await say('How is it?');
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      sessionId: expect.stringMatching(uuid),
+      reply: 'It is online.',
+      toolCalls: [
+        {
+          ...{ id: expect.stringMatching(uuid), tool: 'get_status', arguments: {}, status: 'done' },
+          result: expect.objectContaining({ status: 'online' }),
+        },
+      ],
+      usage: { inputTokens: 200, outputTokens: 20, costUsd: expect.any(Number) },
+    });
+    const [first, second] = model.calls;
+    expect([first!.stream, second!.stream]).toEqual([false, false]);
+    expect(first!.toolNames).toHaveLength(16);
+    expect(first!.body.messages.map(({ role }: { role: string }) => role)).toEqual(['system', 'user']);
+    expect(first!.body.messages[0].content).toContain(agentId);
+    expect(second!.lastText).toMatch(/^Untrusted output of the tool get_status/);
+    const rows = await harness.db.query(
+      'system',
+      `SELECT purpose, agent_id, session_id, input_tokens FROM model_call WHERE organization_id = $1`,
+      [ours.organizationId],
+    );
+    const row = { purpose: 'chat', agentId, sessionId: body.sessionId, inputTokens: 100 };
+    expect(rows).toEqual([row, row]);
+  });
+
+  it('goes on where it was, and is found again', async () => {
+    const { model, ours, history } = desk;
+    model.says(
+      { content: 'Looking.', toolCalls: [{ name: 'list_runs', arguments: {} }] },
+      'No runs yet.',
+      'As I said.',
+    );
+    const first = await say('Which runs were there?');
+    const { sessionId } = first.body;
+    expect(first.body.reply).toBe('Looking.\n\nNo runs yet.');
+    const second = await say({ message: 'Really?', sessionId });
+    expect(second.body).toMatchObject({ sessionId, reply: 'As I said.', toolCalls: [] });
+    const told = model.calls[2]!.body.messages;
+    expect(told.map(({ role }: { role: string }) => role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+    ]);
+    expect(await history(ours.as.member, agentId, sessionId)).toEqual([
+      { role: 'user', content: 'Which runs were there?', at: expect.any(String) },
+      {
+        ...{ role: 'assistant', content: 'Looking.\n\nNo runs yet.', at: expect.any(String) },
+        toolCalls: first.body.toolCalls,
+      },
+      { role: 'user', content: 'Really?', at: expect.any(String) },
+      { role: 'assistant', content: 'As I said.', at: expect.any(String) },
+    ]);
+  });
+
+  it('is listed with its owner’s others, lately used first', async () => {
+    const { model, ours } = desk;
+    const ids: string[] = [];
+    for (const message of ['one', 'two', `three ${'x'.repeat(200)}`]) {
+      model.says('Yes.');
+      ids.push((await say(message)).body.sessionId);
+    }
+    model.says('Yes.');
+    await say({ message: 'again', sessionId: ids[0] });
+    const path = `/api/agents/${agentId}/chat`;
+    const page = (await ours.as.member.get(`${path}?limit=2`)).body;
+    expect(page.sessions).toEqual([
+      { sessionId: ids[0], title: 'one', updatedAt: expect.any(String) },
+      { sessionId: ids[2], title: expect.stringMatching(/^three x{70,}…$/), updatedAt: expect.any(String) },
+    ]);
+    const rest = (await ours.as.member.get(`${path}?limit=2&cursor=${page.nextCursor}`)).body;
+    expect(rest).toMatchObject({ sessions: [{ sessionId: ids[1] }], nextCursor: null });
+    const messages = (await ours.as.member.get(`${path}?sessionId=${ids[0]}&limit=1`)).body;
+    expect(messages.messages.map(({ content }: { content: string }) => content)).toEqual(['Yes.']);
+    const older = (await ours.as.member.get(`${path}?sessionId=${ids[0]}&cursor=${messages.nextCursor}`)).body;
+    expect(older.messages[0].content).toBe('one');
+  });
+
+  it('is read in pages of as many messages as were asked for, each once', async () => {
+    const { ours, model } = desk;
+    let sessionId: string | undefined;
+    const said: string[] = [];
+    for (let at = 1; at <= 4; at += 1) {
+      model.says(`Answer ${at}`);
+      const message = `Question ${at}`;
+      sessionId = (await desk.chat(ours.as.member, agentId, { message, ...(sessionId ? { sessionId } : {}) })).body
+        .sessionId;
+      said.push(message, `Answer ${at}`);
+    }
+    const path = `/api/agents/${agentId}/chat?sessionId=${sessionId}`;
+    for (const limit of [1, 2, 3, 5, 8, 200]) {
+      let all: string[] = [];
+      let cursor: string | null = '';
+      while (cursor !== null) {
+        const url: string = `${path}&limit=${limit}${cursor === '' ? '' : `&cursor=${cursor}`}`;
+        const page: Answer = await ours.as.member.get(url);
+        expect(page.status).toBe(200);
+        expect(page.body.messages.length).toBeLessThanOrEqual(limit);
+        all = [...page.body.messages.map(({ content }: { content: string }) => content), ...all];
+        cursor = page.body.nextCursor as string | null;
+      }
+      expect(all).toEqual(said);
+    }
+  });
+
+  it('is its owner’s and its agent’s alone', async () => {
+    const { model, ours, harness, anAgent } = desk;
+    model.says('Yes.');
+    const { sessionId } = (await say('Mine')).body;
+    const theirs = await harness.makeTenant();
+    const path = `/api/agents/${agentId}/chat?sessionId=${sessionId}`;
+    for (const client of [ours.as.admin, ours.as.viewer, ours.as.super_admin, ours.api, theirs.as.member]) {
+      expect((await client.get(path)).status).toBe(404);
+      expect((await say({ message: 'Yours', sessionId }, client)).status).toBe(404);
+      expect((await client.get(`/api/agents/${agentId}/chat`)).body.sessions ?? []).toEqual([]);
+    }
+    expect((await desk.chat(ours.as.member, await anAgent(), { message: 'Hm', sessionId })).status).toBe(404);
+    model.says('For a program.');
+    const own = await say('Its own', ours.api);
+    expect((await ours.api.get(`/api/agents/${agentId}/chat?sessionId=${own.body.sessionId}`)).status).toBe(200);
+    const { secret } = await makeApiKey(harness.db, { organizationId: ours.organizationId, agentId: await anAgent() });
+    expect((await say('Of another agent', harness.http.withKey(secret))).status).toBe(403);
+    expect((await say('A machine', ours.worker)).status).toBe(403);
+    expect(model.calls).toHaveLength(2);
+  });
+
+  it('takes 1 to 8,000 characters', async () => {
+    desk.model.says('Yes.');
+    for (const message of ['', 'x'.repeat(8001), 7, null]) expect((await say({ message })).status).toBe(400);
+    expect((await say('x'.repeat(8000))).status).toBe(200);
+  });
+
+  it('of a viewer reads alone, whatever the model says', async () => {
+    const { model, ours, rowsOf } = desk;
+    const before = await rowsOf(agentId);
+    model.says({ toolCalls: [{ name: 'stop', arguments: {} }] }, 'I may not.');
+    const { body } = await say('Stop it', ours.as.viewer);
+    expect(body.toolCalls).toEqual([
+      expect.objectContaining({ tool: 'stop', status: 'failed', code: 'permission_denied' }),
+    ]);
+    expect(model.calls[0]!.toolNames).not.toContain('stop');
+    expect(model.calls[0]!.toolNames).toHaveLength(10);
+    expect(await rowsOf(agentId)).toEqual({ ...before, entries: (before!['entries'] as number) + 1 });
+  });
+
+  it('calls at most 12 tools for one message, and then has the model answer', async () => {
+    const { model } = desk;
+    const calls = (count: number) => Array.from({ length: count }, () => ({ name: 'list_runs', arguments: {} }));
+    model.says({ toolCalls: calls(10) }, { toolCalls: calls(5) }, 'Enough.');
+    const { body } = await say('Look very closely');
+    expect(body.reply).toBe('Enough.');
+    expect(body.toolCalls).toHaveLength(12);
+    const last = model.calls[2]!;
+    expect(last.toolNames).toEqual([]);
+    expect(last.lastText).toContain('at most 12 calls');
+  });
+
+  it('takes one message after the other: a second one is refused until the first is answered', async () => {
+    const { model, ours } = desk;
+    let letGo!: () => void;
+    const held = new Promise<string>((resolve) => (letGo = () => resolve('At last.')));
+    model.says('Yes.');
+    const { sessionId } = (await say('First')).body;
+    model.answers(({ lastText }) => (lastText === 'Slow' ? held : undefined));
+    const slow = say({ message: 'Slow', sessionId });
+    await waitFor('the slow call', () => model.calls.some(({ lastText }) => lastText === 'Slow'));
+    const second = await say({ message: 'Too soon', sessionId });
+    expect([second.status, second.body.code]).toEqual([409, 'conflict']);
+    model.says('Elsewhere.');
+    expect((await say('In another session')).status).toBe(200);
+    letGo();
+    expect((await slow).body.reply).toBe('At last.');
+    model.says('Now.');
+    expect((await say({ message: 'Now', sessionId })).body.reply).toBe('Now.');
+    const messages = await desk.history(ours.as.member, agentId, sessionId);
+    expect(messages.map(({ content }: { content: string }) => content)).toEqual([
+      'First',
+      'Yes.',
+      'Slow',
+      'At last.',
+      'Now',
+      'Now.',
+    ]);
+  });
+
+  it('whose process died in the midst of a turn shows it as interrupted, and goes on', async () => {
+    const { model, ours, harness, history } = desk;
+    model.says('Yes.');
+    const { sessionId } = (await say('First')).body;
+    const turnId = newId();
+    const { organizationId } = ours;
+    await harness.db.query(
+      'system',
+      `INSERT INTO chat_turn (id, organization_id, session_id, message, said, beat_at)
+       VALUES ($1, $2, $3, 'Second', '{"So far"}', now())`,
+      [turnId, organizationId, sessionId],
+    );
+    const callId = newId();
+    await harness.db.query(
+      'system',
+      `INSERT INTO chat_call (id, organization_id, session_id, turn_id, round, place, model_key, tool, arguments, status)
+       VALUES ($1, $2, $3, $4, 0, 0, 'call_1', 'list_runs', '{}', 'running')`,
+      [callId, organizationId, sessionId, turnId],
+    );
+    expect((await say({ message: 'Third', sessionId })).status).toBe(409);
+    await harness.db.query('system', `UPDATE chat_turn SET beat_at = now() - interval '31 seconds' WHERE id = $1`, [
+      turnId,
+    ]);
+    const broken = { role: 'assistant', content: 'So far', status: 'interrupted', code: 'interrupted' };
+    expect((await history(ours.as.member, agentId, sessionId))[3]).toMatchObject(broken);
+    model.says('On we go.');
+    expect((await say({ message: 'Third', sessionId })).body.reply).toBe('On we go.');
+    const messages = await history(ours.as.member, agentId, sessionId);
+    expect(messages[3]).toMatchObject({
+      ...broken,
+      toolCalls: [{ id: callId, status: 'failed', code: 'interrupted' }],
+    });
+    expect(messages[5]).toMatchObject({ content: 'On we go.' });
+  });
+
+  it('sends a model a bounded part of what was said, the newest', async () => {
+    const { model, ours, harness } = desk;
+    model.says('Yes.');
+    const { sessionId } = (await say('The very first')).body;
+    for (let at = 0; at < 30; at += 1) {
+      await harness.db.query(
+        'system',
+        `INSERT INTO chat_turn (id, organization_id, session_id, message, said, status)
+         VALUES ($1, $2, $3, $4, ARRAY[$5], 'done')`,
+        [newId(), ours.organizationId, sessionId, `question ${at} ${'q'.repeat(4000)}`, 'a'.repeat(4000)],
+      );
+    }
+    model.says('Still here.');
+    expect((await say({ message: 'And now?', sessionId })).status).toBe(200);
+    const { text, body } = model.calls.at(-1)!;
+    expect(text.length).toBeLessThan(70_000);
+    expect(text).not.toContain('The very first');
+    expect(text).toContain('question 29');
+    expect(body.messages[0].content).toContain('left out');
+    expect(body.messages.at(-1).content).toBe('And now?');
+  });
+
+  it('cuts what a tool answers to what a model can read, and says so', async () => {
+    const { model, harness, ours } = desk;
+    const of = { organizationId: ours.organizationId, agentId };
+    const { id: jobId } = await makeJob(harness.db, {
+      ...{ ...of, workflowId: (await makeWorkflow(harness.db, of)).id },
+      ...{ error: 'e'.repeat(50_000) },
+    });
+    model.says({ toolCalls: [{ name: 'get_run', arguments: { jobId } }] }, 'Long.');
+    const { body } = await say('What is it?');
+    expect(JSON.stringify(body.toolCalls[0].result).length).toBeLessThan(12_500);
+    expect(body.toolCalls[0].result.error).toContain('[cut: it has 50000 characters]');
+    expect(model.calls[1]!.lastText.length).toBeLessThan(30_000);
+  });
+});

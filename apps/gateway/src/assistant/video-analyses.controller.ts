@@ -1,0 +1,102 @@
+import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { type AnalysisState, readAnalysis, requestFilmUpload, startAnalysis } from '@muster/assistant';
+import {
+  FilmUpload,
+  FilmUploadBody,
+  usdOf,
+  VideoAnalysis,
+  VideoAnalysisQuery,
+  VideoAnalysisStarted,
+  VideoAnalyzeBody,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Clock } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+
+const uploadSeconds = 3600;
+
+@ApiTags('Assistant')
+@Controller('/api')
+export class VideoAnalysesController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(ObjectStorage) private readonly storage: ObjectStorage,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Post('/agents/:id/video-analyze')
+  @Endpoint({
+    summary: 'Make a draft of a workflow of a recording',
+    description:
+      'From the events of a recorded browser alone, or from a film: frames of it are taken on the machine, and a ' +
+      'language model tells which steps are seen in them. Steps that it is not sure of wait to be confirmed.',
+    access: sessionsAndKeysOf('member'),
+    unsuspended: true,
+    body: VideoAnalyzeBody,
+    answer: VideoAnalysisStarted,
+    status: 202,
+    errors: ['agent_not_found', 'recording_not_found', 'conflict'],
+    idempotent: true,
+  })
+  start(
+    @Mutation() mutation: MutationRequest,
+    @Param('id') agentId: string,
+    @Body() body: VideoAnalyzeBody,
+  ): Promise<VideoAnalysisStarted> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const { id: analysisId } = await startAnalysis(tx, caller, agentId, body);
+      const location = `/api/agents/${agentId}/video-analyze?analysisId=${analysisId}`;
+      return { body: { analysisId, status: 'queued' as const }, location };
+    });
+  }
+
+  @Get('/agents/:id/video-analyze')
+  @Endpoint({
+    summary: 'How far an analysis of a recording is',
+    access: sessionsAndKeysOf('viewer'),
+    answer: VideoAnalysis,
+    errors: ['not_found'],
+  })
+  async read(
+    @OrganizationId() organizationId: string,
+    @Param('id') agentId: string,
+    @Query() { analysisId }: VideoAnalysisQuery,
+  ): Promise<VideoAnalysis> {
+    return presentAnalysis(await readAnalysis(this.database, { organizationId, agentId, analysisId }));
+  }
+
+  @Post('/uploads')
+  @Endpoint({
+    summary: 'Send a film',
+    description: 'Answers where its bytes go, straight to the storage, and the key that names it afterwards.',
+    access: sessionsAndKeysOf('member'),
+    body: FilmUploadBody,
+    answer: FilmUpload,
+    status: 201,
+  })
+  upload(@Mutation() mutation: MutationRequest, @Body() body: FilmUploadBody): Promise<FilmUpload> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const { uploadKey } = requestFilmUpload(tx, caller, body);
+      const { url: uploadUrl, headers } = await this.storage.presignPut(uploadKey, {
+        ...body,
+        expiresInSeconds: uploadSeconds,
+      });
+      const expiresAt = new Date(this.clock.now().getTime() + uploadSeconds * 1000).toISOString();
+      return { body: { uploadUrl, uploadKey, method: 'PUT' as const, headers, expiresAt } };
+    });
+  }
+}
+
+function presentAnalysis(row: AnalysisState): VideoAnalysis {
+  const { id, status, progress, workflowId, error, code, frames, inputTokens, outputTokens, costMicros } = row;
+  return {
+    ...{ analysisId: id, status, progress, frames },
+    ...(workflowId ? { workflowId } : {}),
+    ...(error ? { error } : {}),
+    ...(code ? { code } : {}),
+    usage: { inputTokens, outputTokens, costUsd: usdOf(costMicros) },
+  };
+}

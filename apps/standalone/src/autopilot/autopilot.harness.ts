@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import type { AutopilotBody, AutopilotSession, SessionStatus } from '@muster/contracts';
+import {
+  FakeModel,
+  FakePortal,
+  type Harness,
+  killAll,
+  makeAgent,
+  makeApiKey,
+  processesOf,
+  startHarness,
+  type Tenant,
+  waitFor,
+} from '@muster/testing';
+import { standalone } from '../standalone';
+import { claimTask } from './portal-model.harness';
+
+const workerProgram = resolve(__dirname, '../../../../dist/apps/worker/src/main.js');
+
+export const chromium = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .flatMap((folder) => ['chromium', 'google-chrome', 'chromium-browser'].map((name) => join(folder, name)))
+  .find((path) => existsSync(path));
+export const noChromium = chromium ? '' : ' (skipped: no Chromium on PATH)';
+
+const over: SessionStatus[] = ['completed', 'failed', 'cancelled'];
+
+/** The whole service in this process, a real worker with a real browser, a portal, and a model that is a fake. */
+export class AutopilotHarness {
+  private worker?: ChildProcess;
+  private readonly folder = mkdtempSync(join(tmpdir(), 'muster-autopilot-'));
+  agentId!: string;
+  private key!: string;
+
+  private constructor(
+    readonly harness: Harness,
+    readonly tenant: Tenant,
+    readonly model: FakeModel,
+    readonly portal: FakePortal,
+  ) {}
+
+  static async start(): Promise<AutopilotHarness> {
+    const [model, portal] = await Promise.all([FakeModel.start(), FakePortal.start()]);
+    const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '100', PUBLIC_APP_URL: '', ...model.env };
+    const harness = await startHarness({ ...standalone, env });
+    const tenant = await harness.makeTenant();
+    const made = new AutopilotHarness(harness, tenant, model, portal);
+    const { organizationId } = tenant;
+    made.agentId = (await makeAgent(harness.db, { organizationId, provider: 'external', status: 'offline' })).id;
+    made.key = (await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: made.agentId })).secret;
+    await tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: portal.password });
+    model.secrets.push(portal.password);
+    await made.startWorker();
+    return made;
+  }
+
+  /** What the fake's tokens cost, in USD per million. */
+  async price({ inputPerMillion, outputPerMillion }: { inputPerMillion: number; outputPerMillion: number }) {
+    const prices = [this.model.name, this.model.visionName].map((model) => ({
+      ...{ provider: 'openai-compatible', model, from: '2020-01-01' },
+      ...{ inputUsdPerMillion: inputPerMillion, outputUsdPerMillion: outputPerMillion },
+    }));
+    const { status, text } = await this.tenant.as.admin.put('/api/organization/model-prices', { prices });
+    if (status !== 200) throw new Error(`the prices were answered with ${status}: ${text}`);
+  }
+
+  get path(): string {
+    return `/api/agents/${this.agentId}/autopilot`;
+  }
+
+  async startWorker(): Promise<void> {
+    this.worker = spawn(process.execPath, [workerProgram], {
+      env: {
+        PATH: process.env['PATH'],
+        SERVICE_BASE_URL: this.harness.url,
+        SERVICE_API_KEY: this.key,
+        AGENT_ID: this.agentId,
+        MUSTER_WORKER_DIR: this.folder,
+      },
+      stdio: 'ignore',
+    });
+    await waitFor('the worker', async () => {
+      const { body } = await this.tenant.api.get(`/api/agents/${this.agentId}`);
+      return body.status === 'online';
+    });
+  }
+
+  async killWorker(): Promise<void> {
+    const gone = once(this.worker!, 'exit');
+    this.worker!.kill('SIGKILL');
+    await gone;
+  }
+
+  claim(claimId: string, more: Partial<AutopilotBody> = {}) {
+    return {
+      action: 'start',
+      task: claimTask(this.portal.url),
+      inputs: { PORTAL_USER: this.portal.user, CLAIM_ID: claimId, AMOUNT: '120.00' },
+      vaultKeys: ['PORTAL_PASSWORD'],
+      ...more,
+    };
+  }
+
+  async begin(body: object): Promise<string> {
+    const answer = await this.tenant.api.post(this.path, body);
+    if (answer.status !== 202) throw new Error(`start answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    return answer.body.sessionId as string;
+  }
+
+  async read(sessionId: string): Promise<AutopilotSession> {
+    return (await this.tenant.api.get(`${this.path}?sessionId=${sessionId}`)).body as AutopilotSession;
+  }
+
+  until(sessionId: string, statuses: SessionStatus[] = [...over, 'paused']): Promise<AutopilotSession> {
+    return waitFor(
+      `a session that is ${statuses.join(' or ')}`,
+      async () => {
+        const session = await this.read(sessionId);
+        return statuses.includes(session.status) && session;
+      },
+      90_000,
+    ) as Promise<AutopilotSession>;
+  }
+
+  async close(): Promise<void> {
+    this.worker?.kill('SIGTERM');
+    if (this.worker && this.worker.exitCode === null) await once(this.worker, 'exit');
+    await this.harness.close();
+    await Promise.all([this.model.close(), this.portal.close()]);
+    killAll(processesOf(this.folder));
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  }
+}

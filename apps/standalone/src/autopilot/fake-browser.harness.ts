@@ -1,0 +1,185 @@
+import type {
+  AgentCommand,
+  AttemptStep,
+  AutopilotSession,
+  AutopilotTask,
+  CommandResultBody,
+  LookAtPage,
+  PageLook,
+  SessionStatus,
+  StepAttempted,
+} from '@muster/contracts';
+import { newId } from '@muster/platform';
+import { FakeModel, FakeWorker, type Harness, makeAgent, startHarness, type Tenant, waitFor } from '@muster/testing';
+import { standalone } from '../standalone';
+
+const aLook: PageLook = {
+  url: 'http://portal.test/form',
+  title: 'A form',
+  tree: '- button "Send"',
+  treeCut: false,
+  screenshotKey: null,
+  hasPasswordField: false,
+  asksFor: null,
+};
+
+type Given = AgentCommand & { payload: Record<string, unknown> };
+type Answer = Partial<CommandResultBody> | 'nothing';
+
+/** A task that nobody has done before. */
+export function newTask(more: Partial<AutopilotTask> = {}): AutopilotTask {
+  return {
+    title: `Task ${newId()}`,
+    goal: 'Have it done.',
+    startUrl: 'http://portal.test/',
+    inputs: [],
+    steps: [{ id: 'do', title: 'Do it', instruction: 'Do it.', kind: 'browse' }],
+    success: { description: 'it is done' },
+    ...more,
+  };
+}
+
+/** Workers that speak the real wire, with browsers that do what the test says. */
+export class FakeBrowsers {
+  readonly received: Given[] = [];
+  /** How often something was sent, by session. */
+  readonly sent = new Map<string, number>();
+  attempt: (payload: AttemptStep, command: Given) => Answer | Partial<StepAttempted> = () => ({});
+  look: (payload: LookAtPage) => Answer | { look?: Partial<PageLook>; holds?: boolean; unmet?: string } = () => ({});
+  open: (command: Given) => Answer = () => ({});
+  close: (command: Given) => Answer = () => ({ output: { remaining: 0 } });
+
+  private constructor(
+    readonly harness: Harness,
+    readonly tenant: Tenant,
+    readonly model: FakeModel,
+    private readonly worker: FakeWorker,
+  ) {}
+
+  static async start(env: Record<string, string> = {}): Promise<FakeBrowsers> {
+    const model = await FakeModel.start();
+    const harness = await startHarness({
+      ...standalone,
+      env: {
+        OUTBOUND_ALLOW: '127.0.0.0/8',
+        COMMAND_SWEEP_MS: '100',
+        RATE_LIMIT_PER_MINUTE: '100000',
+        ...model.env,
+        ...env,
+      },
+    });
+    const tenant = await harness.makeTenant();
+    const worker = await FakeWorker.startFor(tenant.organizationId);
+    const made = new FakeBrowsers(harness, tenant, model, worker);
+    worker.answer = (command) => {
+      made.received.push(command as Given);
+      setImmediate(() => void made.perform(command as Given));
+      return 202;
+    };
+    return made;
+  }
+
+  async makeAgent(more: object = {}): Promise<string> {
+    const { organizationId } = this.tenant;
+    const { id } = await makeAgent(this.harness.db, {
+      organizationId,
+      name: newId(),
+      provider: 'http',
+      status: 'online',
+      ...more,
+    });
+    await this.harness.db.query(
+      'system',
+      `UPDATE agent SET last_seen = now(), tunnel_url = $2, seen_from = '127.0.0.1' WHERE id = $1`,
+      [id, this.worker.url],
+    );
+    return id;
+  }
+
+  of(agentId: string) {
+    const path = `/api/agents/${agentId}/autopilot`;
+    const read = async (sessionId: string) =>
+      (await this.tenant.api.get(`${path}?sessionId=${sessionId}`)).body as AutopilotSession;
+    return {
+      path,
+      read,
+      act: (body: object) => this.tenant.api.post(path, body),
+      until: (sessionId: string, ...statuses: SessionStatus[]) =>
+        waitFor(
+          statuses.join(' or '),
+          async () => {
+            const session = await read(sessionId);
+            return statuses.includes(session.status) && session;
+          },
+          60_000,
+        ) as Promise<AutopilotSession>,
+    };
+  }
+
+  /** What the test itself remembers of it all. */
+  forget(): void {
+    for (const list of [
+      this.received,
+      this.worker.received,
+      this.worker.headers,
+      this.model.calls,
+      this.harness.logs,
+    ]) {
+      list.length = 0;
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.harness.close();
+    await Promise.all([this.worker.stop(), this.model.close()]);
+  }
+
+  private async perform(command: Given): Promise<void> {
+    const { commandId, agentId, kind } = command;
+    const answer = this.answerTo(command);
+    if (answer === 'nothing') return;
+    await this.tenant.worker.post(`/api/agents/${agentId}/commands/${commandId}/result`, {
+      status: 'success',
+      ...answer,
+    });
+    if (kind === 'autopilot_attempt') {
+      const { submitted } = (answer.output ?? {}) as Partial<StepAttempted>;
+      const { sessionId } = command.payload as unknown as AttemptStep;
+      if (submitted) this.sent.set(sessionId, (this.sent.get(sessionId) ?? 0) + 1);
+    }
+  }
+
+  private answerTo(command: Given): Answer {
+    const { kind, payload } = command;
+    if (kind === 'autopilot_open') {
+      const answer = this.open(command);
+      return answer === 'nothing' ? answer : { output: { reused: false, startError: null, look: aLook }, ...answer };
+    }
+    if (kind === 'autopilot_close') return this.close(command);
+    if (kind === 'autopilot_look') {
+      const answer = this.look(payload as unknown as LookAtPage);
+      if (answer === 'nothing' || 'status' in answer) return answer as Answer;
+      const { look, ...more } = answer as { look?: Partial<PageLook> };
+      const held = (payload as unknown as LookAtPage).expect ? { holds: true } : {};
+      return { output: { ...held, ...more, look: { ...aLook, ...look } } };
+    }
+    const given = payload as unknown as AttemptStep;
+    const answer = this.attempt(given, command);
+    if (answer === 'nothing' || 'status' in answer) return answer as Answer;
+    const submits = given.actions?.findIndex(({ submits: sends }, at) => sends && at >= (given.from ?? 0)) ?? -1;
+    const stops = submits >= 0 && !given.maySubmit;
+    const base: StepAttempted = {
+      outcome: stops ? 'would_submit' : 'passed',
+      error: null,
+      why: null,
+      at: stops ? submits : (given.actions?.length ?? 0),
+      submitted: !stops && submits >= 0,
+      done: [],
+      steps: [],
+      extracted: {},
+      blocked: [],
+      look: aLook,
+    };
+    return { output: { ...base, ...(answer as Partial<StepAttempted>) } };
+  }
+}

@@ -1,0 +1,113 @@
+import { FakeBrowsers, newTask } from './fake-browser.harness';
+
+jest.setTimeout(120_000);
+
+const action = (more: object = {}) => ({
+  ...{ action: 'click', name: 'it', value: '', all: false, submits: false },
+  ...{ selectors: [{ kind: 'role', selector: 'aria/it[role="button"]' }] },
+  ...more,
+});
+const says = (more: object = {}, ...actions: object[]) => ({
+  ...{ status: 'act', reason: '', question: '', confidence: 1 },
+  ...{ actions: actions.length ? actions : [action()] },
+  ...more,
+});
+/** As JSON writes them: U+0000 and half a pair are escapes in it. */
+const worst = 'a\0b\ud800c';
+
+describe('words that no database keeps, or that have no end', () => {
+  let browsers: FakeBrowsers;
+
+  beforeAll(async () => {
+    browsers = await FakeBrowsers.start();
+  });
+  afterAll(() => browsers.end());
+  beforeEach(() => {
+    browsers.model.reset();
+    browsers.attempt = () => ({});
+    browsers.look = () => ({});
+  });
+
+  const run = async (task = newTask(), more: object = {}) => {
+    const agent = browsers.of(await browsers.makeAgent());
+    const { status, body } = await agent.act({ action: 'start', task, ...more });
+    expect(status).toBe(202);
+    const ended = await agent.until(body.sessionId, 'completed', 'failed', 'paused');
+    return { ...agent, ended, sessionId: body.sessionId as string };
+  };
+  const noBreakdown = () => expect(browsers.harness.logs.join('')).not.toContain('a handling of an autopilot session');
+
+  it('in what a model says are no trouble of the session’s', async () => {
+    browsers.model.says({ json: says({ question: worst }, action({ name: worst, value: worst })) });
+    const { ended } = await run();
+    expect(ended).toMatchObject({ status: 'completed', metrics: { modelCalls: 1 } });
+    browsers.model.answers(() => ({ json: says({ status: 'unsure', question: `${worst}${'😀'.repeat(50_000)}` }) }));
+    const paused = await run();
+    expect(paused.ended).toMatchObject({ status: 'paused', metrics: { modelCalls: 2 } });
+    const { question } = paused.ended.pausedFor!;
+    expect(question.startsWith('ab\ufffdc😀')).toBe(true);
+    expect(question.length).toBeLessThanOrEqual(4000);
+    const { body } = await browsers.tenant.api.get(`${paused.path.replace('/autopilot', '')}/logs?level=warn`);
+    for (const { message } of body.entries) expect((message as string).length).toBeLessThan(5000);
+    noBreakdown();
+  });
+
+  it('in an error are cut between characters', async () => {
+    browsers.model.answers(() => ({ json: says() }));
+    // Wherever it is cut, one of the two is cut in the midst of a pair.
+    for (const before of ['', 'x']) {
+      browsers.attempt = () => ({ outcome: 'failed', why: 'page', error: `${before}${'😀'.repeat(3000)}` });
+      const { ended } = await run(newTask(), { limits: { attemptsPerStep: 1 } });
+      expect(ended).toMatchObject({ status: 'paused', pausedFor: { reason: 'attempts_exhausted' } });
+      expect(ended.steps[0]!.attempts[0]!.error).not.toMatch(/\p{Surrogate}|\ufffd/u);
+    }
+    noBreakdown();
+  });
+
+  it('in a title become the whole name of the workflow', async () => {
+    browsers.model.answers(() => ({ json: says() }));
+    const title = `x${'😀'.repeat(199)}`;
+    const { ended } = await run(newTask({ title }));
+    expect(ended).toMatchObject({ status: 'completed', code: null });
+    const { body } = await browsers.tenant.api.get(`/api/workflows/${ended.workflowId}`);
+    expect(body.name).toBe(title);
+    noBreakdown();
+  });
+
+  it.each([
+    ['51 actions', Array.from({ length: 51 }, () => action())],
+    ['a selector without an end', [action({ selectors: [{ kind: 'css', selector: 'a'.repeat(2001) }] })]],
+    ['more selectors than anybody tries', [action({ selectors: Array(51).fill({ kind: 'css', selector: 'a' }) })]],
+    ['a value without an end', [action({ value: 'a'.repeat(20_001) })]],
+    ['a name without an end', [action({ name: 'a'.repeat(501) })]],
+  ])('of a model are an attempt that failed: %s', async (_, actions) => {
+    browsers.model.answers(() => ({ json: says({}, ...actions) }));
+    const { ended } = await run(newTask(), { limits: { attemptsPerStep: 1 } });
+    expect(ended.steps[0]!.attempts).toMatchObject([{ outcome: 'failed', code: 'action_refused' }]);
+  });
+
+  it('are paid for, each time that they were asked for', async () => {
+    const usage = { inputTokens: 1000, outputTokens: 100 };
+    browsers.model.says({ content: 'Sure!', usage }, { json: says(), usage });
+    const { ended } = await run();
+    const twice = { modelCalls: 2, inputTokens: 2000, outputTokens: 200 };
+    expect(ended).toMatchObject({ status: 'completed', metrics: twice, steps: [{ attempts: [{ usage: twice }] }] });
+    const { title, goal, steps, success } = newTask();
+    const twins = [...steps, ...steps].map((step) => ({ ...step, expect: null }));
+    const task = { title, goal, startUrl: null, inputs: [], steps: twins, success: { ...success, check: null } };
+    browsers.model.says({ json: task, usage });
+    const agent = browsers.of(await browsers.makeAgent());
+    const { body } = await agent.act({ action: 'start', intent: 'Do it.' });
+    expect(await agent.until(body.sessionId, 'completed', 'failed')).toMatchObject({
+      ...{ status: 'failed', code: 'model_failed' },
+      metrics: { modelCalls: 1, ...usage },
+    });
+  });
+
+  it('are not asked for where nothing may be spent', async () => {
+    const agent = browsers.of(await browsers.makeAgent());
+    const { body } = await agent.act({ action: 'start', intent: 'Do it.', limits: { costUsd: 0 } });
+    expect(await agent.until(body.sessionId, 'completed', 'failed')).toMatchObject({ code: 'limit_reached' });
+    expect(browsers.model.calls).toEqual([]);
+  });
+});

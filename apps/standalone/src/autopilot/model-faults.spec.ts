@@ -1,0 +1,167 @@
+import type { AutopilotTask } from '@muster/contracts';
+import type { ModelScript } from '@muster/testing';
+import { newId } from '@muster/platform';
+import { FakeBrowsers } from './fake-browser.harness';
+
+jest.setTimeout(120_000);
+
+const act = {
+  status: 'act',
+  reason: '',
+  question: '',
+  confidence: 1,
+  actions: [
+    {
+      ...{ action: 'click', name: 'it', value: '', all: false, submits: false },
+      selectors: [{ kind: 'role', selector: 'aria/it[role="button"]' }],
+    },
+  ],
+};
+const usage = { inputTokens: 1000, outputTokens: 100 };
+const does: ModelScript = { json: act, usage };
+
+describe('a model that fails in the middle of a session', () => {
+  let browsers: FakeBrowsers;
+
+  beforeAll(async () => {
+    browsers = await FakeBrowsers.start({ MODEL_TIMEOUT_MS: '1000' });
+  });
+  afterAll(() => browsers.end());
+  beforeEach(() => {
+    browsers.model.reset();
+    browsers.received.length = 0;
+  });
+
+  const aTask = (): AutopilotTask => ({
+    title: `Task ${newId()}`,
+    goal: 'Have it done.',
+    startUrl: 'http://portal.test/',
+    inputs: [],
+    steps: ['first', 'second'].map((id) => ({ id, title: id, instruction: `Do ${id}.`, kind: 'browse' })),
+    success: { description: 'it is done' },
+  });
+  const stepOf = (text: string) => (JSON.parse(text) as { step: { id: string } }).step.id;
+  /** The first step is done; at the second one the model is as it is said. */
+  const begin = async (script: ModelScript, more: object = {}) => {
+    browsers.model.answers((call) => (stepOf(call.lastUserText) === 'second' ? script : does));
+    const agent = browsers.of(await browsers.makeAgent());
+    const task = aTask();
+    const { body } = await agent.act({ action: 'start', task, limits: { attemptsPerStep: 2 }, ...more });
+    const sessionId = body.sessionId as string;
+    const ended = () => agent.until(sessionId, 'completed', 'failed', 'paused');
+    return { ...agent, sessionId, task, ended };
+  };
+
+  it.each<[string, ModelScript, string, RegExp]>([
+    ['hangs', { hang: true }, 'execution_timeout', /said nothing for 1000 ms/],
+    ['refuses', { refusal: 'I would rather not.' }, 'model_failed', /refuses to answer/],
+    ['talks nonsense', { content: 'Sure! Here you go.' }, 'model_failed', /does not fit/],
+    ['answers something else', { json: { status: 'act' } }, 'model_failed', /does not fit/],
+    ['is no model at all', { raw: '<html>', contentType: 'text/html' }, 'model_failed', /no answer of its API/],
+    ['is over its rate limit', { status: 429, headers: { 'retry-after': '3600' } }, 'model_failed', /rest of 3600 s/],
+    ['answers with an error', { status: 400 }, 'model_failed', /answered 400/],
+  ])('and %s: it pauses with the reason, and goes on there when somebody resumes it', async (_, script, code, why) => {
+    const session = await begin(script);
+    const { sessionId } = session;
+    const paused = await session.ended();
+    expect(paused).toMatchObject({
+      status: 'paused',
+      error: null,
+      currentStep: 'second',
+      pausedFor: { reason: 'attempts_exhausted', question: expect.stringMatching(why) },
+      steps: [{ status: 'passed' }, { status: 'failed', attempts: [{ outcome: 'failed', code }, { code }] }],
+    });
+    expect(paused.steps[1]!.attempts.map(({ error }) => error)).toEqual(Array(2).fill(expect.stringMatching(why)));
+    const { body } = await browsers.tenant.api.get(`${session.path.replace('/autopilot', '')}/logs?level=warn`);
+    expect(body.entries.map(({ message }: { message: string }) => message).join('\n')).toMatch(why);
+    // The mend: the model is well again, and somebody says so.
+    browsers.model.answers(() => does);
+    expect((await session.act({ action: 'resume', sessionId })).status).toBe(202);
+    const done = await session.ended();
+    expect([done.status, done.steps[0]!.attempts.length]).toEqual(['completed', 1]);
+  });
+
+  it('and comes back by itself is waited for: busy for a moment, broken for a moment', async () => {
+    browsers.model.says(
+      does,
+      { status: 429, headers: { 'retry-after': '0' } },
+      { status: 503, headers: { 'retry-after': '0' } },
+    );
+    const session = await begin(does);
+    expect(await session.ended()).toMatchObject({ status: 'completed', metrics: { attempts: 2, modelCalls: 2 } });
+  });
+
+  describe('because nobody pays for it', () => {
+    const settings = (monthlySpendLimitUsd: number | null) =>
+      browsers.tenant.as.admin.patch('/api/organization/settings', { monthlySpendLimitUsd });
+    beforeAll(async () => {
+      const prices = [browsers.model.name, browsers.model.visionName].map((model) => ({
+        ...{ provider: 'openai-compatible', model, from: '2020-01-01' },
+        ...{ inputUsdPerMillion: 1000, outputUsdPerMillion: 1000 },
+      }));
+      expect((await browsers.tenant.as.admin.put('/api/organization/model-prices', { prices })).status).toBe(200);
+    });
+    afterEach(() => settings(null));
+    /** Both steps cost 1.10 USD each. */
+    const again = async ({ act: post, until, task }: Awaited<ReturnType<typeof begin>>) => {
+      browsers.model.answers(() => does);
+      const calls = browsers.model.calls.length;
+      const { body } = await post({ action: 'start', task });
+      const done = await until(body.sessionId, 'completed', 'failed', 'paused');
+      // What the first one has learned is kept: the model is asked for the rest alone.
+      expect(done).toMatchObject({
+        status: 'completed',
+        steps: [{ attempts: [{ strategy: 'stable_code' }] }, { attempts: [{ strategy: 'model' }] }],
+      });
+      expect(browsers.model.calls.length - calls).toBe(1);
+    };
+
+    it('ends it over its own budget, with the reason, and begun again it goes on with what was learned', async () => {
+      const session = await begin(does, { limits: { costUsd: 1 } });
+      expect(await session.ended()).toMatchObject({
+        status: 'failed',
+        code: 'limit_reached',
+        error: expect.stringMatching(/model calls may cost.*begin it again/),
+        steps: [{ status: 'passed' }, {}],
+        metrics: { passed: 1, modelCalls: 1, costUsd: 1.1 },
+      });
+      expect(browsers.received.at(-1)!.kind).toBe('autopilot_close');
+      await again(session);
+    });
+
+    it('ends it over the organization’s budget, and begun again with a higher one it goes on', async () => {
+      const { body: usageNow } = await browsers.tenant.api.get('/api/usage');
+      await settings(usageNow.spendUsd + 1);
+      const session = await begin(does);
+      expect(await session.ended()).toMatchObject({
+        status: 'failed',
+        code: 'billing_gate_closed',
+        error: expect.stringMatching(/No language model is called/),
+        steps: [{ status: 'passed' }, {}],
+        metrics: { modelCalls: 1, costUsd: 1.1 },
+      });
+      await settings(null);
+      await again(session);
+    });
+
+    it('ends it where its key is gone, and begun again with one it goes on', async () => {
+      const { admin } = browsers.tenant.as;
+      await admin.put('/api/vault/OWN_KEY', { value: browsers.model.key });
+      const own = { baseUrl: browsers.model.url, name: browsers.model.name, visionName: browsers.model.visionName };
+      expect((await admin.put('/api/organization/model', { ...own, apiKeyVaultKey: 'OWN_KEY' })).status).toBe(200);
+      const session = await begin(does);
+      browsers.model.answers(async () => {
+        expect((await admin.delete('/api/vault/OWN_KEY')).status).toBe(204);
+        return does;
+      });
+      const ended = await session.ended();
+      await admin.delete('/api/organization/model');
+      expect(ended).toMatchObject({
+        status: 'failed',
+        code: 'model_not_configured',
+        steps: [{ status: 'passed' }, {}],
+      });
+      await again(session);
+    });
+  });
+});

@@ -1,0 +1,190 @@
+import { newId } from '@muster/platform';
+import { EventStream, waitFor } from '@muster/testing';
+import { Client } from 'pg';
+import { FakeBrowsers, newTask } from './fake-browser.harness';
+
+jest.setTimeout(120_000);
+
+const act = {
+  json: {
+    ...{ status: 'act', reason: '', question: '', confidence: 1 },
+    actions: [
+      {
+        ...{ action: 'click', name: 'it', value: '', all: false, submits: true },
+        selectors: [{ kind: 'role', selector: 'aria/it[role="button"]' }],
+      },
+    ],
+  },
+};
+
+describe('a session that has trouble', () => {
+  let browsers: FakeBrowsers;
+
+  beforeAll(async () => {
+    browsers = await FakeBrowsers.start();
+  });
+  afterAll(() => browsers.end());
+  beforeEach(() => {
+    browsers.model.reset();
+    browsers.model.answers(() => act);
+    browsers.received.length = 0;
+    browsers.open = () => ({});
+    browsers.look = () => ({});
+  });
+
+  const begin = async (more: object = {}) => {
+    const agentId = await browsers.makeAgent();
+    const agent = browsers.of(agentId);
+    const { body } = await agent.act({ action: 'start', task: newTask(), ...more });
+    return { ...agent, agentId, sessionId: body.sessionId as string };
+  };
+  const sql = <T extends object>(text: string, values: unknown[] = []) =>
+    browsers.harness.db.query<T>('system', text, values);
+
+  it('whose every handling breaks is tried again ever later, and then ends with a reason', async () => {
+    const isFaulty = { of: '' };
+    browsers.open = ({ agentId }) =>
+      agentId === isFaulty.of ? ({ output: { reused: false, startError: null } } as never) : {};
+    const agentId = await browsers.makeAgent();
+    isFaulty.of = agentId;
+    const agent = browsers.of(agentId);
+    const { sessionId } = (await agent.act({ action: 'start', task: newTask() })).body;
+    interface Row {
+      faults: number;
+      restMs: number;
+      rung: number;
+    }
+    const read = async () =>
+      (
+        await sql<Row>(
+          `SELECT faults, (EXTRACT(epoch FROM ring_at - now()) * 1000)::int AS rest_ms,
+             (SELECT count(*)::int FROM outbox WHERE payload->>'sessionId' = id::text) AS rung
+           FROM autopilot_session WHERE id = $1`,
+          [sessionId],
+        )
+      )[0]!;
+    const rests: number[] = [];
+    for (let faults = 1; faults < 8; faults += 1) {
+      const row = await waitFor(`fault ${faults}`, async () => {
+        const now = await read();
+        return now.faults === faults && now;
+      });
+      rests.push(row.restMs);
+      // Nobody rings for it meanwhile.
+      expect(row.rung).toBe(0);
+      await sql(`UPDATE autopilot_session SET ring_at = now() WHERE id = $1`, [sessionId]);
+    }
+    for (const [at, restMs] of rests.entries()) {
+      expect(restMs).toBeLessThanOrEqual(Math.min(60_000, 1000 * 2 ** at));
+      expect(restMs).toBeGreaterThan(Math.min(60_000, 1000 * 2 ** at) - 1000);
+    }
+    const ended = await agent.until(sessionId, 'failed', 'completed');
+    expect(ended).toMatchObject({
+      status: 'failed',
+      code: 'internal_error',
+      error: expect.stringContaining('it is logged'),
+    });
+    // Its browser was closed, and its agent is free.
+    expect(browsers.received.some(({ kind, agentId: of }) => kind === 'autopilot_close' && of === agentId)).toBe(true);
+    isFaulty.of = '';
+    expect((await agent.act({ action: 'start', task: newTask() })).status).toBe(202);
+    expect(browsers.harness.logs.join('')).toContain('a handling of an autopilot session broke');
+  });
+
+  it('whose handling broke once goes on as if nothing had been', async () => {
+    const owner = new Client({ connectionString: browsers.harness.databaseUrl });
+    await owner.connect();
+    await owner.query(`
+      CREATE FUNCTION break() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken'; END $$;
+      CREATE TRIGGER broken BEFORE INSERT ON autopilot_attempt FOR EACH ROW EXECUTE FUNCTION break()`);
+    const session = await begin();
+    const { sessionId } = session;
+    const faults = async () =>
+      (await sql<{ faults: number }>('SELECT faults FROM autopilot_session WHERE id = $1', [sessionId]))[0]!.faults;
+    await waitFor('a fault', async () => (await faults()) > 0);
+    await owner.query('DROP FUNCTION break CASCADE');
+    await owner.end();
+    expect(await session.until(sessionId, 'completed', 'failed', 'paused')).toMatchObject({ error: null });
+    expect(await faults()).toBe(0);
+  });
+
+  it('whose start page cannot be opened ends with that, and asks no model', async () => {
+    const startError = 'net::ERR_NAME_NOT_RESOLVED';
+    const look = { url: 'chrome-error://chromewebdata/', title: '', tree: '' };
+    browsers.open = () =>
+      ({
+        output: {
+          ...{ reused: false, startError },
+          look: { ...look, treeCut: false, screenshotKey: null, hasPasswordField: false, asksFor: null },
+        },
+      }) as never;
+    const session = await begin();
+    expect(await session.until(session.sessionId, 'failed', 'completed', 'paused')).toMatchObject({
+      status: 'failed',
+      code: 'start_page_failed',
+      error: expect.stringContaining(startError),
+      metrics: { modelCalls: 0, attempts: 0 },
+    });
+    expect(browsers.received.at(-1)!.kind).toBe('autopilot_close');
+    expect(browsers.model.calls).toEqual([]);
+    const { body } = await browsers.tenant.api.get(`/api/agents/${session.agentId}/logs?level=warn`);
+    expect(body.entries[0].message).toContain(`could not open its start page: ${startError}`);
+  });
+
+  it('whose start page came only in part goes on, and tells the model of it', async () => {
+    const startError = 'the page was not loaded in time';
+    const look = { url: 'http://portal.test/', title: '', tree: '- text "…"', treeCut: false, screenshotKey: null };
+    browsers.open = () =>
+      ({ output: { reused: false, startError, look: { ...look, hasPasswordField: false, asksFor: null } } }) as never;
+    const session = await begin();
+    expect(await session.until(session.sessionId, 'failed', 'completed', 'paused')).toMatchObject({
+      status: 'completed',
+    });
+    expect((JSON.parse(browsers.model.calls[0]!.lastUserText) as { lastError: string }).lastError).toContain(
+      startError,
+    );
+  });
+
+  it('and is paused for it shows why on its stream, with the picture, and the stream goes on where it was left', async () => {
+    const agentId = await browsers.makeAgent();
+    const screenshotKey = `images/${newId()}.jpg`;
+    await sql(
+      `INSERT INTO artifact (id, organization_id, agent_id, kind, filename, content_type, size, storage_key)
+       VALUES ($1, $2, $3, 'image', 'session-1.jpg', 'image/jpeg', 3, $4)`,
+      [newId(), browsers.tenant.organizationId, agentId, screenshotKey],
+    );
+    browsers.look = () => ({ look: { asksFor: 'captcha', screenshotKey } });
+    const agent = browsers.of(agentId);
+    const { sessionId } = (await agent.act({ action: 'start', task: newTask() })).body;
+    await agent.until(sessionId, 'paused');
+    const path = `${browsers.harness.url}${agent.path}/events?sessionId=${sessionId}`;
+    const { headers } = browsers.tenant.api;
+    const first = await EventStream.open(path, { ...headers });
+    const seen = [...(await first.until(4))];
+    first.close();
+    const pausedFor = {
+      reason: 'captcha',
+      question: expect.any(String),
+      screenshotUrl: expect.stringContaining(screenshotKey),
+    };
+    expect(seen.map(({ event, data }) => [event, data])).toMatchObject([
+      ['session', { status: 'queued' }],
+      ['session', { status: 'running' }],
+      ['step', { status: 'running' }],
+      ['session', { status: 'paused', pausedFor }],
+    ]);
+    expect(JSON.stringify(seen)).not.toContain('screenshotKey');
+    expect((await agent.act({ action: 'resume', sessionId, stepOverride: { skip: true } })).status).toBe(202);
+    await agent.until(sessionId, 'completed');
+    // What it has missed, once each, and nothing that it had.
+    const again = await EventStream.open(path, { ...headers, 'last-event-id': '4' });
+    const rest = [...(await again.until(4))];
+    again.close();
+    expect(rest.map(({ id }) => Number(id))).toEqual([5, 6, 7, 8]);
+    expect(rest.map(({ data }) => (data as { status: string }).status)).toEqual([
+      ...['skipped', 'resumed', 'running', 'completed'],
+    ]);
+    const { body } = await browsers.tenant.api.get(`/api/agents/${agentId}/logs`);
+    expect(JSON.stringify(body)).not.toContain(screenshotKey);
+  });
+});

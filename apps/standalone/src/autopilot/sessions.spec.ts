@@ -1,0 +1,335 @@
+import type { AutopilotTask, SessionAction } from '@muster/contracts';
+import { EventStream, makeJob, waitFor } from '@muster/testing';
+import { FakeBrowsers, newTask } from './fake-browser.harness';
+
+jest.setTimeout(120_000);
+
+const click = (name: string, submits = false): SessionAction => ({
+  action: 'click',
+  name,
+  selectors: [{ kind: 'role', selector: `aria/${name}[role="button"]` }],
+  value: '',
+  all: false,
+  submits,
+});
+const act = (...actions: SessionAction[]) => ({
+  json: { status: 'act', reason: '', question: '', confidence: 1, actions },
+});
+
+describe('a session of the autopilot', () => {
+  let browsers: FakeBrowsers;
+
+  beforeAll(async () => {
+    browsers = await FakeBrowsers.start();
+  });
+  afterAll(() => browsers.end());
+  beforeEach(() => {
+    browsers.model.reset();
+    browsers.received.length = 0;
+    browsers.attempt = () => ({});
+    browsers.look = () => ({});
+    browsers.open = () => ({});
+    browsers.close = () => ({ output: { remaining: 0 } });
+  });
+
+  /** With an end that a page shows. */
+  const aTask = (more: Partial<AutopilotTask> = {}): AutopilotTask =>
+    newTask({
+      steps: [{ id: 'do', title: 'Do it', instruction: 'Do it.', expect: { text: 'Done' }, kind: 'browse' }],
+      ...more,
+    });
+  const begin = async (body: object = {}) => {
+    const agentId = await browsers.makeAgent();
+    const agent = browsers.of(agentId);
+    const answer = await agent.act({ action: 'start', task: aTask(), ...body });
+    expect(answer).toMatchObject({ status: 202, body: { status: 'queued' } });
+    return { ...agent, agentId, sessionId: answer.body.sessionId as string };
+  };
+  const paused = async (session: Awaited<ReturnType<typeof begin>>) =>
+    session.until(session.sessionId, 'paused', 'failed');
+
+  it.each([
+    [{}, 'task'],
+    [{ intent: 'x', task: {} }, 'task.title'],
+    [{ task: aTask({ startUrl: 'file:///etc/passwd' }) }, 'task.startUrl'],
+    [{ task: aTask({ steps: [] }) }, 'task.steps'],
+    [{ task: aTask({ steps: [aTask().steps[0]!, aTask().steps[0]!] }) }, 'task.steps.1.id'],
+    [{ task: aTask({ steps: [{ ...aTask().steps[0]!, expect: {} }] }) }, 'task.steps.0.expect'],
+    [{ task: aTask({ inputs: ['CLAIM'] }) }, 'inputs.CLAIM'],
+    [{ task: aTask(), inputs: { PATH: 'x' } }, 'inputs.PATH'],
+    [{ task: aTask(), vaultKeys: ['NOT_THERE'] }, 'vaultKeys.0'],
+    [{ task: aTask(), limits: { steps: 0 } }, 'limits.steps'],
+    [{ task: aTask(), approve: 'always' }, 'approve'],
+  ])('refuses a start with %j', async (body, field) => {
+    const agentId = await browsers.makeAgent();
+    const { act: post, path } = browsers.of(agentId);
+    const answer = await post({ action: 'start', ...body });
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_payload' } });
+    expect(answer.body.errors.map((each: { field: string }) => each.field)).toContain(field);
+    expect((await browsers.tenant.api.get(path)).body).toEqual({ sessions: [], nextCursor: null });
+  });
+
+  it('is one on each agent, and no run beside it', async () => {
+    browsers.look = () => 'nothing';
+    const session = await begin();
+    expect(await session.act({ action: 'start', task: aTask() })).toMatchObject({
+      status: 409,
+      body: { code: 'agent_not_ready', sessionId: session.sessionId },
+    });
+    const { organizationId } = browsers.tenant;
+    const job = await makeJob(browsers.harness.db, { organizationId, agentId: session.agentId, status: 'queued' });
+    await browsers.harness.db.transaction('system', (tx) =>
+      tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: session.agentId } }),
+    );
+    await waitFor('its reason', async () => {
+      const { body } = await browsers.tenant.api.get(`/api/jobs/${job.id}`);
+      return body.waiting?.reason === 'agent_busy';
+    });
+    const idle = (await browsers.tenant.api.get(`/api/agents/${session.agentId}`)).body;
+    expect(idle.stopAt).toBeNull();
+    const stopped = await browsers.tenant.as.admin.post(`/api/agent/${session.agentId}/action`, { action: 'stop' });
+    expect(stopped).toMatchObject({ status: 409, body: { code: 'agent_not_ready', sessionId: session.sessionId } });
+    expect(await session.act({ action: 'cancel', sessionId: session.sessionId })).toMatchObject({ status: 202 });
+    await session.until(session.sessionId, 'cancelled');
+    await waitFor('its run', () => browsers.received.some(({ jobId }) => jobId === job.id));
+    expect(await session.act({ action: 'start', task: aTask() })).toMatchObject({
+      status: 409,
+      body: { jobId: job.id },
+    });
+  });
+
+  it('pauses before it sends anything where it is to, and sends it once when somebody says so', async () => {
+    browsers.model.says(act(click('Name'), click('Send', true)));
+    const session = await begin({ approve: 'before_submit' });
+    expect(await paused(session)).toMatchObject({
+      status: 'paused',
+      currentStep: 'do',
+      pausedFor: { reason: 'before_submit', screenshotUrl: null },
+      metrics: { attempts: 1, modelCalls: 1 },
+    });
+    expect(browsers.sent.get(session.sessionId)).toBeUndefined();
+    const { sessionId } = session;
+    expect(await session.act({ action: 'resume', sessionId })).toMatchObject({
+      status: 202,
+      body: { sessionId, status: 'resumed' },
+    });
+    expect(await session.until(sessionId, 'completed', 'failed', 'paused')).toMatchObject({
+      status: 'completed',
+      error: null,
+    });
+    expect(browsers.sent.get(sessionId)).toBe(1);
+    const attempts = browsers.received.filter(({ kind }) => kind === 'autopilot_attempt').map(({ payload }) => payload);
+    expect(attempts).toMatchObject([{ maySubmit: false }, { maySubmit: true, from: 1 }]);
+    expect(await session.act({ action: 'resume', sessionId })).toMatchObject({ status: 409 });
+    expect(await session.act({ action: 'cancel', sessionId })).toMatchObject({ status: 409 });
+  });
+
+  it('asks what became of what it may have sent, and never sends it again by itself', async () => {
+    browsers.model.says(act(click('Send', true)));
+    browsers.attempt = ({ maySubmit }) =>
+      maySubmit ? { status: 'failed', code: 'interrupted', error: 'gone', output: { submit: 'unknown', at: 0 } } : {};
+    const session = await begin();
+    expect(await paused(session)).toMatchObject({ pausedFor: { reason: 'outcome_unknown' } });
+    const { sessionId } = session;
+    await session.act({ action: 'resume', sessionId, stepOverride: { skip: true } });
+    expect(await session.until(sessionId, 'completed', 'failed', 'paused')).toMatchObject({
+      status: 'completed',
+      steps: [{ status: 'skipped', attempts: [{ outcome: 'unknown', code: 'interrupted' }] }],
+    });
+    expect(browsers.received.filter(({ payload }) => payload['maySubmit'] === true)).toHaveLength(1);
+  });
+
+  it('sends nothing twice in a step without somebody’s word, also when the page does not show that it went through', async () => {
+    browsers.model.says(act(click('Send', true)), act(click('Send', true)));
+    browsers.attempt = ({ maySubmit }) =>
+      maySubmit ? { outcome: 'failed', why: 'expect', error: 'no “Done” within 10 s', submitted: true } : {};
+    const session = await begin();
+    expect(await paused(session)).toMatchObject({ pausedFor: { reason: 'outcome_unknown' }, metrics: { attempts: 2 } });
+    expect(browsers.sent.get(session.sessionId)).toBe(1);
+  });
+
+  it('pauses when it is unsure twice, when its attempts are used up, and when the page asks for what it has not', async () => {
+    const unsure = { json: { status: 'unsure', reason: '', question: 'Which one?', confidence: 0, actions: [] } };
+    browsers.model.says(unsure, unsure);
+    const first = await begin();
+    expect(await paused(first)).toMatchObject({ pausedFor: { reason: 'unsure', question: 'Which one?' } });
+
+    browsers.model.answers(() => act(click('Nothing')));
+    browsers.attempt = () => ({ outcome: 'failed', why: 'selector', error: 'nothing fits' });
+    const second = await begin({ limits: { attemptsPerStep: 2 } });
+    expect(await paused(second)).toMatchObject({
+      pausedFor: { reason: 'attempts_exhausted' },
+      steps: [{ status: 'failed', attempts: [{ error: 'nothing fits', code: 'page_selector' }, {}] }],
+    });
+    expect(JSON.parse(browsers.model.calls.at(-1)!.lastUserText)).toMatchObject({
+      attempt: 2,
+      lastError: 'nothing fits',
+    });
+
+    browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
+    const third = await begin();
+    expect(await paused(third)).toMatchObject({ pausedFor: { reason: 'one_time_code' }, metrics: { modelCalls: 0 } });
+    browsers.attempt = () => ({});
+    const { sessionId } = third;
+    const resume = (stepOverride: object) => third.act({ action: 'resume', sessionId, stepOverride });
+    expect(await resume({ stepId: 'other' })).toMatchObject({ status: 400 });
+    expect(await resume({ skip: false })).toMatchObject({ status: 400 });
+    expect(await resume({ selector: 'x' })).toMatchObject({ status: 400 });
+    expect(await resume({ code: 'page.change(["#code"], "246810")' })).toMatchObject({ status: 202 });
+    expect(await third.until(sessionId, 'completed', 'failed', 'paused')).toMatchObject({
+      status: 'completed',
+      steps: [{ status: 'passed', stableCode: null }],
+    });
+    const { body } = await browsers.tenant.as.admin.get('/api/audit');
+    expect(JSON.stringify(body)).not.toContain('246810');
+  });
+
+  it.each<[string, object, string]>([
+    [
+      'names what is no input',
+      { ...click('Name'), action: 'fill', value: '{{AWS_SECRET}}' },
+      'neither an input nor a vault key',
+    ],
+    [
+      'leaves the site',
+      { ...click('x'), action: 'navigate', selectors: [], value: 'https://evil.test/' },
+      'not on the site',
+    ],
+    [
+      'opens a file',
+      { ...click('x'), action: 'navigate', selectors: [], value: 'file:///etc/passwd' },
+      'not on the site',
+    ],
+  ])('gives no browser an action that %s', async (_, action, error) => {
+    browsers.model.answers(() => act(action as SessionAction));
+    const session = await begin({ limits: { attemptsPerStep: 1 } });
+    const read = await paused(session);
+    expect(read.steps[0]!.attempts).toMatchObject([{ outcome: 'failed', code: 'action_refused' }]);
+    expect(read.steps[0]!.attempts[0]!.error).toContain(error);
+    expect(browsers.received.filter(({ kind }) => kind === 'autopilot_attempt')).toEqual([]);
+  });
+
+  it.each<[string, object, object]>([
+    ['refuses', { refusal: 'No.' }, { code: 'model_failed' }],
+    ['talks nonsense', { content: 'Sure! Here you go' }, { code: 'model_failed' }],
+    ['answers with errors', { status: 400 }, { code: 'model_failed' }],
+    ['is over its rate limit', { status: 429, headers: { 'retry-after': '3600' } }, { code: 'model_failed' }],
+  ])('uses up attempts where the model %s, and goes on when somebody resumes it', async (_, script, attempt) => {
+    browsers.model.answers(() => script);
+    const session = await begin({ limits: { attemptsPerStep: 2 } });
+    expect(await paused(session)).toMatchObject({
+      pausedFor: { reason: 'attempts_exhausted' },
+      steps: [{ attempts: [attempt, attempt] }],
+    });
+    browsers.model.answers(() => act(click('Do')));
+    await session.act({ action: 'resume', sessionId: session.sessionId });
+    expect(await session.until(session.sessionId, 'completed', 'failed', 'paused')).toMatchObject({
+      status: 'completed',
+    });
+  });
+
+  it('ends where a limit is used up, and where the organization’s is', async () => {
+    const failed = { status: 'failed', code: 'limit_reached' };
+    browsers.model.answers(() => act(click('Do')));
+    const dear = await begin({ limits: { costUsd: 0 } });
+    expect(await dear.until(dear.sessionId, 'failed', 'completed')).toMatchObject({
+      ...failed,
+      metrics: { modelCalls: 0 },
+    });
+    const { expect: _, ...step } = aTask().steps[0]!;
+    const long = await begin({ limits: { steps: 1 }, task: aTask({ steps: [step, { ...step, id: 'more' }] }) });
+    expect(await long.until(long.sessionId, 'failed', 'completed')).toMatchObject(failed);
+    browsers.look = () => 'nothing';
+    const slow = await begin({ limits: { minutes: 0.01 } });
+    await waitFor('its look', () =>
+      browsers.received.some(({ kind, agentId }) => kind === 'autopilot_look' && agentId === slow.agentId),
+    );
+    await browsers.harness.db.query(
+      'system',
+      `UPDATE autopilot_session SET due_at = now() + interval '1 s' WHERE id = $1`,
+      [slow.sessionId],
+    );
+    expect(await slow.until(slow.sessionId, 'failed', 'completed')).toMatchObject(failed);
+  });
+
+  it('is cancelled once its browser says that nothing of it runs, and not before', async () => {
+    browsers.look = () => 'nothing';
+    browsers.close = () => 'nothing';
+    const session = await begin();
+    const { sessionId, agentId } = session;
+    await waitFor('its look', () =>
+      browsers.received.some(({ kind, agentId: of }) => kind === 'autopilot_look' && of === agentId),
+    );
+    expect(await session.act({ action: 'cancel', sessionId })).toMatchObject({
+      status: 202,
+      body: { status: 'running' },
+    });
+    const closing = await waitFor('the close', () =>
+      browsers.received.find(({ kind, agentId: of }) => kind === 'autopilot_close' && of === agentId),
+    );
+    expect(await session.read(sessionId)).toMatchObject({ status: 'running', cancelling: true });
+    expect(await session.act({ action: 'cancel', sessionId })).toMatchObject({ status: 409 });
+    await browsers.tenant.worker.post(`/api/agents/${agentId}/commands/${closing.commandId}/result`, {
+      status: 'success',
+      output: { remaining: 0 },
+    });
+    expect(await session.until(sessionId, 'cancelled')).toMatchObject({ finishedAt: expect.any(String) });
+  });
+
+  it('tells its states, steps and attempts on a stream that can be resumed, and on the timeline', async () => {
+    browsers.model.says(act(click('Do')));
+    const session = await begin();
+    await session.until(session.sessionId, 'completed');
+    const path = `${browsers.harness.url}${session.path}/events?sessionId=${session.sessionId}`;
+    const stream = await EventStream.open(
+      path,
+      (browsers.tenant.api as unknown as { headers: Record<string, string> }).headers,
+    );
+    const events = [...(await stream.until(7))];
+    stream.close();
+    expect(events.map(({ event, data }) => [event, (data as { status: string }).status])).toEqual([
+      ['session', 'queued'],
+      ['session', 'running'],
+      ['step', 'running'],
+      ['attempt', 'running'],
+      ['attempt', 'passed'],
+      ['step', 'passed'],
+      ['session', 'completed'],
+    ]);
+    const { body } = await browsers.tenant.api.get(`/api/agents/${session.agentId}/logs?kind=execution&order=asc`);
+    expect(body.entries.map(({ message }: { message: string }) => message)).toEqual([
+      expect.stringContaining('queued'),
+      expect.stringContaining('queued → running'),
+      'Do it: attempt 1 by the model passed',
+      expect.stringContaining('running → completed'),
+    ]);
+  });
+
+  it('writes its task from an intent, and refuses what the model makes of it where that is none', async () => {
+    browsers.model.answers(({ schemaName }) => {
+      if (schemaName === 'autopilot_task')
+        return {
+          json: {
+            ...aTask(),
+            steps: [{ ...aTask().steps[0]!, expect: null }],
+            success: { description: '', check: null },
+          },
+        };
+      return act(click('Do'));
+    });
+    const { task: _, ...session } = { ...(await begin({ task: undefined, intent: 'Do it' })), task: null };
+    expect(await session.until(session.sessionId, 'completed', 'failed')).toMatchObject({
+      status: 'completed',
+      metrics: { modelCalls: 2 },
+    });
+    const generated = await session.act({ action: 'generate-task', intent: 'Do it' });
+    expect(generated).toMatchObject({ status: 200, body: { task: { goal: 'Have it done.' } } });
+    browsers.model.answers(() => ({
+      json: { ...aTask(), startUrl: 'file:///x', steps: [], success: { description: '', check: null } },
+    }));
+    expect(await session.act({ action: 'generate-task', intent: 'Do it' })).toMatchObject({
+      status: 502,
+      body: { code: 'model_failed' },
+    });
+  });
+});

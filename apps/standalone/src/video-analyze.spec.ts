@@ -1,0 +1,239 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { newId } from '@muster/platform';
+import { startHarness, waitFor } from '@muster/testing';
+import { Client } from 'pg';
+import { FilmDesk, itFilms, seen } from './films.harness';
+import { standalone } from './standalone';
+
+describe('video-analyze', () => {
+  let desk: FilmDesk;
+  let { model, harness, machines, tenant, agentId, folder }: FilmDesk = {} as FilmDesk;
+  let { startWorker, sendFilm, send, recorded, analyze, ended, workflow }: FilmDesk = {} as FilmDesk;
+
+  beforeAll(async () => {
+    desk = await FilmDesk.start();
+    ({ model, harness, machines, tenant, agentId, folder } = desk);
+    ({ startWorker, sendFilm, send, recorded, analyze, ended, workflow } = desk);
+  });
+  beforeEach(() => model.reset());
+  afterEach(() => expect(model.faults).toEqual([]));
+  afterAll(() => desk.close());
+
+  it('makes a draft of recorded events without a model', async () => {
+    const recordingId = await recorded([
+      { type: 'navigate', url: 'https://portal.test/' },
+      { type: 'change', value: '{{CLAIM_ID}}', selectors: [['aria/Claim']] },
+    ]);
+    const done = await ended({ recordingId, name: 'Claims' });
+    expect(done).toMatchObject({
+      status: 'completed',
+      progress: 100,
+      frames: 0,
+      usage: { inputTokens: 0, costUsd: 0 },
+    });
+    const draft = await workflow(done.workflowId);
+    expect(draft).toMatchObject({ name: 'Claims', source: { kind: 'video', recordingId }, variables: ['CLAIM_ID'] });
+    expect(draft.steps).toMatchObject([
+      { type: 'navigate', confidence: 1, atMs: null, frameUrl: null, review: null },
+      { type: 'change', confidence: 1 },
+    ]);
+    expect(draft.script).not.toContain('SystemExit(');
+    expect(model.calls).toEqual([]);
+  });
+
+  it.each([
+    ['no steps', [], 'no_steps_found'],
+    ['nothing that can be read', 'no JSON at all', 'recording_unreadable'],
+  ])('ends where a recording has %s, and says so', async (_, steps, code) => {
+    const state = await ended({ recordingId: await recorded(steps) });
+    expect(state).toMatchObject({ status: 'failed', code, error: expect.any(String) });
+    expect(state.workflowId).toBeUndefined();
+  });
+
+  itFilms('makes a draft of a film: frames where the scene changes, and steps that wait to be confirmed', async () => {
+    const uploadKey = await sendFilm(4);
+    const steps = [
+      seen({ type: 'navigate', url: 'data:text/html,<p>Claims</p>', title: 'Open the portal', atMs: 0 }),
+      seen({ confidence: 0.4, frame: 3, atMs: 2000 }),
+      seen({ type: 'click', selectors: [], title: 'Nothing that could be done' }),
+      seen({ frame: 99, confidence: 3 }),
+    ];
+    model.says({ json: { steps }, usage: { inputTokens: 4000, outputTokens: 300 } });
+    const done = await ended({ uploadKey, hint: 'Somebody looks at claims.' });
+    expect(done).toMatchObject({ status: 'completed', frames: 4, usage: { inputTokens: 4000, outputTokens: 300 } });
+    const [call] = model.calls;
+    expect(call).toMatchObject({ schemaName: 'video_steps', body: { model: model.visionName } });
+    expect(call!.pictures).toHaveLength(4);
+    expect(call!.body.messages[0].content).toContain('untrusted');
+    const asked = JSON.parse(call!.lastUserText);
+    expect(asked.film.hint).toBe('Somebody looks at claims.');
+    expect(asked.frames.map(({ atMs }: { atMs: number }) => atMs)).toEqual([0, 1000, 2000, 3000]);
+
+    const draft = await workflow(done.workflowId);
+    expect(draft.source).toEqual({ kind: 'video', recordingId: null });
+    expect(draft.steps).toMatchObject([
+      { type: 'navigate', confidence: 0.9, review: null, atMs: 0, frameUrl: expect.any(String) },
+      { type: 'click', confidence: 0.4, review: 'needed', atMs: 2000 },
+      { type: 'click', confidence: 1, review: null, frameUrl: null },
+    ]);
+    const picture = Buffer.from(await (await fetch(draft.steps[1].frameUrl)).arrayBuffer());
+    expect(picture.subarray(0, 3).toString('hex')).toBe('ffd8ff');
+    const [id] = draft.steps.filter(({ review }: any) => review === 'needed').map((step: any) => step.id);
+    expect(draft.script.match(/raise SystemExit\((.*)\)/)![1]).toContain('nobody has confirmed it');
+
+    const launched = await tenant.api.post('/api/jobs/launch', { workflowId: draft.id, agentId });
+    const job = await waitFor('the run to stop', async () => {
+      const { body } = await tenant.api.get(`/api/jobs/${launched.body.jobId}`);
+      return body.status === 'failed' && body;
+    });
+    expect(job.error).toMatch(/chromium|confirmed/i);
+
+    const path = `/api/workflows/${draft.id}/steps/${id}`;
+    expect(await tenant.as.viewer.patch(path, { review: 'confirmed' })).toMatchObject({ status: 403 });
+    expect(await tenant.api.patch(path, { review: 'needed' })).toMatchObject({ status: 400 });
+    expect(await tenant.api.patch(`/api/workflows/${draft.id}/steps/none`, { review: 'confirmed' })).toMatchObject({
+      status: 404,
+    });
+    expect(await tenant.api.patch(path, { review: 'confirmed' })).toMatchObject({ status: 200 });
+    const confirmed = await workflow(draft.id);
+    expect(confirmed).toMatchObject({ revision: 2, steps: [{}, { review: 'confirmed' }, {}] });
+    expect(confirmed.script).toBe(
+      draft.script.replace(/ {4}muster\.error_code\("step_not_confirmed"\)\n {4}raise SystemExit\(.*\)\n/, ''),
+    );
+    const calls = await machines.sql(`SELECT * FROM model_call WHERE purpose = 'video_analyze'`);
+    expect(calls).toMatchObject([{ agentId, inputTokens: 4000, outcome: 'answered' }]);
+    const command = await machines.sql(`SELECT payload::text AS payload FROM agent_command WHERE kind = 'snippet'`);
+    for (const { payload } of command) expect(payload).not.toMatch(/Signature|uploads\//);
+  });
+
+  itFilms('goes on where it was when whoever was at it is gone, and makes one draft', async () => {
+    model.says({ hang: true }, { json: { steps: [seen()] } });
+    const uploadKey = await sendFilm(2);
+    const ending = ended({ uploadKey, name: 'Taken over' });
+    await waitFor('the question', () => model.calls.length === 1);
+    await machines.sql(`UPDATE video_analysis SET due_at = now() WHERE upload_key = $1`, [uploadKey]);
+    expect(await ending).toMatchObject({ status: 'completed', frames: 2 });
+    await waitFor('the first to give up', () => model.calls[0]!.isOver);
+    expect(await machines.sql(`SELECT id FROM workflow WHERE name = 'Taken over'`)).toHaveLength(1);
+    const [row] = await machines.sql('SELECT * FROM video_analysis WHERE upload_key = $1', [uploadKey]);
+    expect(row).toMatchObject({ status: 'completed', code: null, turn: expect.any(Number) });
+    const frames = await machines.sql(`SELECT id FROM agent_command WHERE id = $1`, [row.commandId]);
+    expect(frames).toHaveLength(1);
+  });
+
+  itFilms('pays for no answer twice: one that came is kept with its bill, whoever dies behind it', async () => {
+    const owner = new Client({ connectionString: harness.databaseUrl });
+    await owner.connect();
+    // Whoever takes the answer up breaks, as a process that dies there does.
+    await owner.query(`
+      CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'died'; END $$;
+      CREATE TRIGGER dies BEFORE UPDATE ON video_analysis FOR EACH ROW
+        WHEN (NEW.asked > OLD.asked) EXECUTE FUNCTION die()`);
+    model.says({ json: { steps: [seen()] }, usage: { inputTokens: 4000, outputTokens: 300 } });
+    const uploadKey = await sendFilm(2);
+    const ending = ended({ uploadKey, name: 'Paid once' });
+    const faults = async () =>
+      (await machines.sql('SELECT faults FROM video_analysis WHERE upload_key = $1', [uploadKey]))[0]?.faults as number;
+    await waitFor('its death', async () => (await faults()) > 0, 30_000);
+    await owner.query('DROP FUNCTION die CASCADE');
+    await owner.end();
+    expect(await ending).toMatchObject({ status: 'completed', usage: { inputTokens: 4000, outputTokens: 300 } });
+    expect(model.calls).toHaveLength(1);
+    const [{ id }] = await machines.sql('SELECT id FROM video_analysis WHERE upload_key = $1', [uploadKey]);
+    const calls = await machines.sql('SELECT outcome FROM model_call WHERE session_id = $1', [id]);
+    expect(calls).toEqual([{ outcome: 'answered' }]);
+  });
+
+  it.each([
+    ['starts to be recorded for longer than an hour', 3601, 'recording_too_long'],
+    ['lasts just an hour', 3600, undefined],
+  ])('of a recording that %s: %d s', async (_, seconds, code) => {
+    const recordingId = await recorded([{ type: 'navigate', url: 'https://portal.test/' }]);
+    await machines.sql(
+      `UPDATE recording SET started_at = now() - $2 * interval '1 second', ended_at = now() WHERE id = $1`,
+      [recordingId, seconds],
+    );
+    const state = await ended({ recordingId });
+    expect(state.code).toBe(code);
+    expect(state.status).toBe(code ? 'failed' : 'completed');
+    expect(model.calls).toEqual([]);
+  });
+
+  itFilms('ends where a film that was sent is longer than an hour', async () => {
+    const file = join(folder, 'long.mkv');
+    const film = 'color=c=red:s=32x32:r=1/60:d=3780';
+    const made = spawnSync('ffmpeg', ['-f', 'lavfi', '-i', film, '-c:v', 'ffv1', file]);
+    expect(made.status).toBe(0);
+    const state = await ended({ uploadKey: await send(readFileSync(file)) });
+    expect(state).toMatchObject({ status: 'failed', code: 'recording_too_long', frames: 0 });
+    expect(model.calls).toEqual([]);
+  });
+
+  it('ends where there is no model, for a film; and needs none for events', async () => {
+    const bare = await startHarness({ ...standalone, env: { OUTBOX_SWEEP_MS: '100' } });
+    const other = await bare.makeTenant();
+    const { agent } = (await other.as.admin.post('/api/agents', { name: 'Bare', provider: 'external' })).body;
+    const { uploadKey, uploadUrl, method, headers } = (
+      await other.api.post('/api/uploads', { contentType: 'video/mp4', size: 7 })
+    ).body;
+    expect((await fetch(uploadUrl, { method, headers, body: 'A film.' })).status).toBe(200);
+    const path = `/api/agents/${agent.id}/video-analyze`;
+    const { analysisId } = (await other.api.post(path, { uploadKey })).body;
+    const state = await waitFor('its end', async () => {
+      const { body } = await other.api.get(`${path}?analysisId=${analysisId}`);
+      return body.status === 'failed' && body;
+    });
+    expect(state).toMatchObject({ code: 'model_not_configured', error: expect.stringContaining('language model') });
+    await bare.close();
+  });
+
+  itFilms.each([
+    ['sees nothing', { json: { steps: [] } }, 'no_steps_found'],
+    ['refuses', { refusal: 'No.' }, 'model_failed'],
+    ['hangs', { hang: true as const }, 'execution_timeout'],
+  ])('ends where the model %s', async (_, script, code) => {
+    model.says(script);
+    expect(await ended({ uploadKey: await sendFilm(1) })).toMatchObject({ status: 'failed', code });
+  });
+
+  itFilms('ends where what was sent is no film', async () => {
+    const state = await ended({ uploadKey: await send(Buffer.from('This is no film.')) });
+    expect(state).toMatchObject({ status: 'failed', code: 'recording_unreadable' });
+  });
+
+  it('ends where the machine has no ffmpeg', async () => {
+    const bare = await startWorker('bare', barePath(folder));
+    const state = await ended({ uploadKey: await send(Buffer.from('A film.')) }, bare);
+    expect(state).toMatchObject({ status: 'failed', code: 'frames_unavailable' });
+    expect(existsSync(join(folder, 'bare'))).toBe(true);
+  });
+
+  it('refuses what is not there, and what says two things, and begins nothing', async () => {
+    const before = await machines.sql('SELECT id FROM video_analysis');
+    expect(await analyze({ recordingId: newId() })).toMatchObject({
+      status: 404,
+      body: { code: 'recording_not_found' },
+    });
+    expect(await analyze({ uploadKey: 'uploads/x/y' })).toMatchObject({ body: { code: 'recording_not_found' } });
+    expect(await analyze({})).toMatchObject({ status: 400 });
+    expect(await analyze({ recordingId: newId(), uploadKey: 'x' })).toMatchObject({ status: 400 });
+    expect(await analyze({ recordingId: newId() }, newId())).toMatchObject({ body: { code: 'agent_not_found' } });
+    const other = await harness.makeTenant();
+    const key = await send(Buffer.from('Ours.'));
+    expect(await analyze({ uploadKey: key }, agentId, other.api)).toMatchObject({ status: 404 });
+    expect(await tenant.api.post('/api/uploads', { contentType: 'text/html', size: 1 })).toMatchObject({ status: 400 });
+    const large = { contentType: 'video/mp4', size: 500 * 1024 * 1024 + 1 };
+    expect(await tenant.api.post('/api/uploads', large)).toMatchObject({ status: 413 });
+    expect(await machines.sql('SELECT id FROM video_analysis')).toHaveLength(before.length);
+  });
+});
+
+/** A folder with Python and nothing else of the system's. */
+function barePath(folder: string): string {
+  const path = join(folder, 'bin');
+  const python = spawnSync('sh', ['-c', 'command -v python3']).stdout.toString().trim();
+  spawnSync('sh', ['-c', `mkdir -p ${path} && ln -s ${python} ${path}/python3`]);
+  return path;
+}

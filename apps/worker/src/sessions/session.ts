@@ -1,0 +1,231 @@
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { InterruptedAttempt, OpenSession } from '@muster/contracts';
+import { readJson, writeWhole } from '../host/files';
+import { launch, readExitCode } from '../host/launcher';
+import { closeTemporaryFolder, openTemporaryFolder } from '../host/short-folder';
+import { type Command, isObject, textOf } from '../protocol/command';
+import { isAlive, readEnvironment, readProcess } from '../runs/processes';
+
+/** What a later start of the worker finds it by. */
+interface Keeper {
+  pid: number;
+  startTime: string;
+  openedBy: string;
+  deadline: number;
+  /** Their values are in the environment of the process alone. */
+  secretNames: string[];
+}
+
+interface Machine {
+  python: string;
+  env: Record<string, string>;
+  extensions: string[];
+}
+
+export type Outcome =
+  | { is: 'answered'; output: Record<string, unknown>; picture: string | null }
+  /** Its browser has ended meanwhile, or did not answer before the deadline. */
+  | { is: 'gone' | 'late'; attempted: InterruptedAttempt; why: string }
+  /** It goes on for the next start of the worker. */
+  | { is: 'detached' };
+
+const pollMs = 20;
+/** For the picture to be sent, and the answer. */
+const reserveMs = 5_000;
+const usualMs = 120_000;
+const mostMemoryBytes = 2 * 1024 ** 3;
+const idleMinutes = 24 * 60;
+const folders = ['asked', 'answers', 'pictures', 'journal', 'tmp'];
+
+/**
+ * A process that keeps a browser, and its folder, by which they talk: a question is a file, and so is its answer. So
+ * nothing is lost between them, whichever of the two is killed.
+ */
+export class Session {
+  private waiting = 0;
+  private isGone = false;
+  isWatchedOver = false;
+
+  private constructor(
+    readonly folder: string,
+    readonly sessionId: string,
+    private readonly keeper: Keeper | null,
+  ) {}
+
+  static start(folder: string, command: Command, { python, env, extensions }: Machine): Session {
+    const { commandId, payload, deadline } = command;
+    const given = payload as unknown as OpenSession;
+    const secretNames = (Array.isArray(payload.secretNames) ? payload.secretNames : []).map(String);
+    rmSync(folder, { recursive: true, force: true });
+    for (const name of folders) mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
+    const script = join(folder, 'program.py');
+    writeFileSync(script, textOf(given.program), { mode: 0o600 });
+    const opened = {
+      startUrl: textOf(given.startUrl),
+      allowedOrigins: Array.isArray(given.allowedOrigins) ? given.allowedOrigins.map(String) : [],
+      inputs: isObject(given.inputs) ? given.inputs : {},
+      idleMinutes: given.idleMinutes ?? idleMinutes,
+      memoryBytes: Math.min(mostMemoryBytes, totalmem() * 0.6),
+      secretNames,
+    };
+    writeWhole(join(folder, 'open.json'), JSON.stringify(opened));
+    const silence = openSync('/dev/null', 'w');
+    const messages = openSync(join(folder, 'messages.log'), 'a', 0o600);
+    const child = launch({
+      python,
+      exitFile: join(folder, 'exit-code'),
+      script,
+      cwd: folder,
+      env: {
+        ...env,
+        ...Object.fromEntries(secretNames.flatMap((name) => (name in command.env ? [[name, command.env[name]!]] : []))),
+        PYTHONDONTWRITEBYTECODE: '1',
+        PYTHONIOENCODING: 'utf-8:replace',
+        MUSTER_RUN_ID: command.payload.sessionId as string,
+        MUSTER_BROWSER_EXTENSIONS: extensions.join(delimiter),
+        TMPDIR: openTemporaryFolder(folder),
+      },
+      stdout: silence,
+      stderr: messages,
+    });
+    closeSync(silence);
+    closeSync(messages);
+    // What is wrong with it is seen by what does not live.
+    child.once('error', () => undefined);
+    child.unref();
+    const pid = child.pid ?? 0;
+    const keeper: Keeper = {
+      pid,
+      startTime: readProcess(pid)?.startTime ?? '',
+      openedBy: commandId,
+      deadline: deadline ?? Date.now() + usualMs,
+      secretNames,
+    };
+    writeWhole(join(folder, 'keeper.json'), JSON.stringify(keeper));
+    return new Session(folder, textOf(payload.sessionId), keeper);
+  }
+
+  /** What another start of the worker has left, alive or not. */
+  static find(folder: string, sessionId: string): Session {
+    return new Session(folder, sessionId, readJson<Keeper>(join(folder, 'keeper.json')) ?? null);
+  }
+
+  get root(): { pid: number; startTime: string } | null {
+    return this.keeper;
+  }
+
+  isAlive(): boolean {
+    if (this.isGone || !this.keeper || readExitCode(join(this.folder, 'exit-code')) !== null) return false;
+    return isAlive(this.keeper);
+  }
+
+  isOpening(commandId: string): boolean {
+    return this.keeper?.openedBy === commandId;
+  }
+
+  wasAsked(commandId: string): boolean {
+    return this.isOpening(commandId) || ['asked', 'answers'].some((place) => existsSync(this.path(place, commandId)));
+  }
+
+  /** What must not show in what it answers. */
+  secrets(): string[] {
+    if (!this.keeper) return [];
+    const { pid, secretNames } = this.keeper;
+    const env = readEnvironment(pid);
+    return secretNames.map((name) => env[name]).filter((value): value is string => Boolean(value));
+  }
+
+  ask({ commandId, kind, payload, deadline }: Command, now: number): void {
+    const { program: _, secretNames: __, ...asked } = payload;
+    const until = deadline ?? now + usualMs;
+    const left = until - now;
+    const question = { kind, payload: asked, deadline: until, leftMs: Math.max(left / 2, left - 2 * reserveMs) };
+    writeWhole(this.path('asked', commandId), JSON.stringify(question));
+  }
+
+  async answered(commandId: string, isDetached: () => boolean): Promise<Outcome> {
+    this.waiting += 1;
+    try {
+      const deadline = this.deadlineOf(commandId) - reserveMs / 2;
+      for (;;) {
+        // Looked at first: what it answers before it ends counts.
+        const isAlive = this.isAlive();
+        const answer = this.readAnswer(commandId);
+        if (answer) return answer;
+        if (isDetached()) return { is: 'detached' };
+        const attempted = this.interruption(commandId);
+        if (!isAlive) return { is: 'gone', attempted, why: this.lastWords() };
+        if (Date.now() > deadline) return { is: 'late', attempted, why: 'it did not answer in time' };
+        await sleep(pollMs);
+      }
+    } finally {
+      this.waiting -= 1;
+    }
+  }
+
+  forget(commandId: string): void {
+    const picture = this.isOpening(commandId) ? 'start' : commandId;
+    rmSync(this.path('answers', commandId), { force: true });
+    rmSync(join(this.folder, 'pictures', `${picture}.jpg`), { force: true });
+    rmSync(join(this.folder, 'journal', `${commandId}.jsonl`), { force: true });
+  }
+
+  /** Its processes are. Whoever waits for an answer has then looked for the last time. */
+  async gone(): Promise<void> {
+    this.isGone = true;
+    while (this.waiting) await sleep(pollMs);
+    closeTemporaryFolder(this.folder);
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  }
+
+  lastWords(): string {
+    const over = readJson<{ why: string }>(join(this.folder, 'over.json'))?.why;
+    if (over) return over;
+    try {
+      const lines = readFileSync(join(this.folder, 'messages.log'), 'utf8').trim().split('\n');
+      return lines.at(-1)?.slice(-500) || 'its browser was ended';
+    } catch {
+      return 'its browser was ended';
+    }
+  }
+
+  private readAnswer(commandId: string): Outcome | null {
+    if (!this.isOpening(commandId)) {
+      const output = readJson<Record<string, unknown>>(this.path('answers', commandId));
+      return output ? { is: 'answered', output, picture: this.pictureOf(commandId) } : null;
+    }
+    const output = readJson<Record<string, unknown>>(join(this.folder, 'ready.json'));
+    return output ? { is: 'answered', output, picture: this.pictureOf('start') } : null;
+  }
+
+  private pictureOf(name: string): string | null {
+    const path = join(this.folder, 'pictures', `${name}.jpg`);
+    return existsSync(path) ? path : null;
+  }
+
+  /** What was written down of an attempt before each thing that it did. */
+  private interruption(commandId: string): InterruptedAttempt {
+    const known: InterruptedAttempt = { submit: 'none', at: 0 };
+    const path = join(this.folder, 'journal', `${commandId}.jsonl`);
+    if (!existsSync(path)) return known;
+    const text = readFileSync(path, 'utf8');
+    for (const line of text.split('\n').slice(0, -1)) {
+      const { at, submit } = JSON.parse(line) as { at: number; submit?: 'ahead' | 'done' };
+      known.at = at;
+      if (submit) known.submit = submit === 'ahead' ? 'unknown' : 'done';
+    }
+    return known;
+  }
+
+  private deadlineOf(commandId: string): number {
+    const asked = readJson<{ deadline: number }>(this.path('asked', commandId))?.deadline;
+    return asked ?? (this.isOpening(commandId) ? this.keeper!.deadline : Date.now() + usualMs);
+  }
+
+  private path(place: string, commandId: string): string {
+    return join(this.folder, place, `${commandId}.json`);
+  }
+}

@@ -1,0 +1,206 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { InterruptedAttempt, SessionClosed, SessionFault, SessionOpened } from '@muster/contracts';
+import { type Extensions, noBrowser } from '../browser/extensions';
+import { findBrowser } from '../browser/find-browser';
+import type { LocalLog } from '../host/local-log';
+import { type Command, isObject, type Kind, type Result, textOf } from '../protocol/command';
+import type { Service } from '../protocol/service';
+import { sendUpload } from '../protocol/upload';
+import { killProcesses } from '../runs/processes';
+import { Redactor } from '../runs/redactor';
+import { type Outcome, Session } from './session';
+
+export interface SessionsOptions {
+  folder: string;
+  agentId: string;
+  base: Record<string, string>;
+  python: string;
+  service: Service;
+  extensions: Extensions;
+  stopping: AbortSignal;
+  log: LocalLog;
+}
+
+const killGraceMs = 3_000;
+const watchMs = 2_000;
+const uploadTries = 3;
+const sessionKinds: readonly Kind[] = ['autopilot_open', 'autopilot_look', 'autopilot_attempt', 'autopilot_close'];
+
+export function isOfSession(kind: Kind): boolean {
+  return sessionKinds.includes(kind);
+}
+
+/** The browsers of sessions: one at a time, each with a program that keeps it, which outlives this worker. */
+export class Sessions {
+  private readonly folder: string;
+  private readonly open = new Map<string, Session>();
+  /** Whose close was taken here: an open that it has overtaken begins nothing. */
+  private readonly closed = new Set<string>();
+  private watch: NodeJS.Timeout | undefined;
+  private isDetached = false;
+
+  constructor(private readonly options: SessionsOptions) {
+    this.folder = join(options.folder, 'sessions');
+    for (const name of existsSync(this.folder) ? readdirSync(this.folder) : []) {
+      const session = Session.find(join(this.folder, name), name);
+      this.open.set(name, session);
+    }
+    this.watchOver();
+  }
+
+  /** What another start of the worker had open lives on, or is cleared away. */
+  async recover(): Promise<void> {
+    await Promise.all([...this.open.values()].filter((session) => !session.isAlive()).map((each) => this.clear(each)));
+  }
+
+  /** Null: it goes on, and the next start of the worker settles it. */
+  async perform(command: Command): Promise<Result | null> {
+    const sessionId = textOf(command.payload.sessionId);
+    if (!/^[A-Za-z0-9][\w-]{0,99}$/.test(sessionId)) return { status: 'failed', error: 'sessionId must be an id' };
+    if (command.kind === 'autopilot_close') return this.close(sessionId);
+    if (command.kind === 'autopilot_open') return this.begin(sessionId, command);
+    const session = this.open.get(sessionId);
+    if (!session?.isAlive()) return failed('browser_lost', session?.lastWords() || 'the session has no browser here');
+    session.ask(command, Date.now());
+    return this.settle(session, command.commandId);
+  }
+
+  /** A command that another start of the worker began. */
+  async resume(commandId: string): Promise<Result | null> {
+    const session = [...this.open.values()].find((each) => each.wasAsked(commandId));
+    if (session) return this.settle(session, commandId);
+    return interrupted('the worker was restarted before it was begun', { submit: 'none', at: 0 });
+  }
+
+  /** Its result is on its way. */
+  forget(commandId: string): void {
+    for (const session of this.open.values()) session.forget(commandId);
+  }
+
+  /** The worker begins again, and finds its browsers again. */
+  detach(): void {
+    this.isDetached = true;
+    clearInterval(this.watch);
+  }
+
+  async endAll(): Promise<void> {
+    clearInterval(this.watch);
+    await Promise.all([...this.open.values()].map((session) => this.clear(session)));
+  }
+
+  private async begin(sessionId: string, command: Command): Promise<Result | null> {
+    const { base, python, extensions, log } = this.options;
+    const program = findBrowser(base);
+    if (!program) return noBrowser;
+    if (this.closed.has(sessionId)) return failed('browser_lost', 'the session was closed before it was opened');
+    const known = this.open.get(sessionId);
+    if (known?.isAlive()) {
+      known.ask(command, Date.now());
+      return this.settle(known, command.commandId);
+    }
+    // One at a time: whoever opens another has done with the one before.
+    await Promise.all([...this.open.values()].map((session) => this.clear(session)));
+    const env = { ...base, CHROMIUM: program };
+    const session = Session.start(join(this.folder, sessionId), command, {
+      python,
+      env,
+      extensions: extensions.paths(),
+    });
+    this.open.set(sessionId, session);
+    this.watchOver();
+    log('info', 'a session has a browser', { sessionId });
+    return this.settle(session, command.commandId);
+  }
+
+  private async settle(session: Session, commandId: string): Promise<Result | null> {
+    const outcome = await session.answered(commandId, () => this.isDetached);
+    if (outcome.is === 'detached') return null;
+    if (outcome.is === 'answered') return this.present(session, commandId, outcome);
+    const { is, why, attempted } = outcome;
+    await this.clear(session);
+    if (is === 'late') return { ...failed('execution_timeout', `the browser was ended: ${why}`), output: attempted };
+    if (session.isOpening(commandId)) return failed('browser_lost', `the browser could not be kept open: ${why}`);
+    return interrupted(why, attempted);
+  }
+
+  private async present(
+    session: Session,
+    commandId: string,
+    { output: told, picture }: Extract<Outcome, { is: 'answered' }>,
+  ): Promise<Result> {
+    const output: Record<string, unknown> = new Redactor(session.secrets(), '[secret]').deep(told);
+    const shown = await this.show(session, commandId, picture);
+    if (isObject(output.look)) Object.assign(output.look, shown);
+    if (!('look' in output && output.isOpened)) return { status: 'success', output };
+    const { look, startError } = output as unknown as SessionOpened;
+    const opened: SessionOpened = { reused: !session.isOpening(commandId), startError: startError ?? null, look };
+    return { status: 'success', output: opened };
+  }
+
+  /** Its name says nothing of what it shows. */
+  private async show(session: Session, commandId: string, picture: string | null): Promise<Record<string, unknown>> {
+    if (!picture) return {};
+    const { agentId, service, stopping } = this.options;
+    let fault = '';
+    for (let tries = 0; tries < uploadTries; tries += 1) {
+      const filename = `session-${session.sessionId.slice(0, 8)}-${commandId.slice(0, 8)}.jpg`;
+      const upload = { path: picture, filename, agentId };
+      const { verdict, key, why } = await sendUpload(service, upload, stopping).catch((error: Error) => ({
+        verdict: 'later' as const,
+        key: undefined,
+        why: error.message,
+      }));
+      if (verdict === 'delivered' && key) return { screenshotKey: key };
+      fault = why;
+      if (verdict === 'refused') break;
+    }
+    return { screenshotFault: `the picture could not be sent: ${fault}` };
+  }
+
+  private async close(sessionId: string): Promise<Result> {
+    this.closed.add(sessionId);
+    const session = this.open.get(sessionId);
+    const remaining = session
+      ? await this.clear(session)
+      : await killProcesses({ runId: sessionId, root: null }, killGraceMs);
+    const output: SessionClosed = { remaining };
+    if (!remaining) return { status: 'success', output };
+    return { status: 'failed', output, error: `${remaining} processes could not be killed` };
+  }
+
+  /** Ends all of it, and takes its profile and its files away; answers how many processes could not be killed. */
+  private async clear(session: Session): Promise<number> {
+    const { sessionId } = session;
+    const remaining = await killProcesses({ runId: sessionId, root: session.root }, killGraceMs);
+    await session.gone();
+    if (this.open.get(sessionId) === session) this.open.delete(sessionId);
+    return remaining;
+  }
+
+  /** A keeper that has ended, whyever, leaves no browser behind. */
+  private watchOver(): void {
+    clearInterval(this.watch);
+    if (!this.open.size) return;
+    this.watch = setInterval(() => {
+      for (const session of this.open.values()) {
+        if (session.isAlive() || session.isWatchedOver) continue;
+        session.isWatchedOver = true;
+        this.options.log('warn', 'the browser of a session has ended', {
+          sessionId: session.sessionId,
+          why: session.lastWords(),
+        });
+        void killProcesses({ runId: session.sessionId, root: session.root }, killGraceMs);
+      }
+    }, watchMs);
+    this.watch.unref();
+  }
+}
+
+function failed(code: SessionFault, error: string): Result {
+  return { status: 'failed', code, error } as Result;
+}
+
+function interrupted(why: string, output: InterruptedAttempt): Result {
+  return { status: 'failed', code: 'interrupted', error: `the browser ended meanwhile: ${why}`, output } as Result;
+}

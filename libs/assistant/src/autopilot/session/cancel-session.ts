@@ -1,0 +1,30 @@
+import { audit, type Principal } from '@muster/access';
+import { AppError, type SessionStatus } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { isOpen } from './autopilot-life';
+import { beginEnding } from './end-session';
+import { keepPlace } from './keep-place';
+import { tellSession } from './session-events';
+import { readSteps, requireSession } from './session-row';
+
+/** Ends a session. It is cancelled once its agent says that nothing of its browser runs any more; until then it is told to. */
+export async function cancelSession(
+  tx: Transaction,
+  caller: Principal,
+  { agentId, sessionId }: { agentId: string; sessionId: string },
+): Promise<{ sessionId: string; status: SessionStatus }> {
+  const session = await requireSession(tx, { organizationId: caller.organizationId, agentId, sessionId });
+  if (!isOpen(session.status) || session.ending) {
+    const detail = session.ending ? 'The session is ending already.' : `The session is over: it is ${session.status}.`;
+    throw new AppError('conflict', { detail, extra: { sessionStatus: session.status } });
+  }
+  audit(tx, caller, { action: 'autopilot.cancel', target: { type: 'autopilot_session', id: sessionId } });
+  const steps = await readSteps(tx, sessionId);
+  await beginEnding({ tx, session, steps }, { to: 'cancelled', error: null, code: null });
+  if (isOpen(session.status)) {
+    const data = { status: session.status, previousStatus: session.status, cancelling: true };
+    tellSession(tx, session, { type: 'session', data, message: 'autopilot session told to stop', source: 'api' });
+  }
+  keepPlace(tx, session);
+  return { sessionId, status: session.status };
+}

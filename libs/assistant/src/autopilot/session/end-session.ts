@@ -1,0 +1,106 @@
+import { isOff, isOn, moveAgent, releaseSession, withdrawCommand } from '@muster/agents';
+import { shortened } from '@muster/contracts';
+import type { AgentEntity, AutopilotEnding } from '@muster/database';
+import { endOpenAttempts } from '../steps/attempts';
+import type { EndedCommand } from '../steps/ended-command';
+import { issueClose } from '../steps/session-commands';
+import type { Work } from '../steps/work';
+import { decideClosing } from './decide-closing';
+import { makeWorkflow } from './make-workflow';
+import { moveSession } from './move-session';
+
+type Agent = Pick<AgentEntity, 'status' | 'provider'> & { booted: boolean };
+
+const longestError = 4000;
+
+/** It is to end: its browser is closed first, so that ended means that nothing of it runs. */
+export async function beginEnding(work: Work, ending: AutopilotEnding): Promise<void> {
+  const { tx, session } = work;
+  session.ending = { ...ending, error: ending.error && shortened(ending.error, longestError) };
+  session.held = null;
+  session.asking = null;
+  endOpenAttempts(work, ending.to === 'cancelled' ? 'The session was cancelled.' : 'The session ended.');
+  const agent = await readAgent(work);
+  // What its agent never had has begun nothing.
+  if (session.commandId && !isOn(agent.status)) {
+    const unopened = session.status === 'queued';
+    if (await withdrawCommand(tx, session.commandId, 'The session ended before.')) {
+      if (unopened) return finishEnding(work);
+    }
+  } else if (!session.commandId && session.status === 'queued') {
+    return finishEnding(work);
+  }
+  if (isOff(agent.status)) return finishEnding(work);
+  await issueClose(tx, session);
+}
+
+/** Its browser has closed, or has not said so. Only a cancelled session waits until it has. */
+export async function settleClose(work: Work, { status, output }: EndedCommand): Promise<void> {
+  const { session } = work;
+  const closed = status === 'success' && output?.['remaining'] === 0;
+  const agent = await readAgent(work);
+  const decision = decideClosing({
+    to: session.ending!.to,
+    closed,
+    closeStep: session.closeStep,
+    agentStatus: agent.status,
+    provider: agent.provider,
+    booted: agent.booted,
+  });
+  switch (decision.action) {
+    case 'finish':
+      return finishEnding(work);
+    case 'again':
+      return issueClose(work.tx, session);
+    case 'reboot':
+      return rebootForClosing(work, decision.reason);
+    case 'wait':
+      session.dueAt = new Date(session.now.getTime() + waitAgainMs);
+  }
+}
+
+const waitAgainMs = 5000;
+
+async function rebootForClosing({ tx, session }: Work, reason: string): Promise<void> {
+  const { organizationId, agentId } = session;
+  const moved = await moveAgent(tx, {
+    organizationId,
+    agentId,
+    move: 'mend',
+    to: 'rebooting',
+    source: 'watchdog',
+    reason,
+  });
+  if (moved) await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
+  session.closeStep += 1;
+  session.dueAt = new Date(session.now.getTime() + waitAgainMs);
+}
+
+/** The one way to a session's end: workflow, status, and the agent free again, together. */
+export async function finishEnding(work: Work): Promise<void> {
+  const { tx, session } = work;
+  const { to, error, code } = session.ending!;
+  if (to === 'completed') session.workflowId = await makeWorkflow(work);
+  const move = { completed: 'complete', failed: 'fail', cancelled: 'cancel' } as const;
+  const reason =
+    error ?? { completed: 'all its steps are done', failed: 'it failed', cancelled: 'as it was asked' }[to];
+  await moveSession(tx, session, { move: move[to], source: 'dispatcher', reason, error, code });
+  session.phase = 'over';
+  session.commandId = null;
+  session.dueAt = null;
+  session.ending = null;
+  session.look = null;
+  releaseSession(tx, session.agentId, session.id);
+  await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: session.agentId } });
+}
+
+async function readAgent({ tx, session }: Work): Promise<Agent> {
+  const [agent] = await tx.query<Agent>(
+    `SELECT a.status, a.provider, a.status IN ('online', 'draining') AND a.status_source = 'handshake'
+              AND a.status_since > COALESCE((SELECT c.created_at FROM agent_command c WHERE c.id = $2), 'infinity') AS booted
+     FROM agent a WHERE a.id = $1`,
+    [session.agentId, session.commandId],
+    'autopilot_agent',
+  );
+  return agent!;
+}

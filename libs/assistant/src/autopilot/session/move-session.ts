@@ -1,0 +1,66 @@
+import { audit } from '@muster/access';
+import type { LifecycleSource } from '@muster/contracts';
+import type { AutopilotPause, AutopilotSessionEntity, Transaction } from '@muster/database';
+import { emitEvent } from '@muster/webhooks';
+import { type SessionMove, sessionMoves } from './autopilot-life';
+import { tellSession } from './session-events';
+import { activeMsOf, type SessionRow } from './session-row';
+
+interface MoveFacts {
+  move: SessionMove;
+  source: LifecycleSource;
+  /** Why, for people. */
+  reason: string;
+  pausedFor?: AutopilotPause;
+  error?: string | null;
+  code?: string | null;
+}
+
+type Moved = Pick<AutopilotSessionEntity, 'status' | 'pausedFor' | 'activeMs' | 'activeSince'>;
+
+/**
+ * Makes a move of a session's life from where it begins: status, what it is paused for and its figures in one statement.
+ * False: it was elsewhere.
+ */
+export async function moveSession(tx: Transaction, session: SessionRow, facts: MoveFacts): Promise<boolean> {
+  const { move, source, reason, pausedFor = null, error = null, code = null } = facts;
+  const { from, to } = sessionMoves[move];
+  const { id, organizationId, status: previous } = session;
+  const [moved] = await tx.query<Moved>(
+    `UPDATE autopilot_session SET status = $3, paused_for = $4,
+       active_ms = $5, active_since = CASE WHEN $3 = 'running' THEN now() END,
+       started_at = CASE WHEN $3 = 'running' THEN COALESCE(started_at, now()) ELSE started_at END,
+       finished_at = CASE WHEN $6 THEN now() END, error = $7, error_code = $8
+     WHERE id = $1 AND status = ANY($2) RETURNING status, paused_for, active_ms, active_since`,
+    [id, from, to, pausedFor && JSON.stringify(pausedFor), activeMsOf(session), isEnd(to), error, code],
+    'move_autopilot_session',
+  );
+  if (!moved) return false;
+  Object.assign(session, moved);
+  const asked = pausedFor ? { reason: pausedFor.reason, question: pausedFor.question } : null;
+  tellSession(tx, session, {
+    type: 'session',
+    data: { status: to, previousStatus: previous, ...(asked ? { pausedFor: asked } : {}), ...(error ? { error } : {}) },
+    // Where the picture lies is for whoever lends it to a reader.
+    ...(pausedFor ? { onStream: { pausedFor } } : {}),
+    message: `autopilot session ${previous} → ${to}: ${reason}`,
+    level: to === 'failed' ? 'error' : to === 'paused' ? 'warn' : 'info',
+    source,
+  });
+  const { agentId } = session;
+  const told = to === 'paused' ? 'autopilot.paused' : isEnd(to) ? 'autopilot.finished' : null;
+  if (told) emitEvent(tx, { organizationId, type: told, of: [{ id, details: { agentId } }] });
+  if (source !== 'api' && source !== 'console') {
+    const actor = { kind: 'system', id: 'autopilot', organizationId } as const;
+    audit(tx, actor, {
+      action: `autopilot.${to}`,
+      target: { type: 'autopilot_session', id },
+      changes: { status: [previous, to], ...(code ? { code } : {}), ...(asked ? { reason: asked.reason } : {}) },
+    });
+  }
+  return true;
+}
+
+function isEnd(status: string): boolean {
+  return status === 'completed' || status === 'failed' || status === 'cancelled';
+}

@@ -1,0 +1,25 @@
+import { type PauseReason, shortened } from '@muster/contracts';
+import { longestPauseMs } from '../steps/session-commands';
+import type { Work } from '../steps/work';
+import { moveSession } from './move-session';
+
+const longestQuestion = 4000;
+
+/** Asks a person. Its browser stays as it is, and its machine on, until the answer or the end of the longest pause. */
+export async function pauseSession(
+  { tx, session }: Work,
+  { reason, question: asked }: { reason: PauseReason; question: string },
+): Promise<void> {
+  const question = shortened(asked, longestQuestion);
+  const screenshotKey = session.look?.screenshotKey ?? null;
+  await moveSession(tx, session, {
+    move: 'pause',
+    source: 'dispatcher',
+    reason: question,
+    pausedFor: { reason, question, screenshotKey },
+  });
+  session.phase = 'begin';
+  session.commandId = null;
+  session.asking = null;
+  session.dueAt = new Date(session.now.getTime() + longestPauseMs);
+}

@@ -1,0 +1,117 @@
+import {
+  type AttemptUsage,
+  type AutopilotSession,
+  type AutopilotSessionSummary,
+  type SessionAttempt,
+  type SessionMetrics,
+  type SessionPause,
+  type SessionStep,
+  usdOf,
+} from '@muster/contracts';
+import type { AutopilotAttemptEntity, AutopilotSessionEntity, AutopilotStepEntity } from '@muster/database';
+import type { ObjectStorage } from '@muster/storage';
+import type { WholeSession } from './read-sessions';
+
+/** Where a picture can be seen for a while; null where there is none. */
+export type Lend = (key: string | null) => Promise<string | null>;
+
+const lentSeconds = 900;
+
+export function lending(storage: ObjectStorage): Lend {
+  return async (key) => key && storage.presignGet(key, { expiresInSeconds: lentSeconds }).catch(() => null);
+}
+
+export async function presentSession(
+  { session, steps, attempts }: WholeSession,
+  lend: Lend,
+): Promise<AutopilotSession> {
+  const { id, agentId, status, task, atStep, ending, workflowId, error, errorCode, createdAt, finishedAt } = session;
+  return {
+    sessionId: id,
+    agentId,
+    status,
+    ...(ending?.to === 'cancelled' ? { cancelling: true as const } : {}),
+    task,
+    currentStep: atStep === null || finishedAt ? null : (steps[atStep]?.stepId ?? null),
+    pausedFor: await presentPause(session, lend),
+    steps: await Promise.all(
+      steps.map((step) => {
+        const own = attempts.filter(({ position }) => position === step.position);
+        return presentStep(session, step, own, lend);
+      }),
+    ),
+    metrics: presentMetrics(session, steps.length),
+    workflowId,
+    error,
+    code: errorCode,
+    createdAt: createdAt.toISOString(),
+    finishedAt: finishedAt?.toISOString() ?? null,
+  };
+}
+
+export async function presentSummary(session: AutopilotSessionEntity, lend: Lend): Promise<AutopilotSessionSummary> {
+  const { id, agentId, status, task, workflowId, error, errorCode, createdAt, finishedAt } = session;
+  return {
+    sessionId: id,
+    agentId,
+    status,
+    title: task?.title ?? null,
+    pausedFor: await presentPause(session, lend),
+    error,
+    code: errorCode,
+    metrics: presentMetrics(session, task?.steps.length ?? 0),
+    workflowId,
+    createdAt: createdAt.toISOString(),
+    finishedAt: finishedAt?.toISOString() ?? null,
+  };
+}
+
+async function presentPause({ pausedFor }: AutopilotSessionEntity, lend: Lend): Promise<SessionPause | null> {
+  if (!pausedFor) return null;
+  const { reason, question, screenshotKey } = pausedFor;
+  return { reason, question, screenshotUrl: await lend(screenshotKey) };
+}
+
+async function presentStep(
+  { task }: AutopilotSessionEntity,
+  { position, stepId, status, selectors, stableCode }: AutopilotStepEntity,
+  attempts: AutopilotAttemptEntity[],
+  lend: Lend,
+): Promise<SessionStep> {
+  return {
+    id: stepId,
+    title: task?.steps[position]?.title ?? stepId,
+    status,
+    attempts: await Promise.all(attempts.map((each) => presentAttempt(each, lend))),
+    selectors: selectors.map(({ name, candidates }) => ({ name, candidates })),
+    stableCode,
+  };
+}
+
+async function presentAttempt(row: AutopilotAttemptEntity, lend: Lend): Promise<SessionAttempt> {
+  const { attempt, strategy, startedAt, finishedAt, outcome, error, errorCode, screenshotKey } = row;
+  return {
+    attempt,
+    strategy,
+    startedAt: startedAt.toISOString(),
+    finishedAt: finishedAt?.toISOString() ?? null,
+    outcome,
+    error,
+    code: errorCode,
+    screenshotUrl: await lend(screenshotKey),
+    usage: usageOf(row),
+  };
+}
+
+function presentMetrics(session: AutopilotSessionEntity, steps: number): SessionMetrics {
+  const { passed, attempts, healed, startedAt, finishedAt } = session;
+  const until = finishedAt ?? new Date();
+  const durationMs = startedAt ? Math.max(0, until.getTime() - startedAt.getTime()) : 0;
+  return { steps, passed, attempts, ...usageOf(session), durationMs, healed };
+}
+
+type Used = Pick<AutopilotAttemptEntity, 'modelCalls' | 'inputTokens' | 'outputTokens' | 'costMicros'>;
+
+function usageOf({ modelCalls, inputTokens, outputTokens, costMicros }: Used): AttemptUsage {
+  return { modelCalls, inputTokens, outputTokens, costUsd: usdOf(costMicros) };
+}

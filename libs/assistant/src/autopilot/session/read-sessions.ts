@@ -1,0 +1,86 @@
+import type { AutopilotSessionsQuery } from '@muster/contracts';
+import {
+  type AutopilotAttemptEntity,
+  type AutopilotSessionEntity,
+  type AutopilotStepEntity,
+  type Database,
+  scanWithin,
+} from '@muster/database';
+import type { Page } from '@muster/platform';
+import { noSuchSession } from './session-row';
+
+export interface WholeSession {
+  session: AutopilotSessionEntity;
+  steps: AutopilotStepEntity[];
+  attempts: AutopilotAttemptEntity[];
+}
+
+interface SessionOf {
+  organizationId: string;
+  /** Any, where none is said. */
+  agentId?: string;
+  sessionId: string;
+}
+
+export async function findSession(
+  database: Database,
+  { organizationId, agentId, sessionId }: SessionOf,
+): Promise<WholeSession> {
+  return database.transaction({ organizationId }, async (tx) => {
+    const values = [sessionId, organizationId];
+    const [sessions, steps, attempts] = await tx.queryAll([
+      {
+        name: 'find_autopilot_session',
+        text: 'SELECT * FROM autopilot_session WHERE id = $1 AND organization_id = $2',
+        values,
+      },
+      {
+        name: 'find_autopilot_steps',
+        text: 'SELECT * FROM autopilot_step WHERE session_id = $1 AND organization_id = $2 ORDER BY position',
+        values,
+      },
+      {
+        name: 'find_autopilot_attempts',
+        text: `SELECT * FROM autopilot_attempt WHERE session_id = $1 AND organization_id = $2
+               ORDER BY position, attempt`,
+        values,
+      },
+    ]);
+    const session = sessions![0] as AutopilotSessionEntity | undefined;
+    if (!session || (agentId !== undefined && session.agentId !== agentId)) throw noSuchSession();
+    return { session, steps: steps as AutopilotStepEntity[], attempts: attempts as AutopilotAttemptEntity[] };
+  });
+}
+
+/** An organization's, newest first: ids are made in the order of time. */
+export function listSessions(
+  database: Database,
+  organizationId: string,
+  { page, filter: { agentId, status, q } }: { page: Page; filter: AutopilotSessionsQuery },
+): Promise<AutopilotSessionEntity[]> {
+  const values: unknown[] = [organizationId];
+  const placed = (value: unknown) => `$${values.push(value)}`;
+  const within = ['organization_id = $1'];
+  if (agentId) within.push(`agent_id = ${placed(agentId)}`);
+  if (page.after) within.push(`id < ${placed(page.after[0])}`);
+  const looked = status ? [`status = ${placed(status)}`] : [];
+  if (q) {
+    const text = placed(q);
+    const part = (column: string) => `strpos(lower(${column}), lower(${text})) > 0`;
+    looked.push(`(id::text = ${text} OR ${part("COALESCE(task->>'title', intent)")} OR ${part('error')})`);
+  }
+  const limit = placed(page.limit + 1);
+  const listed = scanWithin({
+    from: 'autopilot_session',
+    columns: 'id',
+    within,
+    filter: looked,
+    order: 'id DESC',
+    limit,
+  });
+  return database.query<AutopilotSessionEntity & object>(
+    { organizationId },
+    `SELECT s.*, p.matches, p.scan_end FROM (${listed}) p JOIN autopilot_session s ON s.id = p.id ORDER BY s.id DESC`,
+    values,
+  );
+}

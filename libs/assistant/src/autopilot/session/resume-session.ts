@@ -1,0 +1,101 @@
+import { audit, type Principal, sourceOf } from '@muster/access';
+import { AppError, invalidField, type SessionStatus, type StepOverride } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { tellStep } from '../steps/take-step';
+import type { Work } from '../steps/work';
+import { keepPlace, keepStep } from './keep-place';
+import { moveSession } from './move-session';
+import { readSteps, requireSession, type StepRow } from './session-row';
+
+interface Resumption {
+  agentId: string;
+  sessionId: string;
+  stepOverride?: StepOverride;
+}
+
+/** A person's answer to what a session is paused for. */
+export async function resumeSession(
+  tx: Transaction,
+  caller: Principal,
+  { agentId, sessionId, stepOverride }: Resumption,
+): Promise<{ sessionId: string; status: SessionStatus }> {
+  const { organizationId } = caller;
+  const session = await requireSession(tx, { organizationId, agentId, sessionId });
+  if (session.status !== 'paused' || session.ending) {
+    throw new AppError('conflict', {
+      detail: `The session is ${session.ending ? 'ending' : session.status}; only a paused one is resumed.`,
+      extra: { sessionStatus: session.status },
+    });
+  }
+  const steps = await readSteps(tx, sessionId);
+  const work: Work = { tx, session, steps };
+  const reason = session.pausedFor?.reason;
+  const current = steps[session.atStep ?? 0]!;
+  const step = stepOverride ? overridden(steps, current, stepOverride) : null;
+  begin(current);
+  // Going on as it was means that what it stopped in front of is let through.
+  const goesOn = step === null || (step === current && isEmpty(stepOverride!));
+  if (goesOn && (reason === 'before_submit' || reason === 'outcome_unknown')) current.maySubmit = true;
+  else session.held = null;
+  if (step) override(work, step, stepOverride!);
+  for (const each of new Set([current, ...(step ? [step] : [])])) keepStep(tx, each);
+  session.passed = steps.filter(({ status }) => status === 'passed').length;
+  const by = sourceOf(caller);
+  await moveSession(tx, session, { move: 'resume', source: by, reason: spokenOf(stepOverride, step) });
+  session.phase = 'begin';
+  session.dueAt = session.now;
+  keepPlace(tx, session);
+  await tx.enqueue({ queue: 'autopilot', name: 'advance-session', payload: { sessionId } });
+  audit(tx, caller, {
+    action: 'autopilot.resume',
+    target: { type: 'autopilot_session', id: sessionId },
+    changes: { pausedFor: reason ?? null, ...(step ? { stepId: step.stepId, override: fieldsOf(stepOverride!) } : {}) },
+  });
+  return { sessionId, status: session.status };
+}
+
+/** Its attempts count anew. */
+function begin(step: StepRow): void {
+  step.tried = [];
+  step.unsure = 0;
+  if (step.status === 'failed') step.status = 'running';
+}
+
+function overridden(steps: StepRow[], current: StepRow, { stepId, instruction, code, skip }: StepOverride): StepRow {
+  if (skip === false) throw invalidField('stepOverride.skip', 'skip is true, or is not given');
+  if (skip && (instruction !== undefined || code !== undefined)) {
+    throw invalidField('stepOverride.skip', 'a step that is skipped takes neither instruction nor code');
+  }
+  if (instruction !== undefined && code !== undefined) {
+    throw invalidField('stepOverride.code', 'give either instruction or code');
+  }
+  if (stepId === undefined) return current;
+  const step = steps.find((each) => each.stepId === stepId);
+  if (!step) throw invalidField('stepOverride.stepId', `the session has no step ${stepId}`);
+  return step;
+}
+
+function override(work: Work, step: StepRow, { instruction, code, skip }: StepOverride): void {
+  if (skip) step.status = 'skipped';
+  else if (step.status === 'passed' || step.status === 'skipped') step.status = 'pending';
+  if (instruction !== undefined) step.instruction = instruction;
+  if (code !== undefined) step.codeOnce = code;
+  // Who says what is done says that it may be.
+  if (code !== undefined || instruction !== undefined) step.maySubmit = true;
+  begin(step);
+  if (skip) tellStep(work, step);
+}
+
+function isEmpty({ instruction, code, skip }: StepOverride): boolean {
+  return instruction === undefined && code === undefined && skip === undefined;
+}
+
+/** Their names alone: what was said may hold a one-time code. */
+function fieldsOf(override: StepOverride): string[] {
+  return Object.entries(override).flatMap(([name, value]) => (value === undefined || name === 'stepId' ? [] : [name]));
+}
+
+function spokenOf(given: StepOverride | undefined, step: StepRow | null): string {
+  const fields = given ? fieldsOf(given) : [];
+  return step && fields.length ? `somebody gave ${fields.join(', ')} for step ${step.stepId}` : 'somebody let it go on';
+}

@@ -1,0 +1,123 @@
+import { AsyncResource } from 'node:async_hooks';
+import type { OutgoingMessage } from 'node:http';
+import type { AutopilotEventEntity, AutopilotPause, AutopilotSessionEntity, Database } from '@muster/database';
+import type { OpenStreams, PubSub } from '@muster/platform';
+import type { Lend } from './present-session';
+import { noSuchSession } from './session-row';
+
+const atOnce = 200;
+const lookEveryMs = 2000;
+const beatMs = 15_000;
+const maxUnreadBytes = 1024 * 1024;
+
+interface StreamOf {
+  organizationId: string;
+  agentId: string;
+  sessionId: string;
+}
+
+interface StreamParts {
+  database: Database;
+  pubSub: PubSub;
+  streams: OpenStreams;
+  lend: Lend;
+  /** Whether the reader may still read; it throws where nobody can tell at the moment. */
+  mayStay: () => Promise<boolean>;
+}
+
+type EventRow = Pick<AutopilotEventEntity, 'seq' | 'type' | 'data' | 'at'>;
+
+/** Where a session's stream begins that has seen up to `lastEventId`: at its own beginning unless said. */
+export async function beginOfStream(
+  database: Database,
+  { organizationId, agentId, sessionId }: StreamOf,
+  lastEventId: string | undefined,
+): Promise<number> {
+  const [session] = await database.query<Pick<AutopilotSessionEntity, 'lastEvent'>>(
+    { organizationId },
+    'SELECT last_event FROM autopilot_session WHERE id = $1 AND organization_id = $2 AND agent_id = $3',
+    [sessionId, organizationId, agentId],
+    'autopilot_stream_head',
+  );
+  if (!session) throw noSuchSession();
+  const asked = Number(lastEventId ?? 0);
+  // A number from the future: the database went back to a backup.
+  return asked <= session.lastEvent ? asked : 0;
+}
+
+/** Sends a session's events, those that are there and those that come, until its reader goes or may not stay. */
+export function followSession(
+  { database, pubSub, streams, lend, mayStay }: StreamParts,
+  { organizationId, sessionId }: StreamOf,
+  { connection, after }: { connection: OutgoingMessage; after: number },
+): void {
+  let seq = after;
+  let reading = false;
+  let again = false;
+  let beats = 0;
+  const open = () => !connection.destroyed && !connection.writableEnded;
+  const end = () => void (open() && connection.end());
+
+  // Whoever rings, it is the reader's own request for which pictures are lent.
+  const read = AsyncResource.bind(async () => {
+    again = true;
+    if (reading) return;
+    reading = true;
+    try {
+      while (again && open()) {
+        again = false;
+        // It comes again with its Last-Event-ID, and reads on at its own pace.
+        if (connection.writableLength > maxUnreadBytes) return void connection.destroy();
+        const rows = await database.query<EventRow & object>(
+          { organizationId },
+          `SELECT seq, type, data, at FROM autopilot_event
+           WHERE session_id = $1 AND organization_id = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
+          [sessionId, organizationId, seq, atOnce],
+          'autopilot_events',
+        );
+        const frames = await Promise.all(rows.map((row) => frameOf(sessionId, row, lend)));
+        if (rows.length > 0 && open()) connection.write(frames.join(''));
+        seq = rows.at(-1)?.seq ?? seq;
+        again ||= rows.length === atOnce;
+      }
+    } catch {
+      // The next look reads on.
+    } finally {
+      reading = false;
+    }
+  });
+
+  const stopListening = pubSub.subscribe('autopilot', (id) => void (id === sessionId && read()));
+  const looks = setInterval(() => void read(), lookEveryMs);
+  const beat = setInterval(() => {
+    if (open()) connection.write(': still here\n\n');
+    beats += 1;
+    if (beats % 2 === 0)
+      void mayStay().then(
+        (may) => may || end(),
+        () => undefined,
+      );
+  }, beatMs);
+  const takeOff = streams.add(end);
+  connection.on('error', () => undefined);
+  connection.once('close', () => {
+    stopListening();
+    clearInterval(looks);
+    clearInterval(beat);
+    takeOff();
+  });
+  void read();
+}
+
+async function frameOf(sessionId: string, { seq, type, data, at }: EventRow, lend: Lend): Promise<string> {
+  const pause = data['pausedFor'] as AutopilotPause | undefined;
+  const shown = pause && {
+    pausedFor: {
+      reason: pause.reason,
+      question: pause.question,
+      screenshotUrl: await lend(pause.screenshotKey ?? null),
+    },
+  };
+  const event = { type, sessionId, ...data, ...shown, timestamp: at.toISOString() };
+  return `id: ${seq}\nevent: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
+}

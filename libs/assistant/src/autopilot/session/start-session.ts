@@ -1,0 +1,107 @@
+import { audit, type Principal, requireSecrets } from '@muster/access';
+import { type MachineTaken, requestWake, requireWakeable, takeForSession } from '@muster/agents';
+import {
+  AppError,
+  type AutopilotBody,
+  type AutopilotTask,
+  invalidField,
+  microsOf,
+  refusedVariableName,
+  type SessionStatus,
+} from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { newId } from '@muster/platform';
+import { issueOpen } from '../steps/session-commands';
+import { requireTask } from '../task/check-task';
+import { insertSteps, keepPlace } from './keep-place';
+import { tellSession } from './session-events';
+import { lockSession } from './session-row';
+import { taskKeyOf } from '../task/task-key';
+
+const usual = { steps: 50, attemptsPerStep: 5, minutes: 60, costUsd: 5 };
+
+/** Begins a session on an agent that is free; wakes it where that is allowed. It goes on by itself from here. */
+export async function startSession(
+  tx: Transaction,
+  caller: Principal,
+  agentId: string,
+  { body, wakeTimeoutMs }: { body: AutopilotBody; wakeTimeoutMs: number },
+): Promise<{ sessionId: string; status: SessionStatus }> {
+  const { organizationId } = caller;
+  const { task, intent, inputs = {}, vaultKeys = [], workflowName, limits = {}, approve = 'never' } = body;
+  if ((task === undefined) === (intent === undefined)) {
+    throw invalidField('task', 'give either task or intent', 'Say what is to be done: task or intent.');
+  }
+  if (task) requireTask(task);
+  requireNames(inputs, vaultKeys);
+  if (task) requireInputs(task, [...Object.keys(inputs), ...vaultKeys]);
+  await requireSecrets(tx, organizationId, vaultKeys);
+  const { status: agentStatus, action } = await requireWakeable(tx, { organizationId, agentId }, 'autopilot_open');
+  const id = newId();
+  refuseTaken(await takeForSession(tx, { organizationId, agentId }, id), agentStatus);
+  if (action === 'wake') {
+    const reason = 'an autopilot session waits';
+    await requestWake(tx, { organizationId, agentId, source: 'api', reason, timeoutMs: wakeTimeoutMs });
+  }
+  const { steps, attemptsPerStep, minutes, costUsd } = { ...usual, ...withoutUndefined(limits) };
+  const { kind, id: actorId } = caller;
+  const askedBy = { kind, id: actorId, ...(caller.kind === 'user' ? { email: caller.email } : {}) };
+  await tx.execute(
+    `INSERT INTO autopilot_session
+       (id, organization_id, agent_id, phase, asked_by, intent, task, task_key, inputs, vault_keys, workflow_name,
+        max_steps, max_attempts, max_active_ms, max_cost_micros, approve)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+    [
+      ...[id, organizationId, agentId, task ? 'open' : 'plan', JSON.stringify(askedBy), intent ?? null],
+      ...[task ? JSON.stringify(task) : null, task ? taskKeyOf(task) : null, JSON.stringify(inputs), vaultKeys],
+      ...[workflowName ?? null, steps, attemptsPerStep, Math.round(minutes * 60_000), microsOf(costUsd), approve],
+    ],
+    'insert_autopilot_session',
+  );
+  const session = (await lockSession(tx, id))!;
+  if (task) {
+    insertSteps(tx, session, task);
+    await issueOpen(tx, session, { waitsMs: wakeTimeoutMs });
+    keepPlace(tx, session);
+  } else {
+    await tx.enqueue({ queue: 'autopilot', name: 'advance-session', payload: { sessionId: id } });
+  }
+  const title = task?.title ?? null;
+  tellSession(tx, session, {
+    type: 'session',
+    data: { status: 'queued', previousStatus: null },
+    message: `autopilot session queued: ${title ?? 'its task is being written'}`,
+    source: caller.kind === 'user' ? 'console' : 'api',
+  });
+  audit(tx, caller, {
+    action: 'autopilot.start',
+    target: { type: 'autopilot_session', id },
+    changes: { agentId, title, inputs: Object.keys(inputs), vaultKeys },
+  });
+  return { sessionId: id, status: 'queued' };
+}
+
+/** Every name that a task speaks of has a value. */
+export function requireInputs({ inputs }: AutopilotTask, given: readonly string[]): void {
+  const errors = inputs
+    .filter((name) => !given.includes(name))
+    .map((name) => ({ field: `inputs.${name}`, message: `the task needs ${name}: an input or a vault key` }));
+  if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
+}
+
+function requireNames(inputs: Record<string, string>, vaultKeys: readonly string[]): void {
+  for (const name of Object.keys(inputs)) {
+    const message = refusedVariableName(name) ?? (vaultKeys.includes(name) ? `${name} is a vault key too` : null);
+    if (message) throw invalidField(`inputs.${name}`, message, message);
+  }
+}
+
+function refuseTaken(taken: MachineTaken | null, agentStatus: string): void {
+  if (!taken) return;
+  const by = 'jobId' in taken ? `Job ${taken.jobId}` : `Autopilot session ${taken.sessionId}`;
+  throw new AppError('agent_not_ready', { detail: `${by} has the agent.`, extra: { agentStatus, ...taken } });
+}
+
+function withoutUndefined<T extends object>(value: T): Partial<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined)) as Partial<T>;
+}

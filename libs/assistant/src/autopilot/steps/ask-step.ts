@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { PageLook, SessionAction } from '@muster/contracts';
+import type { ModelPart, ModelPort, StructuredAnswer } from '@muster/models';
+import { stepSchema } from '../task/task-schemas';
+
+/** What of a session goes to the model: names and never values of inputs and secrets. */
+export interface StepQuestion {
+  task: { title: string; goal: string };
+  step: { id: string; title: string; instruction: string; expect: object | null; kind: string };
+  inputs: string[];
+  secrets: string[];
+  attempt: number;
+  lastError: string | null;
+  look: PageLook;
+}
+
+export interface StepAnswer {
+  status: 'act' | 'done' | 'blocked' | 'unsure';
+  reason: '' | 'one_time_code' | 'captcha' | 'other';
+  question: string;
+  confidence: number;
+  actions: SessionAction[];
+}
+
+const prompt = readFileSync(join(__dirname, '../prompts/step.md'), 'utf8');
+
+/** Asks how a step is done on the page as it is. */
+export function askStep(
+  model: Pick<ModelPort, 'structured'>,
+  question: StepQuestion,
+  { picture, signal }: { picture: Buffer | null; signal: AbortSignal },
+): Promise<StructuredAnswer<StepAnswer>> {
+  const { look, ...known } = question;
+  const { url, title, tree } = look;
+  const text = JSON.stringify({ ...known, untrustedPage: { url, title, tree } });
+  const parts: ModelPart[] = [{ kind: 'text', text }];
+  if (picture) parts.push({ kind: 'picture', dataUrl: `data:image/jpeg;base64,${picture.toString('base64')}` });
+  return model.structured<StepAnswer>({
+    name: 'autopilot_step',
+    schema: stepSchema,
+    messages: [
+      { role: 'system', content: prompt },
+      { role: 'user', content: parts },
+    ],
+    signal,
+  });
+}

@@ -1,0 +1,84 @@
+import { type AttemptOutcome, shortened, type StepStrategy } from '@muster/contracts';
+import { newId } from '@muster/platform';
+import type { ModelUsage } from '@muster/models';
+import { tellSession } from '../session/session-events';
+import type { StepRow } from '../session/session-row';
+import { titleOf, type Work } from './work';
+
+/** Writes an attempt of a step down, before anything of it is done. */
+export async function beginAttempt({ tx, session }: Work, step: StepRow, strategy: StepStrategy): Promise<string> {
+  const id = newId();
+  const [row] = await tx.query<{ attempt: number }>(
+    `INSERT INTO autopilot_attempt (id, session_id, organization_id, position, attempt, strategy)
+     SELECT $1, $2, $3, $4, 1 + count(*), $5 FROM autopilot_attempt WHERE session_id = $2 AND position = $4
+     RETURNING attempt`,
+    [id, session.id, session.organizationId, step.position, strategy],
+    'begin_autopilot_attempt',
+  );
+  session.attempts += 1;
+  step.tried = [...step.tried, strategy];
+  const data = { stepId: step.stepId, attempt: row!.attempt, strategy, status: 'running' };
+  tellSession(tx, session, { type: 'attempt', data });
+  return id;
+}
+
+export interface AttemptEnd {
+  outcome: Exclude<AttemptOutcome, 'running'>;
+  error?: string | null;
+  code?: string | null;
+  screenshotKey?: string | null;
+  submitted?: boolean;
+}
+
+const longestError = 2000;
+
+export async function endAttempt(work: Work, step: StepRow, attemptId: string, end: AttemptEnd): Promise<void> {
+  const { tx, session } = work;
+  const { outcome, code = null, screenshotKey = null, submitted = null } = end;
+  const error = end.error ? shortened(end.error, longestError) : null;
+  const [row] = await tx.query<{ attempt: number; strategy: StepStrategy }>(
+    `UPDATE autopilot_attempt SET outcome = $2, error = $3, error_code = $4,
+       screenshot_key = COALESCE($5, screenshot_key), submitted = COALESCE($6, submitted), finished_at = clock_timestamp()
+     WHERE id = $1 AND outcome = 'running' RETURNING attempt, strategy`,
+    [attemptId, outcome, error, code, screenshotKey, submitted],
+    'end_autopilot_attempt',
+  );
+  if (!row) return;
+  if (outcome !== 'passed') step.lastError = error;
+  const { attempt, strategy } = row;
+  const data = { stepId: step.stepId, attempt, strategy, status: outcome, ...(error ? { error } : {}) };
+  const words = `${titleOf(work, step.position)}: attempt ${attempt} by ${spoken[strategy]} ${outcome}`;
+  const message = error ? `${words}: ${error}` : words;
+  tellSession(tx, session, { type: 'attempt', data, message, level: outcome === 'passed' ? 'info' : 'warn' });
+}
+
+/** What the model cost; also for one that failed. */
+export function addUsage({ tx, session }: Work, attemptId: string | null, usage: ModelUsage): void {
+  session.modelCalls += usage.calls;
+  session.inputTokens += usage.inputTokens;
+  session.outputTokens += usage.outputTokens;
+  session.costMicros = BigInt(session.costMicros) + BigInt(usage.costMicros);
+  if (!attemptId) return;
+  tx.defer(
+    `UPDATE autopilot_attempt SET model_calls = model_calls + $5, input_tokens = input_tokens + $2,
+       output_tokens = output_tokens + $3, cost_micros = cost_micros + $4 WHERE id = $1`,
+    [attemptId, usage.inputTokens, usage.outputTokens, usage.costMicros, usage.calls],
+    'autopilot_attempt_usage',
+  );
+}
+
+/** Those that the session's end found under way. */
+export function endOpenAttempts({ tx, session }: Pick<Work, 'tx' | 'session'>, error: string): void {
+  tx.defer(
+    `UPDATE autopilot_attempt SET outcome = CASE WHEN submitted THEN 'unknown' ELSE 'failed' END, error = $2,
+       finished_at = now() WHERE session_id = $1 AND outcome = 'running'`,
+    [session.id, error],
+    'end_autopilot_attempts',
+  );
+}
+
+const spoken: Record<StepStrategy, string> = {
+  stable_code: 'stable code',
+  selectors: 'known selectors',
+  model: 'the model',
+};

@@ -1,0 +1,47 @@
+import type { SessionAction } from '@muster/contracts';
+import { originOf } from '../task/task-key';
+import type { SessionRow } from '../session/session-row';
+import { namesOf, taskOf } from './work';
+
+const mostActions = 50;
+const longest = { name: 500, value: 20_000, selector: 2000, selectors: 50 };
+
+/** Why these actions are not given to a browser; null where they may be. The worker looks at the same again. */
+export function faultOfActions(session: SessionRow, actions: SessionAction[]): string | null {
+  if (actions.length > mostActions) return `${actions.length} actions are more than the ${mostActions} of one attempt`;
+  const names = namesOf(session);
+  for (const { action, name: called, value, selectors } of actions) {
+    if (selectors.length > longest.selectors) {
+      return `${selectors.length} selectors are more than the ${longest.selectors} of one action`;
+    }
+    if (called.length > longest.name || value.length > longest.value) return 'an action is longer than any may be';
+    if (selectors.some(({ selector }) => selector.length > longest.selector)) {
+      return `a selector is longer than ${longest.selector} characters`;
+    }
+    const texts = [value, ...selectors.map(({ selector }) => selector)];
+    const unknown = texts.flatMap(placeholdersIn).find((name) => !names.includes(name));
+    if (unknown !== undefined) return `{{${unknown}}} is neither an input nor a vault key of the session`;
+    if (action === 'navigate') {
+      const fault = faultOfAddress(session, value);
+      if (fault) return fault;
+    }
+  }
+  return null;
+}
+
+/** An input may stand in an address, so what it becomes is looked at. */
+function faultOfAddress(session: SessionRow, value: string): string | null {
+  const { inputs, vaultKeys } = session;
+  const secret = placeholdersIn(value).find((name) => vaultKeys.includes(name));
+  if (secret !== undefined) return `an address must not hold the secret {{${secret}}}`;
+  const address = value.replaceAll(/\{\{\s*([^{}]+?)\s*\}\}/g, (_, name: string) => inputs[name] ?? '');
+  const { startUrl } = taskOf(session);
+  const site = originOf(startUrl);
+  const resolved = URL.canParse(address, startUrl ?? undefined) ? new URL(address, startUrl ?? undefined) : null;
+  if (resolved && site && resolved.origin === site && /^https?:$/.test(resolved.protocol)) return null;
+  return `${address.slice(0, 200)} is not on the site that the session may be on (${site ?? 'none'})`;
+}
+
+function placeholdersIn(text: string): string[] {
+  return [...text.matchAll(/\{\{\s*([^{}]+?)\s*\}\}/g)].map(([, name]) => name!);
+}

@@ -1,0 +1,28 @@
+import type { AgentCommandEntity, Transaction } from '@muster/database';
+
+export interface EndedCommand {
+  status: AgentCommandEntity['status'];
+  output: Record<string, unknown> | null;
+  error: string | null;
+  code: string | null;
+}
+
+/** How the command stands that a session waits for; null where it is gone with its retention. */
+export async function readCommand(tx: Transaction, id: string): Promise<EndedCommand | null> {
+  const [row] = await tx.query<Pick<AgentCommandEntity, 'status' | 'output' | 'error' | 'errorCode'>>(
+    'SELECT status, output, error, error_code FROM agent_command WHERE id = $1',
+    [id],
+    'autopilot_command',
+  );
+  return row ? { status: row.status, output: parsed(row.output), error: row.error, code: row.errorCode } : null;
+}
+
+function parsed(output: string | null): Record<string, unknown> | null {
+  if (!output) return null;
+  try {
+    const value = JSON.parse(output) as unknown;
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,85 @@
+import type { DoneAction, SelectorCandidate, SessionAction } from '@muster/contracts';
+import type { AutopilotLessonEntity, Transaction } from '@muster/database';
+
+export type Lesson = Pick<AutopilotLessonEntity, 'stepId' | 'code' | 'actions' | 'selectors' | 'extracts'>;
+type LessonOf = Pick<AutopilotLessonEntity, 'organizationId' | 'taskKey'>;
+
+const mostCandidates = 8;
+
+export async function findLesson(tx: Transaction, of: LessonOf, stepId: string): Promise<Lesson | null> {
+  const [lesson] = await tx.query<Lesson>(
+    `SELECT step_id, code, actions, selectors, extracts FROM autopilot_lesson
+     WHERE organization_id = $1 AND task_key = $2 AND step_id = $3`,
+    [of.organizationId, of.taskKey, stepId],
+    'find_autopilot_lesson',
+  );
+  return lesson ?? null;
+}
+
+/** Keeps how a step was done; what was known of it before is replaced. */
+export function keepLesson(
+  tx: Transaction,
+  of: LessonOf & { sessionId: string; healed: boolean },
+  { stepId, code, actions, selectors, extracts }: Lesson,
+): void {
+  tx.defer(
+    `INSERT INTO autopilot_lesson AS l
+       (organization_id, task_key, step_id, code, actions, selectors, extracts, session_id, healed)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     ON CONFLICT (organization_id, task_key, step_id) DO UPDATE
+     SET code = excluded.code, actions = excluded.actions, selectors = excluded.selectors,
+         extracts = excluded.extracts, session_id = excluded.session_id, healed = l.healed + excluded.healed,
+         updated_at = now()`,
+    [
+      ...[of.organizationId, of.taskKey, stepId, code, JSON.stringify(actions), JSON.stringify(selectors)],
+      ...[extracts, of.sessionId, of.healed ? 1 : 0],
+    ],
+    'keep_autopilot_lesson',
+  );
+}
+
+/**
+ * What was done, with every selector that is known for it: those that the page showed to fit now come first, by their
+ * score, and behind them those that were known before.
+ */
+export function withRankedSelectors(
+  actions: SessionAction[],
+  done: DoneAction[],
+  known: Lesson | null,
+): SessionAction[] {
+  return actions.map((action, at) => {
+    const now = done.find((each) => each.at === at)?.candidates ?? [];
+    const before = known?.selectors.find(({ name }) => name === action.name)?.candidates ?? [];
+    const ranked = rank([...now, ...before.map((each) => ({ ...each, score: each.score / 2 }))]);
+    if (ranked.length === 0) return action;
+    return { ...action, selectors: ranked.map(({ kind, selector }) => ({ kind, selector })) };
+  });
+}
+
+/** Each once, the best first. */
+export function rank(candidates: SelectorCandidate[]): SelectorCandidate[] {
+  const best = new Map<string, SelectorCandidate>();
+  for (const each of candidates) {
+    const known = best.get(each.selector);
+    if (!known || known.score < each.score) best.set(each.selector, each);
+  }
+  return [...best.values()].sort((a, b) => b.score - a.score).slice(0, mostCandidates);
+}
+
+/** What says what an element is, and not only where it stands: code by itself is not to guess. */
+const sureScore = 0.6;
+
+/** The steps of an attempt with the surest selectors alone, where there are some. */
+export function withSureSelectors(steps: Record<string, unknown>[], done: DoneAction[]): Record<string, unknown>[] {
+  const sure = new Set(
+    done.flatMap(({ candidates }) =>
+      candidates.filter(({ score }) => score >= sureScore).map(({ selector }) => selector),
+    ),
+  );
+  return steps.map((step) => {
+    const { selectors } = step;
+    if (!Array.isArray(selectors)) return step;
+    const kept = selectors.filter((each: unknown) => sure.has(Array.isArray(each) ? each.join() : String(each)));
+    return kept.length > 0 ? { ...step, selectors: kept } : step;
+  });
+}

@@ -1,0 +1,104 @@
+import { issueCommand } from '@muster/agents';
+import type {
+  AttemptStep,
+  CloseSession,
+  CommandKind,
+  LookAtPage,
+  OpenSession,
+  TaskExpectation,
+} from '@muster/contracts';
+import type { HeldAttempt, Transaction } from '@muster/database';
+import { sessionProgram } from '@muster/workflows';
+import { originOf } from '../task/task-key';
+import type { SessionRow } from '../session/session-row';
+
+/** How long each may take, from the moment that its agent is on. */
+const timeouts = { open: 120_000, look: 60_000, act: 180_000, close: 45_000 };
+/** A machine that had to be woken for a session is on by then, or does not come. */
+export const longestWakeMs = 180_000;
+/** What was failed for its time rings by itself; this is for a message that was lost. */
+const lookAgainMs = 5000;
+/** A session that waits for a person for so long is over. Its browser lives a little longer. */
+export const longestPauseMs = 24 * 3_600_000;
+
+/** Opens the session's browser, or finds it open. Secrets come with the command's delivery, and with this one alone. */
+export async function issueOpen(
+  tx: Transaction,
+  session: SessionRow,
+  { waitsMs = 0 }: { waitsMs?: number } = {},
+): Promise<void> {
+  const { id: sessionId, task, inputs } = session;
+  const origin = originOf(task?.startUrl);
+  const payload: OpenSession = {
+    sessionId,
+    program: sessionProgram(),
+    ...(task?.startUrl ? { startUrl: task.startUrl } : {}),
+    allowedOrigins: origin ? [origin] : [],
+    inputs,
+    idleMinutes: longestPauseMs / 60_000 + 60,
+  };
+  session.phase = 'open';
+  await issue(tx, session, { kind: 'autopilot_open', payload, timeoutMs: timeouts.open + waitsMs, withSecrets: true });
+}
+
+export async function issueLook(
+  tx: Transaction,
+  session: SessionRow,
+  { phase, expect }: { phase: 'look' | 'recheck' | 'check'; expect?: TaskExpectation | null },
+): Promise<void> {
+  const payload: LookAtPage = { sessionId: session.id, ...(expect ? { expect: definedOf(expect) } : {}) };
+  session.phase = phase;
+  await issue(tx, session, { kind: 'autopilot_look', payload, timeoutMs: timeouts.look });
+}
+
+/** The held attempt, from where it stands. */
+export async function issueAttempt(
+  tx: Transaction,
+  session: SessionRow,
+  { actions, code, from, submitting }: HeldAttempt,
+  expect?: TaskExpectation | null,
+): Promise<void> {
+  const payload: AttemptStep = {
+    sessionId: session.id,
+    ...(code === undefined ? { actions: actions ?? [] } : { code }),
+    ...(from ? { from } : {}),
+    maySubmit: submitting,
+    ...(expect ? { expect: definedOf(expect) } : {}),
+  };
+  session.phase = 'act';
+  await issue(tx, session, { kind: 'autopilot_attempt', payload, timeoutMs: timeouts.act });
+}
+
+export async function issueClose(tx: Transaction, session: SessionRow): Promise<void> {
+  const payload: CloseSession = { sessionId: session.id };
+  session.phase = 'close';
+  session.closeStep += 1;
+  await issue(tx, session, { kind: 'autopilot_close', payload, timeoutMs: timeouts.close });
+}
+
+interface Issue {
+  kind: CommandKind;
+  payload: object;
+  timeoutMs: number;
+  withSecrets?: boolean;
+}
+
+async function issue(tx: Transaction, session: SessionRow, { kind, payload, timeoutMs, withSecrets }: Issue) {
+  const { organizationId, agentId, vaultKeys, now } = session;
+  const deadline = new Date(now.getTime() + timeoutMs);
+  session.commandId = await issueCommand(tx, {
+    organizationId,
+    agentId,
+    kind,
+    payload: payload as Record<string, unknown>,
+    ...(withSecrets ? { vaultKeys } : {}),
+    deadline,
+  });
+  session.asking = null;
+  session.dueAt = new Date(deadline.getTime() + lookAgainMs);
+}
+
+function definedOf({ url, text, notText, selector }: TaskExpectation) {
+  const given = { url, text, notText, selector };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null));
+}

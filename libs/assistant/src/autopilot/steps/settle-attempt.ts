@@ -1,0 +1,141 @@
+import { appendTimeline } from '@muster/agents';
+import { type InterruptedAttempt, shortened, type StepAttempted } from '@muster/contracts';
+import type { HeldAttempt } from '@muster/database';
+import { writeStableCode } from '@muster/workflows';
+import { pauseSession } from '../session/pause-session';
+import type { StepRow } from '../session/session-row';
+import { endAttempt } from './attempts';
+import type { EndedCommand } from './ended-command';
+import { findLesson, keepLesson, type Lesson, rank, withRankedSelectors, withSureSelectors } from './lessons';
+import { loseBrowser } from './settle-browser';
+import { issueAttempt } from './session-commands';
+import { takeLook } from './take-look';
+import { markSubmitting, takeStep, tellStep } from './take-step';
+import { stepAt, type Work } from './work';
+
+/** An attempt's command is over: what it did counts, it goes on behind a submit, or another way is tried. */
+export async function settleAttempt(work: Work, command: EndedCommand): Promise<void> {
+  const { session } = work;
+  const held = session.held!;
+  const { step } = stepAt(work);
+  if (command.status === 'failed') return settleUnanswered(work, command);
+  const answer = command.output as unknown as StepAttempted;
+  await takeLook(work, answer.look);
+  tellBlocked(work, answer.blocked);
+  held.done = [...held.done, ...answer.done];
+  held.steps = [...held.steps, ...answer.steps];
+  step.extracted = { ...step.extracted, ...answer.extracted };
+  if (answer.outcome === 'would_submit') return stopBeforeSubmit(work, held, answer);
+  const { screenshotKey } = session.look!;
+  // Told to send, and stopped in front of it: its worker says that nothing went.
+  step.submitted = held.sentBefore || answer.submitted;
+  step.codeOnce = null;
+  session.held = null;
+  if (answer.outcome === 'passed') {
+    await endAttempt(work, step, held.attemptId, { outcome: 'passed', screenshotKey, submitted: answer.submitted });
+    return passStep(work, step, held);
+  }
+  await endAttempt(work, step, held.attemptId, {
+    outcome: 'failed',
+    error: answer.error ?? 'It failed and did not say why.',
+    code: answer.why ? `page_${answer.why}` : null,
+    screenshotKey,
+    submitted: answer.submitted,
+  });
+  return takeStep(work);
+}
+
+/** Nothing is sent before this is written down; and not twice without somebody's word. */
+async function stopBeforeSubmit(work: Work, held: HeldAttempt, { at }: StepAttempted): Promise<void> {
+  const { tx, session } = work;
+  const { step, asked } = stepAt(work);
+  held.from = at;
+  if (step.submitted && !step.maySubmit) {
+    await endAttempt(work, step, held.attemptId, { outcome: 'stopped', screenshotKey: session.look!.screenshotKey });
+    const question = `“${asked.title}” has sent something before, and would send it again. Is it to?`;
+    return pauseSession(work, { reason: 'outcome_unknown', question });
+  }
+  if (session.approve === 'before_submit' && !step.maySubmit) {
+    await endAttempt(work, step, held.attemptId, { outcome: 'stopped', screenshotKey: session.look!.screenshotKey });
+    const question = `“${asked.title}” is about to send what the page shows. Is it to?`;
+    return pauseSession(work, { reason: 'before_submit', question });
+  }
+  markSubmitting(step, held);
+  tx.defer('UPDATE autopilot_attempt SET submitted = true WHERE id = $1', [held.attemptId], 'attempt_submits');
+  await issueAttempt(tx, session, held, asked.expect);
+}
+
+/** What worked is how the step is done from now on. What a person gave is not kept. */
+export async function passStep(work: Work, step: StepRow, held: HeldAttempt | null): Promise<void> {
+  const { session } = work;
+  if (step.status !== 'passed') step.status = 'passed';
+  step.unsure = 0;
+  step.lastError = null;
+  step.maySubmit = false;
+  if (held) await learn(work, step, held);
+  tellStep(work, step);
+  session.passed = work.steps.filter(({ status }) => status === 'passed').length;
+  return takeStep(work);
+}
+
+async function learn({ tx, session }: Work, step: StepRow, held: HeldAttempt): Promise<void> {
+  const of = { organizationId: session.organizationId, taskKey: session.taskKey! };
+  const known = await findLesson(tx, of, step.stepId);
+  if (held.code !== undefined) {
+    const isLesson = held.code === known?.code;
+    step.byHand = !isLesson;
+    if (isLesson) Object.assign(step, { stableCode: known.code, selectors: known.selectors });
+    return;
+  }
+  step.byHand = false;
+  const actions = withRankedSelectors(held.actions ?? [], held.done, known);
+  const selectors = held.done
+    .filter(({ candidates }) => candidates.length > 0)
+    .map(({ name, candidates }) => ({ name, candidates: rank(candidates) }));
+  const lesson: Lesson = {
+    stepId: step.stepId,
+    code: writeStableCode(withSureSelectors(held.steps, held.done)),
+    actions,
+    selectors,
+    extracts: (held.actions ?? []).filter(({ action }) => action === 'extract').map(({ name }) => name),
+  };
+  // Stable code that failed has been mended.
+  const healed = step.tried.includes('stable_code') && known !== null && known.code !== lesson.code;
+  if (healed) session.healed += 1;
+  step.stableCode = lesson.code;
+  step.selectors = selectors;
+  keepLesson(tx, { ...of, sessionId: session.id, healed }, lesson);
+}
+
+/** Nobody said how far it came. What was never let send anything has sent nothing. */
+async function settleUnanswered(work: Work, { code, error, output }: EndedCommand): Promise<void> {
+  const { session } = work;
+  const { step } = stepAt(work);
+  const held = session.held!;
+  const { submit } = (output ?? {}) as Partial<InterruptedAttempt>;
+  const sent = held.submitting ? (submit ?? (code === 'browser_lost' ? 'none' : 'unknown')) : 'none';
+  const end = { error: error ?? 'Its end was not seen.', code };
+  session.held = null;
+  step.codeOnce = null;
+  if (sent === 'none') {
+    await endAttempt(work, step, held.attemptId, { outcome: 'failed', ...end });
+    return loseBrowser(work);
+  }
+  await endAttempt(work, step, held.attemptId, { outcome: 'unknown', submitted: true, ...end });
+  return loseBrowser(work);
+}
+
+function tellBlocked({ tx, session }: Work, blocked: string[]): void {
+  if (blocked.length === 0) return;
+  const { organizationId, agentId, id: sessionId } = session;
+  const shown = blocked.slice(0, 20).map((address) => shortened(address, 200));
+  appendTimeline(tx, { organizationId, agentId }, [
+    {
+      kind: 'execution',
+      level: 'warn',
+      source: 'dispatcher',
+      message: `autopilot session did not let the page go to ${shown.join(', ')}`,
+      data: { sessionId, type: 'blocked', addresses: shown },
+    },
+  ]);
+}

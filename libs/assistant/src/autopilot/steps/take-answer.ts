@@ -1,0 +1,71 @@
+import { AppError, type ErrorCode, wireCodeOf } from '@muster/contracts';
+import { beginEnding } from '../session/end-session';
+import { pauseSession } from '../session/pause-session';
+import { endAttempt } from './attempts';
+import type { StepAnswer } from './ask-step';
+import { faultOfActions } from './check-actions';
+import { issueAttempt } from './session-commands';
+import { passStep } from './settle-attempt';
+import { takeStep } from './take-step';
+import { stepAt, type Work } from './work';
+
+/** Nothing but a person's hand at the limits or the model's configuration mends these. */
+const endingCodes: readonly ErrorCode[] = ['billing_gate_closed', 'model_not_configured'];
+
+/** What the model said is done, or asked about. */
+export async function takeAnswer(work: Work, answer: StepAnswer): Promise<void> {
+  const { tx, session } = work;
+  const { step, asked } = stepAt(work);
+  const held = session.held!;
+  const screenshotKey = session.look?.screenshotKey ?? null;
+  const { status, reason, question } = answer;
+  if (status === 'unsure') {
+    session.held = null;
+    step.unsure += 1;
+    await endAttempt(work, step, held.attemptId, { outcome: 'unsure', error: question || null, screenshotKey });
+    if (step.unsure < 2) return takeStep(work);
+    const asks = question || `The model cannot tell how “${asked.title}” is done.`;
+    return pauseSession(work, { reason: 'unsure', question: asks });
+  }
+  step.unsure = 0;
+  if (status === 'blocked') {
+    session.held = null;
+    const asks = question || `The page does not let “${asked.title}” be done.`;
+    await endAttempt(work, step, held.attemptId, { outcome: 'blocked', error: asks, screenshotKey });
+    if (reason === 'one_time_code' || reason === 'captcha') return pauseSession(work, { reason, question: asks });
+    return takeStep(work);
+  }
+  const actions = status === 'done' ? [] : answer.actions;
+  const fault = faultOfActions(session, actions);
+  if (fault) {
+    session.held = null;
+    await endAttempt(work, step, held.attemptId, {
+      outcome: 'failed',
+      error: fault,
+      code: 'action_refused',
+      screenshotKey,
+    });
+    return takeStep(work);
+  }
+  if (status === 'done' && !asked.expect) {
+    session.held = null;
+    await endAttempt(work, step, held.attemptId, { outcome: 'passed', screenshotKey });
+    return passStep(work, step, { ...held, actions: [] });
+  }
+  session.held = { ...held, actions };
+  await issueAttempt(tx, session, session.held, asked.expect);
+}
+
+/** The model brought nothing: an attempt of the step is used up, or the session is over. */
+export async function takeFault(work: Work, error: AppError): Promise<void> {
+  const { session } = work;
+  const { step } = stepAt(work);
+  const { code, message } = error;
+  const { attemptId } = session.held!;
+  session.held = null;
+  await endAttempt(work, step, attemptId, { outcome: 'failed', error: message, code: wireCodeOf(code) });
+  if (endingCodes.includes(code)) {
+    return beginEnding(work, { to: 'failed', error: message, code: wireCodeOf(code) });
+  }
+  return takeStep(work);
+}

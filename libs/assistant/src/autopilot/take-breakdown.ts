@@ -1,0 +1,42 @@
+import type { Database } from '@muster/database';
+import type { MessageInHand } from '@muster/platform';
+import { beginEnding, finishEnding } from './session/end-session';
+import { keepPlace } from './session/keep-place';
+import { lockSession, readSteps } from './session/session-row';
+import type { Work } from './steps/work';
+
+/** Handlings in a row that broke; then it is no passing trouble. */
+const mostFaults = 8;
+const firstRestMs = 1000;
+const longestRestMs = 60_000;
+
+/** A handling that broke is tried again, ever later; a session whose every handling does has its end, and a reason. */
+export async function takeBreakdown(database: Database, sessionId: string, message?: MessageInHand): Promise<void> {
+  await database.transaction('system', async (tx) => {
+    if (message) tx.handles(message);
+    const session = await lockSession(tx, sessionId);
+    if (!session || session.phase === 'over') return;
+    session.faults += 1;
+    const restMs = Math.min(longestRestMs, firstRestMs * 2 ** (session.faults - 1));
+    session.ringAt = new Date(session.now.getTime() + restMs);
+    if (session.faults >= mostFaults) await giveUp({ tx, session, steps: await readSteps(tx, sessionId) });
+    keepPlace(tx, session);
+  });
+}
+
+async function giveUp(work: Work): Promise<void> {
+  const { session } = work;
+  const ending = { to: 'failed', error: told, code: 'internal_error' } as const;
+  if (!session.ending) {
+    session.faults = 0;
+    session.ringAt = null;
+    return beginEnding(work, ending);
+  }
+  // Its end broke as well: it ends with what is known, and the next session ends what is left of its browser.
+  session.ending = ending;
+  session.ringAt = null;
+  await finishEnding(work);
+}
+
+const told =
+  'Something went wrong on our side, again and again; it is logged. Begin it again: what it has learned is kept.';

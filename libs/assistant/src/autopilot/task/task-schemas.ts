@@ -1,0 +1,63 @@
+import { selectorKinds, sessionActions, taskStepKinds } from '@muster/contracts';
+
+// What a model is asked for, strictly: every object names all its keys. contracts' classes judge what it then says.
+
+const text = { type: 'string' };
+const orNull = (type: string) => ({ type: [type, 'null'] });
+
+function object(properties: Record<string, object>) {
+  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
+}
+
+const expectation = {
+  anyOf: [
+    object({ url: orNull('string'), text: orNull('string'), notText: orNull('string'), selector: orNull('string') }),
+    { type: 'null' },
+  ],
+};
+
+export const taskSchema = object({
+  title: text,
+  goal: text,
+  startUrl: orNull('string'),
+  inputs: { type: 'array', items: text },
+  steps: {
+    type: 'array',
+    items: object({
+      id: text,
+      title: text,
+      instruction: text,
+      expect: expectation,
+      kind: { type: 'string', enum: [...taskStepKinds] },
+    }),
+  },
+  success: object({ description: text, check: expectation }),
+});
+
+export const planSchema = object({
+  task: taskSchema,
+  kept: { type: 'array', items: text },
+  added: { type: 'array', items: text },
+  notes: text,
+});
+
+export const stepSchema = object({
+  status: { type: 'string', enum: ['act', 'done', 'blocked', 'unsure'] },
+  reason: { type: 'string', enum: ['', 'one_time_code', 'captcha', 'other'] },
+  question: text,
+  confidence: { type: 'number', minimum: 0, maximum: 1 },
+  actions: {
+    type: 'array',
+    items: object({
+      action: { type: 'string', enum: [...sessionActions] },
+      name: text,
+      selectors: {
+        type: 'array',
+        items: object({ kind: { type: 'string', enum: [...selectorKinds] }, selector: text }),
+      },
+      value: text,
+      all: { type: 'boolean' },
+      submits: { type: 'boolean' },
+    }),
+  },
+});

@@ -1,0 +1,134 @@
+import { audit, hideSecrets, type Principal } from '@muster/access';
+import { loadAgent } from '@muster/agents';
+import { AppError, hasRole, invalidField } from '@muster/contracts';
+import type { ChatSessionEntity, ChatTurnEntity, Transaction } from '@muster/database';
+import { newId, storable } from '@muster/platform';
+import type { ToolParts } from '../tools/tool';
+import { noSuchSession, ownerOf } from './session-owner';
+
+export interface ChatInput {
+  message: string;
+  sessionId?: string;
+  autoConfirm?: boolean;
+}
+
+export interface BegunTurn {
+  sessionId: string;
+  turnId: string;
+  /** As it is kept. */
+  message: string;
+  /** What its tools change needs nobody's word. */
+  autoConfirm: boolean;
+}
+
+/** A process that has not said for so long that it lives is taken for dead. */
+export const silentAfterSeconds = 30;
+
+export const diedOver = 'It was begun, and the process that worked on it died: look at what came of it.';
+
+/**
+ * Writes the message down as a turn of its session, or of a new one. One turn at a time: a second message is refused
+ * while the first is worked on, so that what a model is told has one order. A turn whose process died is ended here.
+ */
+export async function beginTurn(
+  parts: Pick<ToolParts, 'database' | 'clock' | 'keyRing'>,
+  caller: Principal,
+  agentId: string,
+  { message: typed, sessionId: given, autoConfirm = false }: ChatInput,
+): Promise<BegunTurn> {
+  const { organizationId } = caller;
+  const { database, clock } = parts;
+  // What somebody typed of the vault's is neither kept nor told to anybody.
+  const message = (await hideSecrets(parts, organizationId)).text(typed);
+  const isAdmin = hasRole(caller.role, 'admin');
+  return database.transaction({ organizationId }, async (tx) => {
+    await loadAgent(tx, organizationId, agentId);
+    if (autoConfirm && !isAdmin) {
+      throw new AppError('permission_denied', { detail: 'autoConfirm needs the role admin.' });
+    }
+    if (autoConfirm && given) {
+      throw invalidField('autoConfirm', 'autoConfirm is said when a session begins');
+    }
+    const now = clock.now();
+    const session = given
+      ? await takeSession(tx, caller, agentId, given, now)
+      : insertSession(tx, caller, agentId, { title: titleOf(message), autoConfirm, now });
+    const turnId = newId();
+    tx.defer(`INSERT INTO chat_turn (id, organization_id, session_id, message) VALUES ($1, $2, $3, $4)`, [
+      ...[turnId, organizationId, session.id, message],
+    ]);
+    audit(tx, caller, {
+      action: 'assistant.message',
+      target: { type: 'agent', id: agentId },
+      changes: { sessionId: session.id, ...(autoConfirm ? { autoConfirm } : {}) },
+    });
+    // Who is no admin any more has lost that as well.
+    return { sessionId: session.id, turnId, message, autoConfirm: session.autoConfirm && isAdmin };
+  });
+}
+
+type Session = Pick<ChatSessionEntity, 'id' | 'autoConfirm'>;
+
+async function takeSession(
+  tx: Transaction,
+  caller: Principal,
+  agentId: string,
+  id: string,
+  now: Date,
+): Promise<Session> {
+  const [organizationId, ownerKind, ownerId] = ownerOf(caller);
+  const [session] = await tx.query<Session>(
+    `SELECT id, auto_confirm FROM chat_session
+     WHERE id = $1 AND organization_id = $2 AND agent_id = $3 AND owner_kind = $4 AND owner_id = $5 FOR UPDATE`,
+    [id, organizationId, agentId, ownerKind, ownerId],
+  );
+  if (!session) throw noSuchSession();
+  await endSilentTurn(tx, organizationId, id);
+  const [running] = await tx.query<Pick<ChatTurnEntity, 'id'>>(
+    `SELECT id FROM chat_turn WHERE session_id = $1 AND organization_id = $2 AND status = 'running'`,
+    [id, organizationId],
+  );
+  if (running) {
+    const detail = 'The session is still at work on its last message; wait for its end, or begin another session.';
+    throw new AppError('conflict', { detail, headers: { 'retry-after': '2' } });
+  }
+  tx.defer(`UPDATE chat_session SET updated_at = $3 WHERE id = $1 AND organization_id = $2`, [id, organizationId, now]);
+  return session;
+}
+
+/** Whoever worked on it has died, and its tools with it: what came of one that was begun, nobody knows. */
+async function endSilentTurn(tx: Transaction, organizationId: string, sessionId: string): Promise<void> {
+  await tx.execute(
+    `WITH ended AS (
+       UPDATE chat_turn SET status = 'interrupted', finished_at = now(), error_code = 'interrupted',
+              error = 'The process that worked on it died.'
+       WHERE session_id = $1 AND organization_id = $2 AND status = 'running'
+         AND beat_at < now() - interval '${silentAfterSeconds} seconds'
+       RETURNING id)
+     UPDATE chat_call SET status = 'failed', error_code = 'interrupted',
+            error = $3
+     WHERE turn_id IN (SELECT id FROM ended) AND organization_id = $2 AND status = 'running' AND decided_at IS NULL`,
+    [sessionId, organizationId, diedOver],
+  );
+}
+
+function insertSession(
+  tx: Transaction,
+  caller: Principal,
+  agentId: string,
+  { title, autoConfirm, now }: { title: string; autoConfirm: boolean; now: Date },
+): Session {
+  const id = newId();
+  tx.defer(
+    `INSERT INTO chat_session
+       (id, organization_id, agent_id, owner_kind, owner_id, title, auto_confirm, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
+    [id, caller.organizationId, agentId, caller.kind, caller.id, title, autoConfirm, now],
+  );
+  return { id, autoConfirm };
+}
+
+function titleOf(message: string): string {
+  const line = message.replace(/\s+/g, ' ').trim();
+  return (line.length > 80 ? `${storable(line.slice(0, 79))}…` : line) || '…';
+}

@@ -1,0 +1,105 @@
+import type { Hidden, Principal } from '@muster/access';
+import { findAgent } from '@muster/agents';
+import type { ModelMessage } from '@muster/models';
+import { prompt } from '../prompts/prompt';
+import type { ToolParts } from '../tools/tool';
+import { callsOf, type CallRow, listTurns, presentCall, type TurnRow } from './read-history';
+
+/** So many characters of earlier turns a model is sent, and so many of an earlier tool's result. */
+const historyChars = 40_000;
+const earlierResultChars = 1000;
+const turnsLookedAt = 40;
+
+export interface ChatOf {
+  caller: Principal;
+  agentId: string;
+  sessionId: string;
+  turnId: string;
+  message: string;
+}
+
+/** What a model is told at the beginning of a turn: who it is, what was said before as far as there is room, the message. */
+export async function buildMessages(parts: ToolParts, of: ChatOf, { text }: Hidden): Promise<ModelMessage[]> {
+  const { caller, agentId, sessionId, turnId, message } = of;
+  const { organizationId } = caller;
+  const { name, status } = await findAgent(parts.database, organizationId, agentId);
+  const now = parts.clock.now();
+  const system = prompt('chat-system', {
+    machine: JSON.stringify({ id: agentId, name, status }),
+    now: now.toISOString(),
+    role: caller.role,
+  });
+  const page = { limit: turnsLookedAt, after: null };
+  const turns = (await listTurns(parts.database, { organizationId, sessionId }, page)).filter(
+    ({ id }) => id !== turnId,
+  );
+  const calls = await callsOf(
+    parts.database,
+    organizationId,
+    turns.map(({ id }) => id),
+  );
+  const earlier: ModelMessage[][] = [];
+  let room = historyChars;
+  for (const turn of turns) {
+    const told = earlierTurn(turn, calls.get(turn.id) ?? [], now);
+    room -= JSON.stringify(told).length;
+    if (room < 0) break;
+    earlier.unshift(told);
+  }
+  const isCut = earlier.length < turns.length || turns.length >= turnsLookedAt;
+  return [
+    { role: 'system', content: isCut ? `${system}\n\n${prompt('left-out')}` : system },
+    ...earlier.flat(),
+    { role: 'user', content: message },
+  ].map((each) => withoutSecrets(each as ModelMessage, text));
+}
+
+/** What of a tool's answer a model sees, and as what it is to take it. */
+export function toldOf(
+  call: { id: string; tool: string; status: string; error?: string; confirmationId?: string },
+  result: unknown,
+): string {
+  const { id, tool, status, error, confirmationId } = call;
+  if (confirmationId) return prompt('needs-confirmation', { tool, id: confirmationId });
+  const output = JSON.stringify({ ...(error ? { error } : {}), result: result ?? null });
+  return prompt('tool-output', { tool, status, mark: id.slice(-12), output });
+}
+
+export function withoutSecrets(message: ModelMessage, text: (value: string) => string): ModelMessage {
+  const { content } = message;
+  const hidden = typeof content === 'string' ? { ...message, content: text(content) } : message;
+  if (hidden.role !== 'assistant' || !hidden.toolCalls) return hidden as ModelMessage;
+  const toolCalls = hidden.toolCalls.map((call) => ({ ...call, arguments: text(call.arguments) }));
+  return { ...hidden, toolCalls };
+}
+
+function earlierTurn({ message, said, status }: TurnRow, calls: CallRow[], now: Date): ModelMessage[] {
+  const rounds = Math.max(said.length, ...calls.map(({ round }) => round + 1), 0);
+  const answers = Array.from({ length: rounds }, (_, round) =>
+    roundOf(
+      said[round] ?? '',
+      calls.filter((call) => call.round === round),
+      now,
+    ),
+  );
+  const end: ModelMessage[] = status === 'done' ? [] : [{ role: 'assistant', content: prompt('broken-off') }];
+  return [{ role: 'user', content: message }, ...answers.flat(), ...end];
+}
+
+function roundOf(content: string, calls: CallRow[], now: Date): ModelMessage[] {
+  if (calls.length === 0) return content === '' ? [] : [{ role: 'assistant', content }];
+  const toolCalls = calls.map(({ modelKey, tool, arguments: given }) => ({
+    id: modelKey,
+    name: tool,
+    arguments: JSON.stringify(given),
+  }));
+  return [
+    { role: 'assistant', content, toolCalls },
+    ...calls.map((row): ModelMessage => {
+      const shown = presentCall(row, now);
+      const result = JSON.stringify(shown.result ?? null);
+      const cut = result.length > earlierResultChars ? `${result.slice(0, earlierResultChars)}…` : shown.result;
+      return { role: 'tool', toolCallId: row.modelKey, content: toldOf(shown, cut) };
+    }),
+  ];
+}

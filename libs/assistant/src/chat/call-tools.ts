@@ -1,0 +1,167 @@
+import { appendTimeline } from '@muster/agents';
+import { nameOf } from '@muster/access';
+import { AppError, type ChatToolCall } from '@muster/contracts';
+import type { ModelAnswer, ModelMessage, ModelToolCall } from '@muster/models';
+import { newId, storable, toAppError } from '@muster/platform';
+import { Logger } from '@nestjs/common';
+import { prompt } from '../prompts/prompt';
+import { boundResult, resultLimit } from '../tools/bound-result';
+import { checkArguments } from '../tools/check-arguments';
+import { performTool } from '../tools/perform-tool';
+import type { ToolOutcome, ToolParts } from '../tools/tool';
+import { requireTool } from '../tools/tool-table';
+import { toldOf } from './build-messages';
+import { failureOf } from './decide-call';
+import { maxCalls, type Turn, type TurnListener } from './turn';
+import { endCall, insertCall } from './turn-rows';
+
+interface CallingIn {
+  turn: Turn;
+  round: number;
+  listener?: TurnListener;
+  /** Of the whole turn; those of this answer are added. */
+  toolCalls: ChatToolCall[];
+  signal: AbortSignal;
+}
+
+const confirmMs = 10 * 60_000;
+/** A snippet may have 500,000 characters, and JSON writes some of them as two. */
+const longestArguments = 1_100_000;
+const logger = new Logger('Chat');
+
+/** Calls the tools that an answer of the model asks for, in order; answers what the model is told of it. */
+export async function callTools(parts: ToolParts, calling: CallingIn, answer: ModelAnswer): Promise<ModelMessage[]> {
+  const { toolCalls, signal } = calling;
+  const asked = readCalls(answer.toolCalls);
+  const results: ModelMessage[] = [];
+  for (const [place, one] of asked.entries()) {
+    signal.throwIfAborted();
+    if (toolCalls.length >= maxCalls) {
+      const content = prompt('call-limit', { tool: one.name, limit: String(maxCalls) });
+      results.push({ role: 'tool', toolCallId: one.id, content });
+      continue;
+    }
+    const call = await callTool(parts, calling, one, place);
+    toolCalls.push(call);
+    results.push({ role: 'tool', toolCallId: one.id, content: toldOf(call, call.result) });
+  }
+  const echoed = asked.map(({ id, name, given }) => ({ id, name, arguments: JSON.stringify(given ?? {}) }));
+  return [{ role: 'assistant', content: storable(answer.content), toolCalls: echoed }, ...results];
+}
+
+interface AskedCall {
+  /** Of the model's making, and only one of its name in an answer. */
+  id: string;
+  name: string;
+  /** Null where what was written is no JSON object. */
+  given: Record<string, unknown> | null;
+}
+
+function readCalls(calls: readonly ModelToolCall[]): AskedCall[] {
+  const ids = new Set<string>();
+  return calls.map((call, place) => {
+    const given = storable(call.id).slice(0, 100);
+    const id = given && !ids.has(given) ? given : `call_${newId()}_${place}`;
+    ids.add(id);
+    return {
+      id,
+      name:
+        storable(call.name)
+          .replace(/[^\w-]/g, '_')
+          .slice(0, 64) || 'nothing',
+      given: argumentsOf(call),
+    };
+  });
+}
+
+async function callTool(
+  parts: ToolParts,
+  { turn, round, listener, signal }: CallingIn,
+  { id: modelKey, name: tool, given }: AskedCall,
+  place: number,
+): Promise<ChatToolCall> {
+  const { caller, agentId, sessionId, turnId, autoConfirm } = turn;
+  const { organizationId } = caller;
+  const id = newId();
+  const shown = { id, tool, arguments: given ?? {} };
+  const row = { id, organizationId, sessionId, turnId, round, place, modelKey, tool, arguments: given ?? {} };
+  listener?.toolCall(shown);
+
+  const finish = (outcome: Omit<ChatToolCall, 'id' | 'tool' | 'arguments'>): ChatToolCall => {
+    listener?.toolResult({ id, ...outcome });
+    return { ...shown, ...outcome };
+  };
+  const refusal = refusalOf(turn, tool, given);
+  if (!refusal && requireTool(tool, caller.role).changes && !autoConfirm) {
+    const expiresAt = new Date(parts.clock.now().getTime() + confirmMs);
+    await insertCall(parts.database, { ...row, status: 'needs_confirmation', expiresAt });
+    const waits = { confirmationId: id, expiresAt: expiresAt.toISOString() };
+    return finish({ status: 'needs_confirmation', result: waits, ...waits });
+  }
+  await insertCall(parts.database, { ...row, status: 'running' });
+  const outcome = refusal
+    ? failureOf(refusal)
+    : await performTool(parts, {
+        ...{ caller, agentId, tool, given, sessionId, callId: id, signal },
+        via: 'chat',
+      }).catch((error: unknown) => {
+        if (!toAppError(error)) logger.error('a tool failed', { err: error, tool, sessionId });
+        return failureOf(error);
+      });
+  await endCall(parts.database, { organizationId, id }, outcome);
+  if (outcome.status === 'failed') await tellRefused(parts, turn, { id, tool, outcome });
+  const { status, error, code } = outcome;
+  const result = boundResult(outcome.result, resultLimit.chat);
+  return finish({ status, result, ...(error ? { error, code } : {}) });
+}
+
+/** Why a call is not even begun; null where it may be. */
+function refusalOf({ caller }: Turn, tool: string, given: Record<string, unknown> | null): AppError | null {
+  try {
+    const { parameters } = requireTool(tool, caller.role);
+    if (given === null) {
+      return new AppError('invalid_payload', { detail: 'The arguments are no JSON object that can be read.' });
+    }
+    checkArguments(parameters, given);
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+}
+
+/** What a model tried and may not, or could not, stands on the timeline: somebody may have talked it into that. */
+async function tellRefused(
+  { database }: ToolParts,
+  { caller, agentId, sessionId }: Turn,
+  { id, tool, outcome }: { id: string; tool: string; outcome: ToolOutcome },
+): Promise<void> {
+  const { organizationId } = caller;
+  const { error, code } = outcome;
+  const message = `${tool} was called by chat for ${nameOf(caller)} and failed: ${(error ?? '').slice(0, 500)}`;
+  const data = { tool, via: 'chat', sessionId, callId: id, code };
+  await database.transaction({ organizationId }, (tx) => {
+    appendTimeline(tx, { organizationId, agentId }, [
+      { kind: 'execution', level: 'warn', source: 'assistant', message, data },
+    ]);
+    return Promise.resolve();
+  });
+}
+
+/** What the model wrote as arguments; null where that is none. */
+function argumentsOf({ arguments: text }: ModelToolCall): Record<string, unknown> | null {
+  if (text.trim() === '') return {};
+  if (text.length > longestArguments) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject && isStorable(value) ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** U+0000 and half a surrogate pair can be written in JSON, and JSON.stringify writes them as escapes. */
+function isStorable(value: object): boolean {
+  return !/(?<!\\)(\\\\)*\\u(0000|d[89a-f])/i.test(JSON.stringify(value));
+}

@@ -1,0 +1,115 @@
+import { audit, type Principal, requireUnsuspended } from '@muster/access';
+import { AppError, type ManageAnswer, wireCodeOf } from '@muster/contracts';
+import type { ChatCallEntity } from '@muster/database';
+import { toAppError } from '@muster/platform';
+import { boundResult, resultLimit } from '../tools/bound-result';
+import { performTool } from '../tools/perform-tool';
+import type { ToolOutcome, ToolParts } from '../tools/tool';
+import { requireTool } from '../tools/tool-table';
+import { ownerOf } from './session-owner';
+import { endCall } from './turn-rows';
+
+export interface Decision {
+  confirmationId: string;
+  approve: boolean;
+}
+
+type PendingCall = Pick<
+  ChatCallEntity,
+  'id' | 'sessionId' | 'tool' | 'arguments' | 'status' | 'expiresAt' | 'decidedAt'
+>;
+
+/**
+ * The owner's word on a call that waits for it: exactly the call that was shown, with its arguments, once and in time.
+ * It is done with what its owner may do now. What fails then has been decided all the same.
+ */
+export async function decideCall(
+  parts: ToolParts,
+  caller: Principal,
+  agentId: string,
+  { confirmationId, approve }: Decision,
+  signal?: AbortSignal,
+): Promise<ManageAnswer> {
+  const call = await findCall(parts, caller, agentId, confirmationId);
+  const { tool, sessionId } = call;
+  if (approve && requireTool(tool, caller.role).spends) requireUnsuspended(caller);
+  await takeDecision(parts, caller, agentId, call, approve);
+  if (!approve) return { tool, status: 'failed', result: null, error: declined.error, code: declined.code };
+  const { organizationId } = caller;
+  try {
+    const outcome = await performTool(parts, {
+      ...{ caller, agentId, tool, given: call.arguments, sessionId, callId: call.id, signal },
+      via: 'chat',
+    });
+    await endCall(parts.database, { organizationId, id: call.id }, outcome);
+    const { status, error, code } = outcome;
+    const result = boundResult(outcome.result, resultLimit.manage);
+    return { tool, status, result, ...(error ? { error, code } : {}) };
+  } catch (error) {
+    await endCall(parts.database, { organizationId, id: call.id }, failureOf(error));
+    throw error;
+  }
+}
+
+/** What is kept of a call that threw. */
+export function failureOf(error: unknown): ToolOutcome {
+  const known = toAppError(error);
+  if (!known) {
+    return { status: 'failed', result: {}, error: 'Something failed on our side.', code: 'internal_error' };
+  }
+  return { status: 'failed', result: {}, error: known.message, code: wireCodeOf(known.code) };
+}
+
+const declined = { error: 'It was declined.', code: 'confirmation_declined' };
+
+async function findCall({ database }: ToolParts, caller: Principal, agentId: string, id: string): Promise<PendingCall> {
+  const [organizationId, ownerKind, ownerId] = ownerOf(caller);
+  const [call] = await database.query<PendingCall>(
+    { organizationId },
+    `SELECT c.id, c.session_id, c.tool, c.arguments, c.status, c.expires_at, c.decided_at
+     FROM chat_call c JOIN chat_session s ON s.id = c.session_id
+     WHERE c.id = $1 AND c.organization_id = $2 AND c.expires_at IS NOT NULL
+       AND s.agent_id = $3 AND s.owner_kind = $4 AND s.owner_id = $5`,
+    [id, organizationId, agentId, ownerKind, ownerId],
+    'find_confirmation',
+  );
+  if (!call) throw new AppError('not_found', { detail: 'There is no such confirmation.' });
+  return call;
+}
+
+async function takeDecision(
+  { database, clock }: ToolParts,
+  caller: Principal,
+  agentId: string,
+  { id, tool, sessionId }: PendingCall,
+  approve: boolean,
+): Promise<void> {
+  const { organizationId } = caller;
+  await database.transaction({ organizationId }, async (tx) => {
+    const taken = await tx.execute(
+      `UPDATE chat_call SET decided_at = $3, status = $4, error = $5, error_code = $6
+       WHERE id = $1 AND organization_id = $2 AND status = 'needs_confirmation' AND decided_at IS NULL
+         AND expires_at > $3`,
+      [
+        ...[id, organizationId, clock.now()],
+        ...(approve ? ['running', null, null] : ['failed', declined.error, declined.code]),
+      ],
+      'take_decision',
+    );
+    if (taken === 0) {
+      // Looked at behind the wait for somebody who decides it at the same moment.
+      const [row] = await tx.query<Pick<ChatCallEntity, 'decidedAt'>>(
+        'SELECT decided_at FROM chat_call WHERE id = $1 AND organization_id = $2',
+        [id, organizationId],
+        'decided_call',
+      );
+      if (row?.decidedAt) throw new AppError('conflict', { detail: 'It was decided already.' });
+      throw new AppError('confirmation_expired', { detail: 'It waited for 10 minutes; ask for it again.' });
+    }
+    audit(tx, caller, {
+      action: approve ? 'assistant.confirm' : 'assistant.decline',
+      target: { type: 'agent', id: agentId },
+      changes: { tool, sessionId, callId: id },
+    });
+  });
+}

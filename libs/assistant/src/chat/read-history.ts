@@ -1,0 +1,178 @@
+import type { Principal } from '@muster/access';
+import type { ChatHistory, ChatMessage, ChatToolCall } from '@muster/contracts';
+import type { ChatCallEntity, ChatSessionEntity, ChatTurnEntity, Database } from '@muster/database';
+import { type Page, paginate } from '@muster/platform';
+import { diedOver, silentAfterSeconds } from './begin-turn';
+import { noSuchSession, ownerOf } from './session-owner';
+
+/** The caller's own sessions about an agent, lately used first. */
+export async function listChatSessions(
+  database: Database,
+  caller: Principal,
+  agentId: string,
+  page: Page,
+): Promise<ChatHistory> {
+  const [organizationId, ownerKind, ownerId] = ownerOf(caller);
+  const rows = await database.query<Pick<ChatSessionEntity, 'id' | 'title' | 'updatedAt'>>(
+    { organizationId },
+    `SELECT id, title, updated_at FROM chat_session
+     WHERE organization_id = $1 AND agent_id = $2 AND owner_kind = $3 AND owner_id = $4
+       AND ($5::timestamptz IS NULL OR (updated_at, id) < ($5, $6::uuid))
+     ORDER BY updated_at DESC, id DESC LIMIT $7`,
+    [organizationId, agentId, ownerKind, ownerId, page.after?.[0] ?? null, page.after?.[1] ?? null, page.limit + 1],
+    'list_chat_sessions',
+  );
+  const { items, nextCursor } = paginate(rows, page, ({ updatedAt, id }) => [updatedAt.toISOString(), id]);
+  const sessions = items.map(({ id, title, updatedAt }) => ({
+    sessionId: id,
+    title,
+    updatedAt: updatedAt.toISOString(),
+  }));
+  return { sessions, nextCursor };
+}
+
+/** A session's messages, the newest page of them and the oldest of it first. */
+export async function readHistory(
+  database: Database,
+  caller: Principal,
+  agentId: string,
+  { sessionId, page, now }: { sessionId: string; page: Page; now: Date },
+): Promise<ChatHistory> {
+  const [organizationId, ownerKind, ownerId] = ownerOf(caller);
+  const [session] = await database.query<Pick<ChatSessionEntity, 'id'>>(
+    { organizationId },
+    `SELECT id FROM chat_session
+     WHERE id = $1 AND organization_id = $2 AND agent_id = $3 AND owner_kind = $4 AND owner_id = $5`,
+    [sessionId, organizationId, agentId, ownerKind, ownerId],
+    'find_chat_session',
+  );
+  if (!session) throw noSuchSession();
+  const turns = await listTurns(database, { organizationId, sessionId }, turnsOf(page));
+  const halves = turns.flatMap((turn) => [
+    { turn, half: answer },
+    { turn, half: question },
+  ]);
+  const isSplit = page.after?.[1] === String(answer);
+  const { items, nextCursor } = paginate(isSplit ? halves.slice(1) : halves, page, ({ turn, half }) => [
+    ...[turn.id, String(half)],
+  ]);
+  const shown = new Set(items.map(({ turn }) => turn.id));
+  const calls = await callsOf(database, organizationId, [...shown]);
+  const messages = items.reverse().map(({ turn, half }) => messagesOf(turn, calls.get(turn.id) ?? [], now)[half]!);
+  return { sessionId, messages, nextCursor };
+}
+
+/** A turn is two messages, and a page may end between them. */
+const [question, answer] = [0, 1];
+
+/** As many turns as the page's messages are of. */
+function turnsOf({ limit, after }: Page): Page & { again?: boolean } {
+  return { limit: Math.ceil(limit / 2) + 1, after, again: after?.[1] === String(answer) };
+}
+
+export type TurnRow = Pick<
+  ChatTurnEntity,
+  'id' | 'message' | 'said' | 'status' | 'error' | 'errorCode' | 'createdAt' | 'finishedAt'
+> & { silent: boolean };
+
+/** Newest first. */
+export function listTurns(
+  database: Database,
+  { organizationId, sessionId }: { organizationId: string; sessionId: string },
+  { limit, after, again = false }: Page & { again?: boolean },
+): Promise<TurnRow[]> {
+  return database.query<TurnRow>(
+    { organizationId },
+    `SELECT id, message, said, status, error, error_code, created_at, finished_at,
+            beat_at < now() - interval '${silentAfterSeconds} seconds' AS silent
+     FROM chat_turn WHERE session_id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR id < $3 OR ($4 AND id = $3))
+     ORDER BY id DESC LIMIT $5`,
+    [sessionId, organizationId, after?.[0] ?? null, again, limit + 1],
+    'list_chat_turns',
+  );
+}
+
+export type CallRow = Pick<
+  ChatCallEntity,
+  | 'id'
+  | 'turnId'
+  | 'round'
+  | 'modelKey'
+  | 'tool'
+  | 'arguments'
+  | 'status'
+  | 'result'
+  | 'error'
+  | 'errorCode'
+  | 'expiresAt'
+  | 'decidedAt'
+>;
+
+/** In the order in which they were made. */
+export async function callsOf(
+  database: Database,
+  organizationId: string,
+  turnIds: string[],
+): Promise<Map<string, CallRow[]>> {
+  const rows = await database.query<CallRow>(
+    { organizationId },
+    `SELECT id, turn_id, round, model_key, tool, arguments, status, result, error, error_code, expires_at,
+            decided_at
+     FROM chat_call WHERE turn_id = ANY($1) AND organization_id = $2 ORDER BY turn_id, round, place`,
+    [turnIds, organizationId],
+    'chat_calls',
+  );
+  const found = new Map<string, CallRow[]>();
+  for (const row of rows) found.set(row.turnId, [...(found.get(row.turnId) ?? []), row]);
+  return found;
+}
+
+/** A call that somebody allowed is over by then, or whoever did it has died over it. */
+const longestCallMs = 5 * 60_000;
+
+export function presentCall(row: CallRow, now: Date): ChatToolCall {
+  const { id, tool, arguments: given, status, result, error, errorCode, expiresAt, decidedAt } = row;
+  if (status === 'needs_confirmation' && expiresAt && expiresAt <= now) {
+    const late = { error: 'Nobody confirmed it in time.', code: 'confirmation_expired' };
+    return { id, tool, arguments: given, status: 'failed', ...late };
+  }
+  if (status === 'running' && decidedAt && now.getTime() - decidedAt.getTime() > longestCallMs) {
+    return { id, tool, arguments: given, status: 'failed', error: diedOver, code: 'interrupted' };
+  }
+  return {
+    id,
+    tool,
+    arguments: given,
+    status,
+    ...(result === null ? {} : { result }),
+    ...(error === null ? {} : { error }),
+    ...(errorCode === null ? {} : { code: errorCode }),
+    ...(status === 'needs_confirmation' ? { confirmationId: id, expiresAt: expiresAt!.toISOString() } : {}),
+  };
+}
+
+function messagesOf(turn: TurnRow, calls: CallRow[], now: Date): ChatMessage[] {
+  const { message, said, silent, error, errorCode, createdAt, finishedAt } = turn;
+  const isDead = turn.status === 'running' && silent;
+  const status = isDead ? 'interrupted' : turn.status;
+  const why = isDead ? 'interrupted' : errorCode;
+  return [
+    { role: 'user', content: message, at: createdAt.toISOString() },
+    {
+      role: 'assistant',
+      content: replyOf(said),
+      ...(calls.length ? { toolCalls: calls.map((call) => presentCall(call, now)) } : {}),
+      at: (finishedAt ?? createdAt).toISOString(),
+      ...(status === 'done' ? {} : { status }),
+      ...(error === null ? {} : { error }),
+      ...(why === null ? {} : { code: why }),
+    },
+  ];
+}
+
+/** What the model said in one turn: as it was streamed. */
+export function replyOf(said: string[]): string {
+  return said.filter((text) => text !== '').join(betweenRounds);
+}
+
+export const betweenRounds = '\n\n';

@@ -1,0 +1,83 @@
+import type { ChatCallEntity, ChatTurnEntity, Database } from '@muster/database';
+import { boundResult, resultLimit } from '../tools/bound-result';
+import type { ToolOutcome } from '../tools/tool';
+
+export type TurnEnd = Pick<ChatTurnEntity, 'said' | 'inputTokens' | 'outputTokens' | 'costMicros'> & {
+  status: Exclude<ChatTurnEntity['status'], 'running' | 'interrupted'>;
+  error?: string;
+  code?: string;
+};
+
+/** A call as the model makes it. */
+export type NewCall = Pick<
+  ChatCallEntity,
+  'id' | 'organizationId' | 'sessionId' | 'turnId' | 'round' | 'place' | 'modelKey' | 'tool' | 'arguments' | 'status'
+> & { expiresAt?: Date };
+
+/** Written down before anything of it is done. */
+export async function insertCall(database: Database, call: NewCall): Promise<void> {
+  const { organizationId } = call;
+  await database.query(
+    { organizationId },
+    `INSERT INTO chat_call
+       (id, organization_id, session_id, turn_id, round, place, model_key, tool, arguments, status, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    [
+      ...[call.id, organizationId, call.sessionId, call.turnId, call.round, call.place, call.modelKey, call.tool],
+      ...[JSON.stringify(call.arguments), call.status, call.expiresAt ?? null],
+    ],
+    'insert_chat_call',
+  );
+}
+
+/** What came of a call that was begun. */
+export async function endCall(
+  database: Database,
+  { organizationId, id }: { organizationId: string; id: string },
+  { status, result, error, code }: ToolOutcome,
+): Promise<void> {
+  await database.query(
+    { organizationId },
+    `UPDATE chat_call SET status = $3, result = $4, error = $5, error_code = $6
+     WHERE id = $1 AND organization_id = $2 AND status = 'running'`,
+    [id, organizationId, status, JSON.stringify(boundResult(result, resultLimit.chat)), error ?? null, code ?? null],
+    'end_chat_call',
+  );
+}
+
+interface TurnOf {
+  organizationId: string;
+  turnId: string;
+}
+
+/** The process lives, and the model has said so much. False: somebody has taken it for dead. */
+export async function keepTurn(
+  database: Database,
+  { organizationId, turnId }: TurnOf,
+  said: string[],
+): Promise<boolean> {
+  const rows = await database.queryUnflushed(
+    { organizationId },
+    `UPDATE chat_turn SET beat_at = now(), said = $3
+     WHERE id = $1 AND organization_id = $2 AND status = 'running' RETURNING id`,
+    [turnId, organizationId, said],
+    'keep_chat_turn',
+  );
+  return rows.length > 0;
+}
+
+export async function endTurn(database: Database, { organizationId, turnId }: TurnOf, end: TurnEnd): Promise<void> {
+  const { status, said, inputTokens, outputTokens, costMicros, error, code } = end;
+  await database.query(
+    { organizationId },
+    `WITH ended AS (
+       UPDATE chat_turn SET status = $3, said = $4, input_tokens = $5, output_tokens = $6, cost_micros = $7, error = $8,
+              error_code = $9, finished_at = now()
+       WHERE id = $1 AND organization_id = $2 AND status = 'running'
+       RETURNING session_id)
+     UPDATE chat_session SET updated_at = date_trunc('milliseconds', now())
+     WHERE id = (SELECT session_id FROM ended) AND organization_id = $2`,
+    [turnId, organizationId, status, said, inputTokens, outputTokens, costMicros, error ?? null, code ?? null],
+    'end_chat_turn',
+  );
+}

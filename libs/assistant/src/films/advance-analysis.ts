@@ -1,0 +1,319 @@
+import { hideSecrets, type Principal } from '@muster/access';
+import { appendTimeline, findRecording, readCommandStatus, startFramesCommand } from '@muster/agents';
+import { AppError } from '@muster/contracts';
+import type { Database, Transaction, VideoAnalysisEntity } from '@muster/database';
+import { ModelFault, type ModelUsage, noUsage, sumOfUsages } from '@muster/models';
+import { findModel, type ModelParts } from '@muster/pricing';
+import type { ObjectStorage } from '@muster/storage';
+import { createWorkflow, maxRecordingBytes, prepareUpload, readRecording, type Step } from '@muster/workflows';
+import { Logger } from '@nestjs/common';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AnalysisFault, type AnalysisRow, frameKey, maxFilmMs, maxFrames } from './analysis-row';
+import { askAboutFrames, type SeenStep } from './ask-about-frames';
+import { stepsOfEvents, stepsOfFilm } from './film-steps';
+import { findKeptAnswer, keepingAnswer } from './kept-answers';
+
+export interface AnalysisParts extends ModelParts {
+  storage: ObjectStorage;
+  wakeTimeoutMs: number;
+  /** The longest that a call of a model takes, with its second try. */
+  modelMs: number;
+}
+
+/** What one handling leads to: columns to set, and when to go on. */
+interface Next {
+  set: Partial<Pick<AnalysisRow, 'step' | 'progress' | 'frames' | 'frameTimes' | 'seen' | 'commandId'>> & {
+    usage?: { inputTokens: number; outputTokens: number; costMicros: number };
+  };
+  inMs: number;
+}
+
+const framesAtOnce = 40;
+const framesTimeoutMs = 20 * 60_000;
+const lookAgainMs = 1000;
+const attempts = 5;
+const takeFrames = readFileSync(join(__dirname, 'take-frames.py'), 'utf8');
+const log = new Logger('video analysis');
+
+/** One step of an analysis. Whoever dies in it has it done again when its time is over; nothing of it is done twice. */
+export async function advanceAnalysis(parts: AnalysisParts, id: string): Promise<void> {
+  const row = await claim(parts, id);
+  if (!row) return;
+  try {
+    const next = await stepOf(parts, row);
+    if (next) await goOn(parts.database, row, next);
+  } catch (error) {
+    await afterFault(parts, row, error);
+  }
+}
+
+function stepOf(parts: AnalysisParts, row: AnalysisRow): Promise<Next | null> {
+  switch (row.step) {
+    case 'read':
+      return readSource(parts, row);
+    case 'frames':
+      return awaitFrames(parts, row);
+    case 'ask':
+      return askNext(parts, row);
+    case 'make':
+      return makeDraft(parts, row, stepsOfFilm(row, row.seen as SeenStep[])).then(() => null);
+  }
+}
+
+/** A model that is busy is asked again after a rest, which may take longer than anybody would wait. */
+function keepClaim({ database, modelMs }: AnalysisParts, { id, turn }: AnalysisRow): () => Promise<unknown> {
+  const leaseMs = modelMs + 60_000;
+  let last: Promise<unknown> = Promise.resolve();
+  const renewal = setInterval(() => {
+    last = database
+      .queryUnflushed(
+        'system',
+        `UPDATE video_analysis SET due_at = now() + $3 * interval '1 millisecond'
+         WHERE id = $1 AND turn = $2`,
+        [id, turn, leaseMs],
+        'renew_analysis',
+      )
+      .catch((error: Error) => log.warn(`the claim of analysis ${id} could not be renewed: ${error.message}`));
+  }, leaseMs / 3);
+  return () => {
+    clearInterval(renewal);
+    return last;
+  };
+}
+
+async function claim({ database, modelMs }: AnalysisParts, id: string): Promise<AnalysisRow | null> {
+  const [row] = await database.query<AnalysisRow>(
+    'system',
+    `UPDATE video_analysis SET turn = turn + 1, status = 'running', due_at = now() + $2 * interval '1 millisecond'
+     WHERE id = $1 AND due_at <= now() RETURNING *`,
+    [id, modelMs + 60_000],
+  );
+  return row ?? null;
+}
+
+/** Events alone need neither frames nor a model; a film needs both, and its events go along. */
+async function readSource(parts: AnalysisParts, row: AnalysisRow): Promise<Next | null> {
+  const { filmKey, events, durationMs } = await sourceOf(parts, row);
+  if (durationMs !== null && durationMs > maxFilmMs) {
+    throw new AnalysisFault('recording_too_long', 'The recording is longer than 60 minutes.');
+  }
+  const model = filmKey ? await findModel(parts, callerOf(row)) : null;
+  if (events && !model) {
+    await makeDraft(parts, row, stepsOfEvents(await stepsIn(events)));
+    return null;
+  }
+  if (!filmKey) throw new AnalysisFault('recording_unreadable', 'The recording has neither a film nor events.');
+  if (!model) throw new AnalysisFault('model_not_configured', 'A film needs a language model, and there is none.');
+  const commandId = await orderFrames(parts, row, filmKey);
+  return { set: { step: 'frames', progress: 10, commandId }, inMs: lookAgainMs };
+}
+
+async function sourceOf({ database, storage }: AnalysisParts, row: AnalysisRow) {
+  const { organizationId, recordingId, uploadKey } = row;
+  if (recordingId) {
+    const found = await findRecording(database, organizationId, recordingId).catch(() => null);
+    if (!found) throw new AnalysisFault('recording_not_found', 'The recording is gone.');
+    const { storageKey: filmKey, eventsKey, eventsSize, startedAt, endedAt } = found;
+    const isReadable = eventsKey !== null && (eventsSize ?? 0) <= maxRecordingBytes;
+    const durationMs = startedAt && endedAt ? endedAt.getTime() - startedAt.getTime() : null;
+    return { filmKey, events: isReadable ? await storage.get(eventsKey) : null, durationMs };
+  }
+  const size = await storage.sizeOf(uploadKey!);
+  if (size === null) throw new AnalysisFault('recording_not_found', 'Nothing was uploaded under this key.');
+  return { filmKey: uploadKey, events: null, durationMs: null };
+}
+
+async function stepsIn(events: Buffer): Promise<Step[]> {
+  try {
+    return (await readRecording(events)).steps;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const isEmpty = /has no steps/.test(error.message);
+    throw new AnalysisFault(isEmpty ? 'no_steps_found' : 'recording_unreadable', error.message);
+  }
+}
+
+async function orderFrames(parts: AnalysisParts, row: AnalysisRow, filmKey: string): Promise<string> {
+  const { database, storage, keyRing, wakeTimeoutMs, clock } = parts;
+  const { organizationId, agentId } = row;
+  const expiresInSeconds = (framesTimeoutMs + wakeTimeoutMs) / 1000;
+  // Relative to the service, which the machine knows by its own address, where the store is behind it.
+  const [film, ...frames] = await Promise.all([
+    storage.presignGet(filmKey, { expiresInSeconds, address: '' }),
+    ...Array.from({ length: maxFrames }, (_, at) =>
+      storage.presignPut(frameKey(row, at + 1), { contentType: 'image/jpeg', expiresInSeconds, address: '' }),
+    ),
+  ]);
+  try {
+    return await database.transaction({ organizationId }, (tx) =>
+      startFramesCommand(tx, {
+        ...{ organizationId, agentId, code: takeFrames, keyRing, wakeTimeoutMs, timeoutMs: framesTimeoutMs },
+        secrets: { film, frames: JSON.stringify(frames) },
+        now: clock.now(),
+      }),
+    );
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw new AnalysisFault('frames_unavailable', error.message);
+  }
+}
+
+async function awaitFrames({ database }: AnalysisParts, row: AnalysisRow): Promise<Next> {
+  const { organizationId, agentId, commandId } = row;
+  const command = await readCommandStatus(database, { organizationId, agentId, commandId: commandId! }, ['snippet']);
+  if (command.status === 'pending') return { set: {}, inMs: lookAgainMs };
+  if (command.status === 'failed') {
+    throw new AnalysisFault(
+      'frames_unavailable',
+      `The machine took no frames: ${command.error ?? 'it did not say why'}`,
+    );
+  }
+  const said = readAnswer(command.output);
+  if (said.code) throw new AnalysisFault(said.code, said.error ?? 'The machine took no frames.');
+  const frameTimes = (said.frames ?? []).slice(0, maxFrames);
+  if (frameTimes.length === 0)
+    throw new AnalysisFault('recording_unreadable', 'No picture of the recording can be read.');
+  return { set: { step: 'ask', progress: 30, frames: frameTimes.length, frameTimes }, inMs: 0 };
+}
+
+function readAnswer(output: string | undefined) {
+  const faults = ['frames_unavailable', 'recording_unreadable', 'recording_too_long'] as const;
+  try {
+    const { code, error, frames } = JSON.parse(output!.trim()) as { code?: string; error?: string; frames?: unknown };
+    const times = Array.isArray(frames) ? frames.filter((each): each is number => Number.isSafeInteger(each)) : [];
+    return { code: faults.find((each) => each === code), error, frames: times };
+  } catch {
+    throw new AnalysisFault('frames_unavailable', 'What the machine says of the frames cannot be read.');
+  }
+}
+
+async function askNext(parts: AnalysisParts, row: AnalysisRow): Promise<Next> {
+  const { storage } = parts;
+  const { frameTimes, name, hint, asked } = row;
+  const numbers = frameTimes.map((_, at) => at + 1).slice(asked, asked + framesAtOnce);
+  const kept = await findKeptAnswer(parts.database, row);
+  if (kept.steps) return seenNext(row, { ...kept, steps: kept.steps, frames: numbers.length });
+  const frames = await Promise.all(
+    numbers.map(async (number) => {
+      const bytes = await storage.get(frameKey(row, number));
+      if (!bytes) throw new AnalysisFault('frames_unavailable', `The frame ${number} did not arrive.`);
+      return { number, atMs: frameTimes[number - 1]!, dataUrl: `data:image/jpeg;base64,${bytes.toString('base64')}` };
+    }),
+  );
+  const model = await findModel(parts, { ...callerOf(row), keep: keepingAnswer(row) });
+  if (!model) throw new AnalysisFault('model_not_configured', 'There is no language model any more.');
+  const { events } = await sourceOf(parts, row);
+  const before = row.seen as SeenStep[];
+  const recorded = events && (await stepsIn(events).catch(() => null));
+  const hidden = await hideSecrets(parts, row.organizationId);
+  const release = keepClaim(parts, row);
+  try {
+    const { steps, usage } = await askAboutFrames(model, { name, hint, events: recorded, before, frames }, hidden);
+    return seenNext(row, { steps, usage: sumOfUsages([kept.usage, usage]), frames: frames.length });
+  } finally {
+    await release();
+  }
+}
+
+function seenNext(
+  { asked, frameTimes, seen }: AnalysisRow,
+  { steps, usage, frames }: { steps: SeenStep[]; usage: ModelUsage; frames: number },
+): Next {
+  const isLast = asked + frames >= frameTimes.length;
+  const progress = 30 + Math.round((60 * (asked + frames)) / frameTimes.length);
+  return {
+    set: { step: isLast ? 'make' : 'ask', progress, seen: [...(seen as SeenStep[]), ...steps], usage },
+    inMs: 0,
+  };
+}
+
+/** The workflow and the end are one transaction. */
+async function makeDraft({ database }: AnalysisParts, row: AnalysisRow, steps: Step[]): Promise<void> {
+  const { organizationId, agentId, id, turn, recordingId } = row;
+  if (steps.length === 0) throw new AnalysisFault('no_steps_found', 'No steps can be seen in the recording.');
+  const title = row.name ?? 'Film';
+  const prepared = prepareUpload({ title, steps, timeoutMs: null, screenshots: [] }, { organizationId, name: title });
+  const { name, variables, script } = prepared;
+  await database.transaction({ organizationId }, async (tx) => {
+    const ended = await tx.execute(
+      `UPDATE video_analysis SET status = 'completed', progress = 100, workflow_id = $3, due_at = NULL
+       WHERE id = $1 AND turn = $2 AND due_at IS NOT NULL`,
+      [id, turn, prepared.id],
+    );
+    if (ended === 0) return;
+    const body = { name, variables, script, steps: prepared.steps };
+    await createWorkflow(tx, row.actor as unknown as Principal, body, prepared.id, { kind: 'video', recordingId });
+    tell(
+      tx,
+      { organizationId, agentId },
+      `A recording has become the workflow ${name}, a draft of ${steps.length} steps`,
+    );
+  });
+}
+
+async function goOn(database: Database, { id, organizationId, turn }: AnalysisRow, { set, inMs }: Next): Promise<void> {
+  const { usage = noUsage } = set;
+  await database.transaction({ organizationId }, async (tx) => {
+    const moved = await tx.execute(
+      `UPDATE video_analysis SET step = COALESCE($3, step), progress = COALESCE($4, progress),
+         frames = COALESCE($5, frames), frame_times = COALESCE($6::jsonb, frame_times), seen = COALESCE($7::jsonb, seen),
+         asked = CASE WHEN $7::jsonb IS NULL THEN asked ELSE LEAST(asked + ${framesAtOnce}, frames) END,
+         command_id = COALESCE($8, command_id), input_tokens = input_tokens + $9, output_tokens = output_tokens + $10,
+         cost_micros = cost_micros + $11, faults = 0, due_at = now() + $12 * interval '1 millisecond'
+       WHERE id = $1 AND turn = $2`,
+      [
+        ...[id, turn, set.step ?? null, set.progress ?? null, set.frames ?? null],
+        ...[json(set.frameTimes), json(set.seen), set.commandId ?? null],
+        ...[usage.inputTokens, usage.outputTokens, usage.costMicros, inMs],
+      ],
+    );
+    if (moved > 0 && inMs === 0) {
+      await tx.enqueue({ queue: 'dispatch', name: 'analyze-video', payload: { analysisId: id } });
+    }
+  });
+}
+
+function json(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value);
+}
+
+/** What cannot be otherwise ends it; anything else is tried again, a few times. */
+async function afterFault({ database }: AnalysisParts, row: AnalysisRow, error: unknown): Promise<void> {
+  const { id, organizationId, agentId, turn } = row;
+  const isFinal = error instanceof AnalysisFault || error instanceof AppError;
+  if (!isFinal && row.faults + 1 < attempts) {
+    log.warn(`analysis ${id} is tried again: ${(error as Error).message}`);
+    await database.query(
+      'system',
+      `UPDATE video_analysis SET faults = faults + 1, due_at = now() + interval '5 seconds' WHERE id = $1 AND turn = $2`,
+      [id, turn],
+    );
+    return;
+  }
+  const { inputTokens = 0, outputTokens = 0, costMicros = 0 } = error instanceof ModelFault ? error.usage : {};
+  const code = isFinal ? (error as AnalysisFault | AppError).code : 'internal_error';
+  const words = isFinal ? (error as Error).message : 'Something went wrong on our side.';
+  await database.transaction({ organizationId }, async (tx) => {
+    const ended = await tx.execute(
+      `UPDATE video_analysis SET status = 'failed', code = $3, error = $4, due_at = NULL,
+         input_tokens = input_tokens + $5, output_tokens = output_tokens + $6, cost_micros = cost_micros + $7
+       WHERE id = $1 AND turn = $2 AND due_at IS NOT NULL`,
+      [id, turn, code, words.slice(0, 2000), inputTokens, outputTokens, costMicros],
+    );
+    if (ended) tell(tx, { organizationId, agentId }, `A recording could not become a workflow: ${words}`, 'error');
+  });
+}
+
+function tell(
+  tx: Transaction,
+  of: { organizationId: string; agentId: string },
+  message: string,
+  level: 'info' | 'error' = 'info',
+): void {
+  appendTimeline(tx, of, [{ kind: 'execution', message: message.slice(0, 500), level, source: 'assistant' }]);
+}
+
+function callerOf({ organizationId, agentId, id }: Pick<VideoAnalysisEntity, 'organizationId' | 'agentId' | 'id'>) {
+  return { organizationId, agentId, sessionId: id, purpose: 'video_analyze' as const };
+}

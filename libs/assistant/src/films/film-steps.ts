@@ -1,0 +1,58 @@
+import { shortened } from '@muster/contracts';
+import { isStep, type Step } from '@muster/workflows';
+import { type AnalysisRow, frameKey } from './analysis-row';
+import type { SeenStep } from './ask-about-frames';
+
+/** What can be seen of the recorder's steps. */
+export const filmStepTypes = [
+  ...['navigate', 'click', 'doubleClick', 'hover', 'change', 'keyDown', 'keyUp', 'scroll', 'waitForElement'],
+] as const;
+
+/** Below this a step waits for somebody's word. */
+const sureFrom = 0.6;
+const maxText = 2000;
+
+/** What the model saw as steps of a workflow, with their places in the film; what is no step at all is left out. */
+export function stepsOfFilm(
+  analysis: Pick<AnalysisRow, 'organizationId' | 'id' | 'frameTimes'>,
+  seen: readonly SeenStep[],
+): Step[] {
+  const { frameTimes } = analysis;
+  const steps = seen.flatMap((each): Step[] => {
+    const confidence = Math.min(Math.max(each.confidence, 0), 1);
+    const hasFrame = each.frame >= 1 && each.frame <= frameTimes.length;
+    const step = {
+      ...actionOf(each),
+      title: shortened(each.title.replace(/\s+/g, ' ').trim(), 200),
+      confidence,
+      atMs: Math.max(Math.round(each.atMs), 0),
+      frameKey: hasFrame ? frameKey(analysis, each.frame) : null,
+      review: confidence < sureFrom ? 'needed' : null,
+    };
+    return isStep(step) ? [step] : [];
+  });
+  return steps.map((step, at) => ({ id: `step-${at + 1}`, ...step }));
+}
+
+/** What was recorded is certain; only where the film has no place for it. */
+export function stepsOfEvents(steps: readonly Step[]): Step[] {
+  return steps.map((step) => ({ ...step, confidence: 1, atMs: null, frameKey: null, review: null }));
+}
+
+function actionOf({ type, url, selectors, value }: SeenStep): Step {
+  const text = shortened(value, maxText);
+  const found = selectors.filter((each) => each.trim() !== '').slice(0, 10);
+  switch (type) {
+    case 'navigate':
+      return { type, url: shortened(url, maxText) };
+    case 'keyDown':
+    case 'keyUp':
+      return { type, key: text };
+    case 'change':
+      return { type, selectors: found, value: text };
+    case 'scroll':
+      return found.length ? { type, selectors: found } : { type };
+    default:
+      return { type, selectors: found };
+  }
+}

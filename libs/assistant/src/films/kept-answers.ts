@@ -1,0 +1,39 @@
+import type { Database, Transaction, VideoAnswerEntity } from '@muster/database';
+import { type ModelUsage, readStructured, sumOfUsages } from '@muster/models';
+import type { PaidAnswer } from '@muster/pricing';
+import type { AnalysisRow } from './analysis-row';
+import { type SeenStep, seenSchema } from './ask-about-frames';
+
+type Asked = Pick<AnalysisRow, 'id' | 'organizationId' | 'asked'>;
+type Kept = Pick<VideoAnswerEntity, 'answer' | 'inputTokens' | 'outputTokens' | 'costMicros'>;
+
+/** What somebody who died meanwhile was told of these frames, and what it cost; steps are null where nothing fits. */
+export async function findKeptAnswer(
+  database: Database,
+  { id, organizationId, asked }: Asked,
+): Promise<{ steps: SeenStep[] | null; usage: ModelUsage }> {
+  const rows = await database.query<Kept>(
+    { organizationId },
+    `SELECT answer, input_tokens, output_tokens, cost_micros FROM video_answer
+     WHERE analysis_id = $1 AND asked = $2 AND organization_id = $3 ORDER BY model_call_id`,
+    [id, asked, organizationId],
+    'kept_film_answers',
+  );
+  const fitting = rows.map(({ answer }) => readStructured<{ steps: SeenStep[] }>(seenSchema, answer)).find(Boolean);
+  const usages = rows.map(({ inputTokens, outputTokens, costMicros }) => ({
+    ...{ calls: 1, inputTokens, outputTokens, costMicros: Number(costMicros) },
+  }));
+  return { steps: fitting?.steps ?? null, usage: sumOfUsages(usages) };
+}
+
+/** With its bill: there is no moment in which it is paid for and not kept. */
+export function keepingAnswer({ id, organizationId, asked }: Asked) {
+  return (tx: Transaction, { modelCallId, content, inputTokens, outputTokens, costMicros }: PaidAnswer): void =>
+    tx.defer(
+      `INSERT INTO video_answer
+         (analysis_id, asked, model_call_id, organization_id, answer, input_tokens, output_tokens, cost_micros)
+       SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM video_analysis WHERE id = $1 AND organization_id = $4`,
+      [id, asked, modelCallId, organizationId, content.replaceAll('\0', ''), inputTokens, outputTokens, costMicros],
+      'keep_film_answer',
+    );
+}

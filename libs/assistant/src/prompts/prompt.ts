@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const known = new Map<string, string>();
+
+/** A text of this folder, with values in the place of its {{names}}; one without a value, or too many, is a fault. */
+export function prompt(name: string, values: Record<string, string> = {}): string {
+  const template = known.get(name) ?? readFileSync(join(__dirname, `${name}.md`), 'utf8').trim();
+  known.set(name, template);
+  const used = new Set<string>();
+  const text = template.replace(/\{\{(\w+)\}\}/g, (_, each: string) => {
+    const value = values[each];
+    if (value === undefined) throw new Error(`the prompt ${name} needs ${each}`);
+    used.add(each);
+    return value;
+  });
+  const unused = Object.keys(values).filter((each) => !used.has(each));
+  if (unused.length) throw new Error(`the prompt ${name} has no place for ${unused.join(', ')}`);
+  return text;
+}

@@ -1,0 +1,109 @@
+import { purgeByRetention } from '@muster/access';
+import type { Database, FilmUploadEntity, VideoAnalysisEntity } from '@muster/database';
+import type { Round } from '@muster/platform';
+import type { ObjectStorage } from '@muster/storage';
+import { frameKey } from '../films/analysis-row';
+
+const rowsAtOnce = 100;
+const deletesAtOnce = 8;
+
+interface Parts {
+  database: Database;
+  storage: ObjectStorage;
+}
+
+/**
+ * Drops sessions with their steps and events, chats, analyses of films with their frames, and films that were sent, as
+ * what else runs wrote (logRetentionDays). What sessions have learned stays, and so do the workflows that came of it.
+ */
+export async function purgeAssistant(
+  parts: Parts,
+  round: Round,
+  now: Date,
+): Promise<{ sessions: number; chats: number; films: number; uploads: number }> {
+  const purge = async (name: string, drop: Drop) => {
+    const step = (organizationId: string, before: Date) => drop(parts, organizationId, before);
+    const { purged } = await purgeByRetention(parts.database, round, { name, keptFor: 'logRetentionDays', now, step });
+    return purged;
+  };
+  return {
+    sessions: await purge('autopilot sessions', dropSessions),
+    chats: await purge('chats', dropChats),
+    films: await purge('films', dropFilms),
+    uploads: await purge('uploaded films', dropUploads),
+  };
+}
+
+/** Some of what is older; answers how many. */
+type Drop = (parts: Parts, organizationId: string, before: Date) => Promise<number>;
+
+/** Steps, attempts and events go with them. */
+const dropSessions: Drop = ({ database }, organizationId, before) =>
+  database.transaction('system', (tx) =>
+    tx.execute(
+      `DELETE FROM autopilot_session WHERE organization_id = $1 AND id IN (
+         SELECT id FROM autopilot_session WHERE organization_id = $1 AND finished_at < $2
+         ORDER BY finished_at LIMIT $3)`,
+      [organizationId, before, rowsAtOnce],
+      'purge_autopilot_sessions',
+    ),
+  );
+
+/** By when something was last said in them; turns and calls go with them. */
+const dropChats: Drop = ({ database }, organizationId, before) =>
+  database.transaction('system', (tx) =>
+    tx.execute(
+      `DELETE FROM chat_session WHERE organization_id = $1 AND id IN (
+         SELECT id FROM chat_session WHERE organization_id = $1 AND updated_at < $2 ORDER BY updated_at LIMIT $3)`,
+      [organizationId, before, rowsAtOnce],
+      'purge_chats',
+    ),
+  );
+
+const dropFilms: Drop = async ({ database, storage }, organizationId, before) => {
+  const old = await database.query<Pick<VideoAnalysisEntity, 'id' | 'frames'>>(
+    'system',
+    `SELECT id, frames FROM video_analysis
+     WHERE organization_id = $1 AND created_at < $2 AND due_at IS NULL ORDER BY created_at LIMIT $3`,
+    [organizationId, before, rowsAtOnce],
+    'old_films',
+  );
+  const frames = old.flatMap(({ id, frames: count }) =>
+    Array.from({ length: count }, (_, at) => frameKey({ organizationId, id }, at + 1)),
+  );
+  await deleteObjects(storage, frames);
+  await database.query(
+    'system',
+    'DELETE FROM video_analysis WHERE id = ANY($1) AND organization_id = $2',
+    [old.map(({ id }) => id), organizationId],
+    'purge_films',
+  );
+  return old.length;
+};
+
+const dropUploads: Drop = async ({ database, storage }, organizationId, before) => {
+  const old = await database.query<Pick<FilmUploadEntity, 'uploadKey'>>(
+    'system',
+    'SELECT upload_key FROM film_upload WHERE organization_id = $1 AND created_at < $2 ORDER BY created_at LIMIT $3',
+    [organizationId, before, rowsAtOnce],
+    'old_film_uploads',
+  );
+  const keys = old.map(({ uploadKey }) => uploadKey);
+  await deleteObjects(storage, keys);
+  await database.query(
+    'system',
+    'DELETE FROM film_upload WHERE upload_key = ANY($1) AND organization_id = $2',
+    [keys, organizationId],
+    'purge_film_uploads',
+  );
+  return old.length;
+};
+
+/** Before their row: a row that stays is found again, and an object without a row never would be. */
+async function deleteObjects(storage: ObjectStorage, keys: readonly string[]): Promise<void> {
+  const waiting = [...keys];
+  const work = async () => {
+    for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) await storage.delete(key);
+  };
+  await Promise.all(Array.from({ length: deletesAtOnce }, work));
+}

@@ -1,0 +1,72 @@
+import { explainAgent, findAgent, readLiveStatus, requireActable } from '@muster/agents';
+import type { AgentActionAnswer } from '@muster/contracts';
+import { actOnAgent } from '@muster/jobs';
+import { expectedRuns } from '@muster/schedules';
+import { argumentsOf } from './check-arguments';
+import type { Tool, ToolContext } from './tool';
+
+const nothing = argumentsOf({});
+
+/** The machine itself: how it is, why it is so, and its switch. */
+export const agentTools: Tool[] = [
+  {
+    name: 'get_status',
+    description: 'The machine’s live status: online, offline, stopped …, when it was last heard, the state of its VM.',
+    parameters: nothing,
+    role: 'viewer',
+    changes: false,
+    perform: async ({ agentId, caller, ...parts }) => {
+      const { lastSeen, lastActivityAt, ...status } = await readLiveStatus(parts, caller.organizationId, agentId);
+      const { name, currentJobId } = await findAgent(parts.database, caller.organizationId, agentId);
+      return {
+        name,
+        ...status,
+        currentJobId,
+        lastSeen: lastSeen?.toISOString() ?? null,
+        lastActivityAt: lastActivityAt?.toISOString() ?? null,
+      };
+    },
+  },
+  {
+    name: 'explain_machine',
+    description: 'Why the machine is on or off and since when, when it will stop, and which run it expects next.',
+    parameters: nothing,
+    role: 'viewer',
+    changes: false,
+    perform: async ({ agentId, caller, database, clock }) => {
+      const { organizationId } = caller;
+      const agent = await findAgent(database, organizationId, agentId);
+      const now = clock.now();
+      const expected = await expectedRuns(database, organizationId, { agentIds: [agentId], now });
+      const { why, stopAt } = explainAgent(agent, expected.get(agentId) ?? null, now);
+      return { status: agent.status, why, stopAt: stopAt?.toISOString() ?? null, drain: agent.drain };
+    },
+  },
+  switchTool('start', 'Starts the machine. It takes a while until it is online.'),
+  switchTool('stop', 'Stops the machine. It is refused while a run is on it.'),
+  switchTool('reboot', 'Reboots the machine. A run on it fails and follows its retries.'),
+];
+
+function switchTool(action: 'start' | 'stop' | 'reboot', description: string): Tool {
+  return {
+    name: action,
+    description,
+    parameters: nothing,
+    role: 'member',
+    changes: true,
+    perform: async (context) => {
+      const { caller, agentId, ...parts } = context;
+      await requireActable(parts, caller, agentId, { action });
+      const { success, status } = await switchMachine(context, action);
+      return { success, action, status };
+    },
+  };
+}
+
+async function switchMachine(
+  { caller, agentId, change, database, keyRing, wakeTimeoutMs, clock }: ToolContext,
+  action: 'start' | 'stop' | 'reboot',
+): Promise<AgentActionAnswer> {
+  const parts = { database, keyRing, wakeTimeoutMs, now: clock.now() };
+  return (await change((tx) => actOnAgent(tx, caller, agentId, { action }, parts))).answer;
+}

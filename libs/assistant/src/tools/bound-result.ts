@@ -1,0 +1,39 @@
+import { storable } from '@muster/platform';
+
+/** How many characters of a tool's result a model sees, and who calls it by manage. */
+export const resultLimit = { chat: 12_000, manage: 1_500_000 };
+
+const note = 'The answer is longer: this is a part of it.';
+/** What is left of texts and lists, as a share of the limit and a count, until it fits. */
+const cuts: [share: number, items: number][] = [
+  [2, 1000],
+  [4, 100],
+  [20, 50],
+  [100, 20],
+  [400, 10],
+];
+
+/** The result, or as much of it as has room in so many characters of JSON; what is cut says so. */
+export function boundResult(result: Record<string, unknown>, limit: number): Record<string, unknown> {
+  if (fits(result, limit)) return result;
+  for (const [share, items] of cuts) {
+    const cut = { ...(cutDeep(result, Math.floor(limit / share), items) as object), cut: note };
+    if (fits(cut, limit)) return cut;
+  }
+  return { cut: `The answer has ${JSON.stringify(result).length} characters, which is too long to show.` };
+}
+
+function fits(value: object, limit: number): boolean {
+  return JSON.stringify(value).length <= limit;
+}
+
+function cutDeep(value: unknown, longest: number, items: number): unknown {
+  if (typeof value === 'string') {
+    if (value.length <= longest) return value;
+    return `${storable(value.slice(0, longest))}… [cut: it has ${value.length} characters]`;
+  }
+  if (Array.isArray(value)) return value.slice(0, items).map((each: unknown) => cutDeep(each, longest, items));
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).slice(0, Math.max(items, 50));
+  return Object.fromEntries(members.map(([key, each]) => [key.slice(0, 200), cutDeep(each, longest, items)]));
+}

@@ -1,0 +1,82 @@
+import { AppError, type FieldError } from '@muster/contracts';
+import { isUuid } from '@muster/platform';
+
+/** What one argument is, in words of JSON Schema. */
+export type ArgumentSchema = { description: string } & (
+  | { type: 'string'; format?: 'uuid'; minLength?: number; maxLength: number }
+  | { type: 'object'; additionalProperties: { type: 'string' }; maxProperties: number }
+);
+
+/** The JSON schema of a tool's arguments. */
+export interface ArgumentsSchema {
+  type: 'object';
+  properties: Record<string, ArgumentSchema>;
+  required: string[];
+  additionalProperties: false;
+}
+
+export function argumentsOf(
+  properties: Record<string, ArgumentSchema>,
+  { optional = [] }: { optional?: string[] } = {},
+): ArgumentsSchema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+const mostFaults = 20;
+
+/** The arguments as the tool may use them; throws with every reason why they are none. */
+export function checkArguments(schema: ArgumentsSchema, given: unknown): Record<string, unknown> {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw refused([{ field: 'arguments', message: 'arguments must be an object' }]);
+  }
+  const values = given as Record<string, unknown>;
+  const errors: FieldError[] = [];
+  for (const name in values) {
+    if (errors.length >= mostFaults) break;
+    if (!Object.hasOwn(schema.properties, name)) {
+      errors.push({ field: `arguments.${name.slice(0, 100)}`, message: `there is no argument ${name.slice(0, 100)}` });
+    }
+  }
+  const checked: Record<string, unknown> = {};
+  for (const [name, rule] of Object.entries(schema.properties)) {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    const fault = value === undefined ? missing(schema, name) : faultOf(rule, value);
+    if (fault) errors.push({ field: `arguments.${name}`, message: `${name} ${fault}` });
+    else if (value !== undefined) checked[name] = isId(rule) ? (value as string).toLowerCase() : value;
+  }
+  if (errors.length) throw refused(errors);
+  return checked;
+}
+
+function missing({ required }: ArgumentsSchema, name: string): string | undefined {
+  return required.includes(name) ? 'must be given' : undefined;
+}
+
+function faultOf(rule: ArgumentSchema, value: unknown): string | undefined {
+  if (rule.type === 'object') return faultOfMap(rule.maxProperties, value);
+  if (typeof value !== 'string') return 'must be a text';
+  const { minLength = 0, maxLength } = rule;
+  if (value.includes('\0')) return 'must not contain U+0000';
+  if (value.length < minLength || value.length > maxLength) return `must have ${minLength} to ${maxLength} characters`;
+  return isId(rule) && !isUuid(value) ? 'must be a UUID' : undefined;
+}
+
+function faultOfMap(most: number, value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be an object';
+  const entries = Object.entries(value);
+  if (entries.length > most) return `must have at most ${most} names`;
+  const isText = ([name, each]: [string, unknown]) =>
+    typeof each === 'string' && each.length <= longestValue && !`${name}${each}`.includes('\0');
+  return entries.every(isText) ? undefined : `must map names to texts of at most ${longestValue} characters`;
+}
+
+const longestValue = 65_536;
+
+function isId(rule: ArgumentSchema): boolean {
+  return rule.type === 'string' && rule.format === 'uuid';
+}
+
+function refused(errors: FieldError[]): AppError {
+  return new AppError('invalid_payload', { detail: `${errors.map(({ message }) => message).join('; ')}.`, errors });
+}

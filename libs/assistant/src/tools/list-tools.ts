@@ -1,0 +1,56 @@
+import { paginate } from '@muster/platform';
+import { listSchedules } from '@muster/schedules';
+import { listWorkflows } from '@muster/workflows';
+import { argumentsOf } from './check-arguments';
+import type { Tool } from './tool';
+
+const page = { limit: 50, after: null };
+const more = `only the first ${page.limit} are shown`;
+
+/** What there is to run on the machine. */
+export const listTools: Tool[] = [
+  {
+    name: 'list_workflows',
+    description: 'The organization’s workflows: their ids, names and the variables that each takes.',
+    parameters: argumentsOf({}),
+    role: 'viewer',
+    changes: false,
+    perform: async ({ database, caller }) => {
+      const rows = await listWorkflows(database, caller.organizationId, { page });
+      const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+      const workflows = items.map(({ id, name, description, variables, revision, updatedAt }) => ({
+        id,
+        name,
+        description,
+        variables,
+        revision,
+        updatedAt: updatedAt.toISOString(),
+      }));
+      return { workflows, ...(nextCursor ? { cut: more } : {}) };
+    },
+  },
+  {
+    name: 'list_schedules',
+    description: 'This machine’s schedules: what runs when, and what came of the last time.',
+    parameters: argumentsOf({}),
+    role: 'viewer',
+    changes: false,
+    perform: async ({ database, caller, agentId }) => {
+      const rows = await listSchedules(database, caller.organizationId, { page, filter: { agentId } });
+      const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+      const schedules = items.map(({ id, name, scriptId, cronExpression, timezone, enabled, ...row }) => ({
+        id,
+        name,
+        workflowId: scriptId,
+        cronExpression,
+        timezone,
+        enabled,
+        nextRunAt: row.nextRunAt?.toISOString() ?? null,
+        lastRunAt: row.lastRunAt?.toISOString() ?? null,
+        lastRunJobId: row.lastRunJobId,
+        lastResult: row.lastResult,
+      }));
+      return { schedules, ...(nextCursor ? { cut: more } : {}) };
+    },
+  },
+];

@@ -1,0 +1,25 @@
+import type { Principal } from '@muster/access';
+import type { ManageAnswer } from '@muster/contracts';
+import { boundResult, resultLimit } from './bound-result';
+import { performTool } from './perform-tool';
+import type { ToolParts } from './tool';
+import { tools } from './tool-table';
+
+/** One of the tools, called by a person or a program and not by a model: it needs no confirmation. */
+export async function manage(
+  parts: ToolParts,
+  caller: Principal,
+  agentId: string,
+  { tool, given = {} }: { tool: string; given?: Record<string, unknown> },
+  signal?: AbortSignal,
+): Promise<ManageAnswer> {
+  if (tool === 'list') return { tools: tools.map(describeTool) };
+  const outcome = await performTool(parts, { caller, agentId, tool, given, via: 'manage', signal });
+  const { status, error, code } = outcome;
+  const result = boundResult(outcome.result, resultLimit.manage);
+  return { tool, status, result, ...(error ? { error, code } : {}) };
+}
+
+function describeTool({ name, description, parameters, role, changes }: (typeof tools)[number]) {
+  return { name, description, parameters: { ...parameters }, role, changes };
+}

@@ -1,0 +1,52 @@
+import { audit, hideSecrets, nameOf, type Principal, requireUnsuspended } from '@muster/access';
+import { appendTimeline, explainingBlocked } from '@muster/agents';
+import type { Transaction } from '@muster/database';
+import { checkArguments } from './check-arguments';
+import { isOutcome, type ToolOutcome, type ToolParts } from './tool';
+import { requireTool } from './tool-table';
+
+export interface ToolCall {
+  caller: Principal;
+  agentId: string;
+  tool: string;
+  given: unknown;
+  /** How it came; of a chat also in which call of which session. */
+  via: 'manage' | 'chat';
+  sessionId?: string;
+  callId?: string;
+  signal?: AbortSignal;
+}
+
+/**
+ * Does what the caller may do by the routes, in the same way: the same role, gate, checks and rows in the audit trail.
+ * What is not allowed throws. No secret of the organization is in what it answers, wherever a script has put one.
+ */
+export async function performTool(parts: ToolParts, call: ToolCall): Promise<ToolOutcome> {
+  const { caller, agentId, given, signal } = call;
+  const tool = requireTool(call.tool, caller.role);
+  const checked = checkArguments(tool.parameters, given);
+  if (tool.spends) requireUnsuspended(caller);
+  const change = <T>(work: (tx: Transaction) => Promise<T>): Promise<T> => changeAs(parts, call, work);
+  const answer = await tool.perform({ ...parts, caller, agentId, signal, change }, checked);
+  const outcome: ToolOutcome = isOutcome(answer) ? answer : { status: 'done', result: answer };
+  const { deep, text } = await hideSecrets(parts, caller.organizationId);
+  const { result, error } = outcome;
+  return { ...outcome, result: deep(result), ...(error ? { error: text(error) } : {}) };
+}
+
+function changeAs<T>(
+  { database }: ToolParts,
+  { caller, agentId, tool, via, sessionId, callId }: ToolCall,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  const { organizationId } = caller;
+  const how = { tool, via, ...(sessionId ? { sessionId, callId } : {}) };
+  const done = database.transaction({ organizationId }, async (tx) => {
+    const answer = await work(tx);
+    audit(tx, caller, { action: 'assistant.tool', target: { type: 'agent', id: agentId }, changes: how });
+    const message = `${tool} was called by ${via} for ${nameOf(caller)}`;
+    appendTimeline(tx, { organizationId, agentId }, [{ kind: 'execution', source: 'assistant', message, data: how }]);
+    return answer;
+  });
+  return explainingBlocked(database, done);
+}

@@ -1,0 +1,211 @@
+import { findAgent, listTimeline, runCommand, waitForCommand } from '@muster/agents';
+import { AppError, isTerminal, usdOf, usdOrNull, type WaitingReason } from '@muster/contracts';
+import { cancelJob, findJob, type JobRow, launchJob, listAgentRuns, listSteps, progressOf } from '@muster/jobs';
+import { paginate } from '@muster/platform';
+import { argumentsOf } from './check-arguments';
+import type { Tool, ToolContext, ToolOutcome } from './tool';
+
+const jobId = { type: 'string', format: 'uuid', maxLength: 36, description: 'The run’s id.' } as const;
+const linesShown = 100;
+const stepsShown = 100;
+const snippetTimeoutMs = 600_000;
+/** What takes longer goes on, and its command's id says how to ask for it. */
+const snippetWaitMs = 15_000;
+
+/** The machine's runs: what they are, what they say, and how to begin and end them. */
+export const runTools: Tool[] = [
+  {
+    name: 'list_runs',
+    description: 'The machine’s 20 most recent runs that began, the latest first, with steps, duration and cost.',
+    parameters: argumentsOf({}),
+    role: 'viewer',
+    changes: false,
+    perform: async ({ database, caller, agentId }) => {
+      const rows = await listAgentRuns(database, caller.organizationId, agentId);
+      return {
+        runs: rows.map(({ aiCostMicros, durationSeconds, startedAt, ...row }) => ({
+          ...row,
+          startedAt: startedAt?.toISOString() ?? null,
+          duration: durationSeconds,
+          totalCost: usdOf(aiCostMicros),
+        })),
+      };
+    },
+  },
+  {
+    name: 'get_run',
+    description: 'A run of this machine: its status, progress, error, result, cost, and its steps.',
+    parameters: argumentsOf({ jobId }),
+    role: 'viewer',
+    changes: false,
+    perform: async (context, given) => {
+      const row = await jobOfAgent(context, given.jobId as string);
+      const page = { limit: stepsShown, after: null };
+      const steps = await listSteps(context.database, context.caller.organizationId, { jobId: row.id, page });
+      const { items, nextCursor } = paginate(steps, page, ({ stepOrder }) => [String(stepOrder)]);
+      return {
+        ...presentJob(row),
+        steps: items.map(({ stepOrder, name, status, error }) => ({ stepOrder, name, status, error })),
+        ...(nextCursor ? { cut: `only the first ${stepsShown} steps are shown` } : {}),
+      };
+    },
+  },
+  {
+    name: 'read_logs',
+    description: `The last ${linesShown} lines that a run of this machine wrote, or what happened on the machine lately; the newest first.`,
+    parameters: argumentsOf({ jobId }, { optional: ['jobId'] }),
+    role: 'viewer',
+    changes: false,
+    perform: async (context, given) => {
+      const { database, caller, agentId } = context;
+      const job = given.jobId as string | undefined;
+      if (job) await jobOfAgent(context, job);
+      const of = { organizationId: caller.organizationId, agentId };
+      const page = { limit: linesShown, after: null };
+      const asked = { order: 'desc' as const, ...(job ? { jobId: job, kind: 'execution' as const } : {}) };
+      const rows = await listTimeline(database, of, asked, page);
+      const { items, nextCursor } = paginate(rows, page, ({ seq }) => [String(seq)]);
+      const entries = items.map(({ seq, kind, level, message, source, jobId: ofJob, at }) => ({
+        id: String(seq),
+        kind,
+        level,
+        message,
+        source,
+        jobId: ofJob,
+        timestamp: at.toISOString(),
+      }));
+      return { entries, ...(nextCursor ? { cut: 'there are older ones' } : {}) };
+    },
+  },
+  {
+    name: 'explain_waiting',
+    description: 'Why a run of this machine has not started yet, and what will let it start.',
+    parameters: argumentsOf({ jobId }),
+    role: 'viewer',
+    changes: false,
+    perform: async (context, given) => {
+      const row = await jobOfAgent(context, given.jobId as string);
+      const { status, waitingReason, waitingSince, queuedAt } = row;
+      const { status: agentStatus } = await findAgent(context.database, context.caller.organizationId, row.agentId);
+      const waiting =
+        waitingReason && waitingSince ? { reason: waitingReason, since: waitingSince.toISOString() } : null;
+      return { jobId: row.id, status, waiting, queuedAt: queuedAt.toISOString(), agentStatus, why: whyOf(row) };
+    },
+  },
+  {
+    name: 'run_workflow',
+    description: 'Queues a run of one of the organization’s workflows on this machine.',
+    parameters: argumentsOf(
+      {
+        workflowId: { type: 'string', format: 'uuid', maxLength: 36, description: 'Which workflow.' },
+        variables: {
+          type: 'object',
+          additionalProperties: { type: 'string' },
+          maxProperties: 200,
+          description: 'A text for each variable that the workflow names.',
+        },
+      },
+      { optional: ['variables'] },
+    ),
+    role: 'member',
+    changes: true,
+    spends: true,
+    perform: ({ caller, agentId, change, clock }, given) => {
+      const { workflowId, variables } = given as { workflowId: string; variables?: Record<string, string> };
+      return change((tx) => launchJob(tx, caller, { workflowId, agentId, variables }, clock.now()));
+    },
+  },
+  {
+    name: 'run_snippet',
+    description: 'Runs Python code on this machine and answers what it printed, where that takes a few seconds.',
+    parameters: argumentsOf({
+      code: { type: 'string', minLength: 1, maxLength: 500_000, description: 'Python source.' },
+    }),
+    role: 'member',
+    changes: true,
+    spends: true,
+    perform: runSnippet,
+  },
+  {
+    name: 'cancel_run',
+    description: 'Cancels a run of this machine.',
+    parameters: argumentsOf({ jobId }),
+    role: 'member',
+    changes: true,
+    perform: async (context, given) => {
+      const { caller, change, clock } = context;
+      const row = await jobOfAgent(context, given.jobId as string);
+      const reason = 'asked for through the assistant';
+      await change((tx) => cancelJob(tx, caller, row.id, { reason, now: clock.now() }));
+      return presentJob(await jobOfAgent(context, row.id));
+    },
+  },
+];
+
+async function runSnippet(context: ToolContext, given: Record<string, unknown>): Promise<ToolOutcome> {
+  const { database, caller, agentId, change, clock, wakeTimeoutMs, signal } = context;
+  const { organizationId } = caller;
+  const payload = { code: given.code, timeoutMs: snippetTimeoutMs };
+  const command = { kind: 'snippet' as const, payload, timeoutMs: snippetTimeoutMs, wakeTimeoutMs, now: clock.now() };
+  const commandId = await change((tx) => runCommand(tx, caller, agentId, command));
+  const { status: agentStatus } = await findAgent(database, organizationId, agentId);
+  // One that has to be woken first takes its time.
+  const waitMs = agentStatus === 'online' ? snippetWaitMs : 0;
+  const { status, output, error, code } = await waitForCommand(
+    context,
+    { organizationId, agentId, commandId },
+    { waitMs, signal },
+  );
+  return {
+    status: status === 'failed' ? 'failed' : 'done',
+    result: { commandId, status, ...(output === undefined ? {} : { output }), ...(error ? { error } : {}) },
+    ...(status === 'failed' ? { error: error ?? 'The snippet failed.', code: code ?? 'snippet_failed' } : {}),
+  };
+}
+
+async function jobOfAgent({ database, caller, agentId }: ToolContext, id: string): Promise<JobRow> {
+  const row = await findJob(database, caller.organizationId, id);
+  // To this agent's tools another agent's run is not there.
+  if (row.agentId !== agentId) throw new AppError('not_found', { detail: 'There is no such job.' });
+  return row;
+}
+
+function presentJob(row: JobRow): Record<string, unknown> {
+  const { startedAt, finishedAt, waitingReason, waitingSince, currentStep, stepRunning } = row;
+  return {
+    id: row.id,
+    status: row.status,
+    cancelling: row.cancelRequestedAt !== null && !isTerminal(row.status),
+    workflowId: row.workflowId,
+    workflowRevision: row.workflowRevision,
+    scheduleId: row.scheduleId,
+    attempt: row.attempt,
+    variables: row.variables,
+    queuedAt: row.queuedAt.toISOString(),
+    startedAt: startedAt?.toISOString() ?? null,
+    finishedAt: finishedAt?.toISOString() ?? null,
+    progress: progressOf({ ...row, currentStep: stepRunning ?? currentStep }),
+    waiting: waitingReason && waitingSince ? { reason: waitingReason, since: waitingSince.toISOString() } : null,
+    totalCostUsd: usdOrNull(row.totalCostMicros),
+    error: row.error,
+    errorCode: row.errorCode,
+    result: row.result ?? null,
+  };
+}
+
+function whyOf({ status, waitingReason, error }: JobRow): string {
+  if (status === 'running') return 'It waits no more: it runs.';
+  if (isTerminal(status)) return `It waits no more: it ${status}${error ? `: ${error}` : ''}.`;
+  return waitingReason ? reasons[waitingReason] : 'It has just been queued, and nobody has looked at it yet.';
+}
+
+const reasons: Record<WaitingReason, string> = {
+  agent_busy: 'Another run is on the machine. It starts when that one is over; a higher priority goes first.',
+  agent_waking: 'The machine is being started for it.',
+  agent_offline: 'The machine is off or not heard from, and nothing may start it; start it by hand.',
+  concurrency_limit: 'The organization has as many runs at once as it may have. It starts when one of them is over.',
+  retry_delay: 'It is a retry, and its delay is not over yet.',
+  billing_gate: 'Billing lets no more runs start: a limit is used up, or the organization is suspended.',
+  secret_missing: 'The vault lacks a secret that it needs.',
+  draining: 'The machine is being drained and takes nothing new until it is let go again.',
+};

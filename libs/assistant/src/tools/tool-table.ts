@@ -1,0 +1,30 @@
+import { AppError, hasRole, type Role } from '@muster/contracts';
+import { agentTools } from './agent-tools';
+import { fileTools } from './file-tools';
+import { listTools } from './list-tools';
+import { runTools } from './run-tools';
+import type { Tool } from './tool';
+
+/** Every tool, once: for chats and for manage alike. */
+export const tools: readonly Tool[] = [...agentTools, ...runTools, ...listTools, ...fileTools];
+
+const byName = new Map(tools.map((tool) => [tool.name, tool]));
+
+/** Throws where there is none of that name, or it is not for the role. */
+export function requireTool(name: string, role: Role): Tool {
+  const tool = byName.get(name);
+  if (!tool) {
+    const message = `there is no tool ${name.slice(0, 100)}`;
+    const detail = `There is no tool ${name.slice(0, 100)}; there are ${[...byName.keys()].join(', ')}.`;
+    throw new AppError('invalid_payload', { detail, errors: [{ field: 'tool', message }] });
+  }
+  if (!hasRole(role, tool.role)) {
+    throw new AppError('permission_denied', { detail: `${name} needs the role ${tool.role}.` });
+  }
+  return tool;
+}
+
+/** Those that a role may use: a model is told of no others. */
+export function toolsFor(role: Role): Tool[] {
+  return tools.filter((tool) => hasRole(role, tool.role));
+}

@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { byHandImports, runtimeOf } from '../recordings/write-script';
+
+const own = (name: string): string => readFileSync(join(__dirname, 'program', `${name}.py`), 'utf8');
+const modules = [...byHandImports, 'ast', 'traceback', 'urllib.parse'].sort();
+
+const program = [
+  '# A browser that is kept open for a session, on the runtime of recordings.',
+  ...modules.map((each) => `import ${each}`),
+  '',
+  runtimeOf(['words']),
+  own('names'),
+  runtimeOf(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'expect']),
+  // The last one serves.
+  ...['guard', 'look', 'find-again', 'attempt', 'serve'].map(own),
+].join('\n');
+
+/** What a worker runs to keep a session's browser, as `autopilot_open` brings it: `OpenSession.program`. */
+export function sessionProgram(): string {
+  return program;
+}

@@ -1,0 +1,63 @@
+import type { PageExpectation } from '@muster/contracts';
+import type { Step } from '../check-steps';
+import { actionByHand, byHandImports, call, leading, programOf, python, runtimeOf } from '../recordings/write-script';
+
+const learned = runtimeOf(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'words', 'expect', 'play']);
+
+/** What was done of an attempt's actions, as Python with `page` of the recordings' runtime: one statement after the other. */
+export function writeStableCode(steps: readonly Step[]): string {
+  let tab: unknown;
+  return steps
+    .flatMap((step) => {
+      const { target } = step;
+      const isElsewhere = target !== tab;
+      tab = target;
+      const action = actionByHand(step, undefined);
+      return [
+        ...(isElsewhere ? [`page = browser.page(${target === undefined ? '' : python(target)})`] : []),
+        ...(step['submits'] === true ? ['submits(page)'] : []),
+        ...(leading.includes(step['type'] as string) ? ['with page.settled():', `    ${action}`] : [action]),
+      ];
+    })
+    .join('\n');
+}
+
+export interface LearnedStep {
+  id: string;
+  title: string;
+  /** Null: a person did it, and nobody knows how it would be done again. */
+  code: string | null;
+  expect?: PageExpectation | null;
+}
+
+/** The script of a workflow that does without a model what a session has learned. */
+export function writeLearnedScript({ name, startUrl, steps }: LearnedFlow): string {
+  const opening = startUrl
+    ? [`    with step(browser, "open", "Open the start page") as page:`, `        page.navigate(${python(startUrl)})`]
+    : [];
+  return programOf(name, {
+    from: 'Learned in a session. A text like {{NAME}} becomes the variable, or the secret, of that name.',
+    modules: byHandImports,
+    runtime: learned,
+    body: [...opening, ...steps.flatMap(linesOf)].join('\n') || '    pass',
+  });
+}
+
+interface LearnedFlow {
+  name: string;
+  startUrl?: string | null;
+  steps: readonly LearnedStep[];
+}
+
+function linesOf({ id, title, code, expect }: LearnedStep): string[] {
+  const done =
+    code === null
+      ? [`raise NotImplementedError(${python(`the step ${title} was done by hand in its session`)})`]
+      : code.split('\n').filter((line) => line.trim());
+  const { url, text, notText, selector } = expect ?? {};
+  const expected = { url, text, not_text: notText, selector };
+  const isExpected = Object.values(expected).some(Boolean);
+  const lines = [...done, ...(isExpected ? [call('expect', ['page'], expected)] : [])];
+  const head = call('step', ['browser', python(id), python(title)], {});
+  return [`    with ${head} as page:`, ...(lines.length ? lines : ['pass']).map((line) => `        ${line}`)];
+}
