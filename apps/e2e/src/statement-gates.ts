@@ -1,44 +1,35 @@
 import { waitFor } from '@muster/testing';
 import type { Pool, PoolClient } from 'pg';
 
-/** Where a process can be held, as the statement that it has sent and Postgres has not carried out. */
-const places = {
-  'wake begun': 'BEFORE INSERT ON agent_wake',
-  'wake taken in hand': 'BEFORE UPDATE ON agent_wake FOR EACH ROW WHEN (NEW.attempt > OLD.attempt)',
-  'start noted':
-    'BEFORE UPDATE ON agent_wake FOR EACH ROW WHEN (NEW.next_try_at = NEW.deadline AND OLD.next_try_at < OLD.deadline)',
-  'job given': 'BEFORE INSERT ON agent_command',
-  'idle stop begun': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.status = 'stopping' AND OLD.status <> 'stopping')`,
-  'order taken in hand': 'BEFORE INSERT ON agent_control',
-  'order noted':
-    'BEFORE UPDATE ON agent_control FOR EACH ROW WHEN (NEW.issued_at IS NOT NULL AND OLD.issued_at IS NULL)',
-  'stop settled': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.status = 'stopped' AND OLD.status = 'stopping')`,
-  'end settled': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.vm_state = 'gone' AND OLD.vm_state IS DISTINCT FROM 'gone')`,
-};
-export type Place = keyof typeof places;
-
 /** Ours among the advisory locks. */
 const kind = 4242;
+
+/** Where a process can be held: before the statement that a trigger stands before. */
+export type Places<Place extends string> = Record<Place, string>;
 
 /**
  * Gates before single statements of single agents, in the database alone: who comes to a closed one waits in it, and
  * when he is killed there his statement is undone. So a process dies between two of its commits, and at no other time.
  */
-export class StatementGates {
+export class StatementGates<Place extends string> {
   private readonly closed: { agentId: string; place: Place; keeper: PoolClient }[] = [];
 
   private constructor(private readonly pool: Pool) {}
 
-  static async build(pool: Pool): Promise<StatementGates> {
+  /** `keyOf` says whose gate it is, by `item`, the row, and `table_name`. */
+  static async build<Place extends string>(
+    pool: Pool,
+    places: Places<Place>,
+    keyOf = `item->>'agent_id'`,
+  ): Promise<StatementGates<Place>> {
     await pool.query(`
+      CREATE FUNCTION gate_of(item jsonb, table_name text) RETURNS text LANGUAGE sql AS $$ SELECT ${keyOf} $$;
       CREATE FUNCTION pass_gate() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
         BEGIN
-          PERFORM pg_advisory_xact_lock_shared(${kind},
-            hashtext(CASE TG_TABLE_NAME WHEN 'agent' THEN to_jsonb(NEW)->>'id' ELSE to_jsonb(NEW)->>'agent_id' END
-                     || TG_ARGV[0]));
+          PERFORM pg_advisory_xact_lock_shared(${kind}, hashtext(public.gate_of(to_jsonb(NEW), TG_TABLE_NAME) || TG_ARGV[0]));
           RETURN NEW;
         END $$`);
-    for (const [index, [place, when]] of Object.entries(places).entries()) {
+    for (const [index, [place, when]] of Object.entries<string>(places).entries()) {
       const rows = when.includes('FOR EACH ROW') ? when : `${when} FOR EACH ROW`;
       await pool.query(`CREATE TRIGGER gate_${index} ${rows} EXECUTE FUNCTION pass_gate('${place}')`);
     }

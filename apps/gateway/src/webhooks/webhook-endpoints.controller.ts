@@ -1,0 +1,171 @@
+import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, IfMatch, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import {
+  CreateWebhookEndpointBody,
+  SearchQuery,
+  UpdateWebhookEndpointBody,
+  WebhookEndpoint,
+  WebhookEndpointList,
+  WebhookEndpointWithSecret,
+  WebhookTestStarted,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Clock, etagOf, Outbound, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+import {
+  createEndpoint,
+  deleteEndpoint,
+  findEndpoint,
+  listEndpoints,
+  requireCallable,
+  rotateSecret,
+  testEndpoint,
+  updateEndpoint,
+} from '@muster/webhooks';
+import { presentEndpoint } from './present-webhooks';
+
+@ApiTags('Webhooks')
+@Controller('/api/webhook-endpoints')
+export class WebhookEndpointsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
+    @Inject(Outbound) private readonly outbound: Outbound,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List webhook endpoints',
+    access: sessionsOf('admin'),
+    answer: WebhookEndpointList,
+    errors: ['invalid_payload'],
+  })
+  async list(@OrganizationId() organizationId: string, @Query() query: SearchQuery): Promise<WebhookEndpointList> {
+    const page = pageOf(query, 'id');
+    const rows = await listEndpoints(this.database, organizationId, { page, q: query.q });
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { webhookEndpoints: items.map(presentEndpoint), nextCursor };
+  }
+
+  @Post()
+  @Endpoint({
+    summary: 'Name an address that is to be told of facts',
+    description:
+      'Deliveries are Standard Webhooks, signed with the secret in this answer, which is never shown again. At least ' +
+      'once each, in no promised order: data.sequence grows with each fact of one thing. At most 20 endpoints.',
+    access: sessionsOf('admin'),
+    body: CreateWebhookEndpointBody,
+    answer: WebhookEndpointWithSecret,
+    status: 201,
+    errors: ['conflict'],
+    etag: 'read',
+    idempotent: true,
+  })
+  async create(
+    @Mutation() mutation: MutationRequest,
+    @Body() body: CreateWebhookEndpointBody,
+  ): Promise<WebhookEndpointWithSecret> {
+    await requireCallable(this.outbound, body.url);
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const { row, secret } = await createEndpoint(tx, this.keyRing, caller, body);
+      return {
+        body: { ...presentEndpoint(row), secret },
+        etag: etagOf(row.version),
+        location: `/api/webhook-endpoints/${row.id}`,
+      };
+    });
+  }
+
+  @Get('/:id')
+  @Endpoint({
+    summary: 'Read a webhook endpoint: whether it is on, and if not why',
+    access: sessionsOf('admin'),
+    answer: WebhookEndpoint,
+    errors: ['not_found'],
+    etag: 'read',
+  })
+  async read(
+    @OrganizationId() organizationId: string,
+    @Param('id') id: string,
+    @Reply() reply: ReplyHead,
+  ): Promise<WebhookEndpoint> {
+    const row = await findEndpoint(this.database, organizationId, id);
+    reply.etag(row.version);
+    return presentEndpoint(row);
+  }
+
+  @Patch('/:id')
+  @Endpoint({
+    summary: 'Change the given fields of a webhook endpoint',
+    description: 'Turned off, it is sent nothing and told of nothing new; what waits goes when it is turned on again.',
+    access: sessionsOf('admin'),
+    body: UpdateWebhookEndpointBody,
+    answer: WebhookEndpoint,
+    errors: ['not_found'],
+    etag: 'change',
+  })
+  async update(
+    @Mutation() mutation: MutationRequest,
+    @Param('id') id: string,
+    @Body() change: UpdateWebhookEndpointBody,
+    @IfMatch() ifMatch?: string,
+  ): Promise<WebhookEndpoint> {
+    await requireCallable(this.outbound, change.url);
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const row = await updateEndpoint(tx, caller, id, { change, ifMatch });
+      return { body: presentEndpoint(row), etag: etagOf(row.version) };
+    });
+  }
+
+  @Delete('/:id')
+  @Endpoint({
+    summary: 'Delete a webhook endpoint, and with it what was sent or is to be',
+    access: sessionsOf('admin'),
+    status: 204,
+    errors: ['not_found'],
+    etag: 'change',
+  })
+  delete(@Mutation() mutation: MutationRequest, @Param('id') id: string, @IfMatch() ifMatch?: string): Promise<void> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      await deleteEndpoint(tx, caller, id, { ifMatch });
+      return { body: undefined };
+    });
+  }
+
+  @Post('/:id/rotate-secret')
+  @Endpoint({
+    summary: 'Give a webhook endpoint another secret',
+    description: 'For 24 hours deliveries are signed with the old one too. At most five hold at the same time.',
+    access: sessionsOf('admin'),
+    answer: WebhookEndpointWithSecret,
+    status: 200,
+    errors: ['not_found', 'conflict'],
+    idempotent: true,
+  })
+  rotate(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<WebhookEndpointWithSecret> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const { row, secret } = await rotateSecret(tx, this.keyRing, caller, { id, now: this.clock.now() });
+      return { body: { ...presentEndpoint(row), secret } };
+    });
+  }
+
+  @Post('/:id/test')
+  @Endpoint({
+    summary: 'Send webhook.test to an endpoint',
+    description: 'Whatever it listens to, and though it be off. It is retried as any other.',
+    access: sessionsOf('admin'),
+    answer: WebhookTestStarted,
+    status: 202,
+    errors: ['not_found'],
+    idempotent: true,
+  })
+  test(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<WebhookTestStarted> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const deliveryId = await testEndpoint(tx, caller, id, this.clock.now());
+      return { body: { deliveryId }, location: `/api/webhook-endpoints/${id}/deliveries/${deliveryId}` };
+    });
+  }
+}

@@ -1,0 +1,137 @@
+import { waitFor } from '@muster/testing';
+import { verified } from './receiver.harness';
+import { WebhookLab } from './webhook-lab.harness';
+
+jest.setTimeout(60_000);
+
+const base = '/api/webhook-endpoints';
+
+describe('webhook endpoints', () => {
+  let lab: WebhookLab;
+
+  beforeAll(async () => {
+    lab = await WebhookLab.open();
+  });
+  afterAll(() => lab.close());
+
+  it('show their secret once, and change by the version that was read', async () => {
+    const made = await lab.endpoint(lab.path(), ['job.failed'], { description: 'Billing' });
+    expect(made.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    const read = await lab.admin.get(`${base}/${made.id}`);
+    expect(read.body).toEqual({
+      id: made.id,
+      url: expect.stringContaining(lab.receiver.url),
+      events: ['job.failed'],
+      description: 'Billing',
+      enabled: true,
+      turnedOffReason: null,
+      turnedOffAt: null,
+      failingSince: null,
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+    });
+    const stale = lab.admin.with({ 'if-match': '"99"' });
+    expect((await stale.patch(`${base}/${made.id}`, { enabled: false })).status).toBe(412);
+    const fresh = lab.admin.with({ 'if-match': read.headers.get('etag')! });
+    expect((await fresh.patch(`${base}/${made.id}`, { events: ['*'] })).body).toMatchObject({ events: ['*'] });
+    expect((await fresh.delete(`${base}/${made.id}`)).status).toBe(412);
+    const { body: list } = await lab.admin.get(base);
+    expect(JSON.stringify(list)).not.toContain('whsec_');
+    expect((await lab.admin.delete(`${base}/${made.id}`)).status).toBe(204);
+    expect((await lab.admin.get(`${base}/${made.id}`)).status).toBe(404);
+    const rows = await lab.rows(`SELECT action, changes FROM audit_entry WHERE target_id = $1 ORDER BY id`, made.id);
+    expect(rows.map(({ action }) => action)).toEqual([
+      'webhook_endpoint.create',
+      'webhook_endpoint.update',
+      'webhook_endpoint.delete',
+    ]);
+    expect(JSON.stringify(rows)).not.toContain('whsec_');
+  });
+
+  it('are an admin’s, by session alone', async () => {
+    const { as, api, worker } = lab.tenant;
+    for (const client of [as.viewer, as.member, api, worker]) expect((await client.get(base)).status).toBe(403);
+  });
+
+  it.each([
+    [{ url: 'ftp://example.com/', events: ['*'] }, 'url'],
+    [{ url: 'http://10.0.0.1/hook', events: ['*'] }, 'url'],
+    [{ url: 'http://[::1]:3000/hook', events: ['*'] }, 'url'],
+    [{ url: 'http://169.254.169.254/latest', events: ['*'] }, 'url'],
+    [{ url: 'https://user:pass@93.184.215.14/', events: ['*'] }, 'url'],
+    [{ url: 'https://93.184.215.14/', events: [] }, 'events'],
+    [{ url: 'https://93.184.215.14/', events: ['job.exploded'] }, 'events'],
+    [{ events: ['*'] }, 'url'],
+  ])('refuse %j', async (body, field) => {
+    const answer = await lab.admin.post(base, body);
+    expect([answer.status, answer.body.errors?.[0].field]).toEqual([400, field]);
+  });
+
+  it('are at most twenty, however many ask at once', async () => {
+    const tenant = await lab.harness.makeTenant();
+    const body = { url: 'https://93.184.215.14/', events: ['pack.promoted'] };
+    const answers = await Promise.all(Array.from({ length: 25 }, () => tenant.as.admin.post(base, body)));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(20);
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(new Set(refused.map(({ status, body: { code } }) => `${status} ${code}`))).toEqual(
+      new Set(['409 conflict']),
+    );
+  });
+
+  it('sign with both secrets for a day after a rotation, then with the new one', async () => {
+    const path = lab.path();
+    const { id, secret: old } = await lab.endpoint(path, ['pack.promoted']);
+    const rotated = await lab.admin.post(`${base}/${id}/rotate-secret`);
+    expect([rotated.status, rotated.body.id]).toEqual([200, id]);
+    const { secret } = rotated.body;
+    expect(secret).not.toBe(old);
+    await lab.admin.post(`${base}/${id}/test`);
+    const [both] = await lab.receiver.wait(path);
+    expect(both!.headers['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/);
+    verified(secret, both!);
+    verified(old, both!);
+    await lab.rows(
+      `UPDATE webhook_secret SET expires_at = expires_at - interval '24 hours' WHERE endpoint_id = $1`,
+      id,
+    );
+    await lab.admin.post(`${base}/${id}/test`);
+    const last = (await lab.receiver.wait(path, 2)).at(-1)!;
+    verified(secret, last);
+    expect(() => verified(old, last)).toThrow();
+    for (let more = 0; more < 3; more += 1) {
+      expect((await lab.admin.post(`${base}/${id}/rotate-secret`)).status).toBe(200);
+    }
+    await lab.admin.post(`${base}/${id}/rotate-secret`);
+    expect((await lab.admin.post(`${base}/${id}/rotate-secret`)).status).toBe(409);
+    const kept = await lab.rows('SELECT * FROM webhook_secret WHERE endpoint_id = $1', id);
+    expect(JSON.stringify(kept)).not.toContain(secret);
+  });
+
+  it('are tested whatever they listen to, and off too; a redelivery has the same id and body and a new time', async () => {
+    const path = lab.path();
+    const { id, secret } = await lab.endpoint(path, ['pack.promoted'], { enabled: false });
+    const asked = await lab.admin.post(`${base}/${id}/test`);
+    expect([asked.status, asked.headers.get('location')]).toEqual([
+      202,
+      `${base}/${id}/deliveries/${asked.body.deliveryId}`,
+    ]);
+    const [first] = await lab.receiver.wait(path);
+    expect(first!.headers['webhook-id']).toBe(asked.body.deliveryId);
+    await waitFor('it to be settled', async () => (await lab.deliveries(id, '?status=delivered')).length === 1);
+    // A timestamp counts seconds.
+    await waitFor('the next second', () => Date.now() - first!.at > 1000);
+    const again = await lab.admin.post(`${base}/${id}/deliveries/${asked.body.deliveryId}/redeliver`);
+    expect(again.status).toBe(202);
+    const [, second] = await lab.receiver.wait(path, 2);
+    expect(second).toMatchObject({ body: first!.body, headers: { 'webhook-id': asked.body.deliveryId } });
+    expect(Number(second!.headers['webhook-timestamp'])).toBeGreaterThan(Number(first!.headers['webhook-timestamp']));
+    verified(secret, second!);
+    const delivery = await waitFor('both attempts', async () => {
+      const [row] = await lab.deliveries(id, '?type=webhook.test');
+      return row.attempts.length === 2 && row;
+    });
+    expect(delivery).toMatchObject({ status: 'delivered', attempts: [{ statusCode: 204 }, { statusCode: 204 }] });
+    expect(await lab.deliveries(id, '?status=dead')).toEqual([]);
+    expect((await lab.admin.get(`${base}/${id}/deliveries?status=lost`)).status).toBe(400);
+  });
+});

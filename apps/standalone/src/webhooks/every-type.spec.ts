@@ -1,0 +1,243 @@
+import { webhookTypes, type WebhookType } from '@muster/contracts';
+import { newId } from '@muster/platform';
+import { makeInstallation, makeJob, makeWorkflow, type Tenant, waitFor } from '@muster/testing';
+import { FakeBrowsers } from '../autopilot/fake-browser.harness';
+import { ControlPlane } from './control-plane.harness';
+import { type Received, verified } from './receiver.harness';
+import { WebhookLab } from './webhook-lab.harness';
+
+jest.setTimeout(120_000);
+
+/** Each type of the contract is made by its own fact, through the API: one that nothing emits fails here. */
+describe('every type of webhook', () => {
+  let browsers: FakeBrowsers;
+  let lab: WebhookLab;
+  let plane: ControlPlane;
+  let endpoint: { id: string; secret: string };
+  const path = '/everything';
+  const impatient = { STALE_JOBS_TICK_MS: '500', JOB_STALLED_AFTER_MS: '60000' };
+
+  beforeAll(async () => {
+    browsers = await FakeBrowsers.start({ OUTBOX_SWEEP_MS: '200', WAKE_TIMEOUT_MS: '1000', ...impatient });
+    lab = await WebhookLab.in(browsers.harness, browsers.tenant);
+    plane = await ControlPlane.start();
+    endpoint = await lab.endpoint(path);
+  });
+  afterAll(async () => {
+    await browsers.end();
+    await lab.leave();
+    await plane.stop();
+  });
+
+  const told = (type: WebhookType, is: (data: any) => boolean = () => true): Promise<Received> =>
+    waitFor(
+      type,
+      () => lab.receiver.at(path).find(({ event }) => event.type === type && is(event.data)),
+      30_000,
+    ) as Promise<Received>;
+  const of = (id: string) => (data: any) => data.id === id;
+  const agent = async (body: object) => {
+    const made = await lab.admin.post('/api/agents', { name: newId(), provider: 'external', ...body });
+    expect(made.status).toBe(201);
+    return made.body.agent.id as string;
+  };
+  const handshake = (agentId: string, bootId = newId()) =>
+    lab.tenant.worker.post('/api/agents/handshake', { agentId, bootId, workerVersion: '1' });
+  const schedule = async (more: object = {}): Promise<string> => {
+    const { workflowId: scriptId, agentId } = lab.ids;
+    const body = { name: newId(), scriptId, agentId, cronExpression: '0 6 * * *', ...more };
+    return (await lab.tenant.api.post('/api/schedules', body)).body.id;
+  };
+  const session = async (body: object = {}) => {
+    const own = browsers.of(await browsers.makeAgent());
+    const step = { id: 'do', title: 'Do it', instruction: 'Do it.', expect: { text: 'Done' }, kind: 'browse' };
+    const task = {
+      ...{ title: newId(), goal: 'Have it done.', startUrl: 'http://portal.test/', inputs: [], steps: [step] },
+      success: { description: 'it is done' },
+    };
+    const { sessionId } = (await own.act({ action: 'start', task, ...body })).body;
+    return { ...own, sessionId: sessionId as string };
+  };
+
+  /** Brings it to pass, and answers what was told of it. */
+  const facts: Record<WebhookType, () => Promise<Received>> = {
+    'job.started': async () => told('job.started', of(await lab.run())),
+    'job.completed': async () => told('job.completed', of(await lab.run())),
+    'job.failed': async () => told('job.failed', of(await lab.run('failed'))),
+    'job.cancelled': async () => {
+      const agentId = await agent({});
+      const { jobId } = (await lab.tenant.api.post('/api/jobs/launch', { ...lab.ids, agentId })).body;
+      const other = (await lab.tenant.api.post('/api/jobs/launch', { ...lab.ids, agentId })).body.jobId;
+      await lab.tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
+      await lab.tenant.api.post('/api/jobs/cancel', { ids: [other] });
+      await told('job.cancelled', of(other));
+      return told('job.cancelled', of(jobId));
+    },
+    'job.stalled': async () => {
+      const { organizationId } = lab.tenant;
+      const startedAt = new Date(Date.now() - 3_600_000);
+      const { id } = await makeJob(lab.harness.db, {
+        ...{ organizationId, status: 'running', startedAt, lastHeartbeatAt: new Date() },
+      });
+      const stalled = await told('job.stalled', of(id));
+      expect(stalled.event.data).toMatchObject({ status: 'running' });
+      return stalled;
+    },
+    'batch.finished': async () => {
+      const { workflowId, agentId } = lab.ids;
+      lab.worker.answer = ({ jobId, kind }) => {
+        if (kind === 'run') setImmediate(() => void lab.report(jobId!, 'completed').catch(() => undefined));
+        return 202;
+      };
+      const body = { workflowId, agentIds: [agentId], rows: [{}, {}, {}] };
+      const { batchId } = (await lab.tenant.api.post('/api/jobs/batch', body)).body;
+      const finished = await told('batch.finished', of(batchId));
+      expect(finished.event.data).toMatchObject({ total: 3, completed: 3, queued: 0, running: 0 });
+      return finished;
+    },
+    'agent.online': async () => {
+      const agentId = await agent({});
+      await handshake(agentId);
+      return told('agent.online', of(agentId));
+    },
+    'agent.offline': async () => {
+      const agentId = await agent({});
+      const bootId = newId();
+      await handshake(agentId, bootId);
+      for (const _ of [1, 2, 3]) {
+        await lab.tenant.worker.post('/api/agent/heartbeat', { agentId, bootId, healthy: false });
+      }
+      return told('agent.offline', of(agentId));
+    },
+    'agent.stopped': async () => {
+      const agentId = await agent({ provider: 'http', providerConfig: plane.providerConfig });
+      await handshake(agentId);
+      await lab.admin.post(`/api/agent/${agentId}/action`, { action: 'stop' });
+      return told('agent.stopped', of(agentId));
+    },
+    'agent.wake_failed': async () => {
+      const agentId = await agent({ provider: 'http', providerConfig: plane.providerConfig });
+      await lab.rows(`UPDATE agent SET status = 'stopped' WHERE id = $1`, agentId);
+      await lab.admin.post(`/api/agent/${agentId}/action`, { action: 'start' });
+      return told('agent.wake_failed', of(agentId));
+    },
+    'schedule.skipped': async () => {
+      const scheduleId = await schedule({ idempotencyWindowMinutes: 60 });
+      for (const _ of [1, 2]) await lab.tenant.api.post('/api/schedules/execute', { force: true, scheduleId });
+      const skipped = await told('schedule.skipped', of(scheduleId));
+      expect(skipped.event.data).toMatchObject({ reason: 'idempotency_window', nominalAt: expect.any(String) });
+      return skipped;
+    },
+    'schedule.failed': async () => {
+      const { organizationId } = lab.tenant;
+      const { id: scriptId } = await makeWorkflow(lab.harness.db, { organizationId });
+      const scheduleId = await schedule({ scriptId, cronExpression: '* * * * *' });
+      await lab.rows(`UPDATE workflow_revision SET variables = '{MORE}' WHERE workflow_id = $1`, scriptId);
+      await lab.rows(`UPDATE schedule SET next_run_at = date_trunc('minute', now()) WHERE id = $1`, scheduleId);
+      await lab.tenant.api.post('/api/schedules/execute', {});
+      const failed = await told('schedule.failed', of(scheduleId));
+      expect(failed.event.data).toMatchObject({ reason: 'invalid_payload', nominalAt: expect.any(String) });
+      return failed;
+    },
+    'limit.near': async () => {
+      const { receiver, near } = await limited();
+      const [first] = await receiver.wait(near);
+      expect(first!.event.data).toMatchObject({ limit: 'monthlyRunLimit', used: 4, max: 5 });
+      return first!;
+    },
+    'limit.reached': async () => {
+      const { receiver, reached, api, ids } = await limited();
+      expect((await api.post('/api/jobs/launch', ids)).status).toBe(202);
+      expect((await api.post('/api/jobs/launch', ids)).status).toBe(402);
+      const [first, ...others] = await receiver.wait(reached);
+      expect([first!.event.data, others]).toMatchObject([{ limit: 'monthlyRunLimit', used: 5, max: 5 }, []]);
+      return first!;
+    },
+    'pack.promoted': async () => {
+      const { packId, versions } = await install();
+      const { versionId } = versions[0]!;
+      const answer = await lab.admin.post(`/api/workflow-packs/${packId}/versions/${versionId}/promote`, {
+        stage: 'deprecated',
+      });
+      expect(answer.status).toBe(200);
+      const promoted = await told('pack.promoted', (data) => data.versionId === versionId);
+      expect(promoted.event.data).toMatchObject(answer.body);
+      return promoted;
+    },
+    'installation.pinned': async () => {
+      const { installationId, versions } = await install();
+      const pin = `/api/workflow-pack-installations/${installationId}/pin`;
+      const answer = await lab.admin.post(pin, { versionId: versions[1]!.versionId });
+      const pinned = await told('installation.pinned', of(installationId));
+      expect(pinned.event.data).toMatchObject(answer.body);
+      return pinned;
+    },
+    'autopilot.paused': async () => {
+      browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
+      const { sessionId } = await session();
+      const paused = await told('autopilot.paused', (data) => data.sessionId === sessionId);
+      expect(paused.event.data).toMatchObject({ status: 'paused', pausedFor: { reason: 'one_time_code' } });
+      return paused;
+    },
+    'autopilot.finished': async () => {
+      browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
+      const { sessionId, act, until } = await session();
+      await until(sessionId, 'paused');
+      await act({ action: 'cancel', sessionId });
+      const finished = await told('autopilot.finished', (data) => data.sessionId === sessionId);
+      expect(finished.event.data).toMatchObject({ status: 'cancelled' });
+      return finished;
+    },
+    'feedback.resolved': async () => {
+      const form = new FormData();
+      form.set('payload', JSON.stringify({ type: 'feature_request', title: 'One more', description: 'Please.' }));
+      const { url, headers } = lab.admin;
+      const made = await fetch(`${url}/api/feedback-submissions`, { method: 'POST', headers, body: form });
+      const { id } = (await made.json()) as { id: string };
+      await lab.admin.patch(`/api/feedback-submissions/${id}`, { status: 'resolved' });
+      const resolved = await told('feedback.resolved', of(id));
+      expect(resolved.event.data).toMatchObject({ status: 'resolved', title: 'One more' });
+      return resolved;
+    },
+    'webhook.test': async () => {
+      const answer = await lab.admin.post(`/api/webhook-endpoints/${endpoint.id}/test`);
+      expect(answer.status).toBe(202);
+      return told('webhook.test', of(endpoint.id));
+    },
+  };
+
+  /** Another organization, which may launch five runs in the month and has launched four. */
+  async function limited() {
+    const tenant: Tenant = await lab.harness.makeTenant();
+    const other = await WebhookLab.in(lab.harness, tenant);
+    try {
+      const [near, reached] = [lab.path(), lab.path()];
+      for (const [at, type] of [
+        [near, 'limit.near'],
+        [reached, 'limit.reached'],
+      ] as const) {
+        const body = { url: lab.receiver.url + at, events: [type] };
+        expect((await tenant.as.admin.post('/api/webhook-endpoints', body)).status).toBe(201);
+      }
+      await tenant.as.admin.patch('/api/organization/settings', { monthlyRunLimit: 5 });
+      for (let launched = 0; launched < 4; launched += 1) await tenant.api.post('/api/jobs/launch', other.ids);
+      return { receiver: lab.receiver, near, reached, api: tenant.api, ids: other.ids };
+    } finally {
+      await other.leave();
+    }
+  }
+
+  function install() {
+    return makeInstallation(lab.harness.db, {
+      organizationId: lab.tenant.organizationId,
+      contents: [newId(), newId()],
+    });
+  }
+
+  it.each(webhookTypes)('%s is told by its fact, signed, with a sequence', async (type) => {
+    const received = await facts[type]();
+    expect(received.event).toMatchObject({ type, data: { sequence: expect.any(Number) } });
+    expect(received.headers['webhook-id']).toMatch(/^[0-9a-f-]{36}$/);
+    if (received.path === path) verified(endpoint.secret, received);
+  });
+});

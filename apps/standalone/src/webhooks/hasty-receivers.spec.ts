@@ -1,0 +1,89 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { waitFor } from '@muster/testing';
+import { WebhookLab } from './webhook-lab.harness';
+
+jest.setTimeout(120_000);
+
+const large = 'x'.repeat(250_000);
+const answer = (status: string) => `HTTP/1.1 ${status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`;
+
+/** Raw sockets: what a proxy in front of a receiver does, no HTTP server would. */
+describe('a receiver that has enough while a large delivery is still coming', () => {
+  let lab: WebhookLab;
+  const servers: Server[] = [];
+
+  beforeAll(async () => {
+    lab = await WebhookLab.open();
+  });
+  afterAll(async () => {
+    for (const server of servers) server.close();
+    await lab.close();
+  });
+
+  /** What became of a run's delivery to who does this with the first bytes of each connection. */
+  async function toldTo(onFirst: (socket: Socket, nth: number) => void) {
+    let connections = 0;
+    const server = createServer((socket) => {
+      const nth = (connections += 1);
+      socket.on('error', () => undefined);
+      socket.once('data', () => onFirst(socket, nth));
+    }).listen(0, '127.0.0.1');
+    servers.push(server);
+    await waitFor('its server', () => server.listening);
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    const made = await lab.admin.post('/api/webhook-endpoints', { url, events: ['job.completed'] });
+    expect(made.status).toBe(201);
+    await lab.run('completed', {}, { result: { large } });
+    const delivery = await waitFor('its attempt', async () => {
+      const [row] = await lab.deliveries(made.body.id);
+      return row?.attempts.length > 0 && row;
+    });
+    const detail = await lab.admin.get(`/api/webhook-endpoints/${made.body.id}/deliveries/${delivery.id}`);
+    expect(JSON.parse(detail.body.body).data.result).toEqual({ large });
+    expect((await lab.admin.delete(`/api/webhook-endpoints/${made.body.id}`)).status).toBe(204);
+    return delivery;
+  }
+
+  it('and takes it, was told', async () => {
+    const delivery = await toldTo((socket) => {
+      socket.write(answer('204 No Content'));
+      // As who closes decently does: what still comes is let in, and dropped.
+      socket.resume();
+      setTimeout(() => socket.end(), 100);
+    });
+    expect(delivery).toMatchObject({ status: 'delivered', attempts: [{ statusCode: 204, error: null }] });
+  });
+
+  it('and refuses it, is told again, and what it said is kept', async () => {
+    const delivery = await toldTo((socket) => {
+      socket.write(answer('413 Payload Too Large'));
+      socket.resume();
+      setTimeout(() => socket.end(), 100);
+    });
+    expect(delivery).toMatchObject({ status: 'pending', attempts: [{ statusCode: 413 }] });
+  });
+
+  it('and breaks the connection, is told again', async () => {
+    const delivery = await toldTo((socket) => socket.resetAndDestroy());
+    expect(delivery).toMatchObject({ status: 'pending', attempts: [{ statusCode: null, error: expect.any(String) }] });
+  });
+
+  it('and answers and breaks it at once, is either told or told again, and holds nobody up', async () => {
+    const delivery = await toldTo((socket) => {
+      socket.write(answer('200 OK'), () => socket.resetAndDestroy());
+    });
+    const [attempt] = delivery.attempts;
+    expect([200, null]).toContain(attempt.statusCode);
+    expect(delivery.status).toBe(attempt.error === null ? 'delivered' : 'pending');
+    expect(attempt.durationMs).toBeLessThan(9000);
+  });
+
+  it('and reads no further, is given up after ten seconds', async () => {
+    const delivery = await toldTo((socket) => socket.pause());
+    expect(delivery).toMatchObject({
+      status: 'pending',
+      attempts: [{ statusCode: null, error: 'no whole answer within 10000 ms' }],
+    });
+  });
+});

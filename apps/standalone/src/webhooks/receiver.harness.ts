@@ -1,0 +1,67 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { waitFor } from '@muster/testing';
+import { Webhook } from 'standardwebhooks';
+
+export interface Received {
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+  event: { type: string; timestamp: string; data: any };
+  at: number;
+}
+
+type Answer = (response: ServerResponse, received: Received, request: IncomingMessage) => void;
+
+/** Somebody's receiver of webhooks: real HTTP, which remembers what came and answers as it is told. */
+export class Receiver {
+  readonly received: Received[] = [];
+  /** By path; 204 unless said. */
+  readonly answers = new Map<string, Answer>();
+
+  private constructor(private readonly server: Server) {}
+
+  static async start(): Promise<Receiver> {
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => receiver.take(request, response, Buffer.concat(chunks).toString()));
+    });
+    const receiver = new Receiver(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return receiver;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  at(path: string): Received[] {
+    return this.received.filter((each) => each.path === path);
+  }
+
+  /** What came to a path, once there is so much of it. */
+  async wait(path: string, count = 1, timeoutMs?: number): Promise<Received[]> {
+    return waitFor(`${count} at ${path}`, () => (this.at(path).length >= count ? this.at(path) : null), timeoutMs);
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private take(request: IncomingMessage, response: ServerResponse, body: string): void {
+    const { pathname: path } = new URL(request.url!, this.url);
+    const headers = request.headers as Record<string, string>;
+    const received: Received = { path, headers, body, event: JSON.parse(body) as Received['event'], at: Date.now() };
+    this.received.push(received);
+    const answer = this.answers.get(path);
+    if (answer) answer(response, received, request);
+    else response.writeHead(204).end();
+  }
+}
+
+/** By the published package, as a receiver would; throws where it is not signed with the secret. */
+export function verified(secret: string, { body, headers }: Received): unknown {
+  return new Webhook(secret).verify(body, headers);
+}

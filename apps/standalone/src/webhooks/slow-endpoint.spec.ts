@@ -1,0 +1,76 @@
+import { newId } from '@muster/platform';
+import { type Harness, startHarness, type Tenant } from '@muster/testing';
+import { standalone } from '../standalone';
+import { Receiver } from './receiver.harness';
+
+jest.setTimeout(180_000);
+
+const organizations = 5;
+const endpointsEach = 20;
+const factsEach = 6;
+const rounds = 2;
+
+describe('a hundred endpoints, one of which hangs', () => {
+  let harness: Harness;
+  let receiver: Receiver;
+  const tenants: Tenant[] = [];
+  const hanging = '/0/0';
+
+  beforeAll(async () => {
+    receiver = await Receiver.start();
+    const env = { OUTBOUND_ALLOW: '127.0.0.1', RATE_LIMIT_PER_MINUTE: '100000' };
+    harness = await startHarness({ ...standalone, env });
+    for (let at = 0; at < organizations; at += 1) {
+      const tenant = await harness.makeTenant();
+      tenants.push(tenant);
+      for (let each = 0; each < endpointsEach; each += 1) {
+        const body = { url: `${receiver.url}/${at}/${each}`, events: ['agent.online'] };
+        expect((await tenant.as.admin.post('/api/webhook-endpoints', body)).status).toBe(201);
+      }
+    }
+  });
+  afterAll(async () => {
+    await harness.close();
+    await receiver.stop();
+  });
+
+  async function machineComes({ as, worker }: Tenant): Promise<string> {
+    const made = await as.admin.post('/api/agents', { name: newId(), provider: 'external' });
+    const agentId = made.body.agent.id as string;
+    await worker.post('/api/agents/handshake', { agentId, bootId: newId(), workerVersion: '1' });
+    return agentId;
+  }
+
+  /** How long after each fact the endpoints that answer knew of it. */
+  async function latencies(): Promise<number[]> {
+    receiver.received.length = 0;
+    for (let fact = 0; fact < factsEach; fact += 1) await Promise.all(tenants.map(machineComes));
+    const others = Array.from({ length: organizations * endpointsEach }, (_, at) => {
+      return `/${Math.floor(at / endpointsEach)}/${at % endpointsEach}`;
+    }).filter((path) => path !== hanging);
+    const told = await Promise.all(others.map((path) => receiver.wait(path, factsEach, 60_000)));
+    return told.flat().map(({ event, at }) => at - Date.parse(event.timestamp));
+  }
+
+  it('tells the others as soon as if it did not', async () => {
+    const [without, beside]: [number[], number[]] = [[], []];
+    await latencies();
+    for (let round = 0; round < rounds; round += 1) {
+      receiver.answers.delete(hanging);
+      without.push(...(await latencies()));
+      receiver.answers.set(hanging, () => undefined);
+      beside.push(...(await latencies()));
+    }
+    const figures = { without: p99(without), beside: p99(beside), deliveries: beside.length };
+    process.stdout.write(
+      `webhooks: p99 of 99 endpoints, in ms, with and without one that hangs: ${JSON.stringify(figures)}\n`,
+    );
+    expect(beside).toHaveLength(rounds * factsEach * (organizations * endpointsEach - 1));
+    // It hangs for ten seconds; nobody waits for a part of them.
+    expect(figures.beside).toBeLessThan(2 * figures.without + 1000);
+  });
+});
+
+function p99(values: number[]): number {
+  return values.sort((a, b) => a - b)[Math.floor(values.length * 0.99)]!;
+}

@@ -1,0 +1,92 @@
+import type { AgentCommand } from '@muster/contracts';
+import { type Clock, newId } from '@muster/platform';
+import { FakeWorker, type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { standalone } from '../standalone';
+import { Receiver } from './receiver.harness';
+
+/** The service with an organization, its machine, and a receiver of webhooks. */
+export class WebhookLab {
+  private constructor(
+    readonly harness: Harness,
+    readonly tenant: Tenant,
+    readonly receiver: Receiver,
+    readonly worker: FakeWorker,
+    readonly ids: { workflowId: string; agentId: string },
+  ) {}
+
+  static async open(env: Record<string, string> = {}, clock?: Clock): Promise<WebhookLab> {
+    const harness = await startHarness({
+      ...standalone,
+      clock,
+      env: { OUTBOUND_ALLOW: '127.0.0.1', OUTBOX_SWEEP_MS: '200', ...env },
+    });
+    return WebhookLab.in(harness, await harness.makeTenant());
+  }
+
+  /** In a service that a test has already. */
+  static async in(harness: Harness, tenant: Tenant): Promise<WebhookLab> {
+    const { organizationId } = tenant;
+    const worker = await FakeWorker.startFor(organizationId);
+    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
+    const { id: agentId } = await makeAgent(harness.db, {
+      ...{ organizationId, status: 'online', provider: 'external', tunnelUrl: worker.url, seenFrom: '127.0.0.1' },
+      lastSeen: new Date(),
+    });
+    return new WebhookLab(harness, tenant, await Receiver.start(), worker, { workflowId, agentId });
+  }
+
+  async close(): Promise<void> {
+    await this.harness.close();
+    await this.leave();
+  }
+
+  /** Where the service is somebody else's to close. */
+  async leave(): Promise<void> {
+    await this.worker.stop();
+    await this.receiver.stop();
+  }
+
+  get admin() {
+    return this.tenant.as.admin;
+  }
+
+  /** An endpoint at a path of the receiver. */
+  async endpoint(path: string, events: string[] = ['*'], more: object = {}): Promise<{ id: string; secret: string }> {
+    const made = await this.admin.post('/api/webhook-endpoints', { url: this.receiver.url + path, events, ...more });
+    expect([made.status, made.body]).toEqual([201, expect.objectContaining({ events })]);
+    return made.body;
+  }
+
+  async deliveries(id: string, query = ''): Promise<any[]> {
+    return (await this.admin.get(`/api/webhook-endpoints/${id}/deliveries${query}`)).body.deliveries;
+  }
+
+  rows(sql: string, ...values: unknown[]): Promise<any[]> {
+    return this.harness.db.query('system', sql, values);
+  }
+
+  /** A run from its launch to the end that its worker reports. */
+  async run(to: 'completed' | 'failed' = 'completed', more: object = {}, said: object = {}): Promise<string> {
+    const pushed = new Promise<AgentCommand>((resolve) => {
+      this.worker.answer = (command) => {
+        resolve(command);
+        return 202;
+      };
+    });
+    const { body } = await this.tenant.api.post('/api/jobs/launch', { ...this.ids, ...more });
+    expect((await pushed).jobId).toBe(body.jobId);
+    await this.report(body.jobId, 'running');
+    await this.report(body.jobId, to, said);
+    return body.jobId;
+  }
+
+  async report(jobId: string, status: string, said: object = {}): Promise<void> {
+    const { body } = await this.tenant.worker.post('/api/job-webhook', { jobId, status, ...said });
+    expect(body).toEqual({ accepted: true, status });
+  }
+
+  /** A path that nobody else uses. */
+  path(): string {
+    return `/${newId()}`;
+  }
+}

@@ -1,0 +1,59 @@
+import { decideAttempt, failingLimitMs, retryDelaysMs } from './decide-attempt';
+
+const now = new Date('2026-03-02T09:00:00.000Z');
+const failed = { statusCode: 503, error: null, tries: 1, failingSince: null };
+
+describe('what becomes of a delivery that was tried', () => {
+  it.each([200, 201, 204, 299])('is delivered by %d, and its endpoint fails no more', (statusCode) => {
+    expect(decideAttempt({ ...failed, statusCode, failingSince: new Date(0) }, now, 0)).toEqual({
+      delivery: { status: 'delivered' },
+      reason: `answered ${statusCode}`,
+      failingSince: null,
+      turnOff: null,
+    });
+  });
+
+  it.each([199, 301, 302, 307, 400, 404, 429, 500, 503])('is tried again after %d', (statusCode) => {
+    expect(decideAttempt({ ...failed, statusCode }, now, 0)).toEqual({
+      delivery: { status: 'pending', dueAt: new Date(now.getTime() + 5000) },
+      reason: `answered ${statusCode}`,
+      failingSince: now,
+      turnOff: null,
+    });
+  });
+
+  it('is tried again after an answer that broke off, whatever its status', () => {
+    const decision = decideAttempt({ ...failed, statusCode: 200, error: 'aborted' }, now, 0);
+    expect(decision).toMatchObject({ delivery: { status: 'pending' }, reason: 'aborted' });
+  });
+
+  it('comes later and later, each time by up to a tenth more, and is dead after the eighth', () => {
+    expect(retryDelaysMs.map((ms) => ms / 1000)).toEqual([5, 300, 1800, 7200, 18_000, 36_000, 50_400]);
+    for (const [at, delay] of retryDelaysMs.entries()) {
+      for (const chance of [0, 0.5, 1]) {
+        const { delivery } = decideAttempt({ ...failed, tries: at + 1 }, now, chance);
+        expect(delivery).toEqual({ status: 'pending', dueAt: new Date(now.getTime() + delay * (1 + chance / 10)) });
+      }
+    }
+    expect(decideAttempt({ ...failed, tries: 8 }, now, 0)).toMatchObject({
+      delivery: { status: 'dead' },
+      reason: 'answered 503, for the last time',
+    });
+  });
+
+  it('is dead at 410, and its endpoint is off', () => {
+    expect(decideAttempt({ ...failed, statusCode: 410 }, now, 0)).toMatchObject({
+      delivery: { status: 'dead' },
+      turnOff: 'gone',
+    });
+  });
+
+  it('turns its endpoint off after five days of nothing but failures, and not before', () => {
+    const since = (ms: number) => new Date(now.getTime() - ms);
+    expect(decideAttempt({ ...failed, failingSince: since(failingLimitMs - 1) }, now, 0).turnOff).toBeNull();
+    expect(decideAttempt({ ...failed, failingSince: since(failingLimitMs) }, now, 0)).toMatchObject({
+      turnOff: 'failing',
+      failingSince: since(failingLimitMs),
+    });
+  });
+});

@@ -1,0 +1,155 @@
+import type { Database } from '@muster/database';
+import { inSpan, type Metrics, type Outbound, Semaphore } from '@muster/platform';
+import type { KeyRing } from '@muster/vault';
+import { Logger } from '@nestjs/common';
+import { openSecrets } from '../endpoints/seal-secret';
+import { type ClaimedDelivery, claimDelivery } from './claim-delivery';
+import { giveBack, recordAttempt } from './record-attempt';
+import { sendDelivery, type SentAttempt } from './send-delivery';
+
+/** So many are sent at the same time by one process. */
+const atOnce = 500;
+/** Of these so many at most to endpoints whose last answer was none, or a bad one. */
+const failingAtOnce = 100;
+/** To one endpoint, once it has taken as many; whoever fails begins at one again. */
+const mostToOne = 8;
+/** What is on its way when the process is to end has so long. */
+const graceMs = 3000;
+
+interface Lane {
+  workers: number;
+  /** How many at once it has shown that it takes. */
+  width: number;
+  /** There may be more to send since its workers looked last. */
+  rung: boolean;
+  fails: boolean;
+}
+
+export interface LaneParts {
+  database: Database;
+  outbound: Outbound;
+  keyRing: KeyRing;
+  metrics: Metrics;
+  now(): Date;
+}
+
+/**
+ * Sends what is due, each endpoint in a lane of its own: one that is slow holds up nobody but itself. A lane widens with
+ * each delivery that arrives, while there is more to send, and is one wide again where that comes to nothing.
+ */
+export class DeliveryLanes {
+  private readonly logger = new Logger('webhooks');
+  private readonly lanes = new Map<string, Lane>();
+  private readonly places = new Semaphore(atOnce);
+  private readonly failingPlaces = new Semaphore(failingAtOnce);
+  private readonly working = new Set<Promise<void>>();
+  private readonly stopped = new AbortController();
+  private isEnding = false;
+
+  constructor(private readonly parts: LaneParts) {}
+
+  /** Something may be due for these. */
+  ring(endpointIds: Iterable<string>): void {
+    for (const endpointId of endpointIds) {
+      const lane = this.lanes.get(endpointId) ?? { workers: 0, width: 1, rung: false, fails: false };
+      this.lanes.set(endpointId, lane);
+      lane.rung = true;
+      this.widen(endpointId, lane);
+    }
+  }
+
+  /** Nothing more is begun; what is on its way is waited for, a while. */
+  async end(): Promise<void> {
+    this.isEnding = true;
+    const timer = setTimeout(() => this.stopped.abort(new Error('the process ends')), graceMs);
+    await Promise.all(this.working);
+    clearTimeout(timer);
+  }
+
+  private widen(endpointId: string, lane: Lane): void {
+    if (this.isEnding || lane.workers >= lane.width) return;
+    lane.workers += 1;
+    let isBroken = false;
+    const work = this.work(endpointId, lane)
+      .catch((error: Error) => {
+        isBroken = true;
+        this.logger.warn(`endpoint ${endpointId}: ${error.message}`);
+      })
+      .finally(() => {
+        lane.workers -= 1;
+        this.working.delete(work);
+        // Whoever rang while it was leaving.
+        if (lane.rung && !isBroken) this.widen(endpointId, lane);
+        if (lane.workers === 0 && !lane.fails) this.lanes.delete(endpointId);
+      });
+    this.working.add(work);
+  }
+
+  private async work(endpointId: string, lane: Lane): Promise<void> {
+    while (!this.isEnding && lane.workers <= lane.width) {
+      const leave = await this.enter(lane);
+      try {
+        lane.rung = false;
+        const claimed = await claimDelivery(this.parts.database, endpointId, this.parts.now());
+        if (!claimed && !lane.rung) return;
+        if (!claimed) continue;
+        // As others have found, before this process had anything for it.
+        lane.fails ||= claimed.failingSince !== null;
+        this.widen(endpointId, lane);
+        await this.attempt(claimed, lane);
+      } finally {
+        leave();
+      }
+    }
+  }
+
+  private async enter(lane: Lane): Promise<() => void> {
+    const leaveFailing = lane.fails ? await this.failingPlaces.acquire() : undefined;
+    const leave = await this.places.acquire();
+    return () => {
+      leave();
+      leaveFailing?.();
+    };
+  }
+
+  private async attempt(claimed: ClaimedDelivery, lane: Lane): Promise<void> {
+    const { database, outbound, keyRing, metrics, now } = this.parts;
+    const secrets = openSecrets(keyRing, claimed);
+    const { signal } = this.stopped;
+    let sent;
+    try {
+      sent = await asSpan(claimed, () => sendDelivery(outbound, claimed, { secrets, at: now(), signal }));
+    } catch (error) {
+      await giveBack(database, claimed);
+      throw error;
+    }
+    const decision = await recordAttempt(database, claimed, sent, { now: now(), chance: Math.random() });
+    if (!decision) return;
+    const { status } = decision.delivery;
+    lane.fails = decision.failingSince !== null;
+    lane.width = status === 'delivered' ? Math.min(mostToOne, lane.width + 1) : 1;
+    const outcome = status === 'pending' ? 'retried' : status;
+    metrics.webhookSeconds.observe({ outcome }, sent.durationMs / 1000);
+    if (decision.turnOff) metrics.webhookEndpointsTurnedOff.inc({ reason: decision.turnOff });
+    if (status !== 'delivered') this.logger.debug(`delivery ${claimed.id}: ${decision.reason}`);
+  }
+}
+
+/** An attempt is part of the trace of the run that it tells of; what tells of anything else begins one. */
+function asSpan(
+  { id, organizationId, type, tries, traceparent: parent }: ClaimedDelivery,
+  send: () => Promise<SentAttempt>,
+): Promise<SentAttempt> {
+  const attributes = {
+    'muster.organization_id': organizationId,
+    'muster.delivery_id': id,
+    'muster.attempt': tries + 1,
+  };
+  return inSpan({ name: `webhook ${type}`, kind: 'client', parent, attributes }, async (span) => {
+    const sent = await send();
+    span.set({ 'http.response.status_code': sent.statusCode });
+    if (sent.statusCode === null) span.fail('no_answer');
+    else if (sent.statusCode >= 300) span.fail(String(sent.statusCode));
+    return sent;
+  });
+}

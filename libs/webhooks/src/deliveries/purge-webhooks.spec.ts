@@ -1,0 +1,78 @@
+import { DatabaseModule } from '@muster/database';
+import { BaseConfig, newId, Round } from '@muster/platform';
+import { type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
+import { KeyRing } from '@muster/vault';
+import { claimDelivery } from './claim-delivery';
+import { purgeWebhooks } from './purge-webhooks';
+import { rewrapWebhookSecrets } from '../endpoints/rewrap-secrets';
+import { openSecrets } from '../endpoints/seal-secret';
+import { createEndpoint } from '../endpoints/save-endpoint';
+
+const dayMs = 86_400_000;
+const now = new Date();
+const ago = (days: number) => new Date(now.getTime() - days * dayMs);
+
+describe('what is kept of webhooks', () => {
+  let harness: Harness;
+  let organizationId: string;
+  let endpointId: string;
+  let secret: string;
+  const keyRing = KeyRing.parse(testMasterKey);
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+    organizationId = (await makeOrganization(harness.db)).id;
+    const caller = { kind: 'system', id: 'test', organizationId } as never;
+    const body = { url: 'https://example.com/', events: ['*'] };
+    const made = await harness.db.transaction({ organizationId }, (tx) => createEndpoint(tx, keyRing, caller, body));
+    endpointId = made.row.id;
+    secret = made.secret;
+  });
+  afterAll(() => harness.close());
+
+  const sql = (text: string, ...values: unknown[]) => harness.db.query<any>('system', text, values);
+  const told = async (at: Date, once: string | null = null) => {
+    const id = newId();
+    await sql(
+      `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, once, body, fanned_out_at, created_at)
+       VALUES ($1, $2, 'job.completed', $1, 1, $3, '{}', $4, $4)`,
+      ...[id, organizationId, once, at],
+    );
+    await sql(
+      `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, due_at, created_at)
+       VALUES ($1, $2, $3, $1, 'job.completed', $4, $4)`,
+      ...[id, organizationId, endpointId, at],
+    );
+    await sql(
+      `INSERT INTO webhook_attempt (delivery_id, number, organization_id, at, duration_ms) VALUES ($1, 1, $2, $3, 1)`,
+      ...[id, organizationId, at],
+    );
+  };
+  const left = async () => {
+    const [row] = await sql(`SELECT (SELECT count(*)::int FROM webhook_event) AS events,
+      (SELECT count(*)::int FROM webhook_delivery) AS deliveries, (SELECT count(*)::int FROM webhook_attempt) AS attempts`);
+    return row;
+  };
+
+  it('is thirty days of deliveries; of what is told once a month, that it was told', async () => {
+    await told(ago(29));
+    await told(ago(31));
+    await told(ago(31), 'limit.near monthlyRunLimit');
+    await told(ago(63), 'limit.reached monthlyRunLimit');
+    expect(await left()).toEqual({ events: 4, deliveries: 4, attempts: 4 });
+    expect(await purgeWebhooks(harness.db, new Round('purge'), now)).toEqual({ deliveries: 3, events: 2, secrets: 0 });
+    expect(await left()).toEqual({ events: 2, deliveries: 1, attempts: 1 });
+  });
+
+  it('is a secret, under whichever master key is the active one', async () => {
+    const after = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
+    expect(await rewrapWebhookSecrets(harness.db, after)).toEqual({ looked: 1, rewrapped: 1 });
+    expect(await rewrapWebhookSecrets(harness.db, after)).toEqual({ looked: 0, rewrapped: 0 });
+    const claimed = await claimDelivery(harness.db, endpointId, now);
+    expect(openSecrets(after, claimed!)).toEqual([secret]);
+    // Nobody else is given what is claimed, until its lease is over.
+    expect(await claimDelivery(harness.db, endpointId, now)).toBeUndefined();
+    const again = await claimDelivery(harness.db, endpointId, new Date(now.getTime() + 30_001));
+    expect(again).toMatchObject({ id: claimed!.id });
+  });
+});

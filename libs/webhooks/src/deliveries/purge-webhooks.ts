@@ -1,0 +1,44 @@
+import type { Database } from '@muster/database';
+import { purge, type Round } from '@muster/platform';
+
+const keepDays = 30;
+/** Facts that are told once are known beyond the month that they are of. */
+const onceDays = 62;
+
+/** Drops deliveries with their attempts, and the facts that they told of, after thirty days. */
+export function purgeWebhooks(
+  database: Database,
+  round: Round,
+  now: Date,
+): Promise<Record<'deliveries' | 'events' | 'secrets', number>> {
+  const drop = (sql: string, ...values: unknown[]) =>
+    database.transaction('system', (tx) => tx.execute(sql, [now, ...values]));
+  return purge(round, {
+    deliveries: (limit) =>
+      drop(
+        `DELETE FROM webhook_delivery WHERE id IN (
+           SELECT id FROM webhook_delivery WHERE created_at < $1::timestamptz - $3 * interval '1 day'
+           ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+        limit,
+        keepDays,
+      ),
+    events: (limit) =>
+      drop(
+        `DELETE FROM webhook_event WHERE id IN (
+           SELECT e.id FROM webhook_event e
+           WHERE e.created_at < $1::timestamptz - $3 * interval '1 day'
+             AND (e.once IS NULL OR e.created_at < $1::timestamptz - $4 * interval '1 day')
+             AND NOT EXISTS (SELECT FROM webhook_delivery d WHERE d.event_id = e.id)
+           ORDER BY e.created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+        limit,
+        keepDays,
+        onceDays,
+      ),
+    secrets: (limit) =>
+      drop(
+        `DELETE FROM webhook_secret WHERE id IN (
+           SELECT id FROM webhook_secret WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+        limit,
+      ),
+  });
+}

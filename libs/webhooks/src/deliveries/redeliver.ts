@@ -1,0 +1,25 @@
+import { audit, type Principal } from '@muster/access';
+import type { Transaction } from '@muster/database';
+import { noSuchDelivery } from './read-deliveries';
+
+/** Sends it again, at once and with all its attempts, whatever became of it; its id stays. */
+export async function redeliver(
+  tx: Transaction,
+  caller: Principal,
+  { endpointId, deliveryId, now }: { endpointId: string; deliveryId: string; now: Date },
+): Promise<void> {
+  const { organizationId } = caller;
+  const touched = await tx.execute(
+    `UPDATE webhook_delivery
+     SET status = 'pending', tries = 0, asked = true, due_at = $4, lease_id = NULL, leased_until = NULL
+     WHERE id = $1 AND endpoint_id = $2 AND organization_id = $3`,
+    [deliveryId, endpointId, organizationId, now],
+  );
+  if (touched === 0) throw noSuchDelivery();
+  audit(tx, caller, {
+    action: 'webhook_delivery.redeliver',
+    target: { type: 'webhook_delivery', id: deliveryId },
+    changes: { endpointId },
+  });
+  await tx.enqueue({ queue: 'webhooks', name: 'send-due', payload: { endpointId } });
+}

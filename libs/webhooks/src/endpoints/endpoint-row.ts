@@ -1,0 +1,48 @@
+import { AppError } from '@muster/contracts';
+import type { Database, Transaction, WebhookEndpointEntity } from '@muster/database';
+import type { Page } from '@muster/platform';
+
+export type EndpointRow = WebhookEndpointEntity;
+
+const select = `SELECT id, organization_id, url, events, description, enabled, turned_off_reason, turned_off_at,
+  failing_since, version, created_at, updated_at FROM webhook_endpoint`;
+
+export async function findEndpoint(database: Database, organizationId: string, id: string): Promise<EndpointRow> {
+  const [row] = await database.query<EndpointRow>(
+    { organizationId },
+    `${select} WHERE id = $1 AND organization_id = $2`,
+    [id, organizationId],
+    'find_webhook_endpoint',
+  );
+  if (!row) throw noSuchEndpoint();
+  return row;
+}
+
+export async function lockEndpoint(tx: Transaction, organizationId: string, id: string): Promise<EndpointRow> {
+  const [row] = await tx.query<EndpointRow>(`${select} WHERE id = $1 AND organization_id = $2 FOR UPDATE`, [
+    id,
+    organizationId,
+  ]);
+  if (!row) throw noSuchEndpoint();
+  return row;
+}
+
+/** In the order in which they were made. */
+export function listEndpoints(
+  database: Database,
+  organizationId: string,
+  { page, q }: { page: Page; q?: string | undefined },
+): Promise<EndpointRow[]> {
+  return database.query<EndpointRow>(
+    { organizationId },
+    `${select} WHERE organization_id = $1 AND ($2::uuid IS NULL OR id > $2)
+       AND ($4::text IS NULL OR strpos(lower(concat_ws(' ', url, description)), lower($4)) > 0)
+     ORDER BY id LIMIT $3`,
+    [organizationId, page.after?.[0] ?? null, page.limit + 1, q ?? null],
+    'list_webhook_endpoints',
+  );
+}
+
+function noSuchEndpoint(): AppError {
+  return new AppError('not_found', { detail: 'There is no such webhook endpoint.' });
+}

@@ -1,0 +1,42 @@
+import type { Database, Transaction, WebhookSecretEntity } from '@muster/database';
+import { Round, sweep, type SweepCounts } from '@muster/platform';
+import { type KeyRing, rewrap } from '@muster/vault';
+import { placeOf } from './seal-secret';
+
+type Place = Pick<WebhookSecretEntity, 'id'>;
+
+/** Brings endpoints' secrets under the active master key, so that an old one can leave the ring. */
+export function rewrapWebhookSecrets(
+  database: Database,
+  keyRing: KeyRing,
+  round = new Round('rewrap webhook secrets'),
+): Promise<SweepCounts<'rewrapped'>> {
+  return sweep(round, {
+    name: 'webhook secrets',
+    outcomes: ['rewrapped'],
+    candidates: (after: Place | null, limit) =>
+      database.query<Place>(
+        'system',
+        `SELECT id FROM webhook_secret WHERE master_key_id <> $1 AND ($2::uuid IS NULL OR id > $2) ORDER BY id LIMIT $3`,
+        [keyRing.active.id, after?.id ?? null, limit],
+      ),
+    settle: async ({ id }) =>
+      (await database.transaction('system', (tx) => rewrapOne(tx, keyRing, id))) ? 'rewrapped' : null,
+    rowOf: ({ id }) => `webhook secret ${id}`,
+  });
+}
+
+async function rewrapOne(tx: Transaction, keyRing: KeyRing, id: string): Promise<boolean> {
+  const [row] = await tx.query<WebhookSecretEntity>(
+    'SELECT * FROM webhook_secret WHERE id = $1 AND master_key_id <> $2 FOR UPDATE SKIP LOCKED',
+    [id, keyRing.active.id],
+  );
+  const moved = row && rewrap(keyRing, placeOf(row), row);
+  if (!moved) return false;
+  await tx.execute('UPDATE webhook_secret SET master_key_id = $2, wrapped_key = $3 WHERE id = $1', [
+    id,
+    moved.masterKeyId,
+    moved.wrappedKey,
+  ]);
+  return true;
+}

@@ -1,0 +1,144 @@
+import { audit, changesBetween, type Principal } from '@muster/access';
+import {
+  AppError,
+  type CreateWebhookEndpointBody,
+  invalidField,
+  type UpdateWebhookEndpointBody,
+} from '@muster/contracts';
+import { lock, type Transaction } from '@muster/database';
+import { etagOf, newId, type Outbound, OutboundRefused, requireMatch } from '@muster/platform';
+import type { KeyRing } from '@muster/vault';
+import { type EndpointRow, lockEndpoint } from './endpoint-row';
+import { addSecret } from './seal-secret';
+
+const maxEndpoints = 20;
+/** A secret that was rotated away holds for so long. */
+const overlapHours = 24;
+/** Each that holds is a signature more in every delivery. */
+const maxSecrets = 5;
+
+/** Before anything is written: an address that is never called is told at once. A name may be found later. */
+export async function requireCallable(outbound: Outbound, url: string | undefined): Promise<void> {
+  if (url === undefined) return;
+  try {
+    await outbound.check(url);
+  } catch (error) {
+    if (!(error instanceof OutboundRefused)) throw error;
+    if (error.cause !== undefined) return;
+    throw invalidField('url', `url cannot be called: ${error.message}`);
+  }
+}
+
+export async function createEndpoint(
+  tx: Transaction,
+  keyRing: KeyRing,
+  caller: Principal,
+  { url, events, description = null, enabled = true }: CreateWebhookEndpointBody,
+): Promise<{ row: EndpointRow; secret: string }> {
+  const { organizationId } = caller;
+  await requirePlace(tx, organizationId);
+  const id = newId();
+  tx.defer(
+    `INSERT INTO webhook_endpoint (id, organization_id, url, events, description, enabled)
+     VALUES ($1, $2, $3, $4, $5, $6)`,
+    [id, organizationId, url, events, description, enabled],
+  );
+  const secret = addSecret(tx, keyRing, { organizationId, endpointId: id });
+  audit(tx, caller, {
+    action: 'webhook_endpoint.create',
+    target: { type: 'webhook_endpoint', id },
+    changes: { url: shownUrl(url), events, description, enabled },
+  });
+  return { row: await lockEndpoint(tx, organizationId, id), secret };
+}
+
+export async function updateEndpoint(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { change, ifMatch }: { change: UpdateWebhookEndpointBody; ifMatch?: string },
+): Promise<EndpointRow> {
+  const { organizationId } = caller;
+  const before = await lockEndpoint(tx, organizationId, id);
+  requireMatch(ifMatch, etagOf(before.version));
+  const { url = before.url, events = before.events, enabled = before.enabled } = change;
+  const description = change.description === undefined ? before.description : change.description;
+  // Whoever turns it on, or sends elsewhere, begins anew with it.
+  const isAnew = (enabled && !before.enabled) || url !== before.url;
+  tx.defer(
+    `UPDATE webhook_endpoint SET url = $3, events = $4, description = $5, enabled = $6,
+       turned_off_reason = CASE WHEN $6 THEN NULL ELSE turned_off_reason END,
+       turned_off_at = CASE WHEN $6 THEN NULL ELSE turned_off_at END,
+       failing_since = CASE WHEN $7 THEN NULL ELSE failing_since END,
+       version = version + 1, updated_at = now()
+     WHERE id = $1 AND organization_id = $2`,
+    [id, organizationId, url, events, description, enabled, isAnew],
+  );
+  audit(tx, caller, {
+    action: 'webhook_endpoint.update',
+    target: { type: 'webhook_endpoint', id },
+    changes: changesBetween(
+      { ...before, url: shownUrl(before.url) },
+      { url: shownUrl(url), description, enabled, ...(change.events ? { events } : {}) },
+    ),
+  });
+  return lockEndpoint(tx, organizationId, id);
+}
+
+/** With it goes what was to be sent there. */
+export async function deleteEndpoint(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { ifMatch }: { ifMatch?: string },
+): Promise<void> {
+  const { organizationId } = caller;
+  const { version, url } = await lockEndpoint(tx, organizationId, id);
+  requireMatch(ifMatch, etagOf(version));
+  tx.defer('DELETE FROM webhook_endpoint WHERE id = $1 AND organization_id = $2', [id, organizationId]);
+  audit(tx, caller, {
+    action: 'webhook_endpoint.delete',
+    target: { type: 'webhook_endpoint', id },
+    changes: { url: shownUrl(url) },
+  });
+}
+
+/** Another secret; those before it hold for a day, so that a receiver can learn it in peace. */
+export async function rotateSecret(
+  tx: Transaction,
+  keyRing: KeyRing,
+  caller: Principal,
+  { id, now }: { id: string; now: Date },
+): Promise<{ row: EndpointRow; secret: string }> {
+  const { organizationId } = caller;
+  await lockEndpoint(tx, organizationId, id);
+  await tx.execute('DELETE FROM webhook_secret WHERE endpoint_id = $1 AND expires_at <= $2', [id, now]);
+  const secrets = await tx.query('SELECT FROM webhook_secret WHERE endpoint_id = $1', [id]);
+  if (secrets.length >= maxSecrets) {
+    throw new AppError('conflict', {
+      detail: `${maxSecrets} secrets of this endpoint hold still: it was rotated as often within a day.`,
+    });
+  }
+  tx.defer(
+    `UPDATE webhook_secret SET expires_at = $2::timestamptz + $3 * interval '1 hour'
+     WHERE endpoint_id = $1 AND expires_at IS NULL`,
+    [id, now, overlapHours],
+  );
+  const secret = addSecret(tx, keyRing, { organizationId, endpointId: id });
+  tx.defer('UPDATE webhook_endpoint SET version = version + 1, updated_at = now() WHERE id = $1', [id]);
+  audit(tx, caller, { action: 'webhook_endpoint.rotate_secret', target: { type: 'webhook_endpoint', id } });
+  return { row: await lockEndpoint(tx, organizationId, id), secret };
+}
+
+async function requirePlace(tx: Transaction, organizationId: string): Promise<void> {
+  await lock(tx, 'webhook endpoints', organizationId);
+  const endpoints = await tx.query('SELECT FROM webhook_endpoint WHERE organization_id = $1', [organizationId]);
+  if (endpoints.length < maxEndpoints) return;
+  throw new AppError('conflict', { detail: `An organization has at most ${maxEndpoints} webhook endpoints.` });
+}
+
+/** Without its query, which may hold a token. */
+function shownUrl(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname;
+}

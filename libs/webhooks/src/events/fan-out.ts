@@ -1,0 +1,106 @@
+import type { Database, Transaction, WebhookEndpointEntity, WebhookEventEntity } from '@muster/database';
+import { newId, Round, sweep, type SweepCounts } from '@muster/platform';
+
+/** A fact as it was written. */
+export type FactRow = Pick<
+  WebhookEventEntity,
+  'id' | 'organizationId' | 'type' | 'subjectId' | 'sequence' | 'details' | 'createdAt'
+>;
+
+export interface FanOutParts {
+  database: Database;
+  /** What the fact is of, as its GET answers it; null where it is gone. */
+  readSubject(fact: FactRow): Promise<object | null>;
+  /** Whom deliveries were just written for. */
+  ring(endpointIds: string[]): void;
+  now(): Date;
+}
+
+const readAtOnce = 4;
+/** What could not be read is tried again later and later, up to so many seconds. */
+const longestRestSeconds = 600;
+
+/**
+ * Makes of the facts that wait, of one organization or all, a delivery for each endpoint that wants them. The body is
+ * read then, once for all of them, and sent as it was read.
+ */
+export function fanOut(
+  { database, readSubject, ring, now }: FanOutParts,
+  round = new Round('fan out webhooks'),
+  organizationId: string | null = null,
+): Promise<SweepCounts<'told' | 'unheard'>> {
+  return sweep(round, {
+    name: `events ${organizationId ?? ''}`,
+    outcomes: ['told', 'unheard'],
+    atOnce: readAtOnce,
+    candidates: (after: FactRow | null, limit) => waitingFacts(database, { organizationId, after, limit }),
+    settle: async (fact) => {
+      let body: string;
+      try {
+        body = bodyOf(fact, await readSubject(fact));
+      } catch (error) {
+        await postpone(database, fact);
+        throw error;
+      }
+      const endpoints = await database.transaction('system', (tx) => writeDeliveries(tx, fact, { body, now: now() }));
+      if (endpoints) ring(endpoints);
+      return endpoints?.length ? 'told' : 'unheard';
+    },
+    rowOf: ({ id, type }) => `event ${id} (${type})`,
+  });
+}
+
+function waitingFacts(
+  database: Database,
+  { organizationId, after, limit }: { organizationId: string | null; after: FactRow | null; limit: number },
+): Promise<FactRow[]> {
+  return database.query<FactRow>(
+    'system',
+    `SELECT id, organization_id, type, subject_id, sequence, details, created_at FROM webhook_event
+     WHERE fanned_out_at IS NULL AND ($1::uuid IS NULL OR organization_id = $1)
+       AND ($2::uuid IS NULL OR (organization_id, id) > ($3::uuid, $2))
+       AND (faults = 0 OR created_at + LEAST(power(2, faults), $5) * interval '1 second' < now())
+     ORDER BY organization_id, id LIMIT $4`,
+    [organizationId, after?.id ?? null, after?.organizationId ?? null, limit, longestRestSeconds],
+    'waiting_webhook_events',
+  );
+}
+
+function bodyOf({ type, createdAt, subjectId, sequence }: FactRow, subject: object | null): string {
+  const data = { ...(subject ?? { id: subjectId, deleted: true }), sequence };
+  return JSON.stringify({ type, timestamp: createdAt.toISOString(), data });
+}
+
+/** Null where another process had it first. */
+async function writeDeliveries(
+  tx: Transaction,
+  { id, organizationId, type, createdAt }: FactRow,
+  { body, now }: { body: string; now: Date },
+): Promise<string[] | null> {
+  const taken = await tx.execute(
+    'UPDATE webhook_event SET body = $2, fanned_out_at = now() WHERE id = $1 AND fanned_out_at IS NULL',
+    [id, body],
+    'fan_out_webhook_event',
+  );
+  if (taken === 0) return null;
+  const wanting = await tx.query<Pick<WebhookEndpointEntity, 'id'>>(
+    `SELECT w.id FROM webhook_endpoint w
+     WHERE w.organization_id = $1 AND w.enabled AND w.events && ARRAY['*', $2::text] AND w.created_at <= $3
+     ORDER BY w.id FOR SHARE`,
+    [organizationId, type, createdAt],
+    'endpoints_of_event',
+  );
+  if (wanting.length === 0) return [];
+  await tx.execute(
+    `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, due_at)
+     SELECT d.id, $1, d.endpoint_id, $2, $3, $4 FROM unnest($5::uuid[], $6::uuid[]) AS d (id, endpoint_id)
+     ON CONFLICT (event_id, endpoint_id) DO NOTHING`,
+    [organizationId, id, type, now, wanting.map(() => newId()), wanting.map((endpoint) => endpoint.id)],
+    'insert_webhook_deliveries',
+  );
+  return wanting.map((endpoint) => endpoint.id);
+}
+
+async function postpone(database: Database, { id }: FactRow): Promise<void> {
+  await database.query('system', 'UPDATE webhook_event SET faults = faults + 1 WHERE id = $1', [id], 'postpone_event');
+}

@@ -1,0 +1,17 @@
+export { countDue, endpointsWithDue } from './deliveries/claim-delivery';
+export { DeliveryLanes } from './deliveries/delivery-lanes';
+export { purgeWebhooks } from './deliveries/purge-webhooks';
+export { type DeliveryRow, findDelivery, listDeliveries } from './deliveries/read-deliveries';
+export { redeliver } from './deliveries/redeliver';
+export { type EndpointRow, findEndpoint, listEndpoints } from './endpoints/endpoint-row';
+export { rewrapWebhookSecrets } from './endpoints/rewrap-secrets';
+export {
+  createEndpoint,
+  deleteEndpoint,
+  requireCallable,
+  rotateSecret,
+  updateEndpoint,
+} from './endpoints/save-endpoint';
+export { testEndpoint } from './endpoints/test-endpoint';
+export { emitEvent, eventParts, valuesOfEvent, type WebhookFact } from './events/emit-event';
+export { type FactRow, fanOut, type FanOutParts } from './events/fan-out';
