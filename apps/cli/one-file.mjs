@@ -1,0 +1,40 @@
+#!/usr/bin/env node
+// The command line as one file, with the worker that `muster worker install` puts on a machine: it needs Node alone.
+// `one-file.mjs [target]` writes to dist/cli/muster.js unless told otherwise.
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = join(here, '../..');
+const outfile = resolve(process.argv[2] ?? join(root, 'dist/cli/muster.js'));
+
+await build({
+  entryPoints: [join(here, 'src/main.ts')],
+  outfile,
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  format: 'cjs',
+  banner: { js: '#!/usr/bin/env node' },
+  define: {
+    EMBEDDED_WORKER: JSON.stringify(await workerFile()),
+    EMBEDDED_VERSION: JSON.stringify(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')).version),
+  },
+});
+await chmod(outfile, 0o755);
+process.stdout.write(`one-file: ${outfile}\n`);
+
+async function workerFile() {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-cli-'));
+  try {
+    const file = join(folder, 'muster-worker.js');
+    execFileSync(process.execPath, [join(root, 'apps/worker/one-file.mjs'), file], { stdio: 'ignore' });
+    return await readFile(file, 'utf8');
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

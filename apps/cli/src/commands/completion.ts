@@ -1,0 +1,93 @@
+import type { Command } from '../frame/command';
+import { usageFault } from '../frame/failure';
+import { globalOptions } from '../frame/parse';
+
+/** Which words and options may come next, for shells: made of the table of commands. */
+export function completionCommand(all: () => readonly Command[]): Command {
+  return {
+    words: 'completion',
+    args: '<shell>',
+    summary: 'Completion for bash, zsh or fish',
+    more: 'bash, zsh: source <(muster completion bash)   fish: muster completion fish | source',
+    async run({ args, terminal }) {
+      const write = writers[args[0]!];
+      if (!write) throw usageFault('There is completion for bash, zsh and fish.');
+      terminal.print(write(all()));
+    },
+  };
+}
+
+const writers: Record<string, (commands: readonly Command[]) => string> = {
+  bash: (commands) =>
+    [
+      '# muster completion for bash',
+      '_muster() {',
+      '  local typed="${COMP_WORDS[*]:1:COMP_CWORD-1}" now="${COMP_WORDS[COMP_CWORD]}" next=""',
+      '  case "$typed" in',
+      ...groups(commands).map(([words, next]) => `    "${words}") next="${next.join(' ')}" ;;`),
+      ...commands.map(
+        ({ words }) => `    ${pattern(words)}) [[ "$now" == -* ]] && next="${optionsOf(commands, words)}" ;;`,
+      ),
+      '  esac',
+      '  if [[ -n "$next" ]]; then COMPREPLY=($(compgen -W "$next" -- "$now")); else COMPREPLY=($(compgen -f -- "$now")); fi',
+      '}',
+      'complete -o filenames -F _muster muster',
+    ].join('\n'),
+  zsh: (commands) =>
+    [
+      '#compdef muster',
+      '_muster() {',
+      '  local typed="${(j: :)words[2,CURRENT-1]}"',
+      '  case "$typed" in',
+      ...groups(commands).map(([words, next]) => `    "${words}") compadd -- ${next.join(' ')} ;;`),
+      ...commands.map(
+        ({ words }) =>
+          `    ${pattern(words)}) if [[ "$PREFIX" == -* ]]; then compadd -- ${optionsOf(commands, words)}; else _files; fi ;;`,
+      ),
+      '  esac',
+      '}',
+      'compdef _muster muster',
+    ].join('\n'),
+  fish: (commands) =>
+    [
+      '# muster completion for fish',
+      'function __muster_is',
+      '  set -l typed (commandline -opc)',
+      '  test (string join \' \' -- $typed[2..] | string collect --allow-empty) = "$argv"',
+      'end',
+      'function __muster_in',
+      '  set -l typed (commandline -opc)',
+      "  string match -q -- \"$argv *\" (string join ' ' -- $typed[2..])' '",
+      'end',
+      ...groups(commands).map(
+        ([words, next]) => `complete -c muster -f -n "__muster_is ${words}" -a "${next.join(' ')}"`,
+      ),
+      ...commands.flatMap(({ words, options }) =>
+        Object.entries({ ...options, ...globalOptions }).map(
+          ([name, { about }]) =>
+            `complete -c muster -n "__muster_in ${words}" -l ${name} -d '${about.replaceAll("'", '’')}'`,
+        ),
+      ),
+    ].join('\n'),
+};
+
+/** What was typed so far where another word must come, and which may. */
+function groups(commands: readonly Command[]): [words: string, next: string[]][] {
+  const first = [...new Set(commands.map(({ words }) => words.split(' ')[0]!))];
+  const below = first.flatMap((word): [string, string[]][] => {
+    const next = commands.filter(({ words }) => words.startsWith(`${word} `)).map(({ words }) => words.split(' ')[1]!);
+    return next.length ? [[word, next]] : [];
+  });
+  return [['', first], ...below];
+}
+
+function optionsOf(commands: readonly Command[], words: string): string {
+  const { options } = commands.find((each) => each.words === words)!;
+  return Object.keys({ ...options, ...globalOptions })
+    .map((name) => `--${name}`)
+    .join(' ');
+}
+
+function pattern(words: string): string {
+  return `"${words}"|"${words} "*`;
+}

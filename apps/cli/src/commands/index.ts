@@ -1,0 +1,31 @@
+import type { Command } from '../frame/command';
+import { agentCommands } from './agents';
+import { batchCommands } from './batch';
+import { completionCommand } from './completion';
+import { jobCommands } from './jobs';
+import { loginCommands } from './login';
+import { moneyCommands } from './money';
+import { packCommands } from './packs';
+import { runCommand } from './run';
+import { scheduleCommands } from './schedules';
+import { secretCommands } from './secrets';
+import { webhookCommands } from './webhooks';
+import { workerCommands } from './worker';
+import { workflowCommands } from './workflows';
+
+/** As the help shows them. */
+export const commands: readonly Command[] = [
+  ...loginCommands,
+  runCommand,
+  ...jobCommands,
+  ...batchCommands,
+  ...agentCommands,
+  ...workflowCommands,
+  ...scheduleCommands,
+  ...packCommands,
+  ...moneyCommands,
+  ...secretCommands,
+  ...workerCommands,
+  ...webhookCommands,
+  completionCommand(() => commands),
+];

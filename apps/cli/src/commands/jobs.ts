@@ -1,0 +1,126 @@
+import type { Job } from '@muster/sdk';
+import type { Command } from '../frame/command';
+import { usageFault } from '../frame/failure';
+import type { Column } from '../output/terminal';
+import { ago, duration, statusColor, usd } from '../output/words';
+import { attendJob } from '../parts/attend-job';
+import { agentId, workflowId } from '../parts/find';
+import { printLine } from '../parts/log-lines';
+import { wholeNumber } from '../parts/numbers';
+
+const statuses = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
+const columns: Column<Job>[] = [
+  { title: 'RUN', of: ({ id }) => id },
+  {
+    title: 'STATUS',
+    of: ({ status, cancelling }) => (cancelling ? 'cancelling' : status),
+    color: (row) => statusColor(row.status),
+  },
+  { title: 'QUEUED', of: ({ queuedAt }) => ago(queuedAt) },
+  { title: 'TOOK', of: ({ durationMs }) => duration(durationMs) },
+  { title: 'COST', of: ({ totalCostUsd }) => usd(totalCostUsd) },
+  { title: 'WHY', of: ({ error, waiting }) => error ?? waiting?.reason },
+];
+
+const list: Command = {
+  words: 'jobs list',
+  summary: 'Runs, newest first',
+  options: {
+    status: { type: 'string', value: 'STATUS', about: statuses.join(', ') },
+    agent: { type: 'string', short: 'a', value: 'AGENT', about: 'of one machine' },
+    workflow: { type: 'string', value: 'WORKFLOW', about: 'of one workflow' },
+    limit: { type: 'string', value: 'N', about: 'how many; 30' },
+  },
+  async run(call) {
+    const muster = call.muster();
+    const status = statuses.find((each) => each === call.text('status'));
+    if (call.text('status') && !status) throw usageFault(`--status is one of ${statuses.join(', ')}.`);
+    const [agent, workflow] = [call.text('agent'), call.text('workflow')];
+    const limit = wholeNumber(call.text('limit'), 'limit', 30);
+    const jobs = muster.jobs.list({
+      limit: Math.min(200, Math.max(1, limit)),
+      ...(status ? { status } : {}),
+      ...(agent ? { agentId: await agentId(muster, agent) } : {}),
+      ...(workflow ? { workflowId: await workflowId(muster, workflow) } : {}),
+    });
+    call.terminal.table(await jobs.toArray(limit), columns, 'There is no such run.');
+  },
+};
+
+const get: Command = {
+  words: 'jobs get',
+  args: '<run>',
+  summary: 'What became of a run',
+  async run({ args, muster, terminal }) {
+    const job = await muster().jobs.get(args[0]!);
+    const { progress, claims } = job;
+    terminal.fields(job, [
+      ['run', job.id],
+      ['status', job.cancelling ? 'cancelling' : job.status],
+      ['workflow', `${job.workflowId}, revision ${job.workflowRevision}`],
+      ['agent', job.agentId],
+      ['queued', job.queuedAt],
+      ['started', job.startedAt],
+      ['finished', job.finishedAt],
+      ['took', duration(job.durationMs)],
+      ['waiting for', job.waiting?.reason],
+      ['steps', `${progress.stepsPassed} passed, ${progress.stepsFailed} failed, of ${progress.stepsTotal}`],
+      ['claims', `${claims.attempted} attempted, ${claims.eobUploaded} with EOB, ${claims.failed} failed`],
+      ['cost', usd(job.totalCostUsd)],
+      ['error', job.error && `${job.errorCode ? `${job.errorCode}: ` : ''}${job.error}`],
+      ['result', job.result],
+    ]);
+  },
+};
+
+const logs: Command = {
+  words: 'jobs logs',
+  args: '<run>',
+  summary: 'What a run has said; with --json one line of JSON for each',
+  options: { follow: { type: 'boolean', short: 'f', about: 'goes on until its end' } },
+  async run({ args, flag, muster, terminal }) {
+    for await (const line of muster().jobs.logs(args[0]!, { follow: flag('follow') })) printLine(terminal, line);
+  },
+};
+
+const cancel: Command = {
+  words: 'jobs cancel',
+  args: '<run>',
+  summary: 'Cancels a run; it is cancelled when its machine says that nothing of it runs',
+  options: {
+    reason: { type: 'string', value: 'TEXT', about: 'is kept with it' },
+    wait: { type: 'boolean', short: 'w', about: 'stays until it ends' },
+  },
+  async run(call) {
+    const { terminal, args } = call;
+    const muster = call.muster();
+    const job = await muster.jobs.cancel(args[0]!, call.text('reason'));
+    if (!call.flag('wait')) return terminal.show(job, `Run ${args[0]} is being cancelled.`);
+    await attendJob(args[0]!, { muster, terminal });
+  },
+};
+
+const replay: Command = {
+  words: 'jobs replay',
+  args: '<run>',
+  summary: 'Runs the same again, as a new run',
+  options: { wait: { type: 'boolean', short: 'w', about: 'stays until it ends' } },
+  async run({ args, flag, muster: of, terminal }) {
+    const muster = of();
+    const { jobId, status } = await muster.jobs.replay(args[0]!);
+    if (!flag('wait')) return terminal.show({ jobId, status }, `${status}: run ${jobId}`);
+    terminal.say(`run ${jobId}`);
+    return attendJob(jobId, { muster, terminal, withLog: true, mayCancel: true });
+  },
+};
+
+const wait: Command = {
+  words: 'jobs wait',
+  args: '<run>',
+  summary: 'Waits for the end of a run; the exit code is 1 unless it completes',
+  async run({ args, muster, terminal }) {
+    return attendJob(args[0]!, { muster: muster(), terminal });
+  },
+};
+
+export const jobCommands = [list, get, logs, cancel, replay, wait];

@@ -1,0 +1,61 @@
+import type { Command } from '../frame/command';
+import { usageFault } from '../frame/failure';
+import { usd } from '../output/words';
+
+const groupings = ['day', 'workflow', 'agent', 'model', 'schedule'] as const;
+
+const costs: Command = {
+  words: 'costs',
+  summary: 'What runs cost',
+  options: {
+    from: { type: 'string', value: 'DATE', about: 'first day, 2026-01-31' },
+    to: { type: 'string', value: 'DATE', about: 'last day' },
+    by: { type: 'string', value: 'WHAT', about: `${groupings.join(', ')}; day` },
+    csv: { type: 'boolean', about: 'as a table for spreadsheets' },
+  },
+  async run(call) {
+    const muster = call.muster();
+    const groupBy = groupings.find((each) => each === (call.text('by') ?? 'day'));
+    if (!groupBy) throw usageFault(`--by is one of ${groupings.join(', ')}.`);
+    const [from, to] = [call.text('from'), call.text('to')];
+    const query = { groupBy, ...(from ? { from } : {}), ...(to ? { to } : {}) };
+    if (call.flag('csv')) return call.terminal.print((await muster.costs.export(query)).trimEnd());
+    const found = await muster.costs.get(query);
+    if (call.terminal.json) return call.terminal.show(found, '');
+    call.terminal.table(
+      found.groups,
+      [
+        { title: groupBy.toUpperCase(), of: ({ label }) => label },
+        { title: 'RUNS', of: ({ runs }) => runs },
+        { title: 'AI', of: ({ aiUsd }) => usd(aiUsd) },
+        { title: 'COMPUTE', of: ({ computeUsd }) => usd(computeUsd) },
+        { title: 'TOTAL', of: ({ totalUsd }) => usd(totalUsd) },
+      ],
+      'Nothing ran.',
+    );
+    call.terminal.say(`${usd(found.totalUsd)} from ${found.from} to ${found.to}`);
+  },
+};
+
+const usage: Command = {
+  words: 'usage',
+  summary: 'What was used in a month, and what the limits leave',
+  options: { month: { type: 'string', value: 'YYYY-MM', about: 'this month' } },
+  async run(call) {
+    const found = await call.muster().usage.get(call.text('month'));
+    const { limits } = found;
+    const of = (limit: number | null, unit = '') => (limit === null ? '' : ` of ${unit}${limit}`);
+    call.terminal.fields(found, [
+      ['month', found.month],
+      ['runs', `${found.runs}${of(limits.monthlyRunLimit)}`],
+      ['completed', found.completed],
+      ['failed', found.failed],
+      ['cancelled', found.cancelled],
+      ['minutes', found.runMinutes],
+      ['spent', `${usd(found.spendUsd)}${of(limits.monthlySpendLimitUsd, '$')}`],
+      ['may run', found.canLaunchRuns ? 'yes' : `no: ${found.reason}`],
+    ]);
+  },
+};
+
+export const moneyCommands = [costs, usage];

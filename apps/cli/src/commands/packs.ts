@@ -1,0 +1,219 @@
+import { basename, resolve } from 'node:path';
+import { isMusterError, type Muster, type PackInstallation } from '@muster/sdk';
+import type { Call, Command, Option } from '../frame/command';
+import { Failure, usageFault } from '../frame/failure';
+import { inventoryOf, readPack } from '../folder/pack-files';
+import { writeZip } from '../folder/write-zip';
+import { ago, statusColor } from '../output/words';
+import { installation, isId, packId, versionOf } from '../parts/find';
+
+const stages = ['draft', 'internal_verified', 'pilot', 'production', 'deprecated', 'archived'] as const;
+const pack: Option = { type: 'string', short: 'p', value: 'PACK', about: 'its id, worker key or name' };
+
+const list: Command = {
+  words: 'packs list',
+  summary: 'Bundles of files that workflows run with',
+  async run({ muster, terminal }) {
+    terminal.table(
+      await muster().packs.list().toArray(),
+      [
+        { title: 'KEY', of: ({ workerKey }) => workerKey },
+        { title: 'NAME', of: ({ name }) => name },
+        { title: 'VERSIONS', of: ({ versionCount }) => versionCount },
+        { title: 'INSTALLATIONS', of: ({ installationCount }) => installationCount },
+        { title: 'ID', of: ({ id }) => id },
+      ],
+      'There is no pack: muster packs publish <folder> --pack <key> --create',
+    );
+  },
+};
+
+const versions: Command = {
+  words: 'packs versions',
+  args: '<pack>',
+  summary: 'The versions of a pack, newest first',
+  async run({ args, muster: of, terminal }) {
+    const muster = of();
+    terminal.table(
+      await muster.packs.versions(await packId(muster, args[0]!)).toArray(),
+      [
+        { title: 'NUMBER', of: ({ number }) => number },
+        { title: 'LABEL', of: ({ label }) => label },
+        { title: 'STAGE', of: ({ stage }) => stage, color: ({ stage }) => statusColor(stage) },
+        { title: 'MADE', of: ({ createdAt }) => ago(createdAt) },
+        { title: 'ID', of: ({ versionId }) => versionId },
+      ],
+      'Nothing of it is published yet.',
+    );
+  },
+};
+
+const installations: Command = {
+  words: 'packs installations',
+  args: '[pack]',
+  summary: 'Which version runs where',
+  async run({ args, muster: of, terminal }) {
+    const muster = of();
+    const query = args[0] ? { packId: await packId(muster, args[0]) } : {};
+    terminal.table(
+      await muster.installations.list({ limit: 200, ...query }).toArray(),
+      [
+        { title: 'NAME', of: ({ name }) => name },
+        { title: 'PINNED', of: ({ pinnedVersionId }) => pinnedVersionId },
+        { title: 'BEFORE', of: ({ previousVersionId }) => previousVersionId },
+        { title: 'ID', of: ({ id }) => id },
+      ],
+      'It is installed nowhere: muster packs pin <installation> <version> --pack <pack> --create',
+    );
+  },
+};
+
+const publish: Command = {
+  words: 'packs publish',
+  args: '<folder>',
+  summary: 'Makes a folder the next version of a pack',
+  options: {
+    pack,
+    create: { type: 'boolean', about: 'puts its key into the process library where it is not there yet (an admin)' },
+    label: { type: 'string', value: 'LABEL', about: 'what the version is called' },
+    notes: { type: 'string', value: 'TEXT', about: 'what is new' },
+  },
+  async run(call) {
+    const { args, terminal } = call;
+    const muster = call.muster();
+    const files = readPack(args[0]!);
+    const id = await ownPack(call, muster, call.text('pack') ?? basename(resolve(args[0]!)));
+    const before = await muster.packs.get(id);
+    terminal.progress(`uploading ${files.length} files`);
+    await muster.packs.uploadDraft(id, new Blob([new Uint8Array(writeZip(files))]), {
+      files: inventoryOf(files),
+      baseRuntimeBundleId: before.draftHead?.runtimeBundleId ?? null,
+    });
+    terminal.close();
+    const [label, notes] = [call.text('label'), call.text('notes')];
+    const version = await muster.packs.publish(id, { ...(label ? { label } : {}), ...(notes ? { notes } : {}) });
+    terminal.show(
+      version,
+      `Version ${version.number} of ${before.workerKey}, in stage ${version.stage}: ${version.versionId}`,
+    );
+  },
+};
+
+const promote: Command = {
+  words: 'packs promote',
+  args: '<version>',
+  summary: 'Moves a version to another stage, one step after the other',
+  more: `Stages: ${stages.join(', ')}. Production, deprecated and archived are an admin’s to say.`,
+  options: {
+    pack,
+    stage: { type: 'string', value: 'STAGE', about: 'where to; on the way up each stage is passed' },
+    reason: { type: 'string', value: 'TEXT', about: 'is kept with it' },
+  },
+  async run(call) {
+    const muster = call.muster();
+    const id = await packId(muster, needed(call, 'pack'));
+    let version = await versionOf(muster, id, call.args[0]!);
+    const reason = call.text('reason');
+    for (const stage of wayTo(version.stage, needed(call, 'stage'))) {
+      version = await muster.packs.promote(id, version.versionId, { stage, ...(reason ? { reason } : {}) });
+      call.terminal.progress(`${stage}`);
+    }
+    call.terminal.close();
+    call.terminal.show(version, `Version ${version.number} is in stage ${version.stage}.`);
+  },
+};
+
+const pin: Command = {
+  words: 'packs pin',
+  args: '<installation> <version>',
+  summary: 'Makes an installation run a version',
+  options: {
+    pack,
+    create: { type: 'boolean', about: 'makes the installation where it is not there yet' },
+    reason: { type: 'string', value: 'TEXT', about: 'is kept with it' },
+  },
+  async run(call) {
+    const muster = call.muster();
+    const [name, wanted] = call.args as [string, string];
+    const found = await installationOrNew(call, muster, name);
+    const { versionId, number } = await versionOf(muster, found.packId, wanted);
+    const reason = call.text('reason');
+    const pinned = await muster.installations.pin(found.id, { versionId, ...(reason ? { reason } : {}) });
+    call.terminal.show(pinned, `${pinned.name} runs version ${number}.`);
+  },
+};
+
+const rollback: Command = {
+  words: 'packs rollback',
+  args: '<installation>',
+  summary: 'Makes an installation run what it ran before',
+  options: { pack, reason: { type: 'string', value: 'TEXT', about: 'is kept with it' } },
+  async run(call) {
+    const muster = call.muster();
+    const { id } = await installation(muster, call.args[0]!, call.text('pack'));
+    const answer = await muster.installations.rollback(id, call.text('reason'));
+    const { name, pinnedVersionId } = answer.installation;
+    const queued = answer.queuedJobs.length ? ` ${answer.queuedJobs.length} queued runs keep the version left.` : '';
+    call.terminal.show(answer, `${name} runs version ${pinnedVersionId} again.${queued}`);
+  },
+};
+
+const diff: Command = {
+  words: 'packs diff',
+  args: '<from> <to>',
+  summary: 'Which files differ between two versions',
+  options: { pack },
+  async run(call) {
+    const muster = call.muster();
+    const id = await packId(muster, needed(call, 'pack'));
+    const [from, to] = [await versionOf(muster, id, call.args[0]!), await versionOf(muster, id, call.args[1]!)];
+    const found = await muster.packs.diff(id, to.versionId, from.versionId);
+    const lines = [
+      ...found.removed.map((path) => call.terminal.paint('red', `- ${path}`)),
+      ...found.added.map((path) => call.terminal.paint('green', `+ ${path}`)),
+      ...found.changed.map(({ path }) => `~ ${path}`),
+    ];
+    call.terminal.show(found, lines.join('\n') || 'Nothing differs.');
+  },
+};
+
+export const packCommands = [list, versions, installations, publish, promote, pin, rollback, diff];
+
+async function ownPack(call: Call, muster: Muster, key: string): Promise<string> {
+  if (isId(key)) return key;
+  try {
+    return (await muster.packs.ensure({ workerKey: key })).id;
+  } catch (error) {
+    if (!isMusterError(error, 'process_not_found') || !call.flag('create')) throw error;
+    await muster.processes.put(key, { name: key });
+    return (await muster.packs.ensure({ workerKey: key })).id;
+  }
+}
+
+async function installationOrNew(call: Call, muster: Muster, name: string): Promise<PackInstallation> {
+  const wanted = call.text('pack');
+  try {
+    return await installation(muster, name, wanted);
+  } catch (error) {
+    const isMissing = error instanceof Failure && error.code === 'installation_not_found';
+    if (!isMissing || !call.flag('create')) throw error;
+    return muster.installations.create({ packId: await packId(muster, needed(call, 'pack')), name });
+  }
+}
+
+/** Upward each stage in between; anywhere else at once, which the service allows or not. */
+function wayTo(from: string, wanted: string): (typeof stages)[number][] {
+  const to = stages.find((each) => each === wanted);
+  if (!to) throw usageFault(`--stage is one of ${stages.join(', ')}.`);
+  const ladder = stages.slice(0, 4);
+  const [low, high] = [ladder.indexOf(from as 'draft'), ladder.indexOf(to)];
+  return low >= 0 && high > low ? ladder.slice(low + 1, high + 1) : [to];
+}
+
+function needed(call: Call, name: string): string {
+  return call.text(name) ?? missing(name);
+}
+
+function missing(name: string): never {
+  throw usageFault(`--${name} is missing.`);
+}

@@ -1,0 +1,121 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Muster, WebhookEndpoint } from '@muster/sdk';
+import type { Command } from '../frame/command';
+import { explain, usageFault } from '../frame/failure';
+import { onEnd } from '../parts/interrupts';
+
+const looksMs = 1000;
+
+/** What a receiver answered, or why it did not. */
+interface Forwarded {
+  deliveryId: string;
+  type: string;
+  status: number | null;
+  error: string | null;
+  durationMs: number;
+}
+
+const listen: Command = {
+  words: 'webhooks listen',
+  args: '<url>',
+  summary: 'Forwards webhooks to an address on this machine, until Ctrl-C (an admin)',
+  more:
+    'For as long as it runs there is an endpoint at a name that leads nowhere; what is to be delivered there is fetched ' +
+    'and sent on from here, signed with its secret. So the service need not reach this machine.',
+  options: {
+    event: { type: 'string', short: 'e', value: 'TYPE', multiple: true, about: 'such as job.failed; all of them' },
+  },
+  async run(call) {
+    const { terminal } = call;
+    const target = addressOf(call.args[0]!);
+    const muster = call.muster();
+    const events = call.list('event') as WebhookEndpoint['events'];
+    const leave = new AbortController();
+    const stop = onEnd(() => leave.abort());
+    const { id, secret } = await muster.webhookEndpoints.create({
+      url: `https://${randomBytes(8).toString('hex')}.muster-listen.invalid/`,
+      events: events.length ? events : ['*'],
+      description: `muster webhooks listen on ${hostname()}`,
+    });
+    try {
+      terminal.showLine({ endpointId: id, secret, target }, `Listening for ${target}, signed with ${secret}`);
+      const seen = new Set<string>();
+      while (!leave.signal.aborted) {
+        for (const delivery of await unseen(muster, id, seen)) {
+          const forwarded = await forward(target, secret, delivery);
+          const { type, status, error, durationMs } = forwarded;
+          terminal.showLine(
+            forwarded,
+            `${new Date().toISOString().slice(11, 19)} ${type} → ${status ?? error} (${durationMs} ms)`,
+          );
+        }
+        await new Promise((resolve) => setTimeout(resolve, looksMs));
+      }
+    } finally {
+      stop();
+      await muster.webhookEndpoints.delete(id);
+    }
+  },
+};
+
+export const webhookCommands = [listen];
+
+interface Delivery {
+  id: string;
+  type: string;
+  body: string;
+}
+
+/** Oldest first. A service that is away for a moment is asked again. */
+async function unseen(muster: Muster, endpointId: string, seen: Set<string>): Promise<Delivery[]> {
+  const fresh: Delivery[] = [];
+  try {
+    for await (const { id, type } of muster.webhookEndpoints.deliveries(endpointId, { limit: 100 })) {
+      if (seen.has(id)) break;
+      const { body } = await muster.webhookEndpoints.delivery(endpointId, id);
+      fresh.push({ id, type, body });
+    }
+  } catch (error) {
+    const { status } = explain(error);
+    if (status !== 0 && (status ?? 400) < 500) throw error;
+    return [];
+  }
+  for (const { id } of fresh) seen.add(id);
+  return fresh.reverse();
+}
+
+async function forward(target: string, secret: string, { id, type, body }: Delivery): Promise<Forwarded> {
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  const began = performance.now();
+  const ended = (status: number | null, error: string | null): Forwarded => {
+    return { deliveryId: id, type, status, error, durationMs: Math.round(performance.now() - began) };
+  };
+  try {
+    const answer = await fetch(target, {
+      method: 'POST',
+      redirect: 'manual',
+      signal: AbortSignal.timeout(10_000),
+      headers: {
+        'content-type': 'application/json; charset=utf-8',
+        'webhook-id': id,
+        'webhook-timestamp': timestamp,
+        'webhook-signature': `v1,${signature}`,
+      },
+      body,
+    });
+    await answer.body?.cancel();
+    return ended(answer.status, null);
+  } catch (error) {
+    const { cause, message } = error as { cause?: { code?: string }; message: string };
+    return ended(null, cause?.code ?? message);
+  }
+}
+
+function addressOf(text: string): string {
+  const url = /^\d+$/.test(text) ? `http://127.0.0.1:${text}/` : text;
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
+  throw usageFault(`${text} is no address.`, 'It looks like http://localhost:4000/hooks');
+}

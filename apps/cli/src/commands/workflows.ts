@@ -1,0 +1,267 @@
+import { mkdirSync } from 'node:fs';
+import type { Muster, Workflow } from '@muster/sdk';
+import { isMusterError } from '@muster/sdk';
+import type { Call, Command, Option } from '../frame/command';
+import { exitCodes } from '../frame/failure';
+import { LastSeen } from '../folder/last-seen';
+import { lineDiff } from '../folder/line-diff';
+import {
+  digestOf,
+  folderNameOf,
+  type LocalWorkflow,
+  readWorkflows,
+  sorted,
+  type WorkflowContent,
+  writeWorkflow,
+} from '../folder/workflow-files';
+import { plain } from '../output/plain';
+import { ago } from '../output/words';
+
+const force: Option = { type: 'boolean', about: 'though the other side has changed it too' };
+const only: Option = { type: 'string', value: 'NAME', multiple: true, about: 'these alone' };
+
+type Outcome = 'unchanged' | 'pulled' | 'updated' | 'created' | 'conflict' | 'gone';
+interface Result {
+  folder: string;
+  name: string;
+  outcome: Outcome;
+  warnings?: string[];
+}
+
+const list: Command = {
+  words: 'workflows list',
+  summary: 'What there is to run',
+  async run({ muster, terminal }) {
+    terminal.table(
+      await muster().workflows.list({ limit: 200 }).toArray(),
+      [
+        { title: 'NAME', of: ({ name }) => name },
+        { title: 'REVISION', of: ({ revision }) => revision },
+        { title: 'VARIABLES', of: ({ variables }) => variables.join(', ') },
+        { title: 'CHANGED', of: ({ updatedAt }) => ago(updatedAt) },
+        { title: 'ID', of: ({ id }) => id },
+      ],
+      'There is no workflow yet: muster workflows push <folder>',
+    );
+  },
+};
+
+const pull: Command = {
+  words: 'workflows pull',
+  args: '<folder>',
+  summary: 'Writes the workflows into a folder that git can hold',
+  more: 'Each is a folder with workflow.json, script.py and steps.json. What was changed here is not written over.',
+  options: { only, force },
+  async run(call) {
+    const folder = call.args[0]!;
+    mkdirSync(folder, { recursive: true });
+    const seen = new LastSeen(folder, call.login().url);
+    const local = readWorkflows(folder);
+    const results: Result[] = [];
+    for (const remote of await chosen(call, call.muster())) {
+      const known = local.find(({ id }) => id === remote.id);
+      const outcome = pulled({ known, remote, seen, force: call.flag('force') });
+      const name = known?.folder ?? folderNameOf(remote.name, new Set(local.map((each) => each.folder)));
+      const written: LocalWorkflow = { folder: name, id: remote.id, content: contentOf(remote) };
+      if (outcome === 'pulled') {
+        writeWorkflow(folder, written);
+        if (!known) local.push(written);
+      }
+      if (outcome !== 'conflict') seen.set(remote.id, digestOf(written.content));
+      results.push({ folder: name, name: remote.name, outcome });
+    }
+    seen.save();
+    return report(call, results, 'It was changed here: push it, or pull with --force to lose that.');
+  },
+};
+
+const push: Command = {
+  words: 'workflows push',
+  args: '<folder>',
+  summary: 'Brings the folder’s workflows to the service; what is equal stays as it is',
+  options: { only, force },
+  async run(call) {
+    const folder = call.args[0]!;
+    const muster = call.muster();
+    const seen = new LastSeen(folder, call.login().url);
+    const results: Result[] = [];
+    try {
+      for (const local of named(readWorkflows(folder), call.list('only'))) {
+        results.push(await pushOne({ muster, folder, local, seen, force: call.flag('force') }));
+      }
+    } finally {
+      // Also of those before one that failed.
+      seen.save();
+    }
+    return report(call, results, 'It was changed at the service since: pull, or push with --force to lose that.');
+  },
+};
+
+const diff: Command = {
+  words: 'workflows diff',
+  args: '<folder>',
+  summary: 'What a push would change; the exit code is 1 where that is anything',
+  options: { only },
+  async run(call) {
+    const muster = call.muster();
+    const local = named(readWorkflows(call.args[0]!), call.list('only'));
+    const changes: (Change & { name: string })[] = [];
+    for (const { folder, id, content } of local) {
+      const remote = await remoteOf(muster, id, content.name);
+      const before = remote ? contentOf(remote) : undefined;
+      const files = [
+        { file: 'workflow.json', lines: lineDiff(before ? metadataText(before) : '', metadataText(content)) },
+        { file: 'script.py', lines: lineDiff(before?.script ?? '', content.script) },
+        { file: 'steps.json', lines: lineDiff(stepsText(before), stepsText(content)) },
+      ].filter(({ lines }) => lines.length);
+      if (files.length) changes.push({ folder, name: content.name, new: !remote, files });
+    }
+    const { terminal } = call;
+    terminal.show(changes, () => changes.flatMap((change) => written(call, change)).join('\n') || 'Nothing differs.');
+    return changes.length ? exitCodes.failed : exitCodes.ok;
+  },
+};
+
+export const workflowCommands = [list, pull, push, diff];
+
+interface Pushing {
+  muster: Muster;
+  folder: string;
+  local: LocalWorkflow;
+  seen: LastSeen;
+  force: boolean;
+}
+
+async function pushOne({ muster, folder, local, seen, force: forced }: Pushing): Promise<Result> {
+  const { content } = local;
+  const { name, description, maxCostUsd, workflowPackInstallationId, script, steps, variables } = content;
+  const digest = digestOf(content);
+  const remote = await remoteOf(muster, local.id, name);
+  const result = { folder: local.folder, name };
+  if (!remote) {
+    const made = await muster.workflows.create({
+      ...{ name, description, variables, script, steps },
+      ...(maxCostUsd === null ? {} : { maxCostUsd }),
+      ...(workflowPackInstallationId === null ? {} : { workflowPackInstallationId }),
+    });
+    if (local.id === null) writeWorkflow(folder, { ...local, id: made.id });
+    seen.set(made.id, digest);
+    return { ...result, outcome: 'created', ...warned(made) };
+  }
+  const before = contentOf(remote);
+  const theirs = digestOf(before);
+  if (theirs === digest) {
+    seen.set(remote.id, digest);
+    return { ...result, outcome: 'unchanged' };
+  }
+  const base = seen.of(remote.id);
+  if (base !== undefined && base !== theirs && !forced) return { ...result, outcome: 'conflict' };
+  const metadata = { name, description, maxCostUsd, workflowPackInstallationId };
+  const { id } = remote;
+  if (differ(metadata, pick(before, metadata))) await muster.workflows.update(id, metadata);
+  const code = { script, steps, variables };
+  const saved = differ(code, pick(before, code)) ? await muster.workflows.save(id, code) : undefined;
+  seen.set(id, digest);
+  return { ...result, outcome: 'updated', ...(saved ? warned(saved) : {}) };
+}
+
+interface Pulling {
+  known: LocalWorkflow | undefined;
+  remote: Workflow;
+  seen: LastSeen;
+  force: boolean;
+}
+
+function pulled({ known, remote, seen, force: forced }: Pulling): Outcome {
+  if (!known) return 'pulled';
+  const [ours, theirs] = [digestOf(known.content), digestOf(contentOf(remote))];
+  if (ours === theirs) return 'unchanged';
+  // What is here is what both had last: only the service has changed it.
+  return forced || seen.of(remote.id) === ours ? 'pulled' : 'conflict';
+}
+
+/** By its id; one of another service by its name. */
+async function remoteOf(muster: Muster, id: string | null, name: string): Promise<Workflow | undefined> {
+  if (id) {
+    try {
+      return await muster.workflows.get(id);
+    } catch (error) {
+      if (!isMusterError(error) || error.status !== 404) throw error;
+    }
+  }
+  const named = (await muster.workflows.list({ q: name, limit: 200 }).toArray()).filter((each) => each.name === name);
+  return named.length === 1 ? muster.workflows.get(named[0]!.id) : undefined;
+}
+
+async function chosen(call: Call, muster: Muster): Promise<Workflow[]> {
+  const all = named(await muster.workflows.list({ limit: 200 }).toArray(), call.list('only'));
+  const found: Workflow[] = [];
+  for (const { id } of all) found.push(await muster.workflows.get(id));
+  return found;
+}
+
+function named<T extends { name: string } | { content: WorkflowContent }>(all: T[], names: string[]): T[] {
+  return names.length ? all.filter((each) => names.includes('content' in each ? each.content.name : each.name)) : all;
+}
+
+function contentOf(workflow: Workflow): WorkflowContent {
+  const { name, description, variables, maxCostUsd, workflowPackInstallationId, script, steps } = workflow;
+  return { name, description, variables, maxCostUsd, workflowPackInstallationId, script, steps };
+}
+
+function pick<T extends object>(from: WorkflowContent, like: T): T {
+  return Object.fromEntries(Object.keys(like).map((key) => [key, from[key as keyof WorkflowContent]])) as T;
+}
+
+function differ(one: unknown, other: unknown): boolean {
+  return JSON.stringify(sorted(one)) !== JSON.stringify(sorted(other));
+}
+
+function warned({ warnings }: { warnings?: { stepId: string | null; message: string }[] }): { warnings?: string[] } {
+  return warnings?.length ? { warnings: warnings.map(({ message }) => message) } : {};
+}
+
+function metadataText({ script: _script, steps: _steps, ...metadata }: WorkflowContent): string {
+  return `${JSON.stringify(metadata, null, 2)}\n`;
+}
+
+function stepsText(content: WorkflowContent | undefined): string {
+  return content?.steps.length ? `${JSON.stringify(sorted(content.steps), null, 2)}\n` : '';
+}
+
+function report({ terminal }: Call, results: Result[], onConflict: string): number {
+  terminal.table(
+    results,
+    [
+      { title: 'WORKFLOW', of: ({ name }) => name },
+      { title: 'FOLDER', of: ({ folder }) => folder },
+      {
+        title: 'OUTCOME',
+        of: ({ outcome }) => outcome,
+        color: ({ outcome }) => (outcome === 'conflict' ? 'red' : undefined),
+      },
+    ],
+    'There is no workflow.',
+  );
+  for (const { name, warnings = [] } of results) for (const warning of warnings) terminal.say(`${name}: ${warning}`);
+  const conflicts = results.filter(({ outcome }) => outcome === 'conflict');
+  for (const { name } of conflicts) terminal.say(`${name}: ${onConflict}`);
+  return conflicts.length ? exitCodes.failed : exitCodes.ok;
+}
+
+interface Change {
+  folder: string;
+  new: boolean;
+  files: { file: string; lines: string[] }[];
+}
+
+function written({ terminal }: Call, change: Change): string[] {
+  return change.files.flatMap(({ file, lines }) => [
+    terminal.paint('bold', change.new ? '--- nothing yet' : `--- service/${change.folder}/${file}`),
+    terminal.paint('bold', `+++ ${change.folder}/${file}`),
+    ...lines.map((line) => {
+      const color = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : undefined;
+      return color ? terminal.paint(color, plain(line)) : plain(line);
+    }),
+  ]);
+}

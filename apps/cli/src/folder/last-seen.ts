@@ -1,0 +1,44 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const file = '.muster.json';
+
+interface Kept {
+  /** By the service's address, then by workflow: the digest of what both sides had. */
+  services: Record<string, Record<string, string>>;
+}
+
+/** What folder and service had in common last, so that nobody's change is lost to the other side. */
+export class LastSeen {
+  private readonly kept: Kept;
+  private readonly own: Record<string, string>;
+
+  constructor(
+    private readonly folder: string,
+    url: string,
+  ) {
+    this.kept = read(join(folder, file));
+    this.own = this.kept.services[url] ??= {};
+  }
+
+  of(id: string): string | undefined {
+    return this.own[id];
+  }
+
+  set(id: string, digest: string): void {
+    this.own[id] = digest;
+  }
+
+  save(): void {
+    writeFileSync(join(this.folder, file), `${JSON.stringify(this.kept, null, 2)}\n`);
+  }
+}
+
+function read(path: string): Kept {
+  try {
+    const { services } = JSON.parse(readFileSync(path, 'utf8')) as Partial<Kept>;
+    return { services: services ?? {} };
+  } catch {
+    return { services: {} };
+  }
+}

@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { usageFault } from '../frame/failure';
+import type { FileToZip } from './write-zip';
+
+/** What is made anew wherever it is needed, and what is about the folder itself. */
+const leftOut = new Set(['__pycache__', '.git', '.DS_Store', '.muster-pack.json']);
+
+/** Every file below a folder, by its path from there. */
+export function readPack(folder: string): FileToZip[] {
+  if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw usageFault(`There is no folder ${folder}.`);
+  const files = pathsIn(folder, '').map((path) => ({
+    path,
+    content: readFileSync(join(folder, path)),
+    isProgram: (lstatSync(join(folder, path)).mode & 0o100) !== 0,
+  }));
+  if (!files.length) throw usageFault(`There is no file in ${folder}.`);
+  return files;
+}
+
+export function inventoryOf(files: FileToZip[]): { path: string; size: number; sha256: string }[] {
+  return files.map(({ path, content }) => ({
+    path,
+    size: content.length,
+    sha256: createHash('sha256').update(content).digest('hex'),
+  }));
+}
+
+function pathsIn(folder: string, below: string): string[] {
+  return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
+    if (leftOut.has(entry.name)) return [];
+    const path = below ? `${below}/${entry.name}` : entry.name;
+    if (entry.isDirectory()) return pathsIn(folder, path);
+    if (entry.isFile()) return [path];
+    throw usageFault(`${path} is neither file nor folder.`, 'Put the file itself there: a pack has no links.');
+  });
+}

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { usageFault } from '../frame/failure';
+
+/** What of a workflow is in a folder; the rest is the service's. */
+export interface WorkflowContent {
+  name: string;
+  description: string;
+  variables: string[];
+  maxCostUsd: number | null;
+  workflowPackInstallationId: string | null;
+  script: string;
+  steps: Record<string, unknown>[];
+}
+
+export interface LocalWorkflow {
+  /** Of its folder. */
+  folder: string;
+  /** None until it was pushed. */
+  id: string | null;
+  content: WorkflowContent;
+}
+
+const metadataFile = 'workflow.json';
+const scriptFile = 'script.py';
+const stepsFile = 'steps.json';
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Each workflow is a folder of its own: what it is called, its script byte for byte, and its steps. */
+export function readWorkflows(folder: string): LocalWorkflow[] {
+  if (!existsSync(folder)) throw usageFault(`There is no folder ${folder}.`, `muster workflows pull ${folder}`);
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && existsSync(join(folder, entry.name, metadataFile)))
+    .map((entry) => readWorkflow(folder, entry.name))
+    .sort((one, other) => one.folder.localeCompare(other.folder));
+}
+
+function readWorkflow(folder: string, name: string): LocalWorkflow {
+  const at = join(folder, name);
+  const metadata = readJson(join(at, metadataFile)) as Partial<WorkflowContent> & { id?: string };
+  if (typeof metadata?.name !== 'string') throw usageFault(`${join(at, metadataFile)} has no name.`);
+  const steps = readJson(join(at, stepsFile)) ?? [];
+  if (!Array.isArray(steps)) throw usageFault(`${join(at, stepsFile)} is no list.`);
+  return {
+    folder: name,
+    id: metadata.id ?? null,
+    content: {
+      name: metadata.name,
+      description: metadata.description ?? '',
+      variables: metadata.variables ?? [],
+      maxCostUsd: metadata.maxCostUsd ?? null,
+      workflowPackInstallationId: metadata.workflowPackInstallationId ?? null,
+      script: readText(join(at, scriptFile)) ?? '',
+      steps: steps as Record<string, unknown>[],
+    },
+  };
+}
+
+export function writeWorkflow(folder: string, { folder: name, id, content }: LocalWorkflow): void {
+  const at = join(folder, name);
+  const { script, steps, ...metadata } = content;
+  mkdirSync(at, { recursive: true });
+  // Whatever git or an editor makes of line ends elsewhere, a script stays what it is.
+  writeFileSync(join(folder, '.gitattributes'), '* -text\n');
+  writeFileSync(join(at, metadataFile), json({ id, ...metadata }));
+  putOrRemove(join(at, scriptFile), script);
+  putOrRemove(join(at, stepsFile), steps.length ? json(steps) : '');
+}
+
+/** A folder's name that nobody else has. */
+export function folderNameOf(name: string, taken: ReadonlySet<string>): string {
+  const words = name
+    .normalize('NFKD')
+    .replace(/\p{Mn}/gu, '')
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '-');
+  const trimmed = words.replace(/^-+|-+$/g, '');
+  // A file's name has 255 bytes.
+  const slug = [...trimmed].slice(0, 60).join('') || 'workflow';
+  for (let number = 1; ; number += 1) {
+    const candidate = number === 1 ? slug : `${slug}-${number}`;
+    if (!taken.has(candidate)) return candidate;
+  }
+}
+
+/** The same for equal content, in whatever order its fields are. */
+export function digestOf(content: WorkflowContent): string {
+  return createHash('sha256')
+    .update(JSON.stringify(sorted(content)))
+    .digest('hex');
+}
+
+export function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([key, each]) => [key, sorted(each)]),
+  );
+}
+
+function putOrRemove(file: string, text: string): void {
+  if (text) writeFileSync(file, text);
+  else rmSync(file, { force: true });
+}
+
+function readJson(file: string): unknown {
+  const text = readText(file);
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw usageFault(`${file} is no JSON: ${(error as Error).message}`);
+  }
+}
+
+function readText(file: string): string | undefined {
+  if (!existsSync(file)) return undefined;
+  try {
+    return decoder.decode(readFileSync(file));
+  } catch {
+    throw usageFault(`${file} is not UTF-8.`, 'A script is text; other files belong into a pack.');
+  }
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

@@ -1,0 +1,101 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Environment } from './environment';
+import { usageFault } from './failure';
+
+/** Who somebody is at one service. */
+export interface Login {
+  name: string;
+  url: string;
+  apiKey?: string;
+  session?: string;
+  email?: string;
+  organization?: string;
+}
+
+interface Kept {
+  current: string | null;
+  contexts: Record<string, Omit<Login, 'name'>>;
+}
+
+/** The logins of this user, in one file that nobody else may read. */
+export class Logins {
+  readonly file: string;
+
+  constructor(private readonly environment: Environment) {
+    this.file = join(environment.configFolder, 'logins.json');
+  }
+
+  /** By name, else the environment's, else the one that was used last to sign in. */
+  find(name: string | undefined): Login {
+    const { url, apiKey, context } = this.environment;
+    if (!name && url && apiKey) return { name: 'environment', url, apiKey };
+    const kept = this.read();
+    const wanted = name ?? context ?? kept.current ?? undefined;
+    if (wanted === undefined) throw usageFault('You are not signed in.', 'muster login --url https://…');
+    const found = Object.hasOwn(kept.contexts, wanted) ? kept.contexts[wanted] : undefined;
+    if (!found) throw usageFault(`There is no login named ${wanted}.`, 'muster contexts shows those that there are.');
+    return { name: wanted, ...found };
+  }
+
+  list(): (Login & { current: boolean })[] {
+    const { current, contexts } = this.read();
+    return Object.entries(contexts).map(([name, login]) => ({ name, ...login, current: name === current }));
+  }
+
+  keep({ name, ...login }: Login): void {
+    const kept = this.read();
+    this.write({ current: name, contexts: { ...kept.contexts, [name]: login } });
+  }
+
+  use(name: string): void {
+    const kept = this.read();
+    if (!Object.hasOwn(kept.contexts, name))
+      throw usageFault(`There is no login named ${name}.`, 'muster contexts shows them.');
+    this.write({ ...kept, current: name });
+  }
+
+  forget(name: string): void {
+    const { current, contexts } = this.read();
+    const { [name]: _gone, ...rest } = contexts;
+    this.write({ current: current === name ? (Object.keys(rest)[0] ?? null) : current, contexts: rest });
+  }
+
+  private read(): Kept {
+    let text: string;
+    try {
+      text = readFileSync(this.file, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { current: null, contexts: {} };
+      throw error;
+    }
+    const kept = keptIn(text);
+    if (!kept) throw usageFault(`${this.file} holds no logins.`, 'Remove it, and sign in again.');
+    return kept;
+  }
+
+  /** In one step, and closed from the first byte. */
+  private write(kept: Kept): void {
+    mkdirSync(this.environment.configFolder, { recursive: true, mode: 0o700 });
+    const draft = `${this.file}.${process.pid}`;
+    try {
+      writeFileSync(draft, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 });
+      chmodSync(draft, 0o600);
+      renameSync(draft, this.file);
+    } catch (error) {
+      // Half of it is a secret in a file that nobody looks for.
+      rmSync(draft, { force: true });
+      throw error;
+    }
+  }
+}
+
+function keptIn(text: string): Kept | undefined {
+  try {
+    const { current, contexts } = JSON.parse(text) as Partial<Kept>;
+    if (typeof contexts !== 'object' || contexts === null || Array.isArray(contexts)) return undefined;
+    return { current: typeof current === 'string' ? current : null, contexts };
+  } catch {
+    return undefined;
+  }
+}

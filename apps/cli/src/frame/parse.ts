@@ -1,0 +1,44 @@
+import { parseArgs } from 'node:util';
+import type { Command, Option } from './command';
+import { usageFault } from './failure';
+
+export const globalOptions: Record<string, Option> = {
+  json: { type: 'boolean', about: 'JSON instead of tables and words' },
+  context: { type: 'string', value: 'NAME', about: 'which login, where there are several' },
+  help: { type: 'boolean', short: 'h', about: 'says this' },
+};
+
+export interface Parsed {
+  args: string[];
+  values: Record<string, string | boolean | (string | boolean)[] | undefined>;
+}
+
+/** The rest of a command line, by what its command takes. */
+export function parse(command: Command, rest: string[]): Parsed {
+  const options = { ...globalOptions, ...command.options };
+  try {
+    const config = Object.fromEntries(
+      Object.entries(options).map(([name, { type, short, multiple }]) => [
+        name,
+        { type, ...(short ? { short } : {}), ...(multiple ? { multiple } : {}) },
+      ]),
+    );
+    const { values, positionals } = parseArgs({ args: rest, options: config, allowPositionals: true, strict: true });
+    if (!values['help']) checkCount(command, positionals.length);
+    return { args: positionals, values };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS')) {
+      throw usageFault((error as Error).message.split('. ')[0]!, `muster ${command.words} --help`);
+    }
+    throw error;
+  }
+}
+
+function checkCount({ words, args = '' }: Command, count: number): void {
+  const names = args.split(' ').filter(Boolean);
+  const needed = names.filter((name) => name.startsWith('<'));
+  const most = args.includes('…') ? Infinity : names.length;
+  if (count >= needed.length && count <= most) return;
+  const missing = needed[count];
+  throw usageFault(missing ? `${missing} is missing.` : 'That is too much.', `muster ${words} ${args}`.trim());
+}

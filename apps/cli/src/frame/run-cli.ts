@@ -1,0 +1,99 @@
+import { Muster } from '@muster/sdk';
+import { commands } from '../commands';
+import { Terminal } from '../output/terminal';
+import type { Call, Command } from './command';
+import type { Environment } from './environment';
+import { exitCodes, explain, usageFault } from './failure';
+import { helpOf, overview } from './help';
+import { type Login, Logins } from './logins';
+import { parse } from './parse';
+import { version } from './version';
+
+/** One command line, to its exit code. Nothing is thrown. */
+export async function runCli(typed: string[], environment: Environment): Promise<number> {
+  const argv = commandFirst(typed);
+  const terminal = new Terminal({ json: argv.includes('--json'), noColor: environment.noColor });
+  let known: Login | undefined;
+  try {
+    if (argv.length === 0 || ['--help', '-h', 'help'].includes(argv[0]!)) return help(terminal, argv.slice(1));
+    if (argv[0] === '--version' || argv[0] === 'version') {
+      terminal.print(version);
+      return exitCodes.ok;
+    }
+    const { command, rest } = findCommand(argv);
+    if (!command) return group(terminal, argv);
+    const { args, values } = parse(command, rest);
+    if (values['help']) return help(terminal, command.words.split(' '));
+    const logins = new Logins(environment);
+    const login = () => (known ??= logins.find(values['context'] as string | undefined));
+    const call: Call = {
+      args,
+      text: (name) => values[name] as string | undefined,
+      list: (name) => (values[name] ?? []) as string[],
+      flag: (name) => values[name] === true,
+      terminal,
+      environment,
+      logins,
+      login,
+      muster: () => clientOf(login()),
+    };
+    return (await command.run(call)) ?? exitCodes.ok;
+  } catch (error) {
+    const explained = explain(error, known);
+    terminal.sayFailure(explained);
+    return explained.exitCode;
+  } finally {
+    terminal.close();
+  }
+}
+
+/** What every command takes may stand before its words: `muster --json jobs list`. */
+function commandFirst(typed: string[]): string[] {
+  const before: string[] = [];
+  const rest = [...typed];
+  while (rest.length > 0) {
+    const count = rest[0] === '--json' || rest[0]!.startsWith('--context=') ? 1 : rest[0] === '--context' ? 2 : 0;
+    if (count === 0 || count >= rest.length) break;
+    before.push(...rest.splice(0, count));
+  }
+  return [...rest, ...before];
+}
+
+export function clientOf({ url, apiKey, session }: Login): Muster {
+  return new Muster({ baseUrl: url, apiKey, session, headers: { 'user-agent': `muster-cli/${version}` } });
+}
+
+/** The one whose words the line begins with. */
+function findCommand(argv: string[]): { command?: Command; rest: string[] } {
+  for (const length of [2, 1]) {
+    const words = argv.slice(0, length).join(' ');
+    const command = commands.find((each) => each.words === words);
+    if (command) return { command, rest: argv.slice(length) };
+  }
+  return { rest: [] };
+}
+
+/** `muster agents` alone shows what there is to it. */
+function group(terminal: Terminal, argv: string[]): number {
+  const words = argv.filter((each) => !each.startsWith('-'));
+  const below = commands.filter((each) => each.words.startsWith(`${words[0]} `));
+  if (below.length && (words.length === 1 || argv.some((each) => each === '--help' || each === '-h'))) {
+    return help(terminal, words.slice(0, 1));
+  }
+  throw usageFault(`There is no command ${words.slice(0, 2).join(' ') || argv[0]}.`, near(words) ?? 'muster --help');
+}
+
+function help(terminal: Terminal, words: string[]): number {
+  const typed = words.filter((each) => !each.startsWith('-')).join(' ');
+  const command = commands.find((each) => each.words === typed);
+  const below = typed ? commands.filter((each) => each.words.startsWith(`${typed} `)) : commands;
+  if (!command && !below.length) throw usageFault(`There is no command ${typed}.`, 'muster --help');
+  terminal.print(command ? helpOf(command) : overview(below));
+  return exitCodes.ok;
+}
+
+function near(words: string[]): string | undefined {
+  const [first = ''] = words;
+  const guess = commands.find(({ words: each }) => each.split(' ').some((word) => word.startsWith(first.slice(0, 3))));
+  return guess && first.length >= 3 ? `Did you mean muster ${guess.words}? muster --help shows all.` : undefined;
+}

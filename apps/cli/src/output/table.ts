@@ -1,0 +1,54 @@
+import { plain } from './plain';
+
+// eslint-disable-next-line no-control-regex -- What a terminal obeys takes no room.
+const colors = /\x1b\[[\d;]*m/g;
+
+/** Cells below each other; the last of a row is not padded, and cut where the terminal ends. */
+export function columns(rows: string[][], width = Infinity): string[] {
+  const widths: number[] = [];
+  for (const row of rows) row.forEach((cell, at) => (widths[at] = Math.max(widths[at] ?? 0, widthOf(cell))));
+  const room = width - widths.slice(0, -1).reduce((sum, each) => sum + each + 2, 0);
+  return rows.map((row) =>
+    row
+      .map((cell, at) => (at < widths.length - 1 ? cell + ' '.repeat(widths[at]! - widthOf(cell)) : cut(cell, room)))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+export function cut(text: string, room: number): string {
+  if (room < 10 || widthOf(text) <= room) return text;
+  let width = 1;
+  const kept: string[] = [];
+  for (const character of text) {
+    width += columnsOf(character);
+    if (width > room) break;
+    kept.push(character);
+  }
+  return `${kept.join('')}…`;
+}
+
+function widthOf(cell: string): number {
+  let width = 0;
+  for (const character of cell.replace(colors, '')) width += columnsOf(character);
+  return width;
+}
+
+/** How many columns a terminal gives it: none to what joins the character before, two to those of East Asia and pictures. */
+function columnsOf(character: string): number {
+  if (/[\p{Mn}\p{Me}\p{Cf}]/u.test(character)) return 0;
+  return /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u.test(
+    character,
+  )
+    ? 2
+    : 1;
+}
+
+/** What stands in a cell: one line, without what would move the cursor. */
+export function cell(value: unknown): string {
+  if (value === null || value === undefined || value === '') return '-';
+  return plain(typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean)).replace(
+    /\s*[\r\n]+\s*/g,
+    ' ',
+  );
+}

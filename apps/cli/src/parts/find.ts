@@ -1,0 +1,79 @@
+import type { Agent, Muster, PackInstallation, PackVersion, Schedule, WorkflowSummary } from '@muster/sdk';
+import { Failure, exitCodes } from '../frame/failure';
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export function isId(text: string): boolean {
+  return uuid.test(text);
+}
+
+export async function agentId(muster: Muster, name: string): Promise<string> {
+  if (isId(name)) return name;
+  return (await oneNamed<Agent>('agent', name, muster.agents.list({ q: name, limit: 200 }), 'muster agents list')).id;
+}
+
+export async function workflowId(muster: Muster, name: string): Promise<string> {
+  if (isId(name)) return name;
+  const list = muster.workflows.list({ q: name, limit: 200 });
+  return (await oneNamed<WorkflowSummary>('workflow', name, list, 'muster workflows list')).id;
+}
+
+export async function scheduleId(muster: Muster, name: string): Promise<string> {
+  if (isId(name)) return name;
+  const list = muster.schedules.list({ limit: 200 });
+  return (await oneNamed<Schedule>('schedule', name, list, 'muster schedules list')).id;
+}
+
+/** By id, by the key of its process, or by name. */
+export async function packId(muster: Muster, name: string): Promise<string> {
+  if (isId(name)) return name;
+  const packs = await muster.packs.list().toArray();
+  const byKey = packs.find(({ workerKey }) => workerKey === name);
+  return (
+    byKey ??
+    one(
+      'pack',
+      name,
+      packs.filter((each) => each.name === name),
+      'muster packs list',
+    )
+  ).id;
+}
+
+export async function installation(muster: Muster, name: string, pack?: string): Promise<PackInstallation> {
+  if (isId(name)) return muster.installations.get(name);
+  const list = muster.installations.list({ limit: 200, ...(pack ? { packId: await packId(muster, pack) } : {}) });
+  return oneNamed('installation', name, list, 'muster packs installations');
+}
+
+/** By id, number (`3` or `#3`) or label. */
+export async function versionOf(muster: Muster, pack: string, name: string): Promise<PackVersion> {
+  const versions = await muster.packs.versions(pack).toArray();
+  const found = versions.filter(
+    ({ versionId, number, label }) => versionId === name || label === name || String(number) === name.replace('#', ''),
+  );
+  return one('version', name, found, 'muster packs versions <pack>');
+}
+
+/** The list may be long: of it no more is held than what has the name. */
+async function oneNamed<T extends { name: string }>(
+  kind: string,
+  name: string,
+  list: AsyncIterable<T>,
+  all: string,
+): Promise<T> {
+  const found: T[] = [];
+  for await (const each of list) if (each.name === name) found.push(each);
+  return one(kind, name, found, all);
+}
+
+function one<T>(kind: string, name: string, found: T[], all: string): T {
+  if (found.length === 1) return found[0]!;
+  const message = found.length
+    ? `${found.length} ${kind}s are named ${name}: say its id.`
+    : `There is no ${kind} named ${name}.`;
+  throw new Failure(`${kind}_not_found`, message, {
+    hint: `${all} shows them.`,
+    exitCode: exitCodes.usage,
+  });
+}

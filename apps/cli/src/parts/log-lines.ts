@@ -1,0 +1,17 @@
+import type { LogLine } from '@muster/sdk';
+import { plain } from '../output/plain';
+import type { Terminal } from '../output/terminal';
+
+const colors = { debug: 'dim', info: undefined, warn: 'yellow', error: 'red' } as const;
+
+/** A line of a log: for programs one value a line; `aside` where the result is something else. */
+export function printLine(terminal: Terminal, line: LogLine, { aside = false } = {}): void {
+  if (terminal.json && !aside) return terminal.print(JSON.stringify(line));
+  const stream = terminal.json ? process.stderr : process.stdout;
+  const time = terminal.paint('dim', line.timestamp.slice(11, 19), stream);
+  const color = colors[line.level];
+  const message = plain(line.message);
+  const text = `${time} ${color ? terminal.paint(color, message, stream) : message}`;
+  if (terminal.json) terminal.say(text);
+  else terminal.print(text);
+}

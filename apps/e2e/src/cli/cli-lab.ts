@@ -1,0 +1,97 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { waitFor } from '@muster/testing';
+import { root } from '../service-process';
+
+export interface Said {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+/** The command line as its one file, in the hands of somebody with a home of their own. */
+export class CliLab {
+  readonly file: string;
+  readonly home: string;
+
+  private constructor(
+    readonly folder: string,
+    private readonly place: string[],
+  ) {
+    this.file = join(folder, 'muster.js');
+    this.home = join(folder, 'home');
+  }
+
+  /** `place` is a command that runs others somewhere, such as in a network namespace. */
+  static async make(folder: string, place: string[] = []): Promise<CliLab> {
+    const lab = new CliLab(folder, place);
+    await mkdir(lab.home, { recursive: true });
+    execFileSync(process.execPath, [join(root, 'apps/cli/one-file.mjs'), lab.file]);
+    return lab;
+  }
+
+  env(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+    return { PATH: process.env['PATH'], HOME: this.home, TERM: 'xterm', SHELL: '/bin/sh', ...more };
+  }
+
+  /** Without a terminal, as in a script. */
+  async run(args: string[], { input = '', env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {}): Promise<Said> {
+    const [program, ...rest] = [...this.place, process.execPath, this.file, ...args];
+    return collect(spawn(program!, rest, { cwd: this.folder, env: this.env(env) }), input);
+  }
+
+  /** A line of a shell, in which `muster` is a word. */
+  async shell(line: string): Promise<Said> {
+    const script = `muster() { '${process.execPath}' '${this.file}' "$@"; }\n${line}`;
+    const [program, ...rest] = [...this.place, 'bash', '-c', script];
+    return collect(spawn(program!, rest, { cwd: this.folder, env: this.env() }), '');
+  }
+
+  /** In a pseudo-terminal, as somebody who sits there. */
+  type(args: string[]): Typist {
+    const line = [...this.place, process.execPath, this.file, ...args].map((each) => `'${each}'`).join(' ');
+    // Its exit code is what the terminal ends with: no shell is between them.
+    return new Typist(spawn('script', ['-qfec', `exec ${line}`, '/dev/null'], { cwd: this.folder, env: this.env() }));
+  }
+}
+
+/** Somebody at a pseudo-terminal. */
+export class Typist {
+  said = '';
+  readonly exit: Promise<number | null>;
+
+  constructor(private readonly child: ChildProcess) {
+    for (const stream of [child.stdout!, child.stderr!])
+      stream.on('data', (chunk: Buffer) => (this.said += chunk.toString()));
+    this.exit = new Promise((resolve) => child.once('close', resolve));
+  }
+
+  async sees(text: string | RegExp, withinMs = 60_000): Promise<void> {
+    const is = typeof text === 'string' ? () => this.said.includes(text) : () => text.test(this.said);
+    await waitFor(`${text} on the terminal`, is, withinMs).catch((error: Error) => {
+      throw new Error(`${error.message}; there was: ${this.said}`);
+    });
+  }
+
+  types(text: string): void {
+    this.child.stdin!.write(text);
+  }
+
+  pressesCtrlC(): void {
+    this.types('\x03');
+  }
+
+  kill(): void {
+    this.child.kill('SIGKILL');
+  }
+}
+
+function collect(child: ChildProcess, input: string): Promise<Said> {
+  let [out, err] = ['', ''];
+  child.stdout!.on('data', (chunk: Buffer) => (out += chunk.toString()));
+  child.stderr!.on('data', (chunk: Buffer) => (err += chunk.toString()));
+  child.stdin!.on('error', () => undefined);
+  child.stdin!.end(input);
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, out, err })));
+}

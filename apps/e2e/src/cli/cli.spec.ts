@@ -1,0 +1,316 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { verifyWebhook } from '@muster/sdk';
+import { freePort, HttpClient, waitFor } from '@muster/testing';
+import { Start } from '../npm-start';
+import { CliLab } from './cli-lab';
+
+jest.setTimeout(240_000);
+
+const agent = 'Demo agent';
+/** Runs until it is told to end; with STUBBORN it does not listen. */
+const script = `import os, signal, time
+if os.environ["HOW"] == "stubborn":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("begun \\u2028 with what is odd", flush=True)
+if os.environ["HOW"] == "fail":
+    raise SystemExit("it was told to fail")
+if os.environ["HOW"] in ("wait", "stubborn"):
+    time.sleep(120)
+`.replaceAll('\n', '\r\n');
+
+describe('the command line, as somebody new uses it', () => {
+  let folder: string;
+  let service: Start;
+  let base: string;
+  let password: string;
+  let email: string;
+  let apiKey: string;
+  let api: HttpClient;
+  let cli: CliLab;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'muster-cli-'));
+    const port = await freePort();
+    base = `http://127.0.0.1:${port}`;
+    service = new Start(['--port', String(port), '--data-dir', join(folder, 'data')]);
+    await service.ready();
+    await waitFor('the example', () => service.said.includes('/app/runs/'));
+    [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(service.said)! as unknown as [string, string, string];
+    [, apiKey] = /API key +(msk_\S+)/.exec(service.said)! as unknown as [string, string];
+    api = new HttpClient(base).withKey(apiKey);
+    cli = await CliLab.make(folder);
+  });
+  afterAll(async () => {
+    await service?.end('SIGTERM');
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const logins = () => join(cli.home, '.config/muster/logins.json');
+  /** What the last run is, when a terminal has said so. */
+  const runIn = (said: string) => /run ([0-9a-f-]{36})/.exec(said)![1]!;
+  const ok = async (...args: string[]) => {
+    const said = await cli.run(args);
+    expect([said.code, said.err]).toEqual([0, expect.any(String)]);
+    return said.out;
+  };
+
+  it('finds out by itself what there is, and says what is typed wrongly', async () => {
+    expect((await cli.run([])).out).toContain('muster run <workflow>');
+    expect((await cli.run(['run', '--help'])).out).toContain('--wait');
+    const wrong = await cli.run(['agents', 'lst']);
+    expect([wrong.code, wrong.out]).toEqual([2, '']);
+    expect(wrong.err).toContain('muster agents list');
+    expect(await cli.run(['jobs', 'get'])).toMatchObject({ code: 2, err: expect.stringContaining('<run> is missing') });
+    expect(await cli.run(['jobs', 'list', '--colour'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--colour'),
+    });
+    expect(await cli.run(['whoami'])).toMatchObject({ code: 2, err: expect.stringContaining('muster login') });
+  });
+
+  it('signs in with a password that is typed unseen, and keeps the login closed to others', async () => {
+    const at = cli.type(['login', '--url', base, '--email', email]);
+    await at.sees(`Password of ${email}:`);
+    at.types(`${password}\r`);
+    expect(await at.exit).toBe(0);
+    expect(at.said).toContain('Signed in to My organization');
+    expect(at.said).not.toContain(password);
+    expect(statSync(logins()).mode & 0o777).toBe(0o600);
+    expect(readFileSync(logins(), 'utf8')).not.toContain(password);
+    expect(JSON.parse(await ok('whoami', '--json'))).toMatchObject({ user: { email, role: 'admin' }, url: base });
+  });
+
+  it('keeps a folder of workflows and the service equal, to the byte, and never writes over either’s change', async () => {
+    const own = join(folder, 'workflows/long');
+    mkdirSync(own, { recursive: true });
+    writeFileSync(join(own, 'workflow.json'), JSON.stringify({ name: 'Long', variables: ['HOW'] }));
+    writeFileSync(join(own, 'script.py'), script);
+    expect(JSON.parse(await ok('workflows', 'push', 'workflows', '--json'))).toEqual([
+      { folder: 'long', name: 'Long', outcome: 'created' },
+    ]);
+    const { workflows } = (await api.get('/api/workflows?q=Long')).body;
+    const { body } = await api.get(`/api/workflows/${workflows[0].id}`);
+    expect(Buffer.from(body.script)).toEqual(Buffer.from(script));
+
+    await ok('workflows', 'pull', 'pulled');
+    const files = execFileSync('git', ['init', '-q', 'pulled'], { cwd: folder }) && readdirSync(join(folder, 'pulled'));
+    expect(files).toEqual(expect.arrayContaining(['long', 'hello-muster', '.gitattributes']));
+    expect(readFileSync(join(folder, 'pulled/long/script.py'))).toEqual(Buffer.from(script));
+    const pushed = JSON.parse(await ok('workflows', 'push', 'pulled', '--json')) as { outcome: string }[];
+    expect(pushed.map(({ outcome }) => outcome)).toEqual(['unchanged', 'unchanged']);
+    expect((await api.get(`/api/workflows/${workflows[0].id}`)).body.revision).toBe(body.revision);
+    expect((await cli.run(['workflows', 'diff', 'pulled'])).code).toBe(0);
+
+    await api.post(`/api/workflows/${workflows[0].id}/save`, { script: `${script}# theirs\n` });
+    writeFileSync(join(folder, 'pulled/long/script.py'), `${script}# ours`);
+    for (const verb of ['push', 'pull']) {
+      const said = await cli.run(['workflows', verb, 'pulled', '--only', 'Long']);
+      expect([said.code, said.out]).toEqual([1, expect.stringContaining('conflict')]);
+    }
+    const diff = await cli.run(['workflows', 'diff', 'pulled']);
+    expect(diff).toMatchObject({ code: 1, out: expect.stringContaining('-# theirs\n+# ours\n\\ No newline') });
+    await ok('workflows', 'pull', 'pulled', '--only', 'Long', '--force');
+    expect(readFileSync(join(folder, 'pulled/long/script.py'), 'utf8')).toBe(`${script}# theirs\n`);
+    await ok('workflows', 'push', 'workflows', '--force');
+    expect((await api.get(`/api/workflows/${workflows[0].id}`)).body.script).toBe(script);
+    writeFileSync(join(folder, 'pulled/long/script.py'), Buffer.from([0xff, 0xfe, 0]));
+    expect(await cli.run(['workflows', 'push', 'pulled'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('UTF-8'),
+    });
+  });
+
+  it('runs, shows the log as it comes, and ends with what became of it', async () => {
+    const hello = await cli.run(['run', 'Hello, Muster', '--agent', agent, '--var', 'GREETING=Good evening', '--wait']);
+    expect(hello).toMatchObject({ code: 0, out: expect.stringContaining('Good evening, Muster!') });
+    expect(hello.err).toMatch(/completed after .* 3 of 3 steps passed/);
+    const failed = await cli.run(['run', 'Long', '--agent', agent, '--var', 'HOW=fail', '--wait']);
+    expect(failed).toMatchObject({ code: 1, err: expect.stringContaining('it was told to fail') });
+    expect((await cli.run(['jobs', 'wait', runIn(failed.err)])).code).toBe(1);
+    const named = await cli.run(['run', 'Long', '--agent', 'Nobody', '--var', 'HOW=fail']);
+    expect(named).toMatchObject({ code: 2, err: expect.stringContaining('There is no agent named Nobody') });
+    const refused = await cli.run(['run', 'Long', '--agent', agent]);
+    expect(refused).toMatchObject({ code: 2, err: expect.stringMatching(/invalid_payload, request \w+/) });
+    expect(await cli.run(['agents', 'run-snippet', agent, '-c', 'print(6 * 7)'])).toMatchObject({
+      code: 0,
+      out: '42\n',
+    });
+  });
+
+  it('cancels the run with the first Ctrl-C and waits for that', async () => {
+    const at = cli.type(['run', 'Long', '--agent', agent, '--var', 'HOW=wait', '--wait']);
+    await at.sees('begun');
+    at.pressesCtrlC();
+    await at.sees('Cancelling the run; Ctrl-C again leaves');
+    expect(await at.exit).toBe(1);
+    expect(at.said).toMatch(/cancelled.* after/);
+    expect((await api.get(`/api/jobs/${runIn(at.said)}`)).body.status).toBe('cancelled');
+  });
+
+  it('leaves with the second, while the machine still ends what does not listen', async () => {
+    const at = cli.type(['run', 'Long', '--agent', agent, '--var', 'HOW=stubborn', '--wait']);
+    await at.sees('begun');
+    at.pressesCtrlC();
+    await at.sees('Cancelling the run');
+    at.pressesCtrlC();
+    expect(await at.exit).toBe(1);
+    const id = runIn(at.said);
+    expect(at.said).toContain(`Left. The run is ${id}: muster jobs wait ${id}`);
+    expect(await cli.run(['jobs', 'wait', id])).toMatchObject({ code: 1, err: expect.stringContaining('cancelled') });
+  });
+
+  it('publishes a pack, and pins what is good enough to run', async () => {
+    mkdirSync(join(folder, 'pack'));
+    writeFileSync(join(folder, 'pack/main.py'), 'print("from the pack")\n');
+    writeFileSync(join(folder, 'pack/binary'), Buffer.from([0, 255, 10, 13]));
+    expect(await cli.run(['packs', 'publish', 'pack', '--pack', 'claims'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--create'),
+    });
+    await ok('packs', 'publish', 'pack', '--pack', 'claims', '--create', '--label', 'one');
+    const early = await cli.run(['packs', 'pin', 'Front', 'one', '--pack', 'claims', '--create']);
+    expect(early).toMatchObject({ code: 1, err: expect.stringMatching(/version_not_installable[^]*packs promote/) });
+    await ok('packs', 'promote', 'one', '--pack', 'claims', '--stage', 'pilot');
+    const pinned = JSON.parse(await ok('packs', 'pin', 'Front', 'one', '--json')) as { id: string };
+    writeFileSync(join(folder, 'pack/main.py'), 'print("from the second pack")\n');
+    await ok('packs', 'publish', 'pack', '--pack', 'claims', '--label', 'two');
+    expect(await ok('packs', 'diff', 'one', 'two', '--pack', 'claims')).toBe('~ main.py\n');
+    await ok('packs', 'promote', 'two', '--pack', 'claims', '--stage', 'production');
+    await ok('packs', 'pin', 'Front', '2');
+    expect(await ok('packs', 'rollback', 'Front')).toContain('Front runs version');
+    const { body: made } = await api.post('/api/workflows', { name: 'Packed', workflowPackInstallationId: pinned.id });
+    const said = await cli.run(['run', made.id, '--agent', agent, '--wait']);
+    expect(said).toMatchObject({ code: 0, out: expect.stringContaining('from the pack') });
+  });
+
+  it('gives pipes JSON alone, whatever is said beside it', async () => {
+    const jq = await cli.shell('command -v jq');
+    const pick = jq.code === 0 ? `jq -r '.status'` : `node -pe 'JSON.parse(require("fs").readFileSync(0)).status'`;
+    const line = `set -o pipefail; muster run 'Hello, Muster' --agent '${agent}' --var GREETING=Hi --wait --json | ${pick}`;
+    expect(await cli.shell(line)).toMatchObject({
+      code: 0,
+      out: 'completed\n',
+      err: expect.stringContaining('Hi, Muster!'),
+    });
+    for (const words of [
+      'agents list',
+      'jobs list',
+      'workflows list',
+      'schedules list',
+      'packs list',
+      'secrets list',
+    ]) {
+      expect(Array.isArray(JSON.parse(await ok(...words.split(' '), '--json')))).toBe(true);
+    }
+    for (const words of ['costs', 'usage', 'contexts']) JSON.parse(await ok(words, '--json'));
+    const wrong = await cli.run(['jobs', 'get', '01a201e0-cd76-7081-aac2-42b56dec6e73', '--json']);
+    expect([wrong.code, wrong.out, JSON.parse(wrong.err).error]).toEqual([
+      2,
+      '',
+      expect.objectContaining({ code: 'not_found', status: 404, requestId: expect.any(String) }),
+    ]);
+    expect((await cli.shell(`muster agents list --json | head -c 1`)).out).toBe('[');
+    writeFileSync(join(folder, 'rows.csv'), 'GREETING\nOne\nTwo\n');
+    const batch = await cli.run([
+      'batch',
+      'rows.csv',
+      '--workflow',
+      'Hello, Muster',
+      '--agent',
+      agent,
+      '--wait',
+      '--json',
+    ]);
+    expect([batch.code, JSON.parse(batch.out).completed]).toEqual([0, 2]);
+  });
+
+  it('keeps a secret out of its arguments, its output and its files', async () => {
+    const value = 'hunter2-ünseen';
+    const said = await cli.run(['secrets', 'set', 'PORTAL_PASSWORD'], { input: `${value}\n` });
+    expect([said.code, said.out]).toEqual([0, expect.stringContaining('PORTAL_PASSWORD is kept')]);
+    const at = cli.type(['secrets', 'set', 'OTHER']);
+    await at.sees('Value of OTHER:');
+    at.types(`${value}\r`);
+    expect(await at.exit).toBe(0);
+    expect(`${said.out}${said.err}${at.said}${readFileSync(logins(), 'utf8')}`).not.toContain(value);
+    const { body } = await api.post('/api/workflows', {
+      name: 'Tells',
+      script: 'import os\nprint(len(os.environ["OTHER"]))',
+    });
+    const run = await cli.run(['run', body.id, '--agent', agent, '--secret', 'OTHER', '--wait']);
+    expect(run).toMatchObject({ code: 0, out: expect.stringContaining(` ${value.length}\n`) });
+  });
+
+  it('hands webhooks to a program on this machine, signed, and leaves no endpoint behind', async () => {
+    const came: { headers: IncomingHttpHeaders; body: string }[] = [];
+    const receiver = createServer((request, response) => {
+      void text(request).then((body) => came.push({ headers: request.headers, body }) && response.end());
+    }).listen(0, '127.0.0.1');
+    await once(receiver, 'listening');
+    try {
+      const { port } = receiver.address() as AddressInfo;
+      const at = cli.type(['webhooks', 'listen', `http://127.0.0.1:${port}/hook`, '--event', 'job.completed']);
+      await at.sees('signed with whsec_');
+      const secret = /whsec_[\w+/=]+/.exec(at.said)![0];
+      const run = await cli.run(['run', 'Hello, Muster', '--agent', agent, '--var', 'GREETING=Hook']);
+      await at.sees('job.completed → 200');
+      at.pressesCtrlC();
+      expect(await at.exit).toBe(0);
+      const [{ headers, body }] = came as [(typeof came)[0]];
+      const event = await verifyWebhook({ secret, headers, body });
+      expect(event).toMatchObject({ type: 'job.completed', data: { id: runIn(run.out), status: 'completed' } });
+    } finally {
+      receiver.close();
+    }
+    const admin = await new HttpClient(base).signIn(email, password);
+    expect((await admin.get('/api/webhook-endpoints')).body.webhookEndpoints).toEqual([]);
+  });
+
+  it('says what to do about a wrong server, a wrong key, a login that has ended, and what a key may not', async () => {
+    const nobody = await cli.run(['login', '--url', 'http://127.0.0.1:9', '--key', apiKey]);
+    expect(nobody).toMatchObject({ code: 3, err: expect.stringContaining('Nothing answers at http://127.0.0.1:9') });
+    const other = createServer((_, response) => response.end('<h1>It works</h1>')).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const address = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const stranger = await cli.run(['login', '--url', address, '--key', apiKey]);
+    other.close();
+    expect(stranger).toMatchObject({ code: 3, err: expect.stringContaining('it is not Muster') });
+    const wrong = await cli.run(['login', '--url', base, '--key', '-'], { input: 'msk_nobody_knows' });
+    expect(wrong).toMatchObject({
+      code: 3,
+      err: expect.stringMatching(/unauthenticated, request \w+.*\n.*API key is wrong/),
+    });
+
+    const key = await cli.run(['login', '--url', base, '--key', '-', '--context', 'key'], { input: `${apiKey}\n` });
+    expect(key.code).toBe(0);
+    const forbidden = await cli.run(['secrets', 'list']);
+    expect(forbidden).toMatchObject({ code: 3, err: expect.stringContaining('muster login --url') });
+    const [login] = JSON.parse(await ok('contexts', '--json')).filter(({ name }: { name: string }) => name !== 'key');
+    const { session } = JSON.parse(readFileSync(logins(), 'utf8')).contexts[login.name];
+    await fetch(`${base}/api/auth/logout`, { method: 'POST', headers: { cookie: session } });
+    const ended = await cli.run(['agents', 'list', '--context', login.name]);
+    expect(ended).toMatchObject({ code: 3, err: expect.stringContaining('Your login has ended; sign in again') });
+    expect((await cli.run(['agents', 'list', '--context', 'nowhere'])).code).toBe(2);
+    const env = { MUSTER_URL: base, MUSTER_API_KEY: apiKey, HOME: join(folder, 'nobody') };
+    expect((await cli.run(['agents', 'list'], { env })).out).toContain(agent);
+  });
+
+  it('completes words and options in bash', async () => {
+    const complete = (words: string) =>
+      `COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _muster; echo "\${COMPREPLY[@]}"`;
+    const said = await cli.shell(
+      `source <(muster completion bash)\n${complete('muster sched')}\n${complete('muster packs ""')}\n${complete('muster run x --ag')}`,
+    );
+    expect(said.out).toBe('schedules\nlist versions installations publish promote pin rollback diff\n--agent\n');
+    expect(await ok('completion', 'zsh')).toContain('#compdef muster');
+    expect(await ok('completion', 'fish')).toContain('complete -c muster');
+  });
+});

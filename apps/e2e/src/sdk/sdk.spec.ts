@@ -1,0 +1,156 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort, HttpClient, waitFor } from '@muster/testing';
+import { buildSync } from 'esbuild';
+import { chromiumPath, launchBrowser } from '../console/console-browser';
+import { Start } from '../npm-start';
+import { packed } from '../packed-zip';
+import { root } from '../service-process';
+
+jest.setTimeout(300_000);
+
+const chromium = chromiumPath();
+const itInBrowser = chromium ? it : it.skip;
+const inputs = [
+  ...['baseUrl: string', 'apiKey: string', 'email: string', 'password: string', 'secret: string'],
+  ...['delivery: [body: string, headers: Record<string, string>]', 'firstZip: string', 'secondZip: string'],
+  ...['files: { path: string; size: number; sha256: string }[]', 'secondFiles: typeof files'],
+];
+
+describe('the SDK, as its users get it', () => {
+  let folder: string;
+  let service: Start;
+  let base: string;
+  let given: Record<string, unknown>;
+  let api: HttpClient;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'muster-sdk-'));
+    const said = execFileSync(process.execPath, [join(root, 'libs/sdk/pack.mjs'), join(folder, 'packed')]).toString();
+    process.stdout.write(said);
+    const tarball = readdirSync(join(folder, 'packed')).find((name) => name.endsWith('.tgz'))!;
+    mkdirSync(join(folder, 'user'));
+    const install = ['install', '--offline', '--no-audit', '--no-fund', '--silent', `../packed/${tarball}`];
+    execFileSync('npm', install, { cwd: join(folder, 'user') });
+    writeFileSync(join(folder, 'user/examples.mts'), examples());
+
+    const port = await freePort();
+    base = `http://127.0.0.1:${port}`;
+    service = new Start(['--port', String(port), '--data-dir', join(folder, 'data')]);
+    await service.ready();
+    await waitFor('the example', () => service.said.includes('/app/runs/'));
+    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(service.said)!;
+    const [, apiKey] = /API key +(msk_\S+)/.exec(service.said)!;
+    api = new HttpClient(base).withKey(apiKey!);
+    given = { baseUrl: base, apiKey, email, password, ...webhook(), ...bundles() };
+  });
+  afterAll(async () => {
+    await service?.end('SIGTERM');
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const tsc = (...args: string[]) =>
+    spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '--ignoreConfig', ...args], {
+      cwd: join(folder, 'user'),
+      encoding: 'utf8',
+    }).stdout;
+  const strict = ['--strict', '--target', 'es2022', '--module', 'nodenext'];
+  const ofNode = ['--typeRoots', join(root, 'node_modules/@types'), '--types', 'node', '--lib', 'es2023'];
+  const online = () =>
+    waitFor('an agent', async () => (await api.get('/api/agents?status=online')).body.agents.length > 0, 60_000);
+
+  it('has types that hold for whoever compiles against it, in Node and in browsers, as ES and CommonJS modules', () => {
+    expect(tsc(...strict, ...ofNode, '--skipLibCheck', '--outDir', 'built', 'examples.mts')).toBe('');
+    expect(tsc(...strict, '--lib', 'es2023,dom,dom.iterable', '--noEmit', 'examples.mts')).toBe('');
+    const common =
+      "import { Muster, type Job } from '@muster/sdk';\nconst of = (m: Muster): Promise<Job> => m.jobs.wait('');\n";
+    writeFileSync(join(folder, 'user/common.cts'), `${common}export const wrong: number = of;\n`);
+    expect(tsc(...strict, ...ofNode, '--skipLibCheck', '--noEmit', 'common.cts')).toMatch(/TS2322/);
+    writeFileSync(join(folder, 'user/common.cts'), `${common}export = of;\n`);
+    expect(tsc(...strict, ...ofNode, '--skipLibCheck', '--noEmit', 'common.cts')).toBe('');
+  });
+
+  it('does what each example of its README says, in Node', async () => {
+    await online();
+    writeFileSync(
+      join(folder, 'user/run.mjs'),
+      `import { examples } from './built/examples.mjs';\nawait examples(${JSON.stringify(given)});\n`,
+    );
+    const run = spawnSync(process.execPath, ['run.mjs'], { cwd: join(folder, 'user'), encoding: 'utf8' });
+    expect([run.status, run.stderr]).toEqual([0, '']);
+    expect(run.stdout).toContain('claim C-1042');
+    expect(run.stdout).toMatch(/not_found 404 \S+/);
+    const program =
+      'const { Muster, MusterError } = require("@muster/sdk"); console.log(typeof Muster, typeof MusterError)';
+    const common = spawnSync(process.execPath, ['-e', program], { cwd: join(folder, 'user'), encoding: 'utf8' });
+    expect(common.stdout).toBe('function function\n');
+  });
+
+  itInBrowser('does the same in Chromium, where the session is the browser’s', async () => {
+    await online();
+    const { outputFiles } = buildSync({
+      entryPoints: [join(folder, 'user/built/examples.mjs')],
+      bundle: true,
+      write: false,
+      format: 'iife',
+      globalName: 'page',
+      platform: 'browser',
+    });
+    const browser = await launchBrowser(chromium!);
+    try {
+      const page = await browser.newPage();
+      const said: string[] = [];
+      page.on('console', (message) => said.push(message.text()));
+      // A page of the service's own address, as an application beside it would be.
+      await page.route(`${base}/an-application`, (route) =>
+        route.fulfill({ contentType: 'text/html', body: `<script>${outputFiles[0]!.text}</script>` }),
+      );
+      await page.goto(`${base}/an-application`);
+      const input = JSON.stringify({ ...given, baseUrl: '', ...webhook() });
+      await page.evaluate(`page.examples(${input})`);
+      expect(said.join('\n')).toContain('claim C-1042');
+    } finally {
+      await browser.close();
+    }
+  });
+});
+
+/** The README's examples, one after the other, as one function of what they take for granted. */
+function examples(): string {
+  const readme = readFileSync(join(root, 'libs/sdk/package/README.md'), 'utf8');
+  const lines = [...readme.matchAll(/```ts\n([^]*?)```/g)].flatMap(([, block]) => block!.split('\n'));
+  const imports = lines.filter((line) => line.startsWith('import '));
+  const names = inputs.map((input) => input.split(':')[0]!);
+  return [
+    ...imports,
+    `type Given = { ${inputs.join('; ').replace('typeof files', '{ path: string; size: number; sha256: string }[]')} };`,
+    `export async function examples({ ${names.join(', ')} }: Given): Promise<void> {`,
+    "  const request = new Request('http://localhost/hook', { method: 'POST', body: delivery[0], headers: delivery[1] });",
+    '  const zip = Uint8Array.from(atob(firstZip), (character) => character.charCodeAt(0));',
+    ...lines.filter((line) => !line.startsWith('import ')),
+    '}',
+    '',
+  ].join('\n');
+}
+
+function webhook() {
+  const key = randomBytes(32);
+  const body = JSON.stringify({ type: 'job.completed', timestamp: new Date().toISOString(), data: { sequence: 1 } });
+  const [id, timestamp] = ['msg_1', String(Math.floor(Date.now() / 1000))];
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
+  return { secret: `whsec_${key.toString('base64')}`, delivery: [body, headers] };
+}
+
+function bundles() {
+  const of = (text: string) => ({
+    zip: packed({ 'claims.py': text }).toString('base64'),
+    files: [{ path: 'claims.py', size: text.length, sha256: createHash('sha256').update(text).digest('hex') }],
+  });
+  const [first, second] = [of('version = 1\n'), of('version = 2\n')];
+  return { firstZip: first.zip, files: first.files, secondZip: second.zip, secondFiles: second.files };
+}

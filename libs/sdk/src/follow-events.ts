@@ -1,0 +1,76 @@
+import type { TimelineEventsResponse } from './generated';
+import type { Client } from './generated/client';
+import { isAbort, MusterError } from './muster-error';
+import { EventParser } from './parse-events';
+import { sleep } from './sleep';
+
+/** One event of an agent, with its number in the agent's timeline. */
+export type AgentEvent = TimelineEventsResponse & { id: string };
+
+export interface FollowOptions {
+  /** The last event that was seen: what came after it comes first. Without one the stream begins now. */
+  lastEventId?: string;
+  signal?: AbortSignal;
+}
+
+const longestWaitMs = 15_000;
+
+/**
+ * What happens to an agent, as it happens. A connection that breaks is made anew after the last event that came, so
+ * that none is missed and none comes twice; it ends with its signal, or when it is refused for good.
+ */
+export async function* followEvents(
+  client: Client,
+  agentId: string,
+  { lastEventId, signal }: FollowOptions = {},
+): AsyncGenerator<AgentEvent, void, undefined> {
+  let lastId = lastEventId;
+  let retryMs = 2000;
+  for (let failures = 0; ;) {
+    try {
+      for await (const piece of connect(client, agentId, lastId, signal)) {
+        failures = 0;
+        lastId = piece.id ?? lastId;
+        retryMs = piece.retryMs ?? retryMs;
+        if (piece.data !== undefined) yield { ...(JSON.parse(piece.data) as TimelineEventsResponse), id: lastId! };
+      }
+    } catch (error) {
+      if (isAbort(error) && signal?.aborted) return;
+      if (!isPassing(error)) throw error;
+      failures += 1;
+    }
+    if (signal?.aborted) return;
+    await sleep(Math.min(longestWaitMs, retryMs * 2 ** Math.max(0, failures - 1)), signal).catch(() => undefined);
+    if (signal?.aborted) return;
+  }
+}
+
+async function* connect(client: Client, agentId: string, lastId: string | undefined, signal?: AbortSignal) {
+  const answer = await client.get<ReadableStream<Uint8Array>, unknown, true, 'data'>({
+    url: '/api/agents/{id}/events',
+    path: { id: agentId },
+    headers: { accept: 'text/event-stream', ...(lastId === undefined ? {} : { 'last-event-id': lastId }) },
+    parseAs: 'stream',
+    responseStyle: 'data',
+    throwOnError: true,
+    signal,
+  });
+  const reader = (answer as ReadableStream<Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  const parser = new EventParser();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield* parser.push(decoder.decode(value, { stream: true }));
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** A line that broke, a service that restarts: it may well be there again. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof MusterError)) return true;
+  return error.status === 0 || error.status === 429 || error.status >= 500;
+}

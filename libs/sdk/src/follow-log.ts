@@ -1,0 +1,93 @@
+import { jobsRead, timelineLogs } from './generated';
+import type { Client } from './generated/client';
+import { followEvents } from './follow-events';
+import { isTerminal } from './wait-for-job';
+
+export interface LogLine {
+  /** Its number in the agent's timeline. */
+  id: string;
+  jobId: string | null;
+  level: 'debug' | 'info' | 'warn' | 'error';
+  message: string;
+  /** ISO 8601. */
+  timestamp: string;
+}
+
+export interface LogOptions {
+  /** Goes on with what comes: of a run until its end, of an agent until the signal. */
+  follow?: boolean;
+  signal?: AbortSignal;
+}
+
+/** What a run has said, oldest first. */
+export async function* logOfJob(
+  client: Client,
+  jobId: string,
+  { follow = false, signal }: LogOptions = {},
+): AsyncGenerator<LogLine, void, undefined> {
+  const { agentId } = await jobsRead({ client, path: { id: jobId }, signal });
+  const from = await newestId(client, agentId, signal);
+  // Whether it is over is looked at before its lines are read, so that none of them can come in between.
+  const over = isTerminal(await jobsRead({ client, path: { id: jobId }, signal }));
+  let last = 0n;
+  for await (const line of written(client, { agentId, jobId, signal })) {
+    last = BigInt(line.id);
+    yield line;
+  }
+  if (!follow || over) return;
+  for await (const event of followEvents(client, agentId, { lastEventId: from, signal })) {
+    if (event.type === 'resync') throw new Error('The agent’s timeline is not kept as far back as this log.');
+    if (event.type === 'log' && event.jobId === jobId && BigInt(event.id) > last) yield lineOf(event);
+    // Its end is reported last.
+    if (event.type === 'job' && event.jobId === jobId && isTerminal(event)) return;
+  }
+}
+
+/** What is said on an agent, by whatever runs there: the last lines, and then what comes. */
+export async function* logOfAgent(
+  client: Client,
+  agentId: string,
+  { follow = false, signal, lines = 50 }: LogOptions & { lines?: number } = {},
+): AsyncGenerator<LogLine, void, undefined> {
+  const from = await newestId(client, agentId, signal);
+  const query = { kind: 'execution', order: 'desc', limit: Math.min(200, Math.max(1, lines)) } as const;
+  const { entries } = await timelineLogs({ client, path: { id: agentId }, query, signal });
+  const past = entries.slice(0, lines).reverse();
+  yield* past;
+  if (!follow) return;
+  const last = BigInt(past.at(-1)?.id ?? 0);
+  for await (const event of followEvents(client, agentId, { lastEventId: from, signal })) {
+    if (event.type === 'log' && BigInt(event.id) > last) yield lineOf(event);
+  }
+}
+
+async function* written(client: Client, of: { agentId: string; jobId: string; signal?: AbortSignal }) {
+  let cursor: string | undefined;
+  do {
+    const page = await timelineLogs({
+      client,
+      path: { id: of.agentId },
+      query: { jobId: of.jobId, kind: 'execution', order: 'asc', limit: 200, ...(cursor ? { cursor } : {}) },
+      signal: of.signal,
+    });
+    yield* page.entries;
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor);
+}
+
+/** Where a stream begins that shall miss nothing from now on. */
+async function newestId(client: Client, agentId: string, signal?: AbortSignal): Promise<string | undefined> {
+  const { entries } = await timelineLogs({ client, path: { id: agentId }, query: { limit: 1 }, signal });
+  return entries[0]?.id;
+}
+
+function lineOf(event: {
+  id: string;
+  jobId: string | null;
+  level: LogLine['level'];
+  message: string;
+  timestamp: number;
+}): LogLine {
+  const { id, jobId, level, message, timestamp } = event;
+  return { id, jobId, level, message, timestamp: new Date(timestamp * 1000).toISOString() };
+}

@@ -1,0 +1,120 @@
+import {
+  type Agent,
+  agentActionsAct,
+  agentActionsStatus,
+  agentCommandsRunSnippet,
+  agentCommandsStatus,
+  agentDrainDrain,
+  agentDrainUndrain,
+  type AgentList,
+  agentsCreate,
+  agentsList,
+  type AgentsListData,
+  agentsRead,
+  agentsTerminate,
+  agentsUpdate,
+  type CommandStatus,
+  type CreateAgentBody,
+  type RunSnippetBody,
+  type UpdateAgentBody,
+} from '../generated';
+import { type AgentEvent, followEvents, type FollowOptions } from '../follow-events';
+import { logOfAgent, type LogOptions } from '../follow-log';
+import { List } from '../list';
+import { MusterError } from '../muster-error';
+import { type CallOptions, Resource } from '../resource';
+import { sleep } from '../sleep';
+
+interface Forced extends CallOptions {
+  /** Also where a run ends for it. */
+  force?: boolean;
+}
+
+/** Worker machines. */
+export class Agents extends Resource {
+  list(query: Omit<NonNullable<AgentsListData['query']>, 'cursor'> = {}, call?: CallOptions): List<Agent, AgentList> {
+    return new List(
+      (page) => agentsList({ ...this.with(call), query: { ...query, ...page } }),
+      ({ agents }) => agents,
+    );
+  }
+
+  get(id: string, call?: CallOptions): Promise<Agent> {
+    return agentsRead({ ...this.with(call), path: { id } });
+  }
+
+  status(id: string, call?: CallOptions) {
+    return agentActionsStatus({ ...this.with(call), path: { id } });
+  }
+
+  /** Its worker's key is in this answer, and nowhere else; takes an admin's session. */
+  create(body: CreateAgentBody, call?: CallOptions) {
+    return agentsCreate({ ...this.with(call), body });
+  }
+
+  update(id: string, body: UpdateAgentBody, call?: CallOptions) {
+    return agentsUpdate({ ...this.with(call), path: { id }, body });
+  }
+
+  terminate(id: string, { force, ...call }: Forced = {}) {
+    return agentsTerminate({ ...this.with(call), path: { id }, query: force ? { force: 'true' } : {} });
+  }
+
+  start(id: string, call?: CallOptions) {
+    return agentActionsAct({ ...this.with(call), path: { id }, body: { action: 'start' } });
+  }
+
+  stop(id: string, { force, ...call }: Forced = {}) {
+    return agentActionsAct({ ...this.with(call), path: { id }, body: { action: 'stop', ...(force ? { force } : {}) } });
+  }
+
+  reboot(id: string, call?: CallOptions) {
+    return agentActionsAct({ ...this.with(call), path: { id }, body: { action: 'reboot' } });
+  }
+
+  /** Looks until it is so, or throws `wait_timeout`. */
+  async waitFor(
+    id: string,
+    status: Agent['status'],
+    { timeoutMs = 120_000, ...call }: CallOptions & { timeoutMs?: number } = {},
+  ): Promise<void> {
+    const until = Date.now() + timeoutMs;
+    for (let waitMs = 200; (await this.status(id, call)).status !== status; waitMs = Math.min(2000, waitMs * 1.5)) {
+      const leftMs = until - Date.now();
+      if (leftMs <= 0) {
+        throw new MusterError(0, { code: 'wait_timeout', detail: `It was not ${status} within ${timeoutMs} ms.` });
+      }
+      await sleep(Math.min(waitMs, leftMs), call.signal);
+    }
+  }
+
+  /** Takes nothing new; `now` also ends what runs, with `force`. */
+  drain(id: string, mode: 'finish' | 'now' = 'finish', { force, ...call }: Forced = {}) {
+    return agentDrainDrain({ ...this.with(call), path: { id }, body: { mode, ...(force ? { force } : {}) } });
+  }
+
+  undrain(id: string, call?: CallOptions) {
+    return agentDrainUndrain({ ...this.with(call), path: { id } });
+  }
+
+  /** Runs Python on it and waits for what it says. */
+  async runSnippet(id: string, body: RunSnippetBody, call?: CallOptions): Promise<CommandStatus> {
+    const { commandId } = await agentCommandsRunSnippet({ ...this.with(call), path: { id }, body });
+    for (let waitMs = 150; ; waitMs = Math.min(2000, waitMs * 1.5)) {
+      const { signal } = this.with(call);
+      const said = await agentCommandsStatus({ client: this.client, signal, path: { id }, query: { commandId } });
+      if (said.status !== 'pending') return said;
+      await sleep(waitMs, signal);
+    }
+  }
+
+  /** What happens to it, as it happens, over every broken connection, until the signal. */
+  events(id: string, options?: FollowOptions): AsyncGenerator<AgentEvent, void, undefined> {
+    return followEvents(this.client, id, options);
+  }
+
+  /** The last lines that were said on it, and with `follow` what comes. */
+  logs(id: string, options?: LogOptions & { lines?: number }) {
+    return logOfAgent(this.client, id, options);
+  }
+}

@@ -1,0 +1,265 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { isMusterError, Muster, verifyWebhook } from './index';
+
+type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void;
+
+describe('the SDK', () => {
+  let server: Server;
+  let baseUrl: string;
+  let handlers: Handler[];
+  let asked: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[];
+
+  beforeEach(async () => {
+    handlers = [];
+    asked = [];
+    server = createServer((request, response) => {
+      void text(request).then((body) => {
+        asked.push({ method: request.method!, url: request.url!, headers: request.headers, body });
+        (handlers.length > 1 ? handlers.shift()! : handlers[0]!)(request, response, body);
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterEach(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  const answers =
+    (status: number, body: unknown, headers: Record<string, string> = {}): Handler =>
+    (_, response) => {
+      response.writeHead(status, { 'content-type': 'application/json', ...headers });
+      response.end(JSON.stringify(body));
+    };
+  const breaks: Handler = (request) => request.socket.destroy();
+  const launch = { workflowId: 'w', agentId: 'a' };
+
+  it('waits for a 429 or 503 as Retry-After says, in seconds and as a date, and sends the same key again', async () => {
+    const inASecond = new Date(Date.now() + 1500).toUTCString();
+    handlers = [
+      answers(503, { code: 'service_unavailable' }, { 'retry-after': '0' }),
+      answers(429, { code: 'rate_limited' }, { 'retry-after': inASecond }),
+      answers(202, { jobId: 'j', status: 'queued' }),
+    ];
+    const muster = new Muster({ baseUrl, apiKey: 'msk_1' });
+    expect(await muster.jobs.launch(launch)).toEqual({ jobId: 'j', status: 'queued' });
+    expect(asked.map(({ method, url }) => `${method} ${url}`)).toEqual(Array(3).fill('POST /api/jobs/launch'));
+    expect(new Set(asked.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
+    expect(asked.map(({ body }) => JSON.parse(body))).toEqual(Array(3).fill(launch));
+    expect(asked[2]!.headers['x-api-key']).toBe('msk_1');
+  });
+
+  it('gives each creating call a key of its own, a given one its own, and none to others', async () => {
+    handlers = [answers(202, { jobId: 'j', status: 'queued' })];
+    const muster = new Muster({ baseUrl });
+    await muster.jobs.launch(launch);
+    await muster.jobs.launch(launch);
+    await muster.jobs.launch(launch, { idempotencyKey: 'mine' });
+    await muster.jobs.cancel('j');
+    const keys = asked.map(({ headers }) => headers['idempotency-key']);
+    expect(keys).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), expect.any(String), 'mine', undefined]);
+    expect(keys[0]).not.toBe(keys[1]);
+  });
+
+  it('gives up at once on who asks for too long, and after its retries on who goes on refusing', async () => {
+    handlers = [answers(429, { code: 'rate_limited' }, { 'retry-after': '3600' })];
+    await expect(new Muster({ baseUrl }).usage.get()).rejects.toMatchObject({ code: 'rate_limited', status: 429 });
+    expect(asked).toHaveLength(1);
+    handlers = [answers(503, { code: 'service_unavailable' }, { 'retry-after': '0' })];
+    await expect(new Muster({ baseUrl, maxRetries: 2 }).usage.get()).rejects.toMatchObject({ status: 503 });
+    expect(asked).toHaveLength(4);
+  });
+
+  it('asks again where an answer was lost, but never does twice what has no key', async () => {
+    handlers = [breaks, answers(200, { month: '2026-01' })];
+    expect(await new Muster({ baseUrl }).usage.get()).toEqual({ month: '2026-01' });
+    handlers = [breaks, answers(202, { jobId: 'j', status: 'queued' })];
+    expect((await new Muster({ baseUrl }).jobs.launch(launch)).jobId).toBe('j');
+    handlers = [breaks];
+    const before = asked.length;
+    await expect(new Muster({ baseUrl }).jobs.cancel('j')).rejects.toMatchObject({ code: 'unreachable', status: 0 });
+    expect(asked).toHaveLength(before + 1);
+  });
+
+  it('asks again where an answer broke off in its middle, and says so where it may not', async () => {
+    const half: Handler = (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+      response.write('{"month":', () => response.destroy());
+    };
+    handlers = [half, half, answers(200, { month: '2026-01' })];
+    expect(await new Muster({ baseUrl }).usage.get()).toEqual({ month: '2026-01' });
+    handlers = [half];
+    const before = asked.length;
+    await expect(new Muster({ baseUrl }).jobs.cancel('j')).rejects.toMatchObject({ code: 'unreachable', status: 0 });
+    expect(asked).toHaveLength(before + 1);
+    handlers = [half, half, answers(200, { id: 'j', status: 'completed' })];
+    expect((await new Muster({ baseUrl, maxRetries: 0 }).jobs.wait('j')).status).toBe('completed');
+  });
+
+  it('says that it is not the service where a page comes in its place', async () => {
+    handlers = [(_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>')];
+    await expect(new Muster({ baseUrl }).agents.list().toArray()).rejects.toMatchObject({ code: 'not_muster' });
+  });
+
+  it('ends with the reason of who gives up, before an answer, in it, and while it waits', async () => {
+    const reason = new Error('enough');
+    const given = (handler: Handler) => {
+      const enough = new AbortController();
+      handlers = [(...of) => (handler(...of), setTimeout(() => enough.abort(reason), 50))];
+      return { signal: enough.signal };
+    };
+    const muster = new Muster({ baseUrl });
+    await expect(
+      muster.jobs.get(
+        'j',
+        given(() => undefined),
+      ),
+    ).rejects.toBe(reason);
+    const begins: Handler = (_, response) => response.writeHead(200, { 'content-length': '9' }).write('{');
+    await expect(muster.jobs.get('j', given(begins))).rejects.toBe(reason);
+    const later = answers(503, {}, { 'retry-after': '30' });
+    await expect(muster.jobs.get('j', given(later))).rejects.toBe(reason);
+    await expect(muster.jobs.wait('j', given(answers(200, { status: 'running' })))).rejects.toBe(reason);
+  });
+
+  it('throws what the service answered, by its code, with what support asks for', async () => {
+    const errors = [{ field: 'agentId', message: 'agentId must be a UUID' }];
+    handlers = [answers(400, { code: 'invalid_payload', detail: 'No.', requestId: 'r-1', errors })];
+    const thrown: unknown = await new Muster({ baseUrl }).jobs.launch(launch).catch((error: unknown) => error);
+    expect(isMusterError(thrown, 'invalid_payload')).toBe(true);
+    expect(thrown).toMatchObject({ status: 400, requestId: 'r-1', fields: errors, message: 'No.' });
+    handlers = [(_, response) => response.writeHead(502, { 'x-request-id': 'r-2' }).end('<h1>Bad gateway</h1>')];
+    await expect(new Muster({ baseUrl }).usage.get()).rejects.toMatchObject({ code: 'http_502', requestId: 'r-2' });
+    handlers = [() => undefined];
+    const signal = AbortSignal.timeout(50);
+    await expect(new Muster({ baseUrl }).usage.get(undefined, { signal })).rejects.toMatchObject({
+      name: 'TimeoutError',
+    });
+  });
+
+  it('goes over a list page by page, and asks for none before its turn', async () => {
+    handlers = [
+      answers(200, { jobs: [{ id: '1' }, { id: '2' }], nextCursor: 'next' }),
+      answers(200, { jobs: [{ id: '3' }], nextCursor: null }),
+    ];
+    const list = new Muster({ baseUrl }).jobs.list({ status: 'failed', limit: 2 });
+    expect(asked).toEqual([]);
+    const seen: string[] = [];
+    for await (const { id } of list) seen.push(`${id} after ${asked.length}`);
+    expect(seen).toEqual(['1 after 1', '2 after 1', '3 after 2']);
+    expect(asked.map(({ url }) => url)).toEqual([
+      '/api/jobs?status=failed&limit=2',
+      '/api/jobs?status=failed&limit=2&cursor=next',
+    ]);
+  });
+
+  it('follows events over broken lines and a refusal, from the last one that came, in whatever pieces they come', async () => {
+    const says = (...pieces: string[]): Handler =>
+      async function (_, response) {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (const piece of pieces) await new Promise((resolve) => response.write(piece, resolve));
+        response.destroy();
+      } as Handler;
+    const event = (id: number) => `event: log\nid: ${id}\ndata: {"type":"log","message":"ü${id}"}\n\n`;
+    handlers = [
+      says('retry: 10\nid: 7\n\n'),
+      says(event(8).slice(0, 20), event(8).slice(20) + event(9).slice(0, -1)),
+      answers(503, { code: 'service_unavailable' }, { 'retry-after': '0' }),
+      says(event(9)),
+    ];
+    const enough = new AbortController();
+    const seen: string[] = [];
+    for await (const each of new Muster({ baseUrl }).agents.events('a', { signal: enough.signal })) {
+      seen.push(each.id);
+      if (seen.length === 2) enough.abort();
+    }
+    expect(seen).toEqual(['8', '9']);
+    expect(asked.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, '7', '8', '8']);
+    handlers = [answers(404, { code: 'agent_not_found' })];
+    await expect(new Muster({ baseUrl }).agents.events('b').next()).rejects.toMatchObject({ code: 'agent_not_found' });
+  });
+
+  it('waits for the end of a run while the service is away for a while', async () => {
+    const job = (status: string) => answers(200, { id: 'j', status });
+    handlers = [job('queued'), breaks, answers(502, {}), job('running'), job('failed')];
+    const seen: string[] = [];
+    const onChange = ({ status }: { status: string }) => void seen.push(status);
+    const muster = new Muster({ baseUrl, maxRetries: 0 });
+    expect((await muster.jobs.wait('j', { onChange })).status).toBe('failed');
+    expect(seen).toEqual(['queued', 'running', 'failed']);
+    handlers = [job('running')];
+    for (const handler of [job('running'), () => undefined]) {
+      handlers = [handler];
+      const began = performance.now();
+      await expect(muster.jobs.wait('j', { timeoutMs: 700 })).rejects.toMatchObject({ code: 'wait_timeout' });
+      expect(performance.now() - began).toBeGreaterThan(690);
+    }
+  });
+});
+
+describe('verifyWebhook', () => {
+  const key = randomBytes(32);
+  const secret = `whsec_${key.toString('base64')}`;
+  const now = Date.UTC(2026, 0, 1);
+  const body = '{"type":"job.completed","timestamp":"2026-01-01T00:00:00.000Z","data":{"name":"ü"}}';
+  const sign = (by: Buffer, at = now, of = body) => {
+    const timestamp = String(at / 1000);
+    return { timestamp, signature: `v1,${createHmac('sha256', by).update(`m.${timestamp}.${of}`).digest('base64')}` };
+  };
+  const headersOf = (timestamp: string, signature: string) => ({
+    'Webhook-Id': 'm',
+    'Webhook-Timestamp': timestamp,
+    'Webhook-Signature': signature,
+  });
+
+  it('answers what was signed, as text and as bytes, with headers in any form', async () => {
+    const { timestamp, signature } = sign(key);
+    const headers = headersOf(timestamp, signature);
+    const event = { type: 'job.completed', timestamp: '2026-01-01T00:00:00.000Z', data: { name: 'ü' } };
+    expect(await verifyWebhook({ secret, headers, body, now })).toEqual(event);
+    const bytes = new TextEncoder().encode(body);
+    expect(await verifyWebhook({ secret, headers: new Headers(headers), body: bytes, now })).toEqual(event);
+  });
+
+  it('takes any of several signatures, and of several secrets', async () => {
+    const { timestamp, signature } = sign(key);
+    const { signature: other } = sign(randomBytes(32));
+    const headers = headersOf(timestamp, `v1a,abc v2,xyz ${other} ${signature}`);
+    expect((await verifyWebhook({ secret, headers, body, now })).type).toBe('job.completed');
+    const old = `whsec_${randomBytes(32).toString('base64')}`;
+    expect((await verifyWebhook({ secret: [old, secret], headers, body, now })).type).toBe('job.completed');
+  });
+
+  it.each<[string, string, (ok: ReturnType<typeof sign>) => Partial<Parameters<typeof verifyWebhook>[0]>]>([
+    ['is older than five minutes', 'webhook_too_old', () => ({ now: now + 300_001 })],
+    ['is from later', 'webhook_too_old', () => ({ now: now - 300_001 })],
+    ['was changed', 'webhook_signature', () => ({ body: body.replace('ü', 'u') })],
+    [
+      'is signed with another secret',
+      'webhook_signature',
+      ({ timestamp }) => ({ headers: headersOf(timestamp, sign(randomBytes(32)).signature) }),
+    ],
+    [
+      'has another time than the one signed',
+      'webhook_signature',
+      ({ signature }) => ({ headers: headersOf(String(now / 1000 + 1), signature) }),
+    ],
+    ['has no signature', 'webhook_signature', ({ timestamp }) => ({ headers: headersOf(timestamp, 'v1, v1,!') })],
+    ['lacks a header', 'webhook_headers', () => ({ headers: { 'webhook-id': 'm' } })],
+    ['comes with a secret that is none', 'webhook_secret', () => ({ secret: 'hunter2' })],
+  ])('refuses what %s', async (_, code, change) => {
+    const { timestamp, signature } = sign(key);
+    const delivery = { secret, headers: headersOf(timestamp, signature), body, now };
+    await expect(verifyWebhook({ ...delivery, ...change({ timestamp, signature }) })).rejects.toMatchObject({ code });
+  });
+
+  it('takes what is five minutes old', async () => {
+    const { timestamp, signature } = sign(key);
+    await verifyWebhook({ secret, headers: headersOf(timestamp, signature), body, now: now + 300_000 });
+  });
+});

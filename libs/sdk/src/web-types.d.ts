@@ -1,0 +1,2 @@
+/** What the generated client names of the web, where TypeScript has Node's types alone. */
+type BodyInit = NonNullable<RequestInit['body']>;
