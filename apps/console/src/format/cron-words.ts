@@ -1,0 +1,167 @@
+/**
+ * A cron expression in words, as people would say it: "At 06:00, Monday to Friday." Null where it is none, which the
+ * service says better. It says what the expression says; when that is, with clocks that change, the service counts.
+ */
+export function cronInWords(expression: string): string | null {
+  const parts = expression.trim().toUpperCase().split(/\s+/);
+  if (parts.length !== 5) return null;
+  const read = fields.map((field, at) => readField(parts[at]!, field));
+  if (read.some((field) => field === null)) return null;
+  const [minute, hour, day, month, weekday] = read as [Items, Items, Items, Items, Items];
+  const words = [timeWords(minute, hour), dayWords(day, weekday), monthWords(month)].filter(Boolean).join(', ');
+  return `${words[0]!.toUpperCase()}${words.slice(1)}.`;
+}
+
+interface Item {
+  from: number;
+  to: number;
+  step: number;
+  isAll: boolean;
+}
+type Items = Item[];
+
+interface Field {
+  min: number;
+  max: number;
+  names?: readonly string[];
+}
+
+const months = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+];
+const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+const fields: readonly Field[] = [
+  { min: 0, max: 59 },
+  { min: 0, max: 23 },
+  { min: 1, max: 31 },
+  { min: 1, max: 12, names: months },
+  { min: 0, max: 7, names: weekdays },
+];
+/** As many times of day as are still read one by one. */
+const mostTimes = 6;
+
+function readField(text: string, field: Field): Items | null {
+  const items = text.split(',').map((item) => readItem(item, field));
+  return items.some((item) => item === null) ? null : (items as Items);
+}
+
+function readItem(text: string, { min, max, names }: Field): Item | null {
+  const [, span, stepText] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const step = stepText === undefined ? 1 : Number(stepText);
+  if (span === undefined || step < 1) return null;
+  if (span === '*') return { from: min, to: names === weekdays ? 6 : max, step, isAll: true };
+  const [low, high, ...more] = span.split('-').map((end) => valueOf(end, min, names));
+  if (low === undefined || more.length > 0) return null;
+  const from = low;
+  const to = high ?? (stepText === undefined ? from : max);
+  if (![from, to].every((value) => value >= min && value <= max) || from > to) return null;
+  return { from, to, step, isAll: false };
+}
+
+/** NaN where it is neither a number nor a name. */
+function valueOf(text: string, min: number, names: readonly string[] | undefined): number {
+  if (/^\d{1,2}$/.test(text)) return Number(text);
+  const at = names?.findIndex((name) => name.slice(0, 3).toUpperCase() === text) ?? -1;
+  return at < 0 ? Number.NaN : at + min;
+}
+
+function timeWords(minute: Items, hour: Items): string {
+  const minutes = valuesOf(minute);
+  const hours = valuesOf(hour);
+  const [everyMinutes, everyHours] = [stepOf(minute), stepOf(hour)];
+  if (everyMinutes === null && everyHours === null && minutes.length * hours.length <= mostTimes) {
+    return `at ${listed(hours.flatMap((each) => minutes.map((m) => `${two(each)}:${two(m)}`)))}`;
+  }
+  if (everyHours === 1) {
+    if (everyMinutes !== null) return everyMinutes === 1 ? 'every minute' : `every ${everyMinutes} minutes`;
+    return minutes.length === 1 && minutes[0] === 0 ? 'every hour, on the hour' : `every hour, ${past(minutes)}`;
+  }
+  const often =
+    everyMinutes === null ? past(minutes) : everyMinutes === 1 ? 'every minute' : `every ${everyMinutes} minutes`;
+  if (everyHours !== null) return `every ${everyHours} hours, ${often}`;
+  const [only] = hour;
+  if (hour.length === 1 && only!.step === 1 && only!.to > only!.from) {
+    return everyMinutes === null
+      ? `every hour from ${two(only!.from)}:00 to ${two(only!.to)}:59, ${often}`
+      : `${often} from ${two(only!.from)}:00 to ${two(only!.to)}:59`;
+  }
+  return `${often} in the hours of ${listed(hours.map((each) => `${two(each)}:00`))}`;
+}
+
+function past(minutes: number[]): string {
+  return `at ${minutes.length === 1 ? 'minute' : 'minutes'} ${listed(minutes.map(String))}`;
+}
+
+/** With both restricted either one is enough, unless one of them is a `*` with a step. */
+function dayWords(day: Items, weekday: Items): string {
+  const isAnyDay = stepOf(day) === 1;
+  const isAnyWeekday = stepOf(weekday) === 1;
+  if (isAnyDay && isAnyWeekday) return 'every day';
+  const ofMonth = isAnyDay ? '' : monthDays(day);
+  const ofWeek = isAnyWeekday ? '' : weekDays(weekday);
+  if (!ofMonth || !ofWeek) return ofMonth || ofWeek;
+  const isBoth = [...day, ...weekday].some(({ isAll }) => isAll);
+  return isBoth ? `${ofMonth} if it is ${ofWeek}` : `${ofMonth}, or on ${ofWeek}`;
+}
+
+function monthDays(day: Items): string {
+  const step = stepOf(day);
+  if (step !== null) return `every ${ordinal(step)} day of the month, from the 1st`;
+  return `on the ${listed(spans(day, ordinal))} of the month`;
+}
+
+function weekDays(weekday: Items): string {
+  return listed(spans(weekday, (value) => weekdays[value % 7]!));
+}
+
+function monthWords(month: Items): string {
+  const step = stepOf(month);
+  if (step === 1) return '';
+  if (step !== null) return `every ${ordinal(step)} month, from January`;
+  return `in ${listed(spans(month, (value) => months[value - 1]!))}`;
+}
+
+/** The step of a lone `*`; null for all else. */
+function stepOf([item, ...more]: Items): number | null {
+  return item!.isAll && more.length === 0 ? item!.step : null;
+}
+
+function valuesOf(items: Items): number[] {
+  const values = items.flatMap(({ from, to, step }) =>
+    Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, at) => from + at * step),
+  );
+  return [...new Set(values)].sort((a, b) => a - b);
+}
+
+/** Each item as it was written: two or fewer values one by one, more of them from one to the other. */
+function spans(items: Items, word: (value: number) => string): string[] {
+  return items.flatMap((item) => {
+    const { from, to, step } = item;
+    if (step === 1 && to - from > 1) return [`${word(from)} to ${word(to)}`];
+    return valuesOf([item]).map(word);
+  });
+}
+
+function listed(words: string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+}
+
+function ordinal(value: number): string {
+  const teen = value % 100 > 10 && value % 100 < 14;
+  return `${value}${teen ? 'th' : (['th', 'st', 'nd', 'rd'][value % 10] ?? 'th')}`;
+}
+
+function two(value: number): string {
+  return String(value).padStart(2, '0');
+}

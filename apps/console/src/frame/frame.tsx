@@ -1,0 +1,158 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
+import { CircleUser, CloudOff, Command, MessageSquareWarning } from 'lucide-react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { authLogout } from '../api/generated';
+import { useMe } from '../api/session';
+import { onReturn, useConnection } from '../live/connection';
+import { useOrganizationEvents } from '../live/use-organization-events';
+import { Button, IconButton } from '../ui/button';
+import { Menu } from '../ui/menu';
+import { Skeleton } from '../ui/page';
+import { toastRefused } from '../ui/toast';
+import { KeyHelp } from './key-help';
+import { OverrideNote } from './override';
+import { Palette } from './palette';
+import { placesOf } from './places';
+import { setTheme, themes, useTheme } from './theme';
+import { useKeys } from './use-keys';
+
+const ReportDialog = lazy(async () => ({ default: (await import('./report')).ReportDialog }));
+
+/** The one frame around every page: where one can go, who one is, and whether the service is there. */
+export function Frame() {
+  const client = useQueryClient();
+  const [open, setOpen] = useState<'palette' | 'keys' | 'report' | null>(null);
+  useKeys({ openPalette: () => setOpen('palette'), openHelp: () => setOpen('keys') });
+  useEffect(() => onReturn(() => void client.invalidateQueries()), [client]);
+  useOrganizationEvents();
+  return (
+    <div className="flex h-dvh flex-col lg:grid lg:grid-cols-[13.5rem_1fr] lg:grid-rows-[1fr]">
+      <a
+        href="#content"
+        className="sr-only z-50 rounded-control bg-accent px-3 py-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
+      >
+        Skip to the content
+      </a>
+      <header className="flex shrink-0 flex-col border-line bg-surface max-lg:border-b lg:border-r">
+        <div className="flex items-center px-3 py-2">
+          <Link to="/" className="mr-auto flex items-center gap-2 font-semibold" aria-label="Muster, to the first page">
+            <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" className="size-6" />
+            Muster
+          </Link>
+          <IconButton label="Search everything (Ctrl K)" onClick={() => setOpen('palette')}>
+            <Command aria-hidden className="size-4" />
+          </IconButton>
+          <IconButton label="Report a bug or an idea" onClick={() => setOpen('report')}>
+            <MessageSquareWarning aria-hidden className="size-4" />
+          </IconButton>
+          <AccountMenu showKeys={() => setOpen('keys')} />
+        </div>
+        <MainNavigation />
+      </header>
+      {/* It scrolls, also where nothing in it takes the focus. */}
+      <main
+        id="content"
+        tabIndex={0}
+        className="relative min-h-0 min-w-0 grow overflow-y-auto focus-visible:-outline-offset-2"
+      >
+        <OfflineNote />
+        <OverrideNote />
+        <Suspense
+          fallback={
+            <div className="p-5">
+              <Skeleton rows={8} />
+            </div>
+          }
+        >
+          <Outlet />
+        </Suspense>
+      </main>
+      <Palette open={open === 'palette'} onOpenChange={(is) => setOpen(is ? 'palette' : null)} />
+      <Suspense>{open === 'report' && <ReportDialog close={() => setOpen(null)} />}</Suspense>
+      <KeyHelp open={open === 'keys'} onOpenChange={(is) => setOpen(is ? 'keys' : null)} />
+    </div>
+  );
+}
+
+function MainNavigation() {
+  const { user } = useMe();
+  const { pathname } = useLocation();
+  const links = useRef<HTMLElement>(null);
+  useEffect(() => {
+    links.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [pathname]);
+  return (
+    <nav ref={links} aria-label="Main" className="flex gap-0.5 px-2 max-lg:overflow-x-auto max-lg:pb-2 lg:flex-col">
+      {placesOf(user.role).map(({ name, to, icon: Icon }) => (
+        <Link
+          key={to}
+          to={to}
+          activeOptions={{ exact: to === '/', includeSearch: false }}
+          className="flex shrink-0 items-center gap-2.5 rounded-control px-2.5 py-1.5 text-dim hover:bg-sunken hover:text-ink
+              aria-[current=page]:bg-picked aria-[current=page]:font-medium aria-[current=page]:text-ink"
+        >
+          <Icon aria-hidden className="size-4" />
+          {name}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+function AccountMenu({ showKeys }: { showKeys: () => void }) {
+  const { user, organization } = useMe();
+  const theme = useTheme();
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const signOut = async () => {
+    try {
+      await authLogout();
+    } catch (error) {
+      return toastRefused(error);
+    }
+    client.clear();
+    await navigate({ to: '/login' });
+  };
+  return (
+    <Menu
+      trigger={
+        <IconButton label="Account">
+          <CircleUser aria-hidden className="size-5" />
+        </IconButton>
+      }
+      head={
+        <div className="max-w-64 px-2.5 py-1.5 text-xs text-dim">
+          <p className="truncate font-medium text-ink">{user.email}</p>
+          <p className="truncate">
+            <bdi>{organization.name}</bdi> · {user.role}
+          </p>
+        </div>
+      }
+      actions={[
+        ...themes
+          .filter((each) => each !== theme)
+          .map((each) => ({ label: `Theme: ${each}`, run: () => setTheme(each) })),
+        { label: 'Keyboard shortcuts', run: showKeys },
+        { label: 'Sign out', run: () => void signOut() },
+      ]}
+    />
+  );
+}
+
+function OfflineNote() {
+  const connection = useConnection();
+  return (
+    <div role="status" className="sticky top-0 z-30">
+      {connection === 'offline' && (
+        <div className="flex items-center gap-2 bg-warn-soft px-4 py-2 text-warn">
+          <CloudOff aria-hidden className="size-4" />
+          <span className="grow">Offline: the connection is lost. This page catches up by itself once it is back.</span>
+          <Button look="quiet" onClick={() => location.reload()}>
+            Reload
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}

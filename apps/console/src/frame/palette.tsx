@@ -1,0 +1,150 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useId, useState } from 'react';
+import {
+  type Agent,
+  agentsList,
+  agentsRead,
+  jobsList,
+  jobsRead,
+  type Workflow,
+  workflowsList,
+  workflowsRead,
+} from '../api/generated';
+import { useMe } from '../api/session';
+import { Dialog } from '../ui/dialog';
+import { inputClass } from '../ui/form';
+import { placesOf } from './places';
+
+interface Hit {
+  key: string;
+  kind: string;
+  name: string;
+  path: string;
+}
+
+const partOfId = /^[0-9a-f-]{6,36}$/i;
+const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+interface PaletteProps {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+}
+
+/** Goes anywhere: pages, agents and workflows by name, a run by its id. */
+export function Palette({ open, onOpenChange }: PaletteProps) {
+  return (
+    <Dialog open={open} onOpenChange={onOpenChange} title="Go to">
+      {open && <Finder leave={() => onOpenChange(false)} />}
+    </Dialog>
+  );
+}
+
+function Finder({ leave }: { leave: () => void }) {
+  const [text, setText] = useState('');
+  const [at, setAt] = useState(0);
+  const id = useId();
+  const navigate = useNavigate();
+  const hits = useHits(text.trim());
+  const picked = Math.min(at, hits.length - 1);
+  const go = (hit: Hit | undefined) => {
+    if (!hit) return;
+    leave();
+    void navigate({ to: hit.path });
+  };
+  return (
+    <div>
+      <input
+        role="combobox"
+        aria-label="Page, agent, workflow or run"
+        aria-expanded
+        aria-controls={`${id}-hits`}
+        aria-activedescendant={hits[picked] && `${id}-${picked}`}
+        autoFocus
+        value={text}
+        placeholder="A name, or a run’s id"
+        className={inputClass}
+        onChange={({ target }) => {
+          setText(target.value);
+          setAt(0);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'ArrowDown') setAt(Math.min(picked + 1, hits.length - 1));
+          else if (event.key === 'ArrowUp') setAt(Math.max(picked - 1, 0));
+          else if (event.key === 'Enter') go(hits[picked]);
+          else return;
+          event.preventDefault();
+        }}
+      />
+      <ul role="listbox" id={`${id}-hits`} aria-label="Found" className="mt-2 max-h-72 overflow-y-auto">
+        {hits.map((hit, index) => (
+          <li
+            key={hit.key}
+            id={`${id}-${index}`}
+            role="option"
+            aria-selected={index === picked}
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => go(hit)}
+            className="flex cursor-pointer items-baseline justify-between gap-3 rounded px-2.5 py-1.5 hover:bg-sunken aria-selected:bg-picked"
+          >
+            <bdi className="truncate">{hit.name}</bdi>
+            <span className="shrink-0 text-xs text-dim">{hit.kind}</span>
+          </li>
+        ))}
+      </ul>
+      {hits.length === 0 && <p className="px-2.5 py-3 text-dim">Nothing of that name.</p>}
+    </div>
+  );
+}
+
+function useHits(text: string): Hit[] {
+  const { user } = useMe();
+  const { data: found = [] } = useQuery({
+    queryKey: ['palette', text],
+    enabled: text.length > 1,
+    placeholderData: keepPreviousData,
+    queryFn: async ({ signal }) => (uuid.test(text) ? byId(text) : byName(text, signal)),
+  });
+  const pages = placesOf(user.role)
+    .filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()))
+    .map(({ name, to }): Hit => ({ key: to, kind: 'page', name, path: to }));
+  return [...pages, ...(text.length > 1 ? found : [])];
+}
+
+/** Whatever has that id: each is asked, and those that are not it say so. */
+async function byId(id: string): Promise<Hit[]> {
+  const nothing = () => null;
+  const [job, agent, workflow] = await Promise.all([
+    jobsRead({ path: { id } }).catch(nothing),
+    agentsRead({ path: { id } }).catch(nothing),
+    workflowsRead({ path: { id } }).catch(nothing),
+  ]);
+  return [
+    job && { key: id, kind: `run, ${job.status}`, name: id, path: `/runs/${id}` },
+    agent && hitOfAgent(agent),
+    workflow && hitOfWorkflow(workflow),
+  ].filter((hit) => hit !== null);
+}
+
+async function byName(q: string, signal: AbortSignal): Promise<Hit[]> {
+  const query = { q, limit: 6 };
+  const [{ agents }, { workflows }, { jobs }] = await Promise.all([
+    agentsList({ query, signal }),
+    workflowsList({ query, signal }),
+    // The end of a run's id is what lists show of it.
+    partOfId.test(q) ? jobsList({ query, signal }) : { jobs: [] },
+  ]);
+  return [
+    ...agents.map(hitOfAgent),
+    ...workflows.map(hitOfWorkflow),
+    ...jobs.map(({ id, status }) => ({ key: id, kind: `run, ${status}`, name: id, path: `/runs/${id}` })),
+  ];
+}
+
+function hitOfAgent({ id, name, status }: Pick<Agent, 'id' | 'name' | 'status'>): Hit {
+  return { key: id, kind: `agent, ${status}`, name, path: `/agents/${id}` };
+}
+
+function hitOfWorkflow({ id, name }: Pick<Workflow, 'id' | 'name'>): Hit {
+  return { key: id, kind: 'workflow', name, path: `/workflows/${id}` };
+}

@@ -1,0 +1,42 @@
+/** What the service takes. */
+export const mostBytes = 5 * 1024 * 1024;
+
+/** Browsers can only do it on https and on this machine; elsewhere a picture is chosen or pasted. */
+export function canTakeScreenshots(): boolean {
+  return typeof (navigator as Partial<Navigator>).mediaDevices?.getDisplayMedia === 'function';
+}
+
+/** One picture of what the viewer chooses to show; nothing where they would rather not. */
+export async function takeScreenshot(): Promise<File | null> {
+  const wish = { video: { displaySurface: 'browser' }, audio: false, preferCurrentTab: true };
+  let stream: MediaStream;
+  try {
+    stream = await navigator.mediaDevices.getDisplayMedia(wish);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'NotAllowedError') return null;
+    throw error;
+  }
+  try {
+    const video = document.createElement('video');
+    video.muted = true;
+    video.srcObject = stream;
+    await video.play();
+    const canvas = document.createElement('canvas');
+    canvas.width = video.videoWidth;
+    canvas.height = video.videoHeight;
+    canvas.getContext('2d')!.drawImage(video, 0, 0);
+    const whole = await pictureOf(canvas, 'image/png');
+    // A photograph-like page, or a very large window.
+    return whole.size <= mostBytes ? whole : await pictureOf(canvas, 'image/jpeg');
+  } finally {
+    for (const track of stream.getTracks()) track.stop();
+  }
+}
+
+function pictureOf(canvas: HTMLCanvasElement, type: 'image/png' | 'image/jpeg'): Promise<File> {
+  return new Promise((resolve, reject) => {
+    const done = (blob: Blob | null) =>
+      blob ? resolve(new File([blob], `screenshot.${type.slice(6)}`, { type })) : reject(new Error('no picture'));
+    canvas.toBlob(done, type, 0.85);
+  });
+}

@@ -1,0 +1,63 @@
+import { useSyncExternalStore } from 'react';
+
+export const themes = ['system', 'light', 'dark'] as const;
+export type Theme = (typeof themes)[number];
+
+const key = 'muster-theme';
+const watchers = new Set<() => void>();
+
+/** The viewer's own choice, for this browser; nothing else is kept there. */
+export function setTheme(theme: Theme): void {
+  try {
+    if (theme === 'system') localStorage.removeItem(key);
+    else localStorage.setItem(key, theme);
+  } catch {
+    // A browser that keeps nothing shows it until the tab is closed.
+  }
+  show(theme);
+  for (const watcher of watchers) watcher();
+}
+
+export function showKeptTheme(): void {
+  show(keptTheme());
+}
+
+export function useTheme(): Theme {
+  return useSyncExternalStore((watcher) => {
+    watchers.add(watcher);
+    return () => void watchers.delete(watcher);
+  }, shownTheme);
+}
+
+const dark = typeof window === 'undefined' ? undefined : window.matchMedia('(prefers-color-scheme: dark)');
+
+/** What is shown, for what is drawn with colours of its own: the choice, or else the system's. */
+export function useShownTheme(): 'light' | 'dark' {
+  const theme = useTheme();
+  const isDark = useSyncExternalStore(
+    (watcher) => {
+      dark?.addEventListener('change', watcher);
+      return () => dark?.removeEventListener('change', watcher);
+    },
+    () => dark?.matches ?? false,
+  );
+  if (theme !== 'system') return theme;
+  return isDark ? 'dark' : 'light';
+}
+
+function show(theme: Theme): void {
+  if (theme === 'system') delete document.documentElement.dataset['theme'];
+  else document.documentElement.dataset['theme'] = theme;
+}
+
+function shownTheme(): Theme {
+  return themes.find((theme) => theme === document.documentElement.dataset['theme']) ?? 'system';
+}
+
+function keptTheme(): Theme {
+  try {
+    return themes.find((theme) => theme === localStorage.getItem(key)) ?? 'system';
+  } catch {
+    return 'system';
+  }
+}

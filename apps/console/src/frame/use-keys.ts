@@ -1,0 +1,57 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
+import { useMe } from '../api/session';
+import { placesOf } from './places';
+
+const sequenceMs = 1200;
+
+interface Keys {
+  openPalette: () => void;
+  openHelp: () => void;
+}
+
+/** `/` searches, `?` lists the keys, `g` and a letter go somewhere, Ctrl or Cmd with K opens the palette. */
+export function useKeys(keys: Keys): void {
+  const navigate = useNavigate();
+  const { user } = useMe();
+  const latest = useRef(keys);
+  useEffect(() => {
+    latest.current = keys;
+  });
+  useEffect(() => {
+    let goneAt = 0;
+    const pressed = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey) {
+        event.preventDefault();
+        return latest.current.openPalette();
+      }
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isDialogOpen()) return;
+      const going = event.timeStamp - goneAt < sequenceMs && goneAt > 0;
+      goneAt = 0;
+      if (going) {
+        const place = placesOf(user.role).find(({ letter }) => letter === event.key);
+        if (place) void navigate({ to: place.to });
+        return;
+      }
+      if (event.key === 'g') goneAt = event.timeStamp;
+      else if (event.key === '?') latest.current.openHelp();
+      else if (event.key === '/') {
+        event.preventDefault();
+        document.querySelector<HTMLInputElement>('main input[type=search]')?.focus();
+      }
+    };
+    document.addEventListener('keydown', pressed);
+    return () => document.removeEventListener('keydown', pressed);
+  }, [navigate, user.role]);
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName))
+  );
+}
+
+function isDialogOpen(): boolean {
+  return document.querySelector('[role=dialog],[role=menu]') !== null;
+}

@@ -1,0 +1,131 @@
+import { useSyncExternalStore } from 'react';
+import { ApiError, isApiError, toApiError } from '../api/api-error';
+import { watchedFetch } from '../api/client';
+import type { ChatBody, ChatToolCall } from '../api/generated';
+
+/** An answer as it comes. */
+export interface ChatTurn {
+  sessionId: string | undefined;
+  message: string;
+  /** When the message before it was said, by the service's clock: so it is told apart in the history. */
+  lastAt: string | undefined;
+  text: string;
+  calls: ChatToolCall[];
+  state: 'running' | 'over' | 'failed';
+  error?: ApiError;
+}
+
+const turns = new Map<string, ChatTurn>();
+const stops = new Map<string, AbortController>();
+const watchers = new Set<() => void>();
+
+/**
+ * What the model is saying now, by whom it is talked with (`owner`: the person and the agent). It is kept here and not
+ * on the page, so that one can go elsewhere in the console meanwhile; whoever leaves the console altogether ends the
+ * answer, and finds in the history what was said until then.
+ */
+export function useChatTurn(owner: string): ChatTurn | undefined {
+  return useSyncExternalStore(watch, () => turns.get(owner));
+}
+
+/** Resolves when the answer is over, however it ended. */
+export async function startChatTurn(
+  owner: string,
+  { agentId, lastAt, ...body }: ChatBody & { agentId: string; lastAt: string | undefined },
+): Promise<void> {
+  stops.get(owner)?.abort();
+  const stop = new AbortController();
+  stops.set(owner, stop);
+  const { sessionId, message } = body;
+  put(owner, { sessionId, message, lastAt, text: '', calls: [], state: 'running' });
+  const is = () => stops.get(owner) === stop;
+  try {
+    for await (const { event, data } of readTurn(agentId, body, stop.signal)) {
+      const turn = turns.get(owner);
+      if (!is() || !turn) return;
+      put(owner, after(turn, event, data));
+    }
+    end(owner, is(), { state: 'over' });
+  } catch (thrown) {
+    if (stop.signal.aborted) return end(owner, is(), { state: 'over' });
+    const error = toApiError(thrown);
+    end(owner, is(), { state: 'failed', error: isApiError(error) ? error : undefined });
+  }
+}
+
+/** The model is stopped; what it has said stays. */
+export function stopChatTurn(owner: string): void {
+  stops.get(owner)?.abort();
+}
+
+/** The history has it now. */
+export function forgetChatTurn(owner: string): void {
+  turns.delete(owner);
+  tell();
+}
+
+function end(owner: string, isLatest: boolean, change: Partial<ChatTurn>): void {
+  const turn = turns.get(owner);
+  if (isLatest && turn) put(owner, { ...turn, ...(turn.state === 'failed' ? {} : change) });
+}
+
+function after(turn: ChatTurn, event: string, data: Record<string, unknown>): ChatTurn {
+  switch (event) {
+    case 'session':
+      return { ...turn, sessionId: String(data['sessionId']) };
+    case 'token':
+      return { ...turn, text: turn.text + String(data['text']) };
+    case 'tool_call':
+      return { ...turn, calls: [...turn.calls, { ...(data as unknown as ChatToolCall), status: 'running' }] };
+    case 'tool_result':
+      return { ...turn, calls: turn.calls.map((call) => (call.id === data['id'] ? { ...call, ...data } : call)) };
+    case 'error': {
+      const error = new ApiError(200, { code: String(data['code']), detail: String(data['detail']) });
+      return { ...turn, state: 'failed', error };
+    }
+    default:
+      return turn;
+  }
+}
+
+interface TurnEvent {
+  event: string;
+  data: Record<string, unknown>;
+}
+
+/** A POST that is answered by server-sent events, which EventSource cannot ask for; said once, and never again by itself. */
+async function* readTurn(agentId: string, body: ChatBody, signal: AbortSignal): AsyncGenerator<TurnEvent> {
+  const response = await watchedFetch(`/api/agents/${agentId}/chat/stream`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal,
+  });
+  if (!response.ok) throw toApiError(await response.json().catch(() => null), response);
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const blocks = (rest + value).split('\n\n');
+    rest = blocks.pop()!;
+    for (const block of blocks) {
+      const [, event, data] = /^event: (\w+)\ndata: (.*)$/.exec(block) ?? [];
+      if (event) yield { event, data: JSON.parse(data!) as Record<string, unknown> };
+    }
+  }
+}
+
+function put(owner: string, turn: ChatTurn): void {
+  turns.set(owner, turn);
+  tell();
+}
+
+function tell(): void {
+  for (const watcher of watchers) watcher();
+}
+
+function watch(watcher: () => void): () => void {
+  watchers.add(watcher);
+  return () => void watchers.delete(watcher);
+}

@@ -1,0 +1,63 @@
+import { useSyncExternalStore } from 'react';
+
+/**
+ * Whether the service is there, as all requests and streams of this tab see it. Once it is lost it is asked for until
+ * it answers; then everybody who wants to catch up is told.
+ */
+type State = 'online' | 'offline';
+
+let state: State = 'online';
+let timer: ReturnType<typeof setTimeout> | undefined;
+let waitMs = 1000;
+const watchers = new Set<() => void>();
+const returned = new Set<() => void>();
+
+export function reportUnreachable(): void {
+  if (state === 'offline') return;
+  change('offline');
+  waitMs = 1000;
+  timer = setTimeout(() => void probe(), waitMs);
+}
+
+export function reportReached(): void {
+  if (state === 'online') return;
+  clearTimeout(timer);
+  change('online');
+  for (const catchUp of returned) catchUp();
+}
+
+/** Called whenever the service is there again. */
+export function onReturn(catchUp: () => void): () => void {
+  returned.add(catchUp);
+  return () => void returned.delete(catchUp);
+}
+
+export function useConnection(): State {
+  return useSyncExternalStore(watch, () => state);
+}
+
+function watch(watcher: () => void): () => void {
+  watchers.add(watcher);
+  return () => void watchers.delete(watcher);
+}
+
+function change(next: State): void {
+  state = next;
+  for (const watcher of watchers) watcher();
+}
+
+async function probe(): Promise<void> {
+  try {
+    const answer = await fetch('/api/health', { cache: 'no-store', signal: AbortSignal.timeout(5000) });
+    if (answer.ok) return reportReached();
+  } catch {
+    // Not yet.
+  }
+  waitMs = Math.min(waitMs * 2, 15_000);
+  timer = setTimeout(() => void probe(), waitMs);
+}
+
+if (typeof window !== 'undefined') {
+  window.addEventListener('offline', reportUnreachable);
+  window.addEventListener('online', () => state === 'offline' && void probe());
+}

@@ -1,0 +1,71 @@
+import { reportReached, reportUnreachable } from './connection';
+
+export interface StreamEvent {
+  /** For coming back with: of an agent a number that grows, of the organization nothing that could be compared. */
+  id: string;
+  event: string;
+  data: unknown;
+}
+
+interface Listeners {
+  event: (event: StreamEvent) => void;
+  /** The connection stands, for the first time or again. */
+  open: () => void;
+  /** The stream cannot be had: it is gone, or one may not read it. */
+  refused: () => void;
+}
+
+const longestWaitMs = 15_000;
+
+/**
+ * One stream of events, for as long as it is wanted. EventSource comes back by itself after a broken line; after an
+ * answer that is no stream it gives up, and is begun anew here, after the last event that was seen.
+ */
+export class EventStream {
+  private source: EventSource | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private waitMs = 1000;
+  private failures = 0;
+
+  constructor(
+    private readonly url: string,
+    private readonly events: readonly string[],
+    private readonly listeners: Listeners,
+    private lastId?: string,
+  ) {
+    this.connect();
+  }
+
+  close(): void {
+    clearTimeout(this.timer);
+    this.source?.close();
+  }
+
+  private connect(): void {
+    const first = this.url.includes('?') ? '&' : '?';
+    const resume = this.lastId === undefined ? '' : `${first}lastEventId=${encodeURIComponent(this.lastId)}`;
+    const source = new EventSource(`${this.url}${resume}`);
+    this.source = source;
+    source.onopen = () => {
+      this.waitMs = 1000;
+      this.failures = 0;
+      reportReached();
+      this.listeners.open();
+    };
+    source.onerror = () => {
+      if (source.readyState !== EventSource.CLOSED) return reportUnreachable();
+      source.close();
+      this.failures += 1;
+      if (this.failures === 3) this.listeners.refused();
+      this.timer = setTimeout(() => this.connect(), this.waitMs);
+      this.waitMs = Math.min(this.waitMs * 2, longestWaitMs);
+    };
+    for (const event of this.events) {
+      source.addEventListener(event, (message) => {
+        const { lastEventId: id, data } = message as MessageEvent<string>;
+        this.lastId = id;
+        this.listeners.event({ id, event, data: JSON.parse(data) as unknown });
+      });
+    }
+  }
+}

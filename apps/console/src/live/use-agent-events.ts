@@ -1,0 +1,41 @@
+import { useEffect, useRef } from 'react';
+import type {
+  AgentJobEvent,
+  AgentLifecycleEvent,
+  AgentLogEvent,
+  AgentResyncEvent,
+  AgentStatusEvent,
+} from '../api/generated';
+import { useMe } from '../api/session';
+import { readStream } from './shared-stream';
+
+export type AgentEvent =
+  | AgentLifecycleEvent
+  | AgentStatusEvent
+  | AgentLogEvent
+  | AgentJobEvent
+  | AgentResyncEvent
+  /** The stream stands again. */
+  | { type: 'open' };
+
+const events = ['lifecycle', 'status', 'log', 'job', 'resync'] as const;
+
+/** Follows one agent. What is heard is as good as a hint to look again: the API's answers are what pages show. */
+export function useAgentEvents(agentId: string | undefined, heard: (event: AgentEvent) => void): void {
+  const { user, organization } = useMe();
+  const latest = useRef(heard);
+  useEffect(() => {
+    latest.current = heard;
+  });
+  const scope = `${organization.id} ${user.id}`;
+  useEffect(() => {
+    if (!agentId) return;
+    return readStream(
+      { scope, url: `/api/agents/${agentId}/events`, events },
+      {
+        event: ({ data }) => latest.current(data as AgentEvent),
+        open: () => latest.current({ type: 'open' }),
+      },
+    );
+  }, [agentId, scope]);
+}

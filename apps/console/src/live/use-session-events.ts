@@ -1,0 +1,21 @@
+import { useEffect, useRef } from 'react';
+import { useMe } from '../api/session';
+import { readStream } from './shared-stream';
+
+const events = ['session', 'step', 'attempt'] as const;
+
+/** Follows one session of the autopilot. What is heard is a hint to look again. */
+export function useSessionEvents(of: { agentId: string; sessionId: string } | undefined, heard: () => void): void {
+  const { user, organization } = useMe();
+  const latest = useRef(heard);
+  useEffect(() => {
+    latest.current = heard;
+  });
+  const scope = `${organization.id} ${user.id}`;
+  const url = of && `/api/agents/${of.agentId}/autopilot/events?sessionId=${of.sessionId}`;
+  useEffect(() => {
+    if (!url) return;
+    const look = () => latest.current();
+    return readStream({ scope, url, events }, { event: look, open: look });
+  }, [url, scope]);
+}

@@ -1,0 +1,20 @@
+import { modelPricesDefaults, modelPricesReplaceDefaults } from '../../api/generated';
+import { withEtag } from '../../api/versioned';
+import { PriceTable } from '../../parts/price-table';
+
+/** What language models cost where an organization says nothing else. */
+export function DefaultPrices() {
+  return (
+    <PriceTable
+      title="Default prices"
+      queryKey={['model-prices', 'default']}
+      read={(signal) => withEtag((options) => modelPricesDefaults({ ...options, signal }))}
+      replace={(prices, ifMatch) =>
+        withEtag((options) =>
+          modelPricesReplaceDefaults({ ...options, body: { prices }, headers: { 'If-Match': ifMatch } }),
+        )
+      }
+      editable="default"
+    />
+  );
+}

@@ -1,0 +1,39 @@
+import { feedbackStatuses, feedbackTypes } from '@muster/contracts/words';
+import { buttonClass } from '../../ui/button';
+import { Panel } from '../../ui/page';
+import { FilterField } from '../../ui/table/filter-field';
+import { ListTools } from '../../ui/table/list-tools';
+import { useUrlState } from '../../ui/table/use-url-state';
+
+const names = ['type', 'status', 'organization', 'vm', 'from', 'to'];
+
+/** Reports of all organizations as a table; the file comes as it is read. */
+export function FeedbackExport() {
+  const [state] = useUrlState();
+  const given = names.flatMap((name): [string, string][] => (state[name] ? [[name, state[name]]] : []));
+  const query = new URLSearchParams(given).toString();
+  return (
+    <Panel title="Feedback export">
+      <div className="flex flex-col items-start gap-3.5">
+        <p className="text-dim">
+          Everything, or what is chosen here. Days are the organization’s; the last one is included.
+        </p>
+        <ListTools
+          filters={[
+            { name: 'type', label: 'Type', options: feedbackTypes },
+            { name: 'status', label: 'Status', options: feedbackStatuses },
+          ]}
+        />
+        <div className="flex flex-wrap gap-3">
+          <FilterField name="organization" label="Organization" />
+          <FilterField name="vm" label="Agent" />
+          <FilterField name="from" label="From" type="date" />
+          <FilterField name="to" label="To" type="date" />
+        </div>
+        <a href={`/api/admin/feedback/export${query && `?${query}`}`} download className={buttonClass('primary')}>
+          Export CSV
+        </a>
+      </div>
+    </Panel>
+  );
+}

@@ -1,0 +1,94 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import {
+  feedbackSyncRead,
+  feedbackSyncReplay,
+  type FeedbackSync as Sync,
+  type TrackerState,
+} from '../../api/generated';
+import { pollMs } from '../../api/query-client';
+import { formatCount } from '../../format/format';
+import { Time } from '../../format/time';
+import { ErrorNote } from '../../ui/error-note';
+import { ActionMenu } from '../../ui/menu';
+import { Empty, Facts, Panel, Skeleton } from '../../ui/page';
+import { StatusMark } from '../../ui/status-mark';
+import { toast, toastRefused } from '../../ui/toast';
+import { PlainTable } from '../../ui/table/plain-table';
+
+/** How feedback and the trackers are kept in step, and what did not get there. */
+export function FeedbackSync() {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['feedback-sync'],
+    queryFn: ({ signal }) => feedbackSyncRead({ signal }),
+    refetchInterval: pollMs,
+  });
+  if (!data) {
+    return error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={6} />;
+  }
+  return (
+    <div className="flex flex-col gap-4">
+      <Panel title="Feedback sync">
+        <Facts
+          facts={[
+            ['Automation', <StatusMark status={data.enabled ? 'enabled' : 'disabled'} />],
+            ['Codehost', <Tracker state={data.codehost} />],
+            ['Tasktracker', <Tracker state={data.tasktracker} />],
+            ['Waiting', formatCount(data.pending)],
+            ['Last compared', <Time at={data.lastReconciledAt} />],
+          ]}
+        />
+      </Panel>
+      <Dead items={data.dead} />
+    </div>
+  );
+}
+
+function Tracker({ state: { configured, stopped } }: { state: TrackerState }) {
+  if (!configured) return 'not configured';
+  if (!stopped) return <StatusMark status="active" />;
+  return (
+    <>
+      <StatusMark status="stopped" /> since <Time at={stopped.since} />: <bdi>{stopped.reason}</bdi>
+    </>
+  );
+}
+
+function Dead({ items }: { items: Sync['dead'] }) {
+  const client = useQueryClient();
+  const replay = async (id: string) => {
+    try {
+      await feedbackSyncReplay({ path: { id } });
+      toast('It is sent again.');
+    } catch (error) {
+      toastRefused(error);
+    }
+    await client.invalidateQueries({ queryKey: ['feedback-sync'] });
+  };
+  return (
+    <Panel title="Given up">
+      {items.length === 0 && <Empty title="Nothing was given up." />}
+      {items.length > 0 && (
+        <PlainTable label="Given up" heads={['Since', 'Tracker', 'Attempts', 'Error', 'Actions']}>
+          {items.map(({ id, submissionId, tracker, attempts, error, since }) => (
+            <tr key={id}>
+              <td>
+                <Time at={since} relative />
+              </td>
+              <td>{tracker}</td>
+              <td className="tabular-nums">{attempts}</td>
+              <td>
+                <bdi>{error}</bdi>
+              </td>
+              <td>
+                <ActionMenu
+                  name={`report ${submissionId.slice(-8)}`}
+                  actions={[{ label: 'Replay', run: () => void replay(id) }]}
+                />
+              </td>
+            </tr>
+          ))}
+        </PlainTable>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,57 @@
+import { useQuery } from '@tanstack/react-query';
+import { loopsLoops, type MaintenanceLoop } from '../../api/generated';
+import { pollMs } from '../../api/query-client';
+import { formatCount, formatDuration } from '../../format/format';
+import { Time } from '../../format/time';
+import { ErrorNote } from '../../ui/error-note';
+import { Empty, Panel, Skeleton } from '../../ui/page';
+import { StatusMark } from '../../ui/status-mark';
+import { PlainTable } from '../../ui/table/plain-table';
+
+/** What the service does by the clock: its last rounds, and what they are stuck on. */
+export function Maintenance() {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['loops'],
+    queryFn: ({ signal }) => loopsLoops({ signal }),
+    refetchInterval: pollMs,
+  });
+  if (!data) return error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={8} />;
+  return (
+    <Panel title="Maintenance">
+      {data.loops.length === 0 && <Empty title="No round was written down yet." />}
+      <PlainTable label="Maintenance" heads={['Loop', 'State', 'Last round', 'Took', 'Every', 'Did']}>
+        {data.loops.map((loop) => (
+          <Loop key={`${loop.app} ${loop.name}`} loop={loop} />
+        ))}
+      </PlainTable>
+    </Panel>
+  );
+}
+
+function Loop({
+  loop: { name, app, host, lastRunAt, durationMs, intervalMs, counts, failed, error, stuck },
+}: {
+  loop: MaintenanceLoop;
+}) {
+  const did = Object.entries(counts).map(([what, count]) => `${what} ${String(count)}`);
+  return (
+    <tr className="align-top">
+      <td title={`${app} on ${host}`}>{name}</td>
+      <td>
+        <StatusMark status={error || failed > 0 || stuck.length > 0 ? 'failed' : 'passed'} />
+        {error && <bdi className="block text-xs text-bad">{error}</bdi>}
+        {stuck.map((row) => (
+          <bdi key={row.row} className="block text-xs text-bad">
+            {row.row}: {row.error}, {formatCount(row.times)} times
+          </bdi>
+        ))}
+      </td>
+      <td>
+        <Time at={lastRunAt} relative />
+      </td>
+      <td className="whitespace-nowrap tabular-nums">{formatDuration(durationMs)}</td>
+      <td className="whitespace-nowrap tabular-nums">{formatDuration(intervalMs)}</td>
+      <td className="text-dim">{did.join(', ') || '–'}</td>
+    </tr>
+  );
+}

@@ -1,0 +1,196 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import {
+  adminUsageUsage,
+  type Organization,
+  type OrganizationList,
+  organizationsCreate,
+  organizationsList,
+  organizationsUpdate,
+} from '../../api/generated';
+import { useMe } from '../../api/session';
+import { useList } from '../../api/use-list';
+import { formatCount, formatMoney } from '../../format/format';
+import { Time } from '../../format/time';
+import { useSwitch } from '../../frame/override';
+import { Button } from '../../ui/button';
+import { ConfirmDialog, Dialog } from '../../ui/dialog';
+import { Form, TextField } from '../../ui/form';
+import { ActionMenu } from '../../ui/menu';
+import { StatusMark } from '../../ui/status-mark';
+import { SimpleList } from '../../ui/table/simple-list';
+import { useUrlState } from '../../ui/table/use-url-state';
+import { toast, toastRefused } from '../../ui/toast';
+import { PricingModel } from './pricing-model';
+
+const itemsOf = (page: OrganizationList) => page.organizations;
+type Asked = { what: 'rename' | 'suspend' | 'pricing'; organization: Organization };
+
+/** Every organization of the deployment. */
+export function Organizations() {
+  const [{ q }] = useUrlState();
+  const [isMaking, setMaking] = useState(false);
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const { organization: current } = useMe();
+  const switchTo = useSwitch();
+  const client = useQueryClient();
+  const refresh = () => client.invalidateQueries({ queryKey: ['organizations'] });
+  const list = useList({
+    queryKey: ['organizations', q],
+    fetchPage: (page, signal) => organizationsList({ query: { ...page, q }, signal }),
+    itemsOf,
+  });
+  const { data: month } = useQuery({
+    queryKey: ['admin-usage', 'month'],
+    queryFn: ({ signal }) => adminUsageUsage({ query: { limit: 200 }, signal }),
+  });
+  const used = new Map(month?.usage.map((usage) => [usage.organizationId, usage]));
+  const resume = async ({ id, name }: Organization) => {
+    try {
+      await organizationsUpdate({ path: { id }, body: { suspended: false } });
+      toast(`${name} may launch runs again.`);
+    } catch (error) {
+      toastRefused(error);
+    }
+    await refresh();
+  };
+  const close = () => setAsked(null);
+  return (
+    <>
+      <SimpleList
+        title="Organizations"
+        actions={<Button onClick={() => setMaking(true)}>New organization</Button>}
+        list={list}
+        search="Search organizations"
+        empty="There is no organization."
+        heads={['Name', 'Status', 'Runs this month', 'Spend', 'Made', 'Actions']}
+        row={(organization) => (
+          <tr key={organization.id}>
+            <td>
+              <bdi title={organization.id}>{organization.name}</bdi>
+              {organization.id === current.id && <span className="text-dim"> (this one)</span>}
+            </td>
+            <td>
+              <StatusMark status={organization.suspended ? 'suspended' : 'active'} />
+            </td>
+            <td className="tabular-nums">{formatCount(used.get(organization.id)?.runs ?? 0)}</td>
+            <td className="tabular-nums">{formatMoney(used.get(organization.id)?.spendUsd ?? 0)}</td>
+            <td>
+              <Time at={organization.createdAt} relative />
+            </td>
+            <td>
+              <ActionMenu
+                name={organization.name}
+                actions={[
+                  organization.id !== current.id && {
+                    label: 'Switch to',
+                    run: () => void switchTo(organization.id),
+                  },
+                  { label: 'Limits', run: () => void switchTo(organization.id, '/settings', 'Limits') },
+                  { label: 'Pricing model', run: () => setAsked({ what: 'pricing', organization }) },
+                  { label: 'Rename', run: () => setAsked({ what: 'rename', organization }) },
+                  organization.suspended
+                    ? { label: 'Resume', run: () => void resume(organization) }
+                    : { label: 'Suspend', danger: true, run: () => setAsked({ what: 'suspend', organization }) },
+                ]}
+              />
+            </td>
+          </tr>
+        )}
+      />
+      <NewOrganization open={isMaking} onOpenChange={setMaking} done={refresh} />
+      {asked?.what === 'rename' && <Rename organization={asked.organization} close={close} done={refresh} />}
+      {asked?.what === 'suspend' && <Suspend organization={asked.organization} close={close} done={refresh} />}
+      {asked?.what === 'pricing' && (
+        <Dialog open onOpenChange={close} title={`Pricing model of ${asked.organization.name}`}>
+          <PricingModel organizationId={asked.organization.id} done={close} />
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+interface NewOrganizationProps {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+  done: () => Promise<void>;
+}
+
+function NewOrganization({ open, onOpenChange, done }: NewOrganizationProps) {
+  return (
+    <Dialog open={open} onOpenChange={onOpenChange} title="New organization">
+      <Form
+        submit="Create organization"
+        onSubmit={(values) =>
+          organizationsCreate({
+            body: {
+              name: values.text('name'),
+              adminEmail: values.text('adminEmail'),
+              adminPassword: values.exact('adminPassword'),
+            },
+          })
+        }
+        onDone={({ organization, admin }) => {
+          onOpenChange(false);
+          void done();
+          toast(`${organization.name} is made; ${admin.email} is its admin.`);
+        }}
+      >
+        <TextField label="Name" name="name" required maxLength={200} autoComplete="off" />
+        <TextField label="Admin email" name="adminEmail" type="email" required autoComplete="off" />
+        <TextField
+          label="Admin password"
+          name="adminPassword"
+          type="password"
+          required
+          minLength={8}
+          autoComplete="new-password"
+          hint="At least 8 characters; tell it in a safe way."
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+interface DeedProps {
+  organization: Organization;
+  close: () => void;
+  done: () => Promise<void>;
+}
+
+function Rename({ organization: { id, name }, close, done }: DeedProps) {
+  return (
+    <Dialog open onOpenChange={close} title={`Rename ${name}`}>
+      <Form
+        submit="Save"
+        onSubmit={(values) => organizationsUpdate({ path: { id }, body: { name: values.text('name') } })}
+        onDone={() => {
+          close();
+          void done();
+          toast('Saved.');
+        }}
+      >
+        <TextField label="Name" name="name" required maxLength={200} defaultValue={name} />
+      </Form>
+    </Dialog>
+  );
+}
+
+function Suspend({ organization: { id, name }, close, done }: DeedProps) {
+  return (
+    <ConfirmDialog
+      open
+      onOpenChange={close}
+      title={`Suspend ${name}?`}
+      verb="Suspend"
+      act={async () => {
+        await organizationsUpdate({ path: { id }, body: { suspended: true } });
+        await done();
+        toast(`${name} is suspended.`);
+      }}
+    >
+      Its people can read everything and launch nothing; its schedules skip. What runs now runs on, and may be
+      cancelled.
+    </ConfirmDialog>
+  );
+}

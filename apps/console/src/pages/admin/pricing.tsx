@@ -1,0 +1,100 @@
+import { useState } from 'react';
+import {
+  type BillingMetric,
+  type BillingMetricList,
+  type BillingMetricStepList,
+  clientPricingMetrics,
+  clientPricingSteps,
+} from '../../api/generated';
+import { useMe } from '../../api/session';
+import { useList } from '../../api/use-list';
+import { formatCount, formatMoney } from '../../format/format';
+import { Time } from '../../format/time';
+import { RunLink } from '../../parts/names';
+import { Dialog } from '../../ui/dialog';
+import { ActionMenu } from '../../ui/menu';
+import { Panel } from '../../ui/page';
+import { SimpleList } from '../../ui/table/simple-list';
+import { ChargeFacts } from './charge-facts';
+import { PricingModel } from './pricing-model';
+
+const recordsOf = (page: BillingMetricList) => page.metrics;
+const stepsOf = (page: BillingMetricStepList) => page.steps;
+
+/** How the organization's runs are charged, and what was computed for them. */
+export function Pricing() {
+  const { organization } = useMe();
+  const [shown, setShown] = useState<BillingMetric | null>(null);
+  const list = useList({
+    queryKey: ['billing-metrics', organization.id],
+    fetchPage: (page, signal) => clientPricingMetrics({ query: { ...page, organizationId: organization.id }, signal }),
+    itemsOf: recordsOf,
+  });
+  return (
+    <div className="flex flex-col gap-4">
+      <Panel title="Pricing model">
+        <PricingModel organizationId={organization.id} />
+      </Panel>
+      <SimpleList
+        title="Billing records"
+        list={list}
+        empty="Nothing was computed yet: a backfill does it, run by run."
+        heads={['Computed', 'Run', 'NPIs', 'Claims', 'Repeated', 'Charge', 'Actions']}
+        row={(record) => (
+          <tr key={record.metric_id} className="tabular-nums">
+            <td>
+              <Time at={record.computed_at} relative />
+            </td>
+            <td>
+              <RunLink id={record.job_id} />
+            </td>
+            <td>{formatCount(record.npi_count)}</td>
+            <td>{formatCount(record.total_claims)}</td>
+            <td>{formatCount(record.duplicates_removed)}</td>
+            <td className="font-medium">{formatMoney(record.calculated_charge_usd)}</td>
+            <td>
+              <ActionMenu
+                name={`the record of run ${record.job_id.slice(-8)}`}
+                actions={[{ label: 'Show how it was computed', run: () => setShown(record) }]}
+              />
+            </td>
+          </tr>
+        )}
+      />
+      {shown && (
+        <Dialog open onOpenChange={() => setShown(null)} title={`Charge of run ${shown.job_id.slice(-8)}`} wide>
+          <ChargeFacts charge={shown} />
+          <Steps record={shown} />
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+function Steps({ record: { metric_id: id } }: { record: BillingMetric }) {
+  const list = useList({
+    queryKey: ['billing-metrics', id, 'steps'],
+    fetchPage: (page, signal) => clientPricingSteps({ path: { id }, query: page, signal }),
+    itemsOf: stepsOf,
+  });
+  return (
+    <SimpleList
+      title="Steps that it was computed from"
+      list={list}
+      empty="There is no step."
+      heads={['Step', 'NPI', 'Claim', 'Verdict']}
+      row={({ step_order, npi, claim_id, claim_submission_id, verdict }) => (
+        <tr key={step_order}>
+          <td className="tabular-nums">{step_order}</td>
+          <td>
+            <bdi>{npi ?? '–'}</bdi>
+          </td>
+          <td>
+            <bdi>{claim_id ?? claim_submission_id ?? '–'}</bdi>
+          </td>
+          <td>{verdict.replace('_', ' ')}</td>
+        </tr>
+      )}
+    />
+  );
+}

@@ -1,0 +1,24 @@
+import { useState } from 'react';
+import { NewSessionDialog } from '../../parts/autopilot/new-session';
+import { SessionList } from '../../parts/autopilot/session-list';
+import { Button } from '../../ui/button';
+
+/** The autopilot's sessions on this machine. */
+export function AgentSessions({ agentId, mayAsk }: { agentId: string; mayAsk: boolean }) {
+  const [isMaking, setMaking] = useState(false);
+  return (
+    <>
+      {mayAsk && (
+        <div>
+          <Button look="primary" onClick={() => setMaking(true)}>
+            New session
+          </Button>
+        </div>
+      )}
+      <div className="flex max-h-[70vh] min-h-0 flex-col gap-4">
+        <SessionList agentId={agentId} />
+      </div>
+      <NewSessionDialog agentId={agentId} open={isMaking} onOpenChange={setMaking} />
+    </>
+  );
+}

@@ -1,0 +1,26 @@
+import { useState } from 'react';
+import { timelineKinds } from '@muster/contracts/words';
+import { timelineLogs } from '../../api/generated';
+import { useAgentEvents } from '../../live/use-agent-events';
+import { Empty, Panel } from '../../ui/page';
+import { Timeline } from '../../ui/timeline/timeline';
+import { noFilters, TimelineTools } from '../../ui/timeline/timeline-tools';
+import { useLiveEntries } from '../../ui/timeline/use-live-entries';
+
+export function AgentTimeline({ id }: { id: string }) {
+  const [filters, setFilters] = useState(noFilters);
+  const { q, level, kind } = filters;
+  const live = useLiveEntries(['timeline', id], filters, (query) => timelineLogs({ path: { id }, query }));
+  useAgentEvents(id, live.look);
+  return (
+    <Panel title="Timeline">
+      <TimelineTools search="Search the timeline" filters={filters} change={setFilters} kinds={timelineKinds} />
+      <Timeline
+        label="Timeline"
+        live={live}
+        testId="timeline-entry"
+        empty={<Empty title={q || level || kind ? 'Nothing like that has happened.' : 'Nothing has happened yet.'} />}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,73 @@
+import { SendHorizontal, Square } from 'lucide-react';
+import { useId, useRef, useState } from 'react';
+import { useMay } from '../../../api/session';
+import { Button } from '../../../ui/button';
+import { inputClass } from '../../../ui/form';
+
+interface ComposerProps {
+  isNew: boolean;
+  /** An answer is coming; in another conversation, if `isElsewhere`. */
+  isTalking: boolean;
+  isElsewhere: boolean;
+  say: (message: string, autoConfirm: boolean) => Promise<void>;
+  stop: () => void;
+}
+
+/** What one says next. Enter sends it, Shift and Enter begin a line. */
+export function Composer({ isNew, isTalking, isElsewhere, say, stop }: ComposerProps) {
+  const [message, setMessage] = useState('');
+  const autoConfirm = useRef<HTMLInputElement>(null);
+  const isAdmin = useMay('admin');
+  const id = useId();
+  const send = () => {
+    if (isTalking || message.trim() === '') return;
+    setMessage('');
+    void say(message, autoConfirm.current?.checked ?? false);
+  };
+  return (
+    <form
+      className="flex flex-col gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <label htmlFor={id} className="font-medium">
+        Message
+      </label>
+      <textarea
+        id={id}
+        rows={3}
+        maxLength={8000}
+        value={message}
+        onChange={({ target }) => setMessage(target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+          event.preventDefault();
+          send();
+        }}
+        className={inputClass}
+      />
+      <div className="flex flex-wrap items-center justify-end gap-3">
+        {isNew && isAdmin && (
+          <label className="mr-auto flex items-center gap-2">
+            <input ref={autoConfirm} type="checkbox" className="size-4 shrink-0" />
+            Let it change things without asking, in this conversation
+          </label>
+        )}
+        {isElsewhere && <span className="text-dim">An answer is coming in another conversation.</span>}
+        {isTalking ? (
+          <Button onClick={stop}>
+            <Square aria-hidden className="size-4" />
+            Stop answer
+          </Button>
+        ) : (
+          <Button type="submit" look="primary" disabled={message.trim() === ''}>
+            <SendHorizontal aria-hidden className="size-4" />
+            Send
+          </Button>
+        )}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,90 @@
+import { useMutation } from '@tanstack/react-query';
+import { type ChatToolCall, manageManage } from '../../../api/generated';
+import { Time } from '../../../format/time';
+import { Button } from '../../../ui/button';
+import { ErrorNote, FaultNote } from '../../../ui/error-note';
+import { StatusMark } from '../../../ui/status-mark';
+
+interface ToolCallProps {
+  agentId: string;
+  call: ChatToolCall;
+  decided: () => Promise<void>;
+}
+
+/** What the model did, or wants to do: exactly what, and one's word where it takes that. */
+export function ToolCall({ agentId, call, decided }: ToolCallProps) {
+  const { tool, status, error, code, result, confirmationId, expiresAt } = call;
+  const given = Object.keys(call.arguments).length > 0;
+  const waits = status === 'needs_confirmation' && confirmationId !== undefined;
+  const deciding = useMutation({
+    mutationFn: (approve: boolean) => manageManage({ path: { id: agentId }, body: { confirmationId, approve } }),
+    onSettled: decided,
+  });
+  const answer = deciding.data;
+  return (
+    <div
+      data-testid="chat-call"
+      className={`rounded-control border p-2.5 ${waits && !answer ? 'border-warn bg-warn-soft' : 'border-line bg-sunken/50'}`}
+    >
+      <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <code className="font-mono text-xs break-all">{tool}</code>
+        <StatusMark status={answer?.status ?? status} />
+      </p>
+      {given && <Given tool={tool} values={call.arguments} open={waits} />}
+      {waits && !answer && (
+        <div className="mt-2 flex flex-wrap items-center gap-2">
+          <Button look="primary" busy={deciding.isPending} onClick={() => deciding.mutate(true)}>
+            Approve
+          </Button>
+          <Button busy={deciding.isPending} onClick={() => deciding.mutate(false)}>
+            Decline
+          </Button>
+          {expiresAt && (
+            <span className="text-xs text-dim">
+              It can be approved until <Time at={expiresAt} />.
+            </span>
+          )}
+        </div>
+      )}
+      {deciding.isError && <ErrorNote error={deciding.error} />}
+      {(answer?.result ?? result) !== undefined && <Json label="What it answered" value={answer?.result ?? result} />}
+      <FaultNote error={answer?.error ?? error} code={answer?.code ?? code} />
+    </div>
+  );
+}
+
+/** Texts as they are, so that code is read as code before it is approved. */
+function Given({ tool, values, open }: { tool: string; values: Record<string, unknown>; open: boolean }) {
+  return (
+    <details open={open} className="mt-1.5">
+      <summary className="text-xs text-dim">What {tool} is given</summary>
+      {Object.entries(values).map(([name, value]) => (
+        <Text key={name} label={name} value={value} showsLabel />
+      ))}
+    </details>
+  );
+}
+
+function Json({ label, value }: { label: string; value: unknown }) {
+  return (
+    <details className="mt-1.5">
+      <summary className="text-xs text-dim">{label}</summary>
+      <Text label={label} value={value} />
+    </details>
+  );
+}
+
+function Text({ label, value, showsLabel }: { label: string; value: unknown; showsLabel?: boolean }) {
+  return (
+    <>
+      {showsLabel && <p className="mt-1 font-mono text-xs break-all text-dim">{label}</p>}
+      <pre
+        tabIndex={0}
+        aria-label={label}
+        className="mt-1 max-h-60 overflow-auto rounded-control bg-sunken p-2 font-mono text-xs break-words whitespace-pre-wrap"
+      >
+        {typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
+      </pre>
+    </>
+  );
+}

@@ -1,0 +1,107 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { imagingCompositeStart, type ImagingCompositeStatus, imagingCompositeStatus } from '../../../api/generated';
+import { useCommand } from '../../../parts/use-command';
+import { ErrorNote, FaultNote } from '../../../ui/error-note';
+import { Form, TextField } from '../../../ui/form';
+import { Empty, Facts, Panel } from '../../../ui/page';
+import { StatusMark } from '../../../ui/status-mark';
+import { useUrlState } from '../../../ui/table/use-url-state';
+import { Earlier } from './earlier';
+import { TeethField, teethIn } from './teeth-field';
+
+/** The newest image of each tooth that is asked for, in one picture. */
+export function Composite({ agentId, mayAsk }: { agentId: string; mayAsk: boolean }) {
+  const [{ compositeId }, change] = useUrlState();
+  const client = useQueryClient();
+  const show = (id: string) => change({ compositeId: id });
+  const answer = useCommand(agentId, compositeId, (commandId, signal) =>
+    imagingCompositeStatus({ path: { id: agentId }, query: { commandId }, signal }),
+  );
+  return (
+    <Panel title="Composite">
+      <div className="grid gap-5 lg:grid-cols-[minmax(0,22rem)_minmax(0,1fr)]">
+        <div className="flex min-w-0 flex-col gap-4">
+          {mayAsk && (
+            <Form
+              submit="Make composite"
+              onSubmit={(values) =>
+                imagingCompositeStart({
+                  path: { id: agentId },
+                  body: { patientLookup: values.text('patientLookup'), teeth: teethIn(values.all('teeth')) },
+                })
+              }
+              onDone={({ commandId }) => {
+                show(commandId);
+                void client.invalidateQueries({ queryKey: ['commands', agentId] });
+              }}
+            >
+              <TextField
+                label="Patient"
+                name="patientLookup"
+                hint="A PATIMAGEID, a chart number, or a name: Last, First."
+                required
+                maxLength={500}
+                autoComplete="off"
+              />
+              <TeethField />
+            </Form>
+          )}
+          <Earlier agentId={agentId} kind="imaging_composite" shown={compositeId} show={show} />
+        </div>
+        <div className="flex min-w-0 flex-col gap-3" aria-live="polite">
+          {!compositeId && <Empty title="The picture is shown here." />}
+          {answer.isError && <ErrorNote error={answer.error} retry={() => void answer.refetch()} />}
+          {answer.data && <Made status={answer.data} />}
+        </div>
+      </div>
+    </Panel>
+  );
+}
+
+interface MadeOf {
+  patient?: { patimageid?: number; chart?: string; name?: string };
+  teeth_found?: number[];
+  teeth_missing?: number[];
+}
+
+function Made({ status: { status, output, error, code, compositeUrl } }: { status: ImagingCompositeStatus }) {
+  const of = output === undefined ? undefined : read(output);
+  const found = of?.teeth_found ?? [];
+  return (
+    <>
+      <StatusMark status={status} testId="composite-status" />
+      {status === 'pending' && <p className="text-dim">The machine looks for the images.</p>}
+      {compositeUrl && (
+        <a href={compositeUrl} target="_blank" rel="noreferrer">
+          <img
+            src={compositeUrl}
+            alt={`Composite of ${found.length > 0 ? `teeth ${found.join(', ')}` : 'placeholders'}`}
+            className="w-full max-w-3xl rounded-control border border-line"
+          />
+        </a>
+      )}
+      {status === 'success' && compositeUrl === null && <p>The picture is made, and cannot be shown at the moment.</p>}
+      {of && (
+        <Facts
+          facts={[
+            ['Patient', <bdi>{[of.patient?.name, of.patient?.chart].filter(Boolean).join(', ') || '–'}</bdi>],
+            ['PATIMAGEID', of.patient?.patimageid ?? '–'],
+            ['Found', found.join(', ') || 'none'],
+            ['Missing', of.teeth_missing?.join(', ') || 'none'],
+          ]}
+        />
+      )}
+      {status === 'failed' && <FaultNote error={error} code={code} />}
+    </>
+  );
+}
+
+/** What stands between the markers of its output. */
+function read(output: string): MadeOf | undefined {
+  const [, json] = /__IMAGING_COMP_START__([^]*?)__IMAGING_COMP_END__/.exec(output) ?? [];
+  try {
+    return json === undefined ? undefined : (JSON.parse(json) as MadeOf);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,87 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { imagingImagesConvert, imagingImagesStatus } from '../../../api/generated';
+import { useCommand } from '../../../parts/use-command';
+import { ErrorNote, FaultNote } from '../../../ui/error-note';
+import { Field, Form, inputClass, TextField } from '../../../ui/form';
+import { Empty, Panel } from '../../../ui/page';
+import { StatusMark } from '../../../ui/status-mark';
+import { useUrlState } from '../../../ui/table/use-url-state';
+import { Earlier } from './earlier';
+import { Pictures } from './pictures';
+
+/** Image files of a practice, as pictures that can be looked at and sent. */
+export function Conversion({ agentId, mayAsk }: { agentId: string; mayAsk: boolean }) {
+  const [{ imagesId }, change] = useUrlState();
+  const client = useQueryClient();
+  const show = (id: string) => change({ imagesId: id });
+  const answer = useCommand(agentId, imagesId, (commandId, signal) =>
+    imagingImagesStatus({ path: { id: agentId }, query: { commandId }, signal }),
+  );
+  return (
+    <Panel title="Images">
+      <div className="grid gap-5 lg:grid-cols-[minmax(0,22rem)_minmax(0,1fr)]">
+        <div className="flex min-w-0 flex-col gap-4">
+          {mayAsk && (
+            <Form
+              submit="Convert images"
+              onSubmit={(values) => {
+                const names = values
+                  .exact('images')
+                  .split('\n')
+                  .map((name) => name.trim())
+                  .filter(Boolean);
+                return imagingImagesConvert({
+                  path: { id: agentId },
+                  body: {
+                    imagingPath: values.text('imagingPath'),
+                    patimageid: values.number('patimageid') ?? 0,
+                    images: names.map((filename, at) => ({ ordinal: at + 1, filename })),
+                  },
+                });
+              }}
+              onDone={({ commandId }) => {
+                show(commandId);
+                void client.invalidateQueries({ queryKey: ['commands', agentId] });
+              }}
+            >
+              <TextField
+                label="Folder"
+                name="imagingPath"
+                hint="As the worker knows it, or \\server\share\…"
+                required
+                autoComplete="off"
+              />
+              <TextField label="PATIMAGEID" name="patimageid" type="number" min={1} step={1} required />
+              <Field label="Files" name="images" hint="One a line, at most 4,000.">
+                {(control) => (
+                  <textarea
+                    {...control}
+                    rows={6}
+                    required
+                    spellCheck={false}
+                    className={`${inputClass} font-mono text-xs`}
+                  />
+                )}
+              </Field>
+            </Form>
+          )}
+          <Earlier agentId={agentId} kind="imaging_images" shown={imagesId} show={show} />
+        </div>
+        <div className="flex min-w-0 flex-col gap-3" aria-live="polite">
+          {!imagesId && <Empty title="The pictures are shown here." />}
+          {answer.isError && <ErrorNote error={answer.error} retry={() => void answer.refetch()} />}
+          {answer.data && (
+            <>
+              <StatusMark status={answer.data.status} testId="images-status" />
+              {answer.data.status === 'pending' && (
+                <p className="text-dim">The machine is at it; its timeline tells how far it has come.</p>
+              )}
+              {answer.data.status === 'failed' && <FaultNote error={answer.data.error} code={answer.data.code} />}
+              {answer.data.output && <Pictures key={imagesId} output={answer.data.output} />}
+            </>
+          )}
+        </div>
+      </div>
+    </Panel>
+  );
+}

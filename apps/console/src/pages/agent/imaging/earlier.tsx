@@ -1,0 +1,43 @@
+import { useQuery } from '@tanstack/react-query';
+import { agentCommandsHistory, type CommandEntry } from '../../../api/generated';
+import { Time } from '../../../format/time';
+import { StatusMark } from '../../../ui/status-mark';
+
+interface EarlierProps {
+  agentId: string;
+  kind: CommandEntry['kind'];
+  shown: string | undefined;
+  show: (commandId: string) => void;
+}
+
+const most = 10;
+
+/** What was asked for before: neither whom nor which files it was about is kept, only when. */
+export function Earlier({ agentId, kind, shown, show }: EarlierProps) {
+  const { data } = useQuery({
+    queryKey: ['commands', agentId, { kind }],
+    queryFn: ({ signal }) => agentCommandsHistory({ path: { id: agentId }, query: { kind, limit: most }, signal }),
+  });
+  const commands = data?.commands ?? [];
+  if (commands.length === 0) return null;
+  return (
+    <details>
+      <summary className="text-dim">Asked for before</summary>
+      <ul className="mt-1 flex flex-col gap-0.5">
+        {commands.map(({ commandId, status, createdAt }) => (
+          <li key={commandId}>
+            <button
+              type="button"
+              aria-current={commandId === shown || undefined}
+              onClick={() => show(commandId)}
+              className="flex items-center gap-3 rounded-control px-2 py-1 hover:bg-sunken aria-[current=true]:bg-picked"
+            >
+              <StatusMark status={status} />
+              <Time at={createdAt} />
+            </button>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

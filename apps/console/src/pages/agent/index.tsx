@@ -1,0 +1,75 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { lazy, useState } from 'react';
+import { agentQuery } from '../../api/queries';
+import { useMay } from '../../api/session';
+import { useAgentEvents } from '../../live/use-agent-events';
+import { useThrottled } from '../../live/use-throttled';
+import { AgentMenu } from '../../parts/agent-menu';
+import { ErrorNote } from '../../ui/error-note';
+import { Page, Skeleton } from '../../ui/page';
+import { StatusMark } from '../../ui/status-mark';
+import { Tabs } from '../../ui/tabs';
+import { AgentName } from '../agents/agent-name';
+import { Overview } from './overview';
+import { StopOrKeep } from './stop-or-keep';
+
+// What is not shown at first is not loaded at first.
+const Commands = lazy(async () => ({ default: (await import('./commands')).Commands }));
+const Recordings = lazy(async () => ({ default: (await import('./recordings')).Recordings }));
+const Imaging = lazy(async () => ({ default: (await import('./imaging')).Imaging }));
+const Chat = lazy(async () => ({ default: (await import('./chat')).Chat }));
+const AgentSessions = lazy(async () => ({ default: (await import('./agent-sessions')).AgentSessions }));
+const AgentSettings = lazy(async () => ({ default: (await import('./settings')).AgentSettings }));
+
+export function AgentPage() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const { data: agent, error, refetch } = useQuery(agentQuery(id));
+  const [isRenaming, setRenaming] = useState(false);
+  const isMember = useMay('member');
+  useLiveAgent(id);
+  if (!agent) {
+    return (
+      <Page title="Agent">
+        {error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={10} />}
+      </Page>
+    );
+  }
+  const isOver = agent.status === 'terminated';
+  const mayAsk = isMember && !isOver;
+  return (
+    <Page
+      title={agent.name}
+      aside={<StatusMark status={agent.status} testId="agent-status" large />}
+      actions={
+        <>
+          {mayAsk && <StopOrKeep agent={agent} />}
+          <AgentMenu agent={agent} rename={() => setRenaming(true)} />
+        </>
+      }
+    >
+      {isRenaming && <AgentName agent={agent} done={() => setRenaming(false)} />}
+      <Tabs
+        label={`Parts of ${agent.name}`}
+        tabs={[
+          { id: 'overview', name: 'Overview', content: <Overview agent={agent} mayAsk={mayAsk} /> },
+          { id: 'commands', name: 'Commands', content: <Commands agentId={id} /> },
+          { id: 'recordings', name: 'Recordings', content: <Recordings agentId={id} mayAsk={mayAsk} /> },
+          { id: 'imaging', name: 'Imaging', content: <Imaging agentId={id} mayAsk={mayAsk} /> },
+          { id: 'chat', name: 'Chat', content: <Chat agentId={id} /> },
+          { id: 'autopilot', name: 'Autopilot', content: <AgentSessions agentId={id} mayAsk={mayAsk} /> },
+          { id: 'settings', name: 'Settings', content: <AgentSettings agent={agent} /> },
+        ]}
+      />
+    </Page>
+  );
+}
+
+/** The header follows the agent's stream; what it shows is always the API's own answer. */
+function useLiveAgent(id: string): void {
+  const client = useQueryClient();
+  const refresh = useThrottled(() => client.invalidateQueries({ queryKey: ['agent', id] }), 500);
+  useAgentEvents(id, ({ type }) => {
+    if (type !== 'log') refresh();
+  });
+}

@@ -1,0 +1,153 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import {
+  agentActionsAct,
+  type AgentActionBody,
+  type Recording,
+  videoAnalysesRead,
+  videoAnalysesStart,
+  workflowsUpload,
+} from '../../api/generated';
+import { pollMs } from '../../api/query-client';
+import { useAgentEvents } from '../../live/use-agent-events';
+import { useThrottled } from '../../live/use-throttled';
+import { WorkflowLink } from '../../parts/names';
+import { Dialog } from '../../ui/dialog';
+import { ErrorNote, FaultNote } from '../../ui/error-note';
+import { Form, SelectField, TextField } from '../../ui/form';
+import { Progress, Skeleton } from '../../ui/page';
+import { StatusMark } from '../../ui/status-mark';
+import { toast } from '../../ui/toast';
+
+interface NewRecordingProps {
+  agentId: string;
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+  begun: () => void;
+}
+
+export function NewRecordingDialog({ agentId, open, onOpenChange, begun }: NewRecordingProps) {
+  return (
+    <Dialog open={open} onOpenChange={onOpenChange} title="New recording">
+      <Form
+        submit="Start recording"
+        onSubmit={(values) => {
+          const [name, kind, startUrl] = ['name', 'kind', 'startUrl'].map((field) => values.text(field));
+          const body: AgentActionBody = {
+            action: 'start_recording',
+            ...(name ? { name } : {}),
+            ...(kind ? { kind: kind as AgentActionBody['kind'] } : {}),
+            ...(startUrl ? { startUrl } : {}),
+          };
+          return agentActionsAct({ path: { id: agentId }, body });
+        }}
+        onDone={() => {
+          onOpenChange(false);
+          toast('The machine was told to record.');
+          begun();
+        }}
+      >
+        <TextField label="Name" name="name" maxLength={200} autoComplete="off" />
+        <SelectField
+          label="What is recorded"
+          name="kind"
+          options={[
+            { value: '', label: 'The screen where there is one, else a browser' },
+            { value: 'screen', label: 'The screen' },
+            { value: 'browser', label: 'A browser of its own, with what is done in it' },
+          ]}
+        />
+        <TextField label="Address that the browser opens" name="startUrl" type="url" autoComplete="off" />
+      </Form>
+    </Dialog>
+  );
+}
+
+/** A workflow of what was done in the browser, step by step; no model is needed. */
+export function StepsDialog({ recording, close }: { recording: Recording; close: () => void }) {
+  const navigate = useNavigate();
+  return (
+    <Dialog
+      open
+      onOpenChange={close}
+      title="Make a workflow of its steps"
+      description="What was done in the browser becomes its steps; passwords become secrets of the vault."
+    >
+      <Form
+        submit="Make workflow"
+        onSubmit={(values) => {
+          const name = values.text('name');
+          return workflowsUpload({ body: { recordingId: recording.id, ...(name ? { name } : {}) } });
+        }}
+        onDone={({ id }) => {
+          close();
+          void navigate({ to: '/workflows/$id', params: { id } });
+        }}
+      >
+        <TextField label="Name" name="name" hint="The recording’s own, if left empty." autoComplete="off" />
+      </Form>
+    </Dialog>
+  );
+}
+
+/** A draft by a model that looks at the film. What it is not sure of is marked for review. */
+export function FilmDialog({ recording, close }: { recording: Recording; close: () => void }) {
+  const [analysisId, setAnalysisId] = useState<string>();
+  return (
+    <Dialog
+      open
+      onOpenChange={close}
+      title="Make a workflow with a model"
+      description="A model looks at the film’s pictures. Steps that it is not sure of wait for your review."
+    >
+      {analysisId ? (
+        <Analysis agentId={recording.agentId} analysisId={analysisId} />
+      ) : (
+        <Form
+          submit="Make workflow"
+          onSubmit={(values) => {
+            const [name, hint] = [values.text('name'), values.text('hint')];
+            const body = { recordingId: recording.id, ...(name ? { name } : {}), ...(hint ? { hint } : {}) };
+            return videoAnalysesStart({ path: { id: recording.agentId }, body });
+          }}
+          onDone={(started) => setAnalysisId(started.analysisId)}
+        >
+          <TextField label="Name" name="name" maxLength={200} autoComplete="off" />
+          <TextField label="What is done in it" name="hint" maxLength={2000} autoComplete="off" />
+        </Form>
+      )}
+    </Dialog>
+  );
+}
+
+function Analysis({ agentId, analysisId }: { agentId: string; analysisId: string }) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['analysis', analysisId],
+    queryFn: ({ signal }) => videoAnalysesRead({ path: { id: agentId }, query: { analysisId }, signal }),
+    refetchInterval: ({ state }) => (['completed', 'failed'].includes(state.data?.status ?? '') ? false : pollMs),
+  });
+  useAgentEvents(
+    agentId,
+    useThrottled(() => refetch(), 1000),
+  );
+  if (error && !data) return <ErrorNote error={error} retry={() => void refetch()} />;
+  if (!data) return <Skeleton rows={2} />;
+  const { status, progress, frames, workflowId } = data;
+  return (
+    <div className="flex flex-col gap-3" aria-live="polite">
+      <StatusMark status={status} />
+      {status === 'completed' || status === 'failed' ? null : <Progress percent={progress} label="Progress" />}
+      <p className="text-dim">{frames} pictures were taken of the film.</p>
+      <FaultNote error={data.error} code={data.code} />
+      {workflowId && (
+        <p>
+          It became the draft <WorkflowLink id={workflowId} />.
+        </p>
+      )}
+      {status !== 'completed' && status !== 'failed' && (
+        <p className="text-dim">It goes on when this is closed; its draft is then among the workflows.</p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,176 @@
+import { useQueryClient } from '@tanstack/react-query';
+import type { ColumnDef } from '@tanstack/react-table';
+import { useMemo, useState } from 'react';
+import { recordingStatuses } from '@muster/contracts/words';
+import { isApiError } from '../../api/api-error';
+import {
+  agentActionsAct,
+  type Recording,
+  type RecordingList,
+  recordingsList,
+  type RecordingsListData,
+  recordingsRead,
+} from '../../api/generated';
+import { useList } from '../../api/use-list';
+import { Duration, Time } from '../../format/time';
+import { useAgentEvents } from '../../live/use-agent-events';
+import { useThrottled } from '../../live/use-throttled';
+import { shortId } from '../../parts/names';
+import { Button } from '../../ui/button';
+import { ActionMenu } from '../../ui/menu';
+import { Empty } from '../../ui/page';
+import { StatusMark } from '../../ui/status-mark';
+import { DataTable } from '../../ui/table/data-table';
+import { ListTools } from '../../ui/table/list-tools';
+import { useUrlState } from '../../ui/table/use-url-state';
+import { toast } from '../../ui/toast';
+import { FilmDialog, NewRecordingDialog, StepsDialog } from './recording-dialogs';
+
+const itemsOf = (page: RecordingList) => page.recordings;
+const refreshMs = 1000;
+
+type Deed = { deed: 'steps' | 'film'; recording: Recording };
+
+/** What was recorded on this machine: films, and what was done in its browser, of which workflows are made. */
+export function Recordings({ agentId, mayAsk }: { agentId: string; mayAsk: boolean }) {
+  const [{ q, status }] = useUrlState();
+  const [isMaking, setMaking] = useState(false);
+  const [deed, setDeed] = useState<Deed | null>(null);
+  const client = useQueryClient();
+  const query = { q, status } as RecordingsListData['query'];
+  const list = useList({
+    queryKey: ['recordings', agentId, query],
+    fetchPage: (page, signal) => recordingsList({ path: { id: agentId }, query: { ...page, ...query }, signal }),
+    itemsOf,
+  });
+  const look = useThrottled(() => client.invalidateQueries({ queryKey: ['recordings', agentId] }), refreshMs);
+  useAgentEvents(agentId, look);
+  const columns = useColumns(mayAsk, setDeed, look);
+  return (
+    <>
+      <ListTools search="Search recordings" filters={[{ name: 'status', label: 'Status', options: recordingStatuses }]}>
+        {mayAsk && <Button onClick={() => setMaking(true)}>New recording</Button>}
+      </ListTools>
+      <div className="flex max-h-[70vh] min-h-0 flex-col gap-4">
+        <DataTable
+          label="Recordings"
+          list={list}
+          columns={columns}
+          rowId={({ id }) => id}
+          empty={
+            <Empty title={q || status ? 'No recording is like that.' : 'Nothing has been recorded here.'}>
+              “New recording” films the screen, or opens a browser whose steps become a workflow.
+            </Empty>
+          }
+        />
+      </div>
+      <NewRecordingDialog agentId={agentId} open={isMaking} onOpenChange={setMaking} begun={look} />
+      {deed?.deed === 'steps' && <StepsDialog recording={deed.recording} close={() => setDeed(null)} />}
+      {deed?.deed === 'film' && <FilmDialog recording={deed.recording} close={() => setDeed(null)} />}
+    </>
+  );
+}
+
+function useColumns(mayAsk: boolean, begin: (deed: Deed) => void, look: () => void): ColumnDef<Recording>[] {
+  return useMemo(
+    () => [
+      {
+        id: 'status',
+        header: 'Status',
+        meta: { className: 'w-30' },
+        cell: ({ row: { original } }) => <StatusMark status={original.status} />,
+      },
+      {
+        id: 'name',
+        header: 'Name',
+        cell: ({ row: { original } }) => <Name recording={original} />,
+      },
+      {
+        id: 'kind',
+        header: 'Kind',
+        meta: { className: 'w-24 max-md:hidden' },
+        cell: ({ row: { original } }) => original.kind ?? '–',
+      },
+      {
+        id: 'createdAt',
+        header: 'Asked for',
+        meta: { className: 'w-28 max-sm:hidden' },
+        cell: ({ row: { original } }) => <Time at={original.createdAt} relative />,
+      },
+      {
+        id: 'took',
+        header: 'Length',
+        meta: { className: 'w-28 max-lg:hidden' },
+        cell: ({ row: { original } }) => <Duration from={original.startedAt} to={original.endedAt} />,
+      },
+      {
+        id: 'actions',
+        header: () => <span className="sr-only">Actions</span>,
+        meta: { className: 'w-14 text-right' },
+        cell: ({ row: { original } }) => (
+          <ActionMenu
+            name={nameOf(original)}
+            actions={[
+              mayAsk && original.status === 'recording' && { label: 'Stop', run: () => void stop(original).then(look) },
+              original.artifactId !== null && { label: 'Download film', run: () => void download(original) },
+              mayAsk &&
+                original.eventsArtifactId !== null && {
+                  label: 'Make a workflow of its steps',
+                  run: () => begin({ deed: 'steps', recording: original }),
+                },
+              mayAsk &&
+                original.status === 'kept' && {
+                  label: 'Make a workflow with a model',
+                  run: () => begin({ deed: 'film', recording: original }),
+                },
+            ]}
+          />
+        ),
+      },
+    ],
+    [mayAsk, begin, look],
+  );
+}
+
+function Name({ recording }: { recording: Recording }) {
+  const { error, startUrl } = recording;
+  const note = error ?? startUrl;
+  return (
+    <>
+      <bdi className="font-medium">{nameOf(recording)}</bdi>
+      {note && (
+        <bdi className="ml-2 text-xs text-dim" title={note}>
+          {note}
+        </bdi>
+      )}
+    </>
+  );
+}
+
+function nameOf({ name, id }: Recording): string {
+  return name ?? `Recording ${shortId(id)}`;
+}
+
+async function stop({ id, agentId }: Recording): Promise<void> {
+  try {
+    await agentActionsAct({ path: { id: agentId }, body: { action: 'stop_recording', recordingId: id } });
+    toast('The recording is being stopped.');
+  } catch (error) {
+    toast(isApiError(error) ? `${error.message} (${error.code})` : 'Something went wrong.');
+  }
+}
+
+/** From the store itself, by an address that holds for an hour. */
+async function download(recording: Recording): Promise<void> {
+  try {
+    const { downloadUrl } = await recordingsRead({ path: { id: recording.id } });
+    if (!downloadUrl) return toast('It cannot be had at the moment.');
+    const link = document.createElement('a');
+    link.href = downloadUrl;
+    link.download = nameOf(recording);
+    link.rel = 'noreferrer';
+    link.click();
+  } catch (error) {
+    toast(isApiError(error) ? `${error.message} (${error.code})` : 'Something went wrong.');
+  }
+}

@@ -1,0 +1,192 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import {
+  type Agent,
+  agentActionsExempt,
+  type AgentLiveStatus,
+  agentActionsStatus,
+  agentsRead,
+  agentsUpdate,
+} from '../../api/generated';
+import { pollMs } from '../../api/query-client';
+import { settingsQuery, useMay } from '../../api/session';
+import { Time } from '../../format/time';
+import { Button } from '../../ui/button';
+import { ErrorNote } from '../../ui/error-note';
+import { Form, TextField } from '../../ui/form';
+import { Facts, Panel, Skeleton } from '../../ui/page';
+import { toast, toastRefused } from '../../ui/toast';
+import { Savings } from './savings';
+import { WorkerKeys } from './worker-keys';
+
+/** How this machine is called, when it stops by itself, where it is, and with which key its worker speaks. */
+export function AgentSettings({ agent }: { agent: Agent }) {
+  const isAdmin = useMay('admin');
+  const isOver = agent.status === 'terminated';
+  return (
+    <div className="grid gap-4 xl:grid-cols-2">
+      <div className="flex min-w-0 flex-col gap-4">
+        {isAdmin && !isOver && <Named agent={agent} />}
+        <IdleStop agent={agent} />
+      </div>
+      <div className="flex min-w-0 flex-col gap-4">
+        <Machine agent={agent} />
+        {isAdmin && !isOver && <WorkerKeys agent={agent} />}
+      </div>
+    </div>
+  );
+}
+
+/** Begins with what it is called now, and shows what others make of that, unless something is being written here. */
+function Named({ agent }: { agent: Agent }) {
+  const client = useQueryClient();
+  const [{ base, turn, isTouched }, setState] = useState({ base: agent, turn: 0, isTouched: false });
+  const isOther = agent.name !== base.name || agent.labels.join() !== base.labels.join();
+  if (isOther && !isTouched) setState({ base: agent, turn: turn + 1, isTouched: false });
+  return (
+    <Panel title="Name and labels" unnamed>
+      <div onInput={() => setState({ base, turn, isTouched: true })}>
+        <Form
+          key={turn}
+          submit="Save"
+          onSubmit={async (values) => {
+            const name = values.text('name');
+            const labels = values
+              .text('labels')
+              .split(',')
+              .map((label) => label.trim())
+              .filter(Boolean);
+            // What was not changed here stays as others have made it.
+            const body = {
+              ...(name === base.name ? {} : { name }),
+              ...(labels.join() === base.labels.join() ? {} : { labels }),
+            };
+            const path = { id: agent.id };
+            const changed = await (Object.keys(body).length > 0 ? agentsUpdate({ path, body }) : agentsRead({ path }));
+            return { changed, isShown: changed.name === name && changed.labels.join() === labels.join() };
+          }}
+          onDone={({ changed, isShown }) => {
+            setState({ base: changed, turn: isShown ? turn : turn + 1, isTouched: false });
+            client.setQueryData(['agent', agent.id], changed);
+            void client.invalidateQueries({ queryKey: ['agents'] });
+            toast('Saved.');
+          }}
+        >
+          <TextField label="Name" name="name" defaultValue={base.name} required maxLength={100} autoComplete="off" />
+          <TextField
+            label="Labels"
+            name="labels"
+            defaultValue={base.labels.join(', ')}
+            hint="Separated by commas; lists are filtered by them."
+            autoComplete="off"
+          />
+          {isOther && isTouched && (
+            <p role="status" className="rounded-control bg-warn-soft p-2.5">
+              Somebody else has changed it meanwhile: <bdi className="font-medium">{agent.name}</bdi>
+              {agent.labels.length > 0 && (
+                <>
+                  , with the labels <bdi>{agent.labels.join(', ')}</bdi>
+                </>
+              )}
+              . What you have changed here is what “Save” changes.
+            </p>
+          )}
+        </Form>
+      </div>
+    </Panel>
+  );
+}
+
+function IdleStop({ agent }: { agent: Agent }) {
+  const { data: settings } = useQuery(settingsQuery);
+  const isMember = useMay('member');
+  const client = useQueryClient();
+  const isPinned = agent.idleAutoStopExempt;
+  const pin = async (exempt: boolean) => {
+    try {
+      await agentActionsExempt({ path: { id: agent.id }, body: { exempt } });
+      toast(exempt ? 'It is pinned.' : 'It is no longer pinned.', () => void pin(!exempt));
+    } catch (error) {
+      toastRefused(error);
+    }
+    await client.invalidateQueries({ queryKey: ['agent', agent.id] });
+  };
+  return (
+    <Panel
+      title="When it stops by itself"
+      actions={
+        isMember &&
+        agent.status !== 'terminated' && (
+          <Button onClick={() => void pin(!isPinned)}>{isPinned ? 'Unpin' : 'Pin'}</Button>
+        )
+      }
+    >
+      <p className="mb-3">
+        {isPinned
+          ? 'Never: it is pinned, and being idle does not stop it.'
+          : settings && !settings.autoStopEnabled
+            ? 'Never: idle stop is off for the organization.'
+            : 'Once it has been idle for long enough.'}
+      </p>
+      {!settings && <Skeleton rows={2} />}
+      {settings && (
+        <Facts
+          facts={[
+            [
+              'Policy',
+              settings.idleStopPolicy === 'adaptive'
+                ? `adaptive: by when it is likely to be wanted, after ${settings.idleStopMinutes} min at the latest`
+                : `fixed: after ${settings.idleStopMinutes} min`,
+            ],
+            ['Woken for runs', settings.vmAutoWakeOnJob ? 'yes' : 'no'],
+            ['Woken before schedules', settings.prewake ? 'yes, by its measured boot time' : 'no'],
+            ['Stops', agent.stopAt ? <Time at={agent.stopAt} /> : '–'],
+          ]}
+        />
+      )}
+      <p className="mt-2 text-dim">
+        These hold for all machines: they stand in the{' '}
+        <Link to="/settings" className="text-accent underline">
+          settings
+        </Link>
+        .
+      </p>
+      <Savings agentId={agent.id} />
+    </Panel>
+  );
+}
+
+function Machine({ agent }: { agent: Agent }) {
+  const { data: live, error } = useQuery({
+    queryKey: ['agent', agent.id, 'status'],
+    queryFn: ({ signal }) => agentActionsStatus({ path: { id: agent.id }, signal }),
+    refetchInterval: pollMs,
+  });
+  return (
+    <Panel title="Machine">
+      {error && !live && <ErrorNote error={error} />}
+      <Facts
+        facts={[
+          ['Provider', agent.provider],
+          ['Its name there', agent.providerRef ? <bdi className="break-all">{agent.providerRef}</bdi> : '–'],
+          ['State there', stateOf(agent, live)],
+          ['Address', live?.vmIp ?? agent.vmIp ?? '–'],
+          [
+            'Tunnel',
+            agent.publicTunnelUrl ? <bdi className="break-all">{agent.publicTunnelUrl}</bdi> : 'none: it polls',
+          ],
+          ['Worker', agent.workerVersion ?? '–'],
+          ['Last seen', <Time at={agent.lastSeen} relative />],
+          ['Made', <Time at={agent.createdAt} />],
+          ['Id', <code className="font-mono text-xs break-all">{agent.id}</code>],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function stateOf(agent: Agent, live: AgentLiveStatus | undefined): string {
+  const state = live?.vmState ?? agent.vmState ?? '–';
+  return live?.stale ? `${state} (the provider does not answer: as it was known last)` : state;
+}

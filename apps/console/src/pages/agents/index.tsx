@@ -1,0 +1,161 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ColumnDef } from '@tanstack/react-table';
+import { Pin, Plus } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { agentStatuses } from '@muster/contracts/words';
+import { type Agent, type AgentList, agentsList } from '../../api/generated';
+import { useMay } from '../../api/session';
+import { useList } from '../../api/use-list';
+import { Time } from '../../format/time';
+import { AgentMenu } from '../../parts/agent-menu';
+import { RunLink } from '../../parts/names';
+import { Why } from '../../parts/why';
+import { Button } from '../../ui/button';
+import { Empty, Page } from '../../ui/page';
+import { StatusMark } from '../../ui/status-mark';
+import { DataTable } from '../../ui/table/data-table';
+import { FilterField } from '../../ui/table/filter-field';
+import { ListTools } from '../../ui/table/list-tools';
+import { useUrlState } from '../../ui/table/use-url-state';
+import { AgentCost } from './agent-cost';
+import { AgentName } from './agent-name';
+import { NewAgentDialog } from './new-agent';
+import { SeveralAgents } from './several-agents';
+
+const itemsOf = (page: AgentList) => page.agents;
+
+export function AgentsPage() {
+  const [state] = useUrlState();
+  const [isNew, setIsNew] = useState(false);
+  const [renaming, setRenaming] = useState<string | null>(null);
+  const [selected, setSelected] = useState<Record<string, boolean>>({});
+  const client = useQueryClient();
+  const isAdmin = useMay('admin');
+  const isMember = useMay('member');
+  const { status, label, q, sort } = state;
+  const list = useList({
+    queryKey: ['agents', { status, label, q, sort }],
+    fetchPage: (page, signal) => agentsList({ query: { ...page, ...filter({ status, label, q, sort }) }, signal }),
+    itemsOf,
+  });
+  const columns = useMemo<ColumnDef<Agent>[]>(
+    () => [
+      {
+        id: 'name',
+        header: 'Name',
+        meta: { className: 'sm:w-56', sort: 'name' },
+        cell: ({ row: { original: agent } }) =>
+          renaming === agent.id ? (
+            <AgentName agent={agent} done={() => setRenaming(null)} />
+          ) : (
+            <span className="flex items-center gap-1.5">
+              <Link
+                to="/agents/$id"
+                params={{ id: agent.id }}
+                className="truncate font-medium hover:underline"
+                title={agent.name}
+              >
+                <bdi>{agent.name}</bdi>
+              </Link>
+              {agent.idleAutoStopExempt && <Pin aria-label="pinned" className="size-3.5 shrink-0 text-dim" />}
+            </span>
+          ),
+      },
+      {
+        id: 'status',
+        header: 'Status',
+        meta: { className: 'w-30 sm:w-32', sort: 'status' },
+        cell: ({ row: { original } }) => <StatusMark status={original.status} testId="agent-status" />,
+      },
+      {
+        id: 'why',
+        header: 'Why',
+        meta: { className: 'max-md:hidden' },
+        cell: ({ row: { original } }) => (
+          <span data-testid="agent-why" title={original.why} className="text-dim">
+            <Why text={original.why} />
+          </span>
+        ),
+      },
+      {
+        id: 'stopAt',
+        header: 'Stops',
+        meta: { className: 'w-28 max-lg:hidden' },
+        cell: ({ row: { original } }) => <Time at={original.stopAt} relative />,
+      },
+      {
+        id: 'currentJobId',
+        header: 'Current run',
+        meta: { className: 'w-28 max-lg:hidden' },
+        cell: ({ row: { original } }) =>
+          original.currentJobId ? <RunLink id={original.currentJobId} /> : <span className="text-dim">–</span>,
+      },
+      {
+        id: 'cost',
+        header: () => <span title="Of its runs, in the last 30 days">Cost</span>,
+        meta: { className: 'w-24 max-xl:hidden' },
+        cell: ({ row: { original } }) => <AgentCost id={original.id} />,
+      },
+      {
+        id: 'lastSeen',
+        header: 'Last seen',
+        meta: { className: 'w-28 max-sm:hidden', sort: 'lastSeen' },
+        cell: ({ row: { original } }) => <Time at={original.lastSeen} relative />,
+      },
+      {
+        id: 'actions',
+        header: () => <span className="sr-only">Actions</span>,
+        meta: { className: 'w-14 text-right' },
+        cell: ({ row: { original } }) => <AgentMenu agent={original} rename={() => setRenaming(original.id)} />,
+      },
+    ],
+    [renaming],
+  );
+  const picked = list.items.filter(({ id }) => selected[id]);
+  const isFiltered = Boolean(status || label || q);
+  return (
+    <Page
+      title="Agents"
+      full
+      actions={
+        isAdmin && (
+          <Button look="primary" onClick={() => setIsNew(true)}>
+            <Plus aria-hidden className="size-4" />
+            New agent
+          </Button>
+        )
+      }
+    >
+      <ListTools search="Search agents" filters={[{ name: 'status', label: 'Status', options: agentStatuses }]}>
+        <FilterField name="label" label="Label" />
+        <SeveralAgents agents={picked} done={() => setSelected({})} />
+      </ListTools>
+      <DataTable
+        label="Agents"
+        list={list}
+        columns={columns}
+        rowId={({ id }) => id}
+        selection={isMember ? { selected, change: setSelected } : undefined}
+        empty={
+          isFiltered ? (
+            <Empty title="No agent is like that.">Take a filter away, or search for another name.</Empty>
+          ) : (
+            <Empty title="There is no agent yet.">
+              An agent is a machine that runs workflows. “New agent” makes one, and says how its worker is installed.
+            </Empty>
+          )
+        }
+      />
+      <NewAgentDialog
+        open={isNew}
+        onOpenChange={setIsNew}
+        made={() => void client.invalidateQueries({ queryKey: ['agents'] })}
+      />
+    </Page>
+  );
+}
+
+function filter(state: { status?: string; label?: string; q?: string; sort?: string }) {
+  return state as { status?: Agent['status']; label?: string; q?: string; sort?: 'name' };
+}

@@ -1,0 +1,131 @@
+import { useState } from 'react';
+import { agentsCreate, type CreatedAgent, type CreateAgentBody } from '../../api/generated';
+import { Button } from '../../ui/button';
+import { CopyText } from '../../ui/copy-text';
+import { Dialog, DialogActions } from '../../ui/dialog';
+import { Form, SelectField, TextField } from '../../ui/form';
+
+const providers = [
+  { value: 'external', label: 'external: a machine that is switched on and off by hand' },
+  { value: 'local', label: 'local: a process beside the service' },
+  { value: 'http', label: 'http: a provider of your own' },
+  { value: 'ec2', label: 'ec2: an instance at AWS' },
+  { value: 'docker', label: 'docker: a container' },
+];
+const settings: Record<string, { name: string; label: string; required: boolean }[]> = {
+  http: [
+    { name: 'baseUrl', label: 'Base URL', required: true },
+    { name: 'ref', label: 'Reference', required: true },
+  ],
+  ec2: [
+    { name: 'instanceId', label: 'Instance', required: true },
+    { name: 'region', label: 'Region', required: true },
+  ],
+  docker: [
+    { name: 'container', label: 'Container', required: true },
+    { name: 'host', label: 'Docker host', required: false },
+  ],
+};
+
+interface NewAgentProps {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+  made: () => void;
+}
+
+/** Makes an agent, then shows its worker key: once, because it is not kept in a form that could be shown again. */
+export function NewAgentDialog({ open, onOpenChange, made }: NewAgentProps) {
+  const [created, setCreated] = useState<CreatedAgent | null>(null);
+  const change = (next: boolean) => {
+    if (!next) setCreated(null);
+    onOpenChange(next);
+  };
+  return (
+    <Dialog open={open} onOpenChange={change} title="New agent" wide={created !== null} keeps={created !== null}>
+      {created ? (
+        <WorkerKey created={created} done={() => change(false)} />
+      ) : (
+        <NewAgentForm
+          created={(answer) => {
+            setCreated(answer);
+            made();
+          }}
+        />
+      )}
+    </Dialog>
+  );
+}
+
+function NewAgentForm({ created }: { created: (answer: CreatedAgent) => void }) {
+  const [provider, setProvider] = useState('external');
+  const fields = settings[provider] ?? [];
+  return (
+    <Form
+      submit="Create agent"
+      onSubmit={(values) => {
+        const given = fields.map(({ name }) => [name, values.text(`providerConfig.${name}`)]);
+        const labels = values
+          .text('labels')
+          .split(',')
+          .map((label) => label.trim())
+          .filter(Boolean);
+        const body: CreateAgentBody = {
+          name: values.text('name'),
+          provider: provider as CreateAgentBody['provider'],
+          ...(fields.length > 0
+            ? { providerConfig: Object.fromEntries(given.filter(([, value]) => value !== '')) }
+            : {}),
+          ...(labels.length > 0 ? { labels } : {}),
+        };
+        return agentsCreate({ body });
+      }}
+      onDone={created}
+    >
+      <TextField label="Name" name="name" required maxLength={100} autoComplete="off" autoFocus />
+      <SelectField
+        label="Provider"
+        name="provider"
+        options={providers}
+        value={provider}
+        onChange={({ target }) => setProvider(target.value)}
+      />
+      {fields.map(({ name, label, required }) => (
+        <TextField key={name} label={label} name={`providerConfig.${name}`} required={required} autoComplete="off" />
+      ))}
+      <TextField
+        label="Labels"
+        name="labels"
+        hint="Separated by commas; lists are filtered by them."
+        autoComplete="off"
+      />
+    </Form>
+  );
+}
+
+function WorkerKey({ created: { agent, workerKey }, done }: { created: CreatedAgent; done: () => void }) {
+  const command = [
+    `SERVICE_BASE_URL=${location.origin}`,
+    `SERVICE_API_KEY=${workerKey}`,
+    `AGENT_ID=${agent.id}`,
+    'node muster-worker.js',
+  ].join(' \\\n  ');
+  return (
+    <div className="flex flex-col gap-4">
+      <p>
+        <bdi className="font-medium">{agent.name}</bdi> is made. Its worker key is shown this once: keep it now.
+      </p>
+      <CopyText label="Worker key" text={workerKey} />
+      {agent.provider !== 'local' && (
+        <CopyText
+          label="Start its worker on the machine (Node 20 or newer; npx nx one-file worker makes the file)"
+          text={command}
+        />
+      )}
+      <DialogActions>
+        <Button look="primary" onClick={done}>
+          Done
+        </Button>
+      </DialogActions>
+    </div>
+  );
+}

@@ -1,0 +1,71 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type Agent, agentActionsAct, agentActionsExempt, agentDrainDrain } from '../../api/generated';
+import { Button } from '../../ui/button';
+import { ConfirmDialog } from '../../ui/dialog';
+import { toast } from '../../ui/toast';
+
+const deeds = {
+  Start: ({ id }: Agent) => agentActionsAct({ path: { id }, body: { action: 'start' } }),
+  Stop: ({ id }: Agent) => agentActionsAct({ path: { id }, body: { action: 'stop' } }),
+  Reboot: ({ id }: Agent) => agentActionsAct({ path: { id }, body: { action: 'reboot' } }),
+  Pin: ({ id }: Agent) => agentActionsExempt({ path: { id }, body: { exempt: true } }),
+  Unpin: ({ id }: Agent) => agentActionsExempt({ path: { id }, body: { exempt: false } }),
+  Drain: ({ id }: Agent) => agentDrainDrain({ path: { id }, body: { mode: 'finish' } }),
+} satisfies Record<string, (agent: Agent) => Promise<unknown>>;
+type Deed = keyof typeof deeds;
+const dangerous = ['Stop', 'Reboot'] as const;
+
+/** One thing done to several agents: those that it was asked for. What could not be done is said with its reason. */
+export function SeveralAgents({ agents, done }: { agents: Agent[]; done: () => void }) {
+  const [asked, setAsked] = useState<{ deed: (typeof dangerous)[number]; agents: Agent[] } | null>(null);
+  const client = useQueryClient();
+  const act = async (deed: Deed, wanted: Agent[]) => {
+    const outcomes = await Promise.allSettled(wanted.map((agent) => deeds[deed](agent)));
+    const refused = outcomes.flatMap((outcome, at) =>
+      outcome.status === 'rejected' ? [`${wanted[at]!.name}: ${(outcome.reason as Error).message}`] : [],
+    );
+    await client.invalidateQueries({ queryKey: ['agents'] });
+    const reasons = refused.slice(0, 3).join(' ') + (refused.length > 3 ? ` And ${refused.length - 3} more.` : '');
+    toast(`${deed}: ${wanted.length - refused.length} of ${wanted.length} were told. ${reasons}`);
+    done();
+  };
+  const acting = useMutation({ mutationFn: (deed: Deed) => act(deed, agents) });
+  const begin = (deed: Deed) => {
+    const isDangerous = dangerous.find((each) => each === deed);
+    if (isDangerous) setAsked({ deed: isDangerous, agents });
+    else acting.mutate(deed);
+  };
+  return (
+    <>
+      {agents.length > 0 && (
+        <>
+          <span className="self-center text-dim">{agents.length} selected</span>
+          {(Object.keys(deeds) as Deed[]).map((deed) => (
+            <Button key={deed} busy={acting.isPending} onClick={() => begin(deed)}>
+              {deed}
+            </Button>
+          ))}
+        </>
+      )}
+      {asked && (
+        <ConfirmDialog
+          open
+          onOpenChange={() => setAsked(null)}
+          title={`${asked.deed} ${asked.agents.length} agents?`}
+          verb={asked.deed}
+          act={() => act(asked.deed, asked.agents)}
+        >
+          <ul className="max-h-48 list-disc overflow-y-auto pl-5">
+            {asked.agents.map(({ id, name, currentJobId }) => (
+              <li key={id}>
+                <bdi>{name}</bdi>
+                {currentJobId && (asked.deed === 'Reboot' ? ', whose run fails' : ', which is on a run and stays on')}
+              </li>
+            ))}
+          </ul>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

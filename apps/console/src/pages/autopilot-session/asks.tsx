@@ -1,0 +1,75 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { autopilotAct, type AutopilotSession, type SessionPause, type StepOverride } from '../../api/generated';
+import { useMay } from '../../api/session';
+import { pauseWords } from '../../parts/autopilot/session-words';
+import { CodeEditor } from '../../ui/code-editor';
+import { CheckField, Field, Form, inputClass } from '../../ui/form';
+import { Panel } from '../../ui/page';
+import { toast } from '../../ui/toast';
+import { Picture } from './picture';
+
+/** What a paused session asks, the page as it saw it, and the answer with which it goes on. */
+export function Asks({ session, pause }: { session: AutopilotSession; pause: SessionPause }) {
+  const isMember = useMay('member');
+  const { title, hint } = pauseWords[pause.reason];
+  const step = session.steps.find(({ id }) => id === session.currentStep);
+  return (
+    <Panel title="It asks">
+      <div className="grid gap-4 md:grid-cols-2">
+        <div className="flex min-w-0 flex-col gap-2">
+          <p className="font-medium text-warn">{title}</p>
+          {step && (
+            <p className="text-dim">
+              In the step <bdi>{step.title}</bdi>
+            </p>
+          )}
+          <p dir="auto" data-testid="session-question" className="break-words whitespace-pre-wrap">
+            {pause.question}
+          </p>
+          {pause.screenshotUrl && <Picture url={pause.screenshotUrl} of="The page as it waits" />}
+        </div>
+        {isMember ? <Answer session={session} hint={hint} /> : <p className="text-dim">A member can answer it.</p>}
+      </div>
+    </Panel>
+  );
+}
+
+function Answer({ session: { sessionId, agentId }, hint }: { session: AutopilotSession; hint: string }) {
+  const [showsCode, setShowsCode] = useState(false);
+  const client = useQueryClient();
+  return (
+    <Form
+      submit="Resume"
+      onSubmit={(values) => {
+        const instruction = values.text('stepOverride.instruction');
+        const code = values.exact('stepOverride.code');
+        const stepOverride: StepOverride = {
+          ...(instruction ? { instruction } : {}),
+          ...(code.trim() ? { code } : {}),
+          ...(values.flag('skip') ? { skip: true } : {}),
+        };
+        const given = Object.keys(stepOverride).length > 0 ? { stepOverride } : {};
+        return autopilotAct({ path: { id: agentId }, body: { action: 'resume', sessionId, ...given } });
+      }}
+      onDone={() => {
+        void client.invalidateQueries({ queryKey: ['autopilot-session', sessionId] });
+        toast('It goes on.');
+      }}
+    >
+      <Field label="Instruction" name="stepOverride.instruction" hint={hint}>
+        {(control) => <textarea {...control} rows={3} maxLength={4000} className={inputClass} />}
+      </Field>
+      <details onToggle={({ currentTarget }) => setShowsCode(currentTarget.open)}>
+        <summary>Code</summary>
+        {showsCode && (
+          <div className="mt-2 flex flex-col gap-1">
+            <CodeEditor label="Code" name="stepOverride.code" initial="" />
+            <p className="text-xs text-dim">Python with page, run once in place of this step and not kept.</p>
+          </div>
+        )}
+      </details>
+      <CheckField label="Leave this step out" name="skip" initial={false} />
+    </Form>
+  );
+}

@@ -1,0 +1,125 @@
+import type { AutopilotSession, SessionAttempt, SessionStep, StepSelectors } from '../../api/generated';
+import { formatMoney } from '../../format/format';
+import { Duration } from '../../format/time';
+import { FaultNote } from '../../ui/error-note';
+import { Empty, Panel } from '../../ui/page';
+import { StatusMark } from '../../ui/status-mark';
+import { Picture } from './picture';
+
+const strategies: Record<SessionAttempt['strategy'], string> = {
+  stable_code: 'code of an earlier session',
+  selectors: 'selectors that are known',
+  model: 'the model',
+};
+
+/** Each step of the task, what was tried for it, and what was learned. The one that it is at stands open. */
+export function SessionSteps({ session }: { session: AutopilotSession }) {
+  const { steps, currentStep, task } = session;
+  return (
+    <Panel title="Steps">
+      {steps.length === 0 && <Empty title="Its steps are being written." />}
+      <ol className="flex flex-col divide-y divide-line">
+        {steps.map((step, at) => (
+          <Step
+            key={step.id}
+            step={step}
+            instruction={task?.steps[at]?.instruction}
+            isCurrent={step.id === currentStep}
+          />
+        ))}
+      </ol>
+    </Panel>
+  );
+}
+
+function Step({ step, instruction, isCurrent }: { step: SessionStep; instruction?: string; isCurrent: boolean }) {
+  const { title, status, attempts, selectors, stableCode } = step;
+  return (
+    <li data-testid="session-step" aria-current={isCurrent ? 'step' : undefined} className="py-2">
+      <details open={isCurrent || status === 'failed' || undefined}>
+        <summary className="flex flex-wrap items-center gap-x-3 gap-y-1">
+          <StatusMark status={status} />
+          <bdi className="min-w-0 grow font-medium">{title}</bdi>
+          <span className="text-xs text-dim">
+            {attempts.length === 1 ? '1 attempt' : `${attempts.length} attempts`}
+          </span>
+        </summary>
+        <div className="mt-2 flex flex-col gap-3 sm:pl-6">
+          {instruction && (
+            <p dir="auto" className="break-words whitespace-pre-wrap text-dim">
+              {instruction}
+            </p>
+          )}
+          <ol className="flex flex-col gap-3">
+            {attempts.map((attempt) => (
+              <Attempt key={attempt.attempt} attempt={attempt} title={title} />
+            ))}
+          </ol>
+          {selectors.length > 0 && <Selectors selectors={selectors} />}
+          {stableCode && (
+            <details>
+              <summary className="text-dim">Code that does it without a model</summary>
+              <pre
+                tabIndex={0}
+                aria-label={`Code of ${title}`}
+                className="mt-1 max-h-80 overflow-auto rounded-control bg-sunken p-2 font-mono text-xs"
+              >
+                {stableCode}
+              </pre>
+            </details>
+          )}
+        </div>
+      </details>
+    </li>
+  );
+}
+
+function Attempt({ attempt: of, title }: { attempt: SessionAttempt; title: string }) {
+  const { attempt, strategy, outcome, error, code, startedAt, finishedAt, screenshotUrl, usage } = of;
+  return (
+    <li data-testid="session-attempt" className="flex flex-col gap-1.5 border-l-2 border-line pl-3">
+      <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <span>Attempt {attempt}</span>
+        <StatusMark status={outcome} />
+        <span className="text-dim">by {strategies[strategy]}</span>
+        <span className="text-dim">
+          <Duration from={startedAt} to={finishedAt} />
+        </span>
+        {usage.modelCalls > 0 && <span className="text-dim">{formatMoney(usage.costUsd)}</span>}
+      </p>
+      {outcome === 'failed' ? (
+        <FaultNote error={error} code={code} />
+      ) : (
+        error && (
+          <p dir="auto" className="break-words whitespace-pre-wrap text-dim">
+            {error}
+          </p>
+        )
+      )}
+      {screenshotUrl && <Picture url={screenshotUrl} of={`The page after attempt ${attempt} of ${title}`} />}
+    </li>
+  );
+}
+
+function Selectors({ selectors }: { selectors: StepSelectors[] }) {
+  return (
+    <details>
+      <summary className="text-dim">Selectors, the best first</summary>
+      <ul className="mt-1 flex flex-col gap-1.5">
+        {selectors.map(({ name, candidates }, at) => (
+          <li key={at}>
+            <bdi>{name}</bdi>
+            <ul className="pl-4 font-mono text-xs text-dim">
+              {candidates.map(({ selector, kind, score, uniqueNow }, place) => (
+                <li key={place} className="break-all">
+                  <bdi>{selector}</bdi> ({kind}, {Math.round(score * 100) / 100}
+                  {uniqueNow ? '' : ', fits several'})
+                </li>
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

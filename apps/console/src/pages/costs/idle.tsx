@@ -1,0 +1,49 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { costsCosts } from '../../api/generated';
+import { formatDuration, formatMoney } from '../../format/format';
+import { ErrorNote } from '../../ui/error-note';
+import { Facts, Panel, Skeleton } from '../../ui/page';
+import type { Range } from './range';
+
+const hourMs = 60 * 60 * 1000;
+
+/** What machines were on for without a run, and what another way to stop them would come to. */
+export function Idle({ range }: { range: Range }) {
+  const query = { ...range, groupBy: 'day' as const };
+  const { data, error, refetch } = useQuery({
+    queryKey: ['costs', query],
+    queryFn: ({ signal }) => costsCosts({ query, signal }),
+    placeholderData: (previous) => previous,
+  });
+  return (
+    <Panel title="Idle machines">
+      {error && <ErrorNote error={error} retry={() => void refetch()} />}
+      {!data && !error && <Skeleton rows={3} />}
+      {data && (
+        <>
+          <Facts
+            facts={[
+              ['On without a run', formatDuration(data.idle.onHours * hourMs)],
+              ['Adaptive stop has saved', savedBy(data.idle.adaptiveSaved)],
+              ['Adaptive stop would have saved', savedBy(data.idle.adaptiveWouldSave)],
+              [
+                'Policy now',
+                <Link to="/settings" search={{ part: 'Organization' }} className="text-accent hover:underline">
+                  {data.idle.policy}
+                </Link>,
+              ],
+            ]}
+          />
+          <p className="mt-2 text-xs text-dim">
+            By what was seen of the machines on these days, between two runs each; no part of the spend below.
+          </p>
+        </>
+      )}
+    </Panel>
+  );
+}
+
+function savedBy({ hours, usd }: { hours: number; usd: number }): string {
+  return `${formatDuration(hours * hourMs)}, ${formatMoney(usd)}`;
+}

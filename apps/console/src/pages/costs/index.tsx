@@ -1,0 +1,76 @@
+import { useWorkflowChoices } from '../../parts/pickers';
+import { UsageBars } from '../../parts/usage-bars';
+import { buttonClass } from '../../ui/button';
+import { inputClass } from '../../ui/form';
+import { Page } from '../../ui/page';
+import { FilterSelect } from '../../ui/table/filter-select';
+import { useUrlState } from '../../ui/table/use-url-state';
+import { useTyped } from '../../ui/table/use-typed';
+import { Batches } from './batches';
+import { Idle } from './idle';
+import type { Range } from './range';
+import { Returns } from './returns';
+import { type GroupBy, groupings, Spend } from './spend';
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** What runs cost in a range of days, against what may be spent, and what they saved. */
+export function CostsPage() {
+  const [state, change] = useUrlState();
+  const day = (ago: number) => new Date(Date.now() - ago * dayMs).toISOString().slice(0, 10);
+  const range: Range = { from: state['from'] ?? day(29), to: state['to'] ?? day(0) };
+  const groupBy: GroupBy = groupings.find((each) => each === state['groupBy']) ?? 'day';
+  const workflowId = state['workflowId'];
+  return (
+    <Page
+      title="Costs"
+      actions={
+        <a
+          href={`/api/costs/export?${new URLSearchParams({ ...range, groupBy }).toString()}`}
+          download
+          className={buttonClass()}
+        >
+          Export CSV
+        </a>
+      }
+    >
+      <div role="search" className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <Day label="From" day={range.from} change={(from) => change({ from })} />
+        <Day label="To" day={range.to} change={(to) => change({ to })} />
+        <FilterSelect label="By" value={groupBy} options={groupings} change={(by) => change({ groupBy: by })} />
+        <WorkflowFilter value={workflowId ?? ''} change={(id) => change({ workflowId: id })} />
+      </div>
+      <div className="grid gap-4 xl:grid-cols-2">
+        <UsageBars />
+        <Idle range={range} />
+      </div>
+      <Spend range={range} groupBy={groupBy} />
+      <Returns range={range} workflowId={workflowId} />
+      <Batches range={range} workflowId={workflowId} />
+    </Page>
+  );
+}
+
+const pauseMs = 500;
+
+/** A day that is asked for once it is typed to its end: years begin with a digit that is one, too. */
+function Day({ label, day, change }: { label: string; day: string; change: (day: string) => void }) {
+  const [text, type] = useTyped(day, (typed) => /^[12]\d{3}-/.test(typed) && change(typed), pauseMs);
+  return (
+    <label className="flex items-center gap-1.5">
+      <span className="text-dim">{label}</span>
+      <input
+        type="date"
+        className={`${inputClass} w-auto`}
+        value={text}
+        onChange={({ target }) => type(target.value)}
+      />
+    </label>
+  );
+}
+
+function WorkflowFilter({ value, change }: { value: string; change: (id: string) => void }) {
+  const { data: workflows = [] } = useWorkflowChoices();
+  const options = workflows.map(({ id, name }) => ({ value: id, label: name }));
+  return <FilterSelect label="Returns of" value={value} options={options} all="all workflows" change={change} />;
+}

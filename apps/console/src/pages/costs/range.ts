@@ -1,0 +1,5 @@
+/** Days, the last one included. */
+export interface Range {
+  from: string;
+  to: string;
+}

@@ -1,0 +1,79 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
+import { type CostGroup, costsCosts, type CostsCostsData } from '../../api/generated';
+import { formatCount, formatMoney } from '../../format/format';
+import { ErrorNote } from '../../ui/error-note';
+import { Empty, Panel, Skeleton } from '../../ui/page';
+import { PlainTable } from '../../ui/table/plain-table';
+import type { Range } from './range';
+
+const Days = lazy(async () => ({ default: (await import('../../parts/days')).Days }));
+
+export type GroupBy = NonNullable<NonNullable<CostsCostsData['query']>['groupBy']>;
+export const groupings: readonly GroupBy[] = ['day', 'workflow', 'agent', 'model', 'schedule'];
+const mostDays = 366;
+
+/** What was spent, by whatever it is looked at by; each figure leads to its runs, where they can be listed so. */
+export function Spend({ range, groupBy }: { range: Range; groupBy: GroupBy }) {
+  const query = { ...range, groupBy };
+  const { data, error, refetch } = useQuery({
+    queryKey: ['costs', query],
+    queryFn: ({ signal }) => costsCosts({ query, signal }),
+    placeholderData: (previous) => previous,
+  });
+  const count = Math.round((Date.parse(range.to) - Date.parse(range.from)) / 86_400_000) + 1;
+  return (
+    <Panel title={data ? `Spend: ${formatMoney(data.totalUsd)}` : 'Spend'}>
+      {error && <ErrorNote error={error} retry={() => void refetch()} />}
+      {!data && !error && <Skeleton />}
+      {data?.groups.length === 0 && <Empty title="Nothing was spent in these days." />}
+      {data && data.groups.length > 0 && (
+        <>
+          {data.groupBy === 'day' && count > 1 && count <= mostDays && (
+            <Suspense fallback={<Skeleton rows={5} />}>
+              <Days from={range.from} count={count} groups={data.groups} />
+            </Suspense>
+          )}
+          <PlainTable label="Spend" heads={[data.groupBy, 'Runs', 'AI', 'Compute', 'Reported', 'Total']}>
+            {data.groups.map((group) => (
+              <tr key={group.key} className="tabular-nums">
+                <td>
+                  <Way groupBy={data.groupBy} group={group} range={range} />
+                </td>
+                <td>{formatCount(group.runs)}</td>
+                <td>{formatMoney(group.aiUsd)}</td>
+                <td>{formatMoney(group.computeUsd)}</td>
+                <td>{formatMoney(group.reportedUsd)}</td>
+                <td className="font-medium">{formatMoney(group.totalUsd)}</td>
+              </tr>
+            ))}
+          </PlainTable>
+        </>
+      )}
+    </Panel>
+  );
+}
+
+const parameters: Partial<Record<GroupBy, string>> = {
+  workflow: 'workflowId',
+  agent: 'agentId',
+  schedule: 'scheduleId',
+};
+
+function Way({ groupBy, group: { key, label }, range }: { groupBy: GroupBy; group: CostGroup; range: Range }) {
+  const parameter = parameters[groupBy];
+  const isThing = parameter && /^[0-9a-f-]{36}$/.test(key);
+  if (!isThing && groupBy !== 'day') return <bdi>{label}</bdi>;
+  const search = isThing ? { [parameter]: key, ...momentsOf(range) } : momentsOf({ from: key, to: key });
+  return (
+    <Link to="/runs" search={search} className="text-accent hover:underline">
+      <bdi>{label}</bdi>
+    </Link>
+  );
+}
+
+/** Lists of runs are asked for by moments: the whole of these days, as the viewer's clock has them. */
+function momentsOf({ from, to }: Range): Record<string, string> {
+  return { from: new Date(`${from}T00:00:00`).toISOString(), to: new Date(`${to}T23:59:59.999`).toISOString() };
+}

@@ -1,0 +1,127 @@
+import type { ColumnDef } from '@tanstack/react-table';
+import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { feedbackStatuses, feedbackTypes } from '@muster/contracts/words';
+import {
+  type FeedbackSubmission,
+  type FeedbackSubmissionList,
+  feedbackSubmissionsList,
+  type FeedbackSubmissionsListData,
+} from '../../api/generated';
+import { useMay } from '../../api/session';
+import { useList } from '../../api/use-list';
+import { Time } from '../../format/time';
+import { Empty, Page } from '../../ui/page';
+import { StatusMark } from '../../ui/status-mark';
+import { DataTable } from '../../ui/table/data-table';
+import { FilterField } from '../../ui/table/filter-field';
+import { ListTools } from '../../ui/table/list-tools';
+import { useUrlState } from '../../ui/table/use-url-state';
+import { External } from './external';
+import { typeNames } from './feedback-names';
+import { Submission } from './submission';
+
+const itemsOf = (page: FeedbackSubmissionList) => page.submissions;
+const types = feedbackTypes.map((value) => ({ value, label: typeNames[value] }));
+
+/** What one has reported, and what has become of it; an admin sees all of the organization's reports. */
+export function FeedbackPage() {
+  const [state, change] = useUrlState();
+  const isAdmin = useMay('admin');
+  const { q, type, status, from, to } = state;
+  const filter = { q, type, status, from, to } as FeedbackSubmissionsListData['query'];
+  const list = useList({
+    queryKey: ['feedback', 'list', filter],
+    fetchPage: (page, signal) => feedbackSubmissionsList({ query: { ...page, ...filter }, signal }),
+    itemsOf,
+  });
+  return (
+    <Page title="Feedback" full>
+      <ListTools
+        search="Search reports"
+        filters={[
+          { name: 'status', label: 'Status', options: feedbackStatuses },
+          { name: 'type', label: 'Type', options: types },
+        ]}
+      >
+        <FilterField name="from" label="From" type="date" />
+        <FilterField name="to" label="To" type="date" />
+      </ListTools>
+      <DataTable
+        label="Feedback"
+        list={list}
+        columns={useColumns(isAdmin)}
+        rowId={({ id }) => id}
+        empty={
+          <Empty title={q || type || status || from || to ? 'No report is like that.' : 'Nothing was reported yet.'}>
+            A bug or an idea is reported from any page, with the button beside the account; a workflow’s issue from the
+            page of its run.
+          </Empty>
+        }
+      />
+      {state['id'] && <Submission id={state['id']} close={() => change({ id: undefined })} />}
+    </Page>
+  );
+}
+
+function useColumns(isAdmin: boolean): ColumnDef<FeedbackSubmission>[] {
+  return useMemo(
+    () => [
+      {
+        id: 'status',
+        header: 'Status',
+        meta: { className: 'w-32' },
+        cell: ({ row: { original } }) => <StatusMark status={original.status} />,
+      },
+      {
+        id: 'title',
+        header: 'Title',
+        cell: ({ row: { original } }) => (
+          <Link
+            to="."
+            search={(before) => ({ ...before, id: original.id })}
+            className="text-accent hover:underline"
+            title={original.title}
+          >
+            <bdi>{original.title}</bdi>
+          </Link>
+        ),
+      },
+      {
+        id: 'type',
+        header: 'Type',
+        meta: { className: 'w-36 max-md:hidden' },
+        cell: ({ row: { original } }) => typeNames[original.type],
+      },
+      ...(isAdmin
+        ? [
+            {
+              id: 'reporter',
+              header: 'Reported by',
+              meta: { className: 'w-52 max-lg:hidden' },
+              cell: ({ row: { original } }) => <bdi>{original.reporter.email ?? 'an API key'}</bdi>,
+            } satisfies ColumnDef<FeedbackSubmission>,
+          ]
+        : []),
+      {
+        id: 'links',
+        header: 'Followed at',
+        meta: { className: 'w-36 max-lg:hidden' },
+        cell: ({ row: { original } }) => <External of={original} />,
+      },
+      {
+        id: 'createdAt',
+        header: 'Reported',
+        meta: { className: 'w-28 max-sm:hidden' },
+        cell: ({ row: { original } }) => <Time at={original.createdAt} relative />,
+      },
+      {
+        id: 'updatedAt',
+        header: 'Changed',
+        meta: { className: 'w-28 max-xl:hidden' },
+        cell: ({ row: { original } }) => <Time at={original.updatedAt} relative />,
+      },
+    ],
+    [isAdmin],
+  );
+}

@@ -1,0 +1,114 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { type FeedbackStatus, feedbackStatuses } from '@muster/contracts/words';
+import { type FeedbackSubmissionDetail, feedbackSubmissionsRead, feedbackSubmissionsUpdate } from '../../api/generated';
+import { useMay } from '../../api/session';
+import { Time } from '../../format/time';
+import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
+import { Dialog } from '../../ui/dialog';
+import { ErrorNote } from '../../ui/error-note';
+import { Form, SelectField } from '../../ui/form';
+import { Facts, Skeleton } from '../../ui/page';
+import { StatusMark } from '../../ui/status-mark';
+import { toast } from '../../ui/toast';
+import { External } from './external';
+import { typeNames } from './feedback-names';
+
+/** One report, whole, with everything that was done about it. */
+export function Submission({ id, close }: { id: string; close: () => void }) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['feedback', id],
+    queryFn: ({ signal }) => feedbackSubmissionsRead({ path: { id }, signal }),
+  });
+  const isAdmin = useMay('admin');
+  return (
+    <Dialog open onOpenChange={close} title={data?.title ?? 'Report'} wide>
+      {error && <ErrorNote error={error} retry={() => void refetch()} />}
+      {!data && !error && <Skeleton />}
+      {data && (
+        <>
+          <div className="flex flex-wrap items-center gap-3">
+            <StatusMark status={data.status} testId="feedback-status" />
+            <span className="text-dim">{typeNames[data.type]}</span>
+          </div>
+          <p dir="auto" className="whitespace-pre-wrap">
+            {data.description}
+          </p>
+          {data.steps && (
+            <div>
+              <h3 className="font-medium">Steps to see it</h3>
+              <p dir="auto" className="whitespace-pre-wrap text-dim">
+                {data.steps}
+              </p>
+            </div>
+          )}
+          {data.screenshotUrl && (
+            <a href={data.screenshotUrl} target="_blank" rel="noreferrer">
+              <img
+                src={data.screenshotUrl}
+                alt={`Screenshot of ${data.title}`}
+                className="max-h-80 rounded-control border border-line object-contain"
+              />
+            </a>
+          )}
+          <Facts facts={factsOf(data)} />
+          <History of={data} />
+          {isAdmin && <SetStatus key={data.status} of={data} />}
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+function factsOf(submission: FeedbackSubmissionDetail): [string, ReactNode][] {
+  const { severity, agentId, workflowId, jobId, url, reporter, createdAt } = submission;
+  return [
+    ['Reported by', <bdi>{reporter.email ?? `API key ${reporter.id}`}</bdi>],
+    ['Reported', <Time at={createdAt} />],
+    ['Followed at', <External of={submission} />],
+    ...(severity ? ([['Severity', severity]] as [string, ReactNode][]) : []),
+    ...(agentId ? ([['Agent', <AgentLink id={agentId} />]] as [string, ReactNode][]) : []),
+    ...(workflowId ? ([['Workflow', <WorkflowLink id={workflowId} />]] as [string, ReactNode][]) : []),
+    ...(jobId ? ([['Run', <RunLink id={jobId} />]] as [string, ReactNode][]) : []),
+    ...(url ? ([['Page', <bdi className="break-all">{url}</bdi>]] as [string, ReactNode][]) : []),
+  ];
+}
+
+function History({ of: { history } }: { of: FeedbackSubmissionDetail }) {
+  if (history.length === 0) return <p className="text-dim">Nothing has happened with it yet.</p>;
+  return (
+    <section aria-label="History">
+      <h3 className="mb-1 font-medium">History</h3>
+      <ol className="flex flex-col gap-1">
+        {history.map(({ at, from, to, source, reason }, index) => (
+          <li key={index} className="flex flex-wrap gap-x-2">
+            <Time at={at} />
+            <span>
+              {from === to ? '' : `${from} → ${to}`} <span className="text-dim">by {source}</span>
+            </span>
+            {reason && <bdi className="text-dim">{reason}</bdi>}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function SetStatus({ of: { id, status } }: { of: FeedbackSubmissionDetail }) {
+  const client = useQueryClient();
+  return (
+    <Form
+      submit="Set status"
+      onSubmit={(values) =>
+        feedbackSubmissionsUpdate({ path: { id }, body: { status: values.text('status') as FeedbackStatus } })
+      }
+      onDone={(changed) => {
+        client.setQueryData(['feedback', id], changed);
+        void client.invalidateQueries({ queryKey: ['feedback', 'list'] });
+        toast(`It is ${changed.status} now; linked trackers are told.`);
+      }}
+    >
+      <SelectField label="New status" name="status" options={feedbackStatuses} defaultValue={status} />
+    </Form>
+  );
+}

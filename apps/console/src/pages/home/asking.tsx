@@ -1,0 +1,17 @@
+import { ErrorNote } from '../../ui/error-note';
+import { Skeleton } from '../../ui/page';
+
+interface Asked {
+  data: unknown;
+  error: Error | null;
+  refetch: () => unknown;
+}
+
+/** While something of what a panel shows is asked for; and the fault, where it cannot be had. */
+export function Asking({ queries }: { queries: Asked[] }) {
+  const missing = queries.filter(({ data }) => data === undefined);
+  if (missing.length === 0) return null;
+  const failed = missing.find(({ error }) => error);
+  if (!failed) return <Skeleton />;
+  return <ErrorNote error={failed.error} retry={() => missing.forEach(({ refetch }) => void refetch())} />;
+}

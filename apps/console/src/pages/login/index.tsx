@@ -1,0 +1,45 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
+import { authLogin } from '../../api/generated';
+import { meQuery } from '../../api/session';
+import { Form, TextField } from '../../ui/form';
+import type { UrlState } from '../../ui/table/use-url-state';
+
+export function LoginPage() {
+  const { from }: UrlState = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const page = useRef<HTMLElement>(null);
+  useEffect(() => {
+    document.title = 'Sign in · Muster';
+    page.current?.querySelector('input')?.focus();
+  }, []);
+  return (
+    <main ref={page} className="flex min-h-dvh items-center justify-center p-4">
+      <div className="flex w-full max-w-sm flex-col gap-4 rounded-panel border border-line bg-surface p-6">
+        <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" className="size-9" />
+        <h1>Sign in to Muster</h1>
+        <Form
+          submit="Sign in"
+          onSubmit={(values) =>
+            authLogin({ body: { email: values.text('email'), password: values.exact('password') } })
+          }
+          onDone={(me) => {
+            client.clear();
+            client.setQueryData(meQuery.queryKey, me);
+            void navigate({ href: isOwnPath(from) ? from : '/app', reloadDocument: false });
+          }}
+        >
+          <TextField label="Email" name="email" type="email" autoComplete="username" required />
+          <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
+        </Form>
+      </div>
+    </main>
+  );
+}
+
+/** Back to a page of the console, and to nowhere else that a link might have named. */
+function isOwnPath(from: string | undefined): from is string {
+  return from !== undefined && /^\/(?![/\\])/.test(from) && !from.startsWith('/login');
+}

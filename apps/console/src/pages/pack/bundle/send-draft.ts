@@ -1,0 +1,50 @@
+import { ApiError } from '../../../api/api-error';
+import { type BundleFileEntry, draftsFinalize, draftsPut, draftsUpload, type PackDraft } from '../../../api/generated';
+import { putObject } from '../../../api/objects';
+import type { ZipEntry } from './zip';
+
+const mostInOneCall = 16 * 1024 * 1024;
+
+interface Draft {
+  packId: string;
+  zip: Blob;
+  files: BundleFileEntry[];
+  /** The draft that it is to take the place of; null: none. */
+  base: string | null;
+}
+
+/** Makes a zip the draft: in one call, or by the store where it is too large for that. */
+export async function sendDraft({ packId, zip, files, base }: Draft): Promise<PackDraft> {
+  const path = { id: packId };
+  if (zip.size <= mostInOneCall) {
+    return draftsPut({ path, body: { bundleBase64: await base64Of(zip), files, baseRuntimeBundleId: base } });
+  }
+  const ticket = await draftsUpload({ path, body: { contentType: 'application/zip' } });
+  await putObject(ticket, zip);
+  return draftsFinalize({ path, body: { uploadKey: ticket.uploadKey, baseRuntimeBundleId: base, files } });
+}
+
+/** Every file with its size and digest, as the service compares them with the zip. */
+export async function inventoryOf(entries: readonly ZipEntry[]): Promise<BundleFileEntry[]> {
+  const { subtle } = crypto as Partial<Crypto>;
+  if (!subtle) {
+    const detail = 'A browser makes bundles only over https, or on this machine: use the API instead.';
+    throw new ApiError(422, { code: 'insecure_page', detail });
+  }
+  return Promise.all(
+    entries.map(async ({ path, content }) => {
+      const digest = new Uint8Array(await subtle.digest('SHA-256', content));
+      const sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
+      return { path, size: content.length, sha256 };
+    }),
+  );
+}
+
+function base64Of(blob: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve((reader.result as string).replace(/^[^,]*,/, ''));
+    reader.onerror = () => reject(new ApiError(422, { code: 'unreadable', detail: 'The file cannot be read.' }));
+    reader.readAsDataURL(blob);
+  });
+}

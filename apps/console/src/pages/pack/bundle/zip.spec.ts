@@ -1,0 +1,60 @@
+import { execFileSync } from 'node:child_process';
+import { deflateRawSync } from 'node:zlib';
+import { inventoryOf } from './send-draft';
+import { unzip, zip, type ZipEntry } from './zip';
+
+const encode = (text: string) => new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>;
+const bytesOf = async (blob: Blob) => new Uint8Array(await blob.arrayBuffer());
+const files: ZipEntry[] = [
+  { path: 'main.py', content: encode('print("Grüße")\n'.repeat(50)) },
+  { path: 'lib/ärzte.json', content: encode('{}') },
+  { path: 'empty', content: encode('') },
+];
+
+describe('a bundle in the browser', () => {
+  it('comes out of its zip as it went in', async () => {
+    expect(await unzip(await bytesOf(await zip(files)))).toEqual(files);
+  });
+
+  it('is the same zip for the same files, and smaller than they are', async () => {
+    const [one, other] = await Promise.all([zip(files), zip(files)]);
+    expect(await bytesOf(one)).toEqual(await bytesOf(other));
+    expect(one.size).toBeLessThan(700);
+  });
+
+  it('is a zip to others too', async () => {
+    const program =
+      'import io,sys,zipfile; z=zipfile.ZipFile(io.BytesIO(sys.stdin.buffer.read())); assert z.testzip() is None; print(*z.namelist(), sep="|")';
+    const names = execFileSync('python3', ['-X', 'utf8', '-c', program], { input: await bytesOf(await zip(files)) });
+    expect(names.toString().trim()).toBe('main.py|lib/ärzte.json|empty');
+  });
+
+  it('is told with the size and digest of each file', async () => {
+    const [inventory] = await inventoryOf([{ path: 'main.py', content: encode('x = 1\n') }]);
+    expect(inventory).toEqual({
+      path: 'main.py',
+      size: 6,
+      sha256: '9e26bf369911c45c243c684147b23fc9e1dcfcf257d299a1c632016a6fcd33f4',
+    });
+  });
+
+  it.each([
+    ['nothing', encode('')],
+    ['a text', encode('hello'.repeat(20))],
+    ['half of a zip', encode('PK\x03\x04').slice(0, 4)],
+  ])('is refused with a word where it is %s', async (_, bytes) => {
+    await expect(unzip(bytes)).rejects.toMatchObject({ code: 'bundle_rejected' });
+  });
+
+  it('unpacks no more of a file than the zip says that there is', async () => {
+    const honest = await bytesOf(await zip([{ path: 'a', content: encode('a'.repeat(1000)) }]));
+    const bomb = new Uint8Array(deflateRawSync(Buffer.alloc(1_000_000)));
+    const view = new DataView(honest.buffer);
+    const part = 30 + 1;
+    const lying = new Uint8Array([...honest.slice(0, part), ...bomb, ...honest.slice(part + view.getUint32(18, true))]);
+    const list = part + bomb.length;
+    new DataView(lying.buffer).setUint32(list + 20, bomb.length, true);
+    new DataView(lying.buffer).setUint32(lying.length - 6, list, true);
+    await expect(unzip(lying)).rejects.toMatchObject({ message: 'a is broken.' });
+  });
+});

@@ -1,0 +1,144 @@
+import { ApiError } from '../../../api/api-error';
+
+export interface ZipEntry {
+  path: string;
+  content: Uint8Array<ArrayBuffer>;
+}
+
+const endSignature = 0x06054b50;
+const entrySignature = 0x02014b50;
+const partSignature = 0x04034b50;
+const mostUnpacked = 512 * 1024 * 1024;
+const utf8Names = 0x800;
+/** 1 January 1980, the first day that a zip knows: equal files make equal bytes. */
+const firstDay = 0x21;
+
+/** The files of a zip; folders have nothing in them. The service checks the whole of it again. */
+export async function unzip(bytes: Uint8Array<ArrayBuffer>): Promise<ZipEntry[]> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const end = endOf(view);
+  const entries: ZipEntry[] = [];
+  let unpacked = 0;
+  let at = numberAt(view, end + 16);
+  for (let left = view.getUint16(end + 10, true); left > 0; left -= 1) {
+    if (numberAt(view, at) !== entrySignature) throw unreadable('Its list of files is broken.');
+    const [flags, method] = [view.getUint16(at + 8, true), view.getUint16(at + 10, true)];
+    const [packedSize, size] = [numberAt(view, at + 20), numberAt(view, at + 24)];
+    const [nameSize, extraSize, noteSize] = [28, 30, 32].map((place) => view.getUint16(at + place, true)) as Three;
+    const path = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + nameSize));
+    const part = numberAt(view, at + 42);
+    at += 46 + nameSize + extraSize + noteSize;
+    if (path.endsWith('/')) continue;
+    if (flags & 1) throw unreadable(`${path} is encrypted.`);
+    unpacked += size;
+    if (unpacked > mostUnpacked) throw unreadable('It is larger than 512 MiB once it is unpacked.');
+    if (numberAt(view, part) !== partSignature) throw unreadable(`${path} is not where the zip says.`);
+    const from = part + 30 + view.getUint16(part + 26, true) + view.getUint16(part + 28, true);
+    const packed = bytes.subarray(from, from + packedSize);
+    entries.push({ path, content: await unpack(packed, { path, method, size }) });
+  }
+  return entries;
+}
+
+/** A zip of files, packed where that makes them smaller. */
+export async function zip(entries: readonly ZipEntry[]): Promise<Blob> {
+  const parts: BlobPart[] = [];
+  const list: BlobPart[] = [];
+  let at = 0;
+  let listSize = 0;
+  for (const { path, content } of entries) {
+    const name = new TextEncoder().encode(path);
+    const deflated = await through(new CompressionStream('deflate-raw'), content);
+    const isSmaller = deflated.length < content.length;
+    const packed = isSmaller ? deflated : content;
+    const common = [
+      ...two(20),
+      ...two(utf8Names),
+      ...two(isSmaller ? 8 : 0),
+      ...two(0),
+      ...two(firstDay),
+      ...four(crc32(content)),
+      ...four(packed.length),
+      ...four(content.length),
+      ...two(name.length),
+      ...two(0),
+    ];
+    const part = new Uint8Array([...four(partSignature), ...common]);
+    const place = [...two(0), ...two(0), ...two(0), ...four((0o100644 << 16) >>> 0), ...four(at)];
+    const entry = new Uint8Array([...four(entrySignature), 20, 3, ...common, ...place]);
+    parts.push(part, name, packed);
+    list.push(entry, name);
+    at += part.length + name.length + packed.length;
+    listSize += entry.length + name.length;
+  }
+  const count = two(entries.length);
+  const end = [...four(endSignature), 0, 0, 0, 0, ...count, ...count, ...four(listSize), ...four(at), 0, 0];
+  return new Blob([...parts, ...list, new Uint8Array(end)], { type: 'application/zip' });
+}
+
+type Three = [number, number, number];
+
+function endOf(view: DataView): number {
+  const oldest = Math.max(0, view.byteLength - 22 - 0xffff);
+  for (let at = view.byteLength - 22; at >= oldest; at -= 1) if (numberAt(view, at) === endSignature) return at;
+  throw unreadable('This file is no zip, or not the whole of one.');
+}
+
+async function unpack(
+  packed: Uint8Array<ArrayBuffer>,
+  { path, method, size }: { path: string; method: number; size: number },
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (method === 0) return packed;
+  if (method !== 8) throw unreadable(`${path} is packed in a way that browsers cannot read.`);
+  const content = await through(new DecompressionStream('deflate-raw'), packed, size).catch(() => null);
+  if (content?.length !== size) throw unreadable(`${path} is broken.`);
+  return content;
+}
+
+/** What comes out of a stream for these bytes, and no more than is expected. */
+async function through(
+  stream: CompressionStream | DecompressionStream,
+  bytes: Uint8Array<ArrayBuffer>,
+  most = Number.POSITIVE_INFINITY,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  const reader = new Blob([bytes]).stream().pipeThrough<Uint8Array<ArrayBuffer>>(stream).getReader();
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    parts.push(next.value);
+    length += next.value.length;
+    if (length > most) {
+      await reader.cancel();
+      break;
+    }
+  }
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
+}
+
+function numberAt(view: DataView, at: number): number {
+  return at >= 0 && at + 4 <= view.byteLength ? view.getUint32(at, true) : 0;
+}
+
+function two(value: number): number[] {
+  return [value & 0xff, (value >>> 8) & 0xff];
+}
+
+function four(value: number): number[] {
+  return [...two(value & 0xffff), ...two(value >>> 16)];
+}
+
+const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit += 1) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  return crc;
+});
+
+function crc32(content: Uint8Array): number {
+  let crc = 0xffffffff;
+  for (const byte of content) crc = (crc >>> 8) ^ crcTable[(crc ^ byte) & 0xff]!;
+  return (crc ^ 0xffffffff) >>> 0;
+}
+
+function unreadable(detail: string): ApiError {
+  return new ApiError(422, { code: 'bundle_rejected', detail });
+}

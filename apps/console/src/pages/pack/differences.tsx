@@ -1,0 +1,62 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type PackVersion, versionsDiff } from '../../api/generated';
+import { ErrorNote } from '../../ui/error-note';
+import { inputClass } from '../../ui/form';
+import { Skeleton } from '../../ui/page';
+import { nameOfVersion } from './name-of-version';
+
+interface DifferencesProps {
+  version: PackVersion;
+  others: PackVersion[];
+  /** What it is compared with at first: the one before it. */
+  initial?: PackVersion;
+}
+
+/** Which files a version has that another has not, lacks, or has otherwise. */
+export function Differences({ version, others, initial = others[0]! }: DifferencesProps) {
+  const [from, setFrom] = useState(initial.versionId);
+  const { packId, versionId } = version;
+  const { data, error, refetch } = useQuery({
+    queryKey: ['packs', 'one', packId, 'diff', versionId, from],
+    queryFn: ({ signal }) => versionsDiff({ path: { id: packId, versionId }, query: { from }, signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return (
+    <div className="flex flex-col gap-2 rounded-control bg-sunken p-2.5">
+      <label className="flex flex-wrap items-center gap-1.5">
+        <span className="text-dim">Compared with</span>
+        <select className={`${inputClass} w-auto`} value={from} onChange={({ target }) => setFrom(target.value)}>
+          {others.map((each) => (
+            <option key={each.versionId} value={each.versionId}>
+              {nameOfVersion(each)}
+            </option>
+          ))}
+        </select>
+      </label>
+      {!data && (error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={2} />)}
+      {data && (
+        <ul aria-label="Differences" tabIndex={0} className="max-h-72 overflow-y-auto font-mono text-xs break-all">
+          {data.added.length + data.removed.length + data.changed.length === 0 && (
+            <li className="font-sans text-dim">They have the same files.</li>
+          )}
+          {data.added.map((path) => (
+            <li key={path} className="text-good">
+              + <bdi>{path}</bdi>
+            </li>
+          ))}
+          {data.removed.map((path) => (
+            <li key={path} className="text-bad">
+              − <bdi>{path}</bdi>
+            </li>
+          ))}
+          {data.changed.map(({ path, from: before, to }) => (
+            <li key={path} title={`${before} → ${to}`}>
+              ~ <bdi>{path}</bdi>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

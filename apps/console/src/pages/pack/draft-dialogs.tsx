@@ -1,0 +1,153 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { BundleFileEntry, PackDraft, WorkflowPack } from '../../api/generated';
+import { getObject } from '../../api/objects';
+import { formatSize } from '../../format/format';
+import { useVersionedSave } from '../../ui/conflict';
+import { ConfirmDialog, Dialog } from '../../ui/dialog';
+import { Field, Form, inputClass, TextField } from '../../ui/form';
+import { toast } from '../../ui/toast';
+import { inventoryOf, sendDraft } from './bundle/send-draft';
+import { unzip, zip, type ZipEntry } from './bundle/zip';
+import { draftQuery } from './pack-queries';
+
+interface DraftDialogProps {
+  pack: WorkflowPack;
+  /** Null: there is none yet. */
+  draft: PackDraft | null;
+  close: () => void;
+}
+
+/** A draft as it is compared: by what is in it. Its tag is the bundle that it is. */
+interface Content {
+  files: BundleFileEntry[];
+}
+
+/** A zip takes the place of the draft. */
+export function UploadBundleDialog({ pack, draft, close }: DraftDialogProps) {
+  const { send, conflict, done } = useSendDraft(pack, draft, close);
+  return (
+    <Dialog
+      open
+      onOpenChange={close}
+      title="Upload bundle"
+      description="The zip takes the place of the whole draft. Versions stay as they are."
+    >
+      <Form
+        submit="Upload"
+        onSubmit={async (values) => {
+          const file = values.file('bundle')!;
+          return send(file, await unzip(new Uint8Array(await file.arrayBuffer())));
+        }}
+        onDone={done}
+      >
+        <Field label="Bundle" name="bundle" hint="A zip of at most 64 MiB.">
+          {(control) => (
+            <input {...control} type="file" accept=".zip,application/zip" required className={inputClass} />
+          )}
+        </Field>
+      </Form>
+      {conflict}
+    </Dialog>
+  );
+}
+
+/** Puts files into the draft; one of the same path is replaced. */
+export function AddFilesDialog({ pack, draft, close }: DraftDialogProps) {
+  const { send, conflict, done } = useSendDraft(pack, draft, close);
+  return (
+    <Dialog open onOpenChange={close} title="Add files" description="A file of the same path is replaced.">
+      <Form
+        submit="Add"
+        onSubmit={async (values) => {
+          const folder = values.text('folder').replace(/^\/+|\/+$/g, '');
+          const added = await Promise.all(values.files('files').map((file) => entryOf(file, folder)));
+          const paths = new Set(added.map(({ path }) => path));
+          const kept = (await entriesOf(draft)).filter(({ path }) => !paths.has(path));
+          const entries = [...kept, ...added];
+          return send(await zip(entries), entries);
+        }}
+        onDone={done}
+      >
+        <Field label="Files" name="files">
+          {(control) => <input {...control} type="file" multiple required className={inputClass} />}
+        </Field>
+        <TextField
+          label="Folder"
+          name="folder"
+          hint="Where they go in the bundle; its top, if left empty."
+          autoComplete="off"
+        />
+      </Form>
+      {conflict}
+    </Dialog>
+  );
+}
+
+interface RemoveFileProps extends DraftDialogProps {
+  draft: PackDraft;
+  path: string;
+}
+
+export function RemoveFileDialog({ pack, draft, path, close }: RemoveFileProps) {
+  const { send, conflict, done } = useSendDraft(pack, draft, close);
+  return (
+    <>
+      <ConfirmDialog
+        open
+        onOpenChange={close}
+        title="Remove a file?"
+        verb="Remove"
+        act={async () => {
+          const entries = (await entriesOf(draft)).filter((entry) => entry.path !== path);
+          done(await send(await zip(entries), entries));
+        }}
+      >
+        <code className="font-mono text-xs break-all">{path}</code> is taken out of the draft. Versions stay as they
+        are.
+      </ConfirmDialog>
+      {conflict}
+    </>
+  );
+}
+
+function useSendDraft({ id }: WorkflowPack, draft: PackDraft | null, close: () => void) {
+  // What the change was begun with: what others upload meanwhile is to be told, not to be lost.
+  const [base] = useState(draft);
+  const [sent] = useState<{ zip?: Blob }>({});
+  const client = useQueryClient();
+  const { save, conflict } = useVersionedSave<Content, Content>({
+    read: async () => contentOf(await client.fetchQuery({ ...draftQuery(id), staleTime: 0 })),
+    write: async ({ files }, head) =>
+      contentOf(await sendDraft({ packId: id, zip: sent.zip!, files, base: head || null })),
+    labels: { files: 'Files' },
+    show: (files) => (files as BundleFileEntry[]).map(lineOf).join('\n') || '–',
+  });
+  const send = async (bundle: Blob, entries: ZipEntry[]) => {
+    sent.zip = bundle;
+    return save({ files: await inventoryOf(entries) }, contentOf(base));
+  };
+  const done = ({ isMine }: { isMine: boolean }) => {
+    void client.invalidateQueries({ queryKey: ['packs'] });
+    close();
+    toast(isMine ? 'The draft is changed.' : 'The draft is left as it is.');
+  };
+  return { send, conflict, done };
+}
+
+function contentOf(draft: PackDraft | null) {
+  return { files: draft?.files ?? [], etag: draft?.runtimeBundleId ?? '' };
+}
+
+function lineOf({ path, size, sha256 }: BundleFileEntry): string {
+  return `${path}  ${formatSize(size)}  ${sha256.slice(0, 12)}`;
+}
+
+async function entriesOf(draft: PackDraft | null): Promise<ZipEntry[]> {
+  return draft ? unzip(await getObject(draft.downloadUrl)) : [];
+}
+
+async function entryOf(file: File, folder: string): Promise<ZipEntry> {
+  const path = folder ? `${folder}/${file.name}` : file.name;
+  return { path: path.normalize('NFC'), content: new Uint8Array(await file.arrayBuffer()) };
+}

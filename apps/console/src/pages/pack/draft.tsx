@@ -1,0 +1,120 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { PackDraft, WorkflowPack } from '../../api/generated';
+import { useMay } from '../../api/session';
+import { formatCount, formatSize } from '../../format/format';
+import { Time } from '../../format/time';
+import { Button, buttonClass } from '../../ui/button';
+import { ErrorNote } from '../../ui/error-note';
+import { ActionMenu } from '../../ui/menu';
+import { Empty, Panel, Skeleton } from '../../ui/page';
+import { AddFilesDialog, RemoveFileDialog, UploadBundleDialog } from './draft-dialogs';
+import { draftQuery } from './pack-queries';
+import { PublishDialog } from './publish-dialog';
+
+type Open = 'upload' | 'add' | 'publish';
+
+/** What the next version will be: its files, and how they come there. */
+export function Draft({ pack }: { pack: WorkflowPack }) {
+  const { data: draft, error, refetch } = useQuery(draftQuery(pack.id));
+  const [open, setOpen] = useState<Open | null>(null);
+  const [removed, setRemoved] = useState<string | null>(null);
+  const isMember = useMay('member');
+  const close = () => setOpen(null);
+  const isPublished = pack.versions.some(({ runtimeBundleId }) => runtimeBundleId === draft?.runtimeBundleId);
+  return (
+    <Panel
+      title="Draft"
+      actions={
+        isMember &&
+        draft !== undefined && (
+          <>
+            <Button onClick={() => setOpen('add')}>Add files</Button>
+            <Button onClick={() => setOpen('upload')}>Upload bundle</Button>
+            {draft && (
+              <Button
+                look="primary"
+                disabled={isPublished}
+                title={isPublished ? 'It is a version already.' : undefined}
+                onClick={() => setOpen('publish')}
+              >
+                Publish
+              </Button>
+            )}
+          </>
+        )
+      }
+    >
+      {draft === undefined && (error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton />)}
+      {draft === null && (
+        <Empty title="There is no draft yet.">
+          “Add files” makes one of files of this machine, “Upload bundle” of a zip; a worker can publish one too.
+        </Empty>
+      )}
+      {draft && (
+        <>
+          <p className="mb-2 text-dim">
+            {formatCount(draft.files.length)} files, {formatSize(draft.size)} as a zip, by <bdi>{draft.createdBy}</bdi>,{' '}
+            <Time at={draft.createdAt} relative />
+            {isPublished && '; it is a version already'}.{' '}
+            <a href={draft.downloadUrl} className={buttonClass('quiet')} rel="noreferrer">
+              Download
+            </a>
+          </p>
+          <Files draft={draft} remove={isMember ? setRemoved : undefined} />
+        </>
+      )}
+      {open === 'upload' && <UploadBundleDialog pack={pack} draft={draft ?? null} close={close} />}
+      {open === 'add' && <AddFilesDialog pack={pack} draft={draft ?? null} close={close} />}
+      {open === 'publish' && <PublishDialog pack={pack} close={close} />}
+      {removed !== null && draft && (
+        <RemoveFileDialog pack={pack} draft={draft} path={removed} close={() => setRemoved(null)} />
+      )}
+    </Panel>
+  );
+}
+
+function Files({ draft, remove }: { draft: PackDraft; remove?: (path: string) => void }) {
+  return (
+    <div tabIndex={0} role="region" aria-label="Files of the draft" className="max-h-96 overflow-auto">
+      <table className="w-full [&_td]:border-t [&_td]:border-line [&_td]:py-1 [&_td]:pr-3">
+        <thead className="text-left text-xs text-dim">
+          <tr>
+            <th scope="col" className="pb-1.5 font-medium">
+              Path
+            </th>
+            <th scope="col" className="w-24 pb-1.5 font-medium">
+              Size
+            </th>
+            <th scope="col" className="w-36 pb-1.5 font-medium max-sm:hidden">
+              Digest
+            </th>
+            {remove && (
+              <th scope="col" className="w-12">
+                <span className="sr-only">Actions</span>
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {draft.files.map(({ path, size, sha256 }) => (
+            <tr key={path}>
+              <td className="font-mono text-xs break-all">
+                <bdi>{path}</bdi>
+              </td>
+              <td className="whitespace-nowrap tabular-nums">{formatSize(size)}</td>
+              <td className="font-mono text-xs text-dim max-sm:hidden" title={sha256}>
+                {sha256.slice(0, 12)}
+              </td>
+              {remove && (
+                <td>
+                  <ActionMenu name={path} actions={[{ label: 'Remove', danger: true, run: () => remove(path) }]} />
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

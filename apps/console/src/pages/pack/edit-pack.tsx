@@ -1,0 +1,58 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { packsRead, packsUpdate, type UpdatePackBody, type WorkflowPack } from '../../api/generated';
+import { type Versioned, withEtag } from '../../api/versioned';
+import { useVersionedSave } from '../../ui/conflict';
+import { Dialog } from '../../ui/dialog';
+import { Form, TextField } from '../../ui/form';
+import { toast } from '../../ui/toast';
+
+export function EditPackDialog({ pack, close }: { pack: Versioned<WorkflowPack>; close: () => void }) {
+  // What was read when the form was opened: what comes meanwhile is not under the writer's eyes.
+  const [base] = useState(pack);
+  const client = useQueryClient();
+  const path = { id: pack.id };
+  const { save, conflict } = useVersionedSave<WorkflowPack, UpdatePackBody>({
+    read: () => withEtag((options) => packsRead({ ...options, path })),
+    write: (body, ifMatch) =>
+      withEtag((options) => packsUpdate({ ...options, path, body, headers: { 'If-Match': ifMatch } })),
+    labels: { name: 'Name', description: 'Description', stageTags: 'Tags' },
+  });
+  return (
+    <Dialog open onOpenChange={close} title={`Edit ${base.name}`}>
+      <Form
+        submit="Save"
+        onSubmit={(values) =>
+          save(
+            {
+              name: values.text('name'),
+              description: values.text('description'),
+              stageTags: values
+                .text('stageTags')
+                .split(',')
+                .map((tag) => tag.trim())
+                .filter(Boolean),
+            },
+            base,
+          )
+        }
+        onDone={async ({ isMine }) => {
+          await client.invalidateQueries({ queryKey: ['packs'] });
+          close();
+          toast(isMine ? 'Saved.' : 'Left as it is.');
+        }}
+      >
+        <TextField label="Name" name="name" required maxLength={200} defaultValue={base.name} autoComplete="off" />
+        <TextField label="Description" name="description" defaultValue={base.description} autoComplete="off" />
+        <TextField
+          label="Tags"
+          name="stageTags"
+          hint="Separated by commas."
+          defaultValue={base.stageTags.join(', ')}
+          autoComplete="off"
+        />
+      </Form>
+      {conflict}
+    </Dialog>
+  );
+}

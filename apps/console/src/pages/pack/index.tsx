@@ -1,0 +1,64 @@
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { WorkflowPack } from '../../api/generated';
+import { useMay } from '../../api/session';
+import { Time } from '../../format/time';
+import { Button } from '../../ui/button';
+import { ErrorNote } from '../../ui/error-note';
+import { Facts, Page, Panel, Skeleton } from '../../ui/page';
+import { Draft } from './draft';
+import { EditPackDialog } from './edit-pack';
+import { Installations } from './installations';
+import { packQuery } from './pack-queries';
+import { Versions } from './versions';
+
+export function PackPage() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const { data: pack, error, refetch } = useQuery(packQuery(id));
+  const [isEdited, setEdited] = useState(false);
+  const isMember = useMay('member');
+  if (!pack) {
+    return (
+      <Page title="Pack">
+        {error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={10} />}
+      </Page>
+    );
+  }
+  return (
+    <Page title={pack.name} actions={isMember && <Button onClick={() => setEdited(true)}>Edit pack</Button>}>
+      {error && <ErrorNote error={error} retry={() => void refetch()} />}
+      {pack.description && (
+        <p dir="auto" className="text-dim">
+          {pack.description}
+        </p>
+      )}
+      <div className="grid gap-4 xl:grid-cols-[minmax(0,1fr)_minmax(0,22rem)]">
+        <div className="flex min-w-0 flex-col gap-4">
+          <Versions pack={pack} />
+          <Installations pack={pack} />
+          <Draft pack={pack} />
+        </div>
+        <About pack={pack} />
+      </div>
+      {isEdited && <EditPackDialog pack={pack} close={() => setEdited(false)} />}
+    </Page>
+  );
+}
+
+function About({ pack }: { pack: WorkflowPack }) {
+  return (
+    <div className="min-w-0">
+      <Panel title="About">
+        <Facts
+          facts={[
+            ['Worker key', <code className="font-mono text-xs break-all">{pack.workerKey}</code>],
+            ['Tags', <bdi>{pack.stageTags.join(', ') || '–'}</bdi>],
+            ['Made', <Time at={pack.createdAt} />],
+            ['Changed', <Time at={pack.updatedAt} />],
+          ]}
+        />
+      </Panel>
+    </div>
+  );
+}

@@ -1,0 +1,75 @@
+import { useState } from 'react';
+import type { PackInstallation, WorkflowPack } from '../../../api/generated';
+import { useMay } from '../../../api/session';
+import { Time } from '../../../format/time';
+import { Button } from '../../../ui/button';
+import { Empty, Panel } from '../../../ui/page';
+import { StatusMark } from '../../../ui/status-mark';
+import { InstallationHistory } from './installation-history';
+import { InstallationMenu } from './installation-menu';
+import { nameOfVersion } from '../name-of-version';
+import { NewInstallationDialog } from './new-installation';
+
+/** Where the pack is installed, which version each place runs, and the way back. */
+export function Installations({ pack }: { pack: WorkflowPack }) {
+  const [isNew, setIsNew] = useState(false);
+  const isMember = useMay('member');
+  return (
+    <Panel title="Installations" actions={isMember && <Button onClick={() => setIsNew(true)}>New installation</Button>}>
+      {pack.installations.length === 0 && (
+        <Empty title="It is not installed anywhere.">
+          An installation is pinned to a version at stage pilot or production; what is launched for it runs that.
+        </Empty>
+      )}
+      <ul className="flex flex-col divide-y divide-line">
+        {pack.installations.map((installation) => (
+          <Installation key={installation.id} pack={pack} installation={installation} />
+        ))}
+      </ul>
+      {isNew && <NewInstallationDialog pack={pack} close={() => setIsNew(false)} />}
+    </Panel>
+  );
+}
+
+function Installation({ pack, installation }: { pack: WorkflowPack; installation: PackInstallation }) {
+  const [showsHistory, setShowsHistory] = useState(false);
+  const { name, metadata, pinnedVersionId, previousVersionId, updatedAt } = installation;
+  const pinned = pack.versions.find(({ versionId }) => versionId === pinnedVersionId);
+  const previous = pack.versions.find(({ versionId }) => versionId === previousVersionId);
+  return (
+    <li data-testid="installation" className="flex flex-col gap-1 py-2">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <span className="min-w-0 font-medium break-words">
+          <bdi>{name}</bdi>
+        </span>
+        {typeof metadata['ring'] === 'string' && (
+          <span className="rounded bg-sunken px-1.5 text-xs">
+            ring <bdi>{metadata['ring'].slice(0, 40)}</bdi>
+          </span>
+        )}
+        {pinned ? (
+          <span className="flex items-center gap-2">
+            <bdi>{nameOfVersion(pinned)}</bdi> <StatusMark status={pinned.stage} />
+          </span>
+        ) : (
+          <span className="text-warn">pinned to nothing: nothing can be launched for it</span>
+        )}
+        <span className="text-dim">
+          {previous && (
+            <>
+              before: <bdi>{nameOfVersion(previous)}</bdi>,{' '}
+            </>
+          )}
+          <Time at={updatedAt} relative />
+        </span>
+        <span className="ml-auto flex items-center gap-2">
+          <Button aria-expanded={showsHistory} onClick={() => setShowsHistory(!showsHistory)}>
+            History
+          </Button>
+          <InstallationMenu pack={pack} installation={installation} />
+        </span>
+      </div>
+      {showsHistory && <InstallationHistory pack={pack} installation={installation} />}
+    </li>
+  );
+}

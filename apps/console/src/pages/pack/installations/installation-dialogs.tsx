@@ -1,0 +1,135 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import {
+  installationsPin,
+  installationsRead,
+  installationsUpdate,
+  type PackInstallation,
+  type UpdateInstallationBody,
+  type WorkflowPack,
+} from '../../../api/generated';
+import { type Versioned, withEtag } from '../../../api/versioned';
+import { useVersionedSave } from '../../../ui/conflict';
+import { Dialog } from '../../../ui/dialog';
+import { ErrorNote } from '../../../ui/error-note';
+import { Field, Form, inputClass, TextField } from '../../../ui/form';
+import { Skeleton } from '../../../ui/page';
+import { toast } from '../../../ui/toast';
+import { nameOfVersion } from '../name-of-version';
+import { VersionField } from './version-field';
+
+interface InstallationDialogProps {
+  installation: PackInstallation;
+  close: () => void;
+}
+
+export function PinDialog({ pack, installation, close }: InstallationDialogProps & { pack: WorkflowPack }) {
+  const path = { id: installation.id };
+  const finish = useFinish(close);
+  const current = useCurrent(installation.id);
+  const { save, conflict } = useVersionedSave<PackInstallation, Pick<PackInstallation, 'pinnedVersionId'>>({
+    read: () => withEtag((options) => installationsRead({ ...options, path })),
+    write: ({ pinnedVersionId }, ifMatch) => {
+      const body = { versionId: pinnedVersionId! };
+      return withEtag((options) => installationsPin({ ...options, path, body, headers: { 'If-Match': ifMatch } }));
+    },
+    labels: { pinnedVersionId: 'Version' },
+    show: (id) => {
+      const version = pack.versions.find(({ versionId }) => versionId === id);
+      return version ? nameOfVersion(version) : '–';
+    },
+  });
+  return (
+    <Dialog
+      open
+      onOpenChange={close}
+      title={`Pin ${installation.name}`}
+      description="What runs there from the next launch on. Runs that wait keep the version that they were launched with."
+    >
+      <Loaded current={current}>
+        {(base) => (
+          <Form
+            submit="Pin"
+            onSubmit={(values) => save({ pinnedVersionId: values.text('versionId') }, base)}
+            onDone={({ isMine }) => finish(isMine ? `${installation.name} is pinned.` : 'Left as it is.')}
+          >
+            <VersionField pack={pack} initial={base.pinnedVersionId} />
+          </Form>
+        )}
+      </Loaded>
+      {conflict}
+    </Dialog>
+  );
+}
+
+export function EditInstallationDialog({ installation, close }: InstallationDialogProps) {
+  const path = { id: installation.id };
+  const finish = useFinish(close);
+  const current = useCurrent(installation.id);
+  const { save, conflict } = useVersionedSave<PackInstallation, UpdateInstallationBody>({
+    read: () => withEtag((options) => installationsRead({ ...options, path })),
+    write: (body, ifMatch) =>
+      withEtag((options) => installationsUpdate({ ...options, path, body, headers: { 'If-Match': ifMatch } })),
+    labels: { name: 'Name', metadata: 'Metadata' },
+  });
+  return (
+    <Dialog open onOpenChange={close} title={`Edit ${installation.name}`}>
+      <Loaded current={current}>
+        {(base) => (
+          <Form
+            submit="Save"
+            onSubmit={(values) => save({ name: values.text('name'), metadata: values.json('metadata') }, base)}
+            onDone={({ isMine }) => finish(isMine ? 'Saved.' : 'Left as it is.')}
+          >
+            <TextField label="Name" name="name" required maxLength={200} defaultValue={base.name} autoComplete="off" />
+            <Field label="Metadata" name="metadata" hint="A JSON object; ring “pilot” marks a pilot’s installation.">
+              {(control) => (
+                <textarea
+                  {...control}
+                  rows={5}
+                  spellCheck={false}
+                  defaultValue={JSON.stringify(base.metadata, null, 2)}
+                  className={`${inputClass} font-mono text-xs`}
+                />
+              )}
+            </Field>
+          </Form>
+        )}
+      </Loaded>
+      {conflict}
+    </Dialog>
+  );
+}
+
+/** As it is when the dialog is opened, with its tag: lists carry none. */
+function useCurrent(id: string) {
+  return useQuery({
+    queryKey: ['packs', 'installation', id, 'edited'],
+    queryFn: ({ signal }) => withEtag((options) => installationsRead({ ...options, path: { id }, signal })),
+    gcTime: 0,
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchOnWindowFocus: false,
+  });
+}
+
+interface LoadedProps {
+  current: ReturnType<typeof useCurrent>;
+  children: (base: Versioned<PackInstallation>) => ReactNode;
+}
+
+function Loaded({ current: { data, error, refetch }, children }: LoadedProps) {
+  // The first answer, and no later one: what is changed is what the dialog has shown.
+  const [base, setBase] = useState(data);
+  if (data && !base) setBase(data);
+  if (base) return children(base);
+  return error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={2} />;
+}
+
+function useFinish(close: () => void): (text: string) => Promise<void> {
+  const client = useQueryClient();
+  return async (text) => {
+    close();
+    await client.invalidateQueries({ queryKey: ['packs'] });
+    toast(text);
+  };
+}

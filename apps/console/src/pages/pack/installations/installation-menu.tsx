@@ -1,0 +1,80 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ApiError } from '../../../api/api-error';
+import {
+  installationsRead,
+  installationsRollBack,
+  type PackInstallation,
+  type WorkflowPack,
+} from '../../../api/generated';
+import { useMay } from '../../../api/session';
+import { withEtag } from '../../../api/versioned';
+import { formatCount } from '../../../format/format';
+import { ConfirmDialog } from '../../../ui/dialog';
+import { ActionMenu } from '../../../ui/menu';
+import { toast } from '../../../ui/toast';
+import { EditInstallationDialog, PinDialog } from './installation-dialogs';
+import { nameOfVersion } from '../name-of-version';
+
+interface InstallationMenuProps {
+  pack: WorkflowPack;
+  installation: PackInstallation;
+}
+
+export function InstallationMenu({ pack, installation }: InstallationMenuProps) {
+  const [asked, setAsked] = useState<'pin' | 'edit' | 'rollback' | null>(null);
+  const isMember = useMay('member');
+  const close = () => setAsked(null);
+  const { name, previousVersionId } = installation;
+  return (
+    <>
+      <ActionMenu
+        name={name}
+        actions={[
+          isMember && { label: 'Pin', run: () => setAsked('pin') },
+          isMember && {
+            label: 'Roll back',
+            off: !previousVersionId && 'It was pinned to nothing before.',
+            run: () => setAsked('rollback'),
+          },
+          isMember && { label: 'Edit', run: () => setAsked('edit') },
+        ]}
+      />
+      {asked === 'pin' && <PinDialog pack={pack} installation={installation} close={close} />}
+      {asked === 'edit' && <EditInstallationDialog installation={installation} close={close} />}
+      {asked === 'rollback' && <RollBackDialog pack={pack} installation={installation} close={close} />}
+    </>
+  );
+}
+
+function RollBackDialog({ pack, installation, close }: InstallationMenuProps & { close: () => void }) {
+  const client = useQueryClient();
+  const { id, name, pinnedVersionId, previousVersionId } = installation;
+  const versionNamed = (wanted: string | null) => {
+    const version = pack.versions.find(({ versionId }) => versionId === wanted);
+    return version ? nameOfVersion(version) : 'nothing';
+  };
+  return (
+    <ConfirmDialog
+      open
+      onOpenChange={close}
+      title={`Roll back ${name}?`}
+      verb="Roll back"
+      act={async () => {
+        const { etag, ...current } = await withEtag((options) => installationsRead({ ...options, path: { id } }));
+        if (current.pinnedVersionId !== pinnedVersionId || current.previousVersionId !== previousVersionId) {
+          await client.invalidateQueries({ queryKey: ['packs'] });
+          throw new ApiError(412, { code: 'precondition_failed', detail: 'Somebody has pinned it anew: look again.' });
+        }
+        const headers = { 'If-Match': etag };
+        const { queuedJobs } = await installationsRollBack({ path: { id }, body: {}, headers });
+        await client.invalidateQueries({ queryKey: ['packs'] });
+        const kept = queuedJobs.length > 0 ? ` ${formatCount(queuedJobs.length)} queued runs keep the other one.` : '';
+        toast(`${name} is back at ${versionNamed(previousVersionId)}.${kept}`);
+      }}
+    >
+      From <bdi>{versionNamed(pinnedVersionId)}</bdi> to <bdi>{versionNamed(previousVersionId)}</bdi>, from the next
+      launch on. Runs that wait keep the version that they were launched with.
+    </ConfirmDialog>
+  );
+}

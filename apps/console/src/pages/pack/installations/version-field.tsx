@@ -1,0 +1,28 @@
+import { isInstallable } from '@muster/contracts/words';
+import type { WorkflowPack } from '../../../api/generated';
+import { SelectField } from '../../../ui/form';
+import { nameOfVersion } from '../name-of-version';
+
+interface VersionFieldProps {
+  pack: WorkflowPack;
+  initial?: string | null;
+  /** What stands for no version, where none may be chosen. */
+  none?: string;
+}
+
+/** The versions that an installation may be pinned to. */
+export function VersionField({ pack, initial, none }: VersionFieldProps) {
+  const options = pack.versions
+    .filter(({ stage }) => isInstallable(stage))
+    .map((version) => ({ value: version.versionId, label: `${nameOfVersion(version)}, ${version.stage}` }));
+  return (
+    <SelectField
+      label="Version"
+      name="versionId"
+      required={!none}
+      defaultValue={initial ?? undefined}
+      hint={options.length === 0 ? 'None is at stage pilot or production yet: promote one first.' : undefined}
+      options={none ? [{ value: '', label: none }, ...options] : options}
+    />
+  );
+}

@@ -1,0 +1,26 @@
+import { queryOptions } from '@tanstack/react-query';
+import { isApiError } from '../../api/api-error';
+import { draftsRead, packsRead } from '../../api/generated';
+import { pollMs } from '../../api/query-client';
+import { withEtag } from '../../api/versioned';
+
+export const packQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['packs', 'one', id],
+    queryFn: ({ signal }) => withEtag((options) => packsRead({ ...options, path: { id }, signal })),
+    refetchInterval: pollMs,
+  });
+
+/** Null: it has none. */
+export const draftQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['packs', 'one', id, 'draft'],
+    queryFn: async ({ signal }) => {
+      try {
+        return await draftsRead({ path: { id }, signal });
+      } catch (error) {
+        if (isApiError(error, 'draft_not_found')) return null;
+        throw error;
+      }
+    },
+  });

@@ -1,0 +1,36 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { versionsPublish, type WorkflowPack } from '../../api/generated';
+import { useIdempotencyKey } from '../../api/idempotency';
+import { Dialog } from '../../ui/dialog';
+import { Form, TextField } from '../../ui/form';
+import { toast } from '../../ui/toast';
+
+export function PublishDialog({ pack, close }: { pack: WorkflowPack; close: () => void }) {
+  const keyOf = useIdempotencyKey();
+  const client = useQueryClient();
+  return (
+    <Dialog
+      open
+      onOpenChange={close}
+      title="Publish the draft"
+      description="It becomes the next version, at stage draft: nothing runs it until it is promoted and pinned."
+    >
+      <Form
+        submit="Publish version"
+        onSubmit={(values) => {
+          const [label, notes] = [values.text('label'), values.text('notes')];
+          const body = { ...(label ? { label } : {}), ...(notes ? { notes } : {}) };
+          return versionsPublish({ path: { id: pack.id }, body, headers: keyOf(body) });
+        }}
+        onDone={async ({ number }) => {
+          await client.invalidateQueries({ queryKey: ['packs'] });
+          close();
+          toast(`Version ${number} is published.`);
+        }}
+      >
+        <TextField label="Label" name="label" maxLength={200} placeholder="2024.6" autoComplete="off" />
+        <TextField label="Notes" name="notes" hint="What is new in it." autoComplete="off" />
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,94 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { hasRole, type PackStage, roleForStage, stageMoves } from '@muster/contracts/words';
+import { type PackVersion, versionsPromote, type WorkflowPack } from '../../api/generated';
+import { useMe } from '../../api/session';
+import { Dialog } from '../../ui/dialog';
+import { Form, TextField } from '../../ui/form';
+import { ActionMenu } from '../../ui/menu';
+import { toast } from '../../ui/toast';
+import { nameOfVersion } from './name-of-version';
+
+const order: readonly PackStage[] = ['draft', 'internal_verified', 'pilot', 'production'];
+
+/** Where a version may go from its stage, by whoever looks at it; and the way out of the house. */
+export function VersionMenu({ pack, version }: { pack: WorkflowPack; version: PackVersion }) {
+  const { role } = useMe().user;
+  const [asked, setAsked] = useState<PackStage | null>(null);
+  const { packId, versionId, number, stage } = version;
+  const moves = stageMoves[stage].filter((to) => hasRole(role, 'member') && hasRole(role, roleForStage(to)));
+  return (
+    <>
+      <ActionMenu
+        name={`version ${number}`}
+        actions={[
+          ...moves.map((to) => ({ label: verbOf(stage, to), danger: to === 'archived', run: () => setAsked(to) })),
+          {
+            label: 'Export',
+            run: () => location.assign(`/api/workflow-packs/${packId}/versions/${versionId}/export`),
+          },
+        ]}
+      />
+      {asked && <MoveDialog pack={pack} version={version} to={asked} close={() => setAsked(null)} />}
+    </>
+  );
+}
+
+interface MoveProps {
+  pack: WorkflowPack;
+  version: PackVersion;
+  to: PackStage;
+  close: () => void;
+}
+
+function MoveDialog({ pack, version, to, close }: MoveProps) {
+  const client = useQueryClient();
+  const { versionId, stage } = version;
+  const verb = verbOf(stage, to);
+  const pinned = pack.installations.filter(({ pinnedVersionId }) => pinnedVersionId === versionId);
+  return (
+    <Dialog open onOpenChange={close} title={`${verb}: ${nameOfVersion(version)}?`}>
+      <p className="text-dim">
+        {effects[to]}
+        {pinned.length > 0 && (
+          <>
+            {' '}
+            Pinned to it: <bdi>{pinned.map(({ name }) => name).join(', ')}</bdi>; they go on with it.
+          </>
+        )}
+      </p>
+      <Form
+        submit={verb}
+        danger={to === 'archived'}
+        onSubmit={(values) => {
+          const reason = values.text('reason');
+          const body = { stage: to, ...(reason ? { reason } : {}) };
+          return versionsPromote({ path: { id: pack.id, versionId }, body });
+        }}
+        onDone={async () => {
+          await client.invalidateQueries({ queryKey: ['packs'] });
+          close();
+          toast(`${nameOfVersion(version)} is ${to}.`);
+        }}
+      >
+        <TextField label="Reason" name="reason" hint="Stays in its history." autoComplete="off" />
+      </Form>
+    </Dialog>
+  );
+}
+
+const effects: Record<PackStage, string> = {
+  draft: 'It is not to be relied on.',
+  internal_verified: 'It is told to be tested; installations cannot be pinned to it yet.',
+  pilot: 'Installations may be pinned to it.',
+  production: 'Installations may be pinned to it, and it is what others should use.',
+  deprecated: 'No installation is pinned to it any more.',
+  archived: 'That is for good: an archived version goes nowhere, and nothing is pinned to it any more.',
+};
+
+function verbOf(from: PackStage, to: PackStage): string {
+  if (to === 'archived') return 'Archive';
+  if (to === 'deprecated') return 'Deprecate';
+  const isBack = from !== 'deprecated' && order.indexOf(to) < order.indexOf(from);
+  return `${isBack ? 'Move back' : 'Promote'} to ${to}`;
+}

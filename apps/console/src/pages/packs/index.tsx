@@ -1,0 +1,111 @@
+import { Link } from '@tanstack/react-router';
+import type { ColumnDef } from '@tanstack/react-table';
+import { useMemo, useState } from 'react';
+import { packsList, type WorkflowPackList, type WorkflowPackSummary } from '../../api/generated';
+import { useMay } from '../../api/session';
+import { useList } from '../../api/use-list';
+import { formatCount } from '../../format/format';
+import { Time } from '../../format/time';
+import { Button } from '../../ui/button';
+import { Empty, Page } from '../../ui/page';
+import { DataTable } from '../../ui/table/data-table';
+import { ListTools } from '../../ui/table/list-tools';
+import { useUrlState } from '../../ui/table/use-url-state';
+import { NewPackDialog } from './new-pack';
+
+const itemsOf = (page: WorkflowPackList) => page.packs;
+
+export function PacksPage() {
+  const [{ q }] = useUrlState();
+  const [isNew, setIsNew] = useState(false);
+  const isMember = useMay('member');
+  const list = useList({
+    queryKey: ['packs', 'list', q],
+    fetchPage: (page, signal) => packsList({ query: { ...page, q }, signal }),
+    itemsOf,
+  });
+  return (
+    <Page
+      title="Packs"
+      full
+      actions={
+        isMember && (
+          <Button look="primary" onClick={() => setIsNew(true)}>
+            New pack
+          </Button>
+        )
+      }
+    >
+      <ListTools search="Search packs" />
+      <DataTable
+        label="Packs"
+        list={list}
+        columns={useColumns()}
+        rowId={({ id }) => id}
+        empty={
+          q ? (
+            <Empty title="No pack is called that." />
+          ) : (
+            <Empty title="There is no pack yet.">
+              A pack carries the code of a process from a draft over tested versions to where it is installed. “New
+              pack” begins one.
+            </Empty>
+          )
+        }
+      />
+      <NewPackDialog open={isNew} onOpenChange={setIsNew} />
+    </Page>
+  );
+}
+
+function useColumns(): ColumnDef<WorkflowPackSummary>[] {
+  return useMemo(
+    () => [
+      {
+        id: 'name',
+        header: 'Name',
+        cell: ({ row: { original } }) => (
+          <Link
+            to="/packs/$id"
+            params={{ id: original.id }}
+            className="font-medium hover:underline"
+            title={original.name}
+          >
+            <bdi>{original.name}</bdi>
+          </Link>
+        ),
+      },
+      {
+        id: 'workerKey',
+        header: 'Worker key',
+        meta: { className: 'max-md:hidden' },
+        cell: ({ row: { original } }) => <code className="font-mono text-xs">{original.workerKey}</code>,
+      },
+      {
+        id: 'stageTags',
+        header: 'Tags',
+        meta: { className: 'max-lg:hidden' },
+        cell: ({ row: { original } }) => <bdi className="text-dim">{original.stageTags.join(', ')}</bdi>,
+      },
+      {
+        id: 'draft',
+        header: 'Draft',
+        meta: { className: 'w-28 max-sm:hidden' },
+        cell: ({ row: { original } }) => <Time at={original.draftHead?.createdAt} relative />,
+      },
+      {
+        id: 'versions',
+        header: 'Versions',
+        meta: { className: 'w-24' },
+        cell: ({ row: { original } }) => formatCount(original.versionCount),
+      },
+      {
+        id: 'installations',
+        header: 'Installed',
+        meta: { className: 'w-24' },
+        cell: ({ row: { original } }) => formatCount(original.installationCount),
+      },
+    ],
+    [],
+  );
+}

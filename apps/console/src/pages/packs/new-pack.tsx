@@ -1,0 +1,85 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useId } from 'react';
+import { packsEnsure, processLibraryList, processLibraryPut } from '../../api/generated';
+import { useMay } from '../../api/session';
+import { Dialog } from '../../ui/dialog';
+import { Field, Form, inputClass, TextField } from '../../ui/form';
+
+const most = 200;
+
+interface NewPackProps {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+}
+
+/** The pack of a process; an admin names a process that the library does not have yet. */
+export function NewPackDialog({ open, onOpenChange }: NewPackProps) {
+  return (
+    <Dialog open={open} onOpenChange={onOpenChange} title="New pack">
+      {open && <NewPackForm close={() => onOpenChange(false)} />}
+    </Dialog>
+  );
+}
+
+function NewPackForm({ close }: { close: () => void }) {
+  const known = useId();
+  const isAdmin = useMay('admin');
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const { data } = useQuery({
+    queryKey: ['packs', 'processes'],
+    queryFn: ({ signal }) => processLibraryList({ query: { limit: most }, signal }),
+  });
+  const processes = data?.processes ?? [];
+  return (
+    <Form
+      submit="Create pack"
+      onSubmit={async (values) => {
+        const workerKey = values.text('workerKey');
+        const name = values.text('name');
+        const description = values.text('description');
+        if (isAdmin && !processes.some((each) => each.workerKey === workerKey)) {
+          await processLibraryPut({ path: { workerKey }, body: { name: name || workerKey, description } });
+        }
+        return packsEnsure({ body: { workerKey, ...(name ? { name } : {}), ...(description ? { description } : {}) } });
+      }}
+      onDone={({ id }) => {
+        close();
+        void client.invalidateQueries({ queryKey: ['packs'] });
+        void navigate({ to: '/packs/$id', params: { id } });
+      }}
+    >
+      <Field
+        label="Worker key"
+        name="workerKey"
+        hint={
+          isAdmin
+            ? 'One of the process library, or a new one: small letters, digits, dots and dashes.'
+            : 'One of the process library; an admin adds to it.'
+        }
+      >
+        {(control) => (
+          <input
+            {...control}
+            required
+            list={known}
+            maxLength={100}
+            pattern="[a-z0-9][a-z0-9._\-]*"
+            autoComplete="off"
+            className={inputClass}
+          />
+        )}
+      </Field>
+      <datalist id={known}>
+        {processes.map(({ workerKey, name }) => (
+          <option key={workerKey} value={workerKey}>
+            {name}
+          </option>
+        ))}
+      </datalist>
+      <TextField label="Name" name="name" maxLength={200} hint="The process’s own, if left empty." autoComplete="off" />
+      <TextField label="Description" name="description" autoComplete="off" />
+    </Form>
+  );
+}

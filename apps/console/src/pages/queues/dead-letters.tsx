@@ -1,0 +1,93 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import {
+  type DeadLetter,
+  type DeadLetterList,
+  deadLettersList,
+  deadLettersReplay,
+  queuesDeadLetters,
+  queuesDiscard,
+  queuesReplay,
+} from '../../api/generated';
+import { useList } from '../../api/use-list';
+import { Time } from '../../format/time';
+import { ConfirmDialog } from '../../ui/dialog';
+import { ActionMenu } from '../../ui/menu';
+import { SimpleList } from '../../ui/table/simple-list';
+import { useUrlState } from '../../ui/table/use-url-state';
+import { toast, toastRefused } from '../../ui/toast';
+
+const itemsOf = (page: DeadLetterList) => page.deadLetters;
+
+/** Messages that were given up after their last attempt: the organization's own, or those of all and of none. */
+export function DeadLetters({ ofAll }: { ofAll: boolean }) {
+  const [{ q }] = useUrlState();
+  const [leaving, setLeaving] = useState<DeadLetter | null>(null);
+  const client = useQueryClient();
+  const refresh = () => client.invalidateQueries({ queryKey: ['queues'] });
+  const list = useList({
+    queryKey: ['queues', 'dead-letters', ofAll, q],
+    fetchPage: (page, signal) => (ofAll ? queuesDeadLetters : deadLettersList)({ query: { ...page, q }, signal }),
+    itemsOf,
+  });
+  const replay = async ({ id, name }: DeadLetter) => {
+    try {
+      await (ofAll ? queuesReplay : deadLettersReplay)({ path: { id } });
+      toast(`${name} is sent again, with all attempts.`);
+    } catch (error) {
+      toastRefused(error);
+    }
+    await refresh();
+  };
+  return (
+    <>
+      <SimpleList
+        title={ofAll ? 'Dead letters of all organizations' : 'Dead letters'}
+        list={list}
+        search="Search dead letters"
+        empty="Nothing was given up."
+        heads={['Made', 'Queue', 'Message', 'About', 'Attempts', 'Error', 'Actions']}
+        row={(letter) => (
+          <tr key={letter.id} className="align-top">
+            <td>
+              <Time at={letter.createdAt} relative />
+            </td>
+            <td>{letter.queue}</td>
+            <td>{letter.name}</td>
+            <td>
+              <code className="font-mono text-xs break-all">{JSON.stringify(letter.payload)}</code>
+            </td>
+            <td className="tabular-nums">{letter.attempts}</td>
+            <td>
+              <bdi className="break-words">{letter.lastError ?? '–'}</bdi>
+            </td>
+            <td>
+              <ActionMenu
+                name={`${letter.name} ${letter.id.slice(-8)}`}
+                actions={[
+                  { label: 'Replay', run: () => void replay(letter) },
+                  ofAll && { label: 'Discard', danger: true, run: () => setLeaving(letter) },
+                ]}
+              />
+            </td>
+          </tr>
+        )}
+      />
+      {leaving && (
+        <ConfirmDialog
+          open
+          onOpenChange={() => setLeaving(null)}
+          title={`Discard ${leaving.name}?`}
+          verb="Discard"
+          act={async () => {
+            await queuesDiscard({ path: { id: leaving.id } });
+            await refresh();
+            toast('It is dropped for good.');
+          }}
+        >
+          What it was to bring about does not happen, unless something else asks for it.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,122 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { type Job, jobsList } from '../../api/generated';
+import { pollMs } from '../../api/query-client';
+import { formatCount } from '../../format/format';
+import { Duration, Time } from '../../format/time';
+import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
+import { ErrorNote } from '../../ui/error-note';
+import { Empty, Panel, Skeleton } from '../../ui/page';
+import { PlainTable } from '../../ui/table/plain-table';
+
+const most = 200;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/** The organization's runs that wait, why they do, and how fast runs ended in the last hour. */
+export function RunQueue() {
+  const since = new Date(Math.floor((Date.now() - hourMs) / minuteMs) * minuteMs).toISOString();
+  const queued = useRuns('queued');
+  const running = useRuns('running');
+  const completed = useRuns('completed', since);
+  const failed = useRuns('failed', since);
+  const all = [queued, running, completed, failed];
+  const error = all.find((each) => each.error)?.error;
+  if (!queued.data || !running.data || !completed.data || !failed.data) {
+    return (
+      <Panel title="Runs">
+        {error ? (
+          <ErrorNote error={error} retry={() => all.forEach((each) => void each.refetch())} />
+        ) : (
+          <Skeleton rows={4} />
+        )}
+      </Panel>
+    );
+  }
+  const waiting = queued.data.jobs;
+  const ended = completed.data.jobs.length + failed.data.jobs.length;
+  const endedMore = Boolean(completed.data.nextCursor ?? failed.data.nextCursor);
+  return (
+    <Panel title="Runs">
+      <dl className="flex flex-wrap gap-3">
+        <Figure name="Waiting" search={{ status: 'queued' }}>
+          {count(waiting.length, Boolean(queued.data.nextCursor))}
+        </Figure>
+        <Figure name="Oldest waits for">{waiting[0] ? <Duration from={waiting[0].queuedAt} /> : '–'}</Figure>
+        <Figure name="Running" search={{ status: 'running' }}>
+          {count(running.data.jobs.length, Boolean(running.data.nextCursor))}
+        </Figure>
+        <Figure name="Ended in the last hour" search={{ from: since }}>
+          {count(ended, endedMore)}
+        </Figure>
+        <Figure name="Of them failed" search={{ from: since, status: 'failed' }}>
+          {count(failed.data.jobs.length, Boolean(failed.data.nextCursor))}
+        </Figure>
+      </dl>
+      <div className="mt-3">
+        {waiting.length === 0 && <Empty title="No run waits." />}
+        {waiting.length > 0 && (
+          <PlainTable label="Runs that wait" heads={['Run', 'Workflow', 'Agent', 'Waits since', 'Because']}>
+            {waiting.slice(0, 50).map((run) => (
+              <tr key={run.id}>
+                <td>
+                  <RunLink id={run.id} />
+                </td>
+                <td>
+                  <WorkflowLink id={run.workflowId} />
+                </td>
+                <td>
+                  <AgentLink id={run.agentId} />
+                </td>
+                <td>
+                  <Time at={run.waiting?.since ?? run.queuedAt} relative />
+                </td>
+                <td>{run.waiting?.reason.replaceAll('_', ' ') ?? 'its turn comes'}</td>
+              </tr>
+            ))}
+          </PlainTable>
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+interface FigureProps {
+  name: string;
+  /** The runs that it counts. */
+  search?: Record<string, string>;
+  children: ReactNode;
+}
+
+function Figure({ name, search, children }: FigureProps) {
+  return (
+    <div className="min-w-32 rounded-control border border-line px-3 py-1.5">
+      <dt className="text-xs text-dim">{name}</dt>
+      <dd className="text-base font-semibold tabular-nums">
+        {search ? (
+          <Link to="/runs" search={search} className="hover:underline">
+            {children}
+          </Link>
+        ) : (
+          children
+        )}
+      </dd>
+    </div>
+  );
+}
+
+function useRuns(status: Job['status'], from?: string) {
+  return useQuery({
+    queryKey: ['runs', 'queue', status, from],
+    // The oldest first: they have waited for longest.
+    queryFn: ({ signal }) =>
+      jobsList({ query: { status, sort: 'queuedAt', limit: most, ...(from ? { from } : {}) }, signal }),
+    refetchInterval: pollMs,
+    placeholderData: (previous) => previous,
+  });
+}
+
+function count(number: number, hasMore: boolean): string {
+  return `${formatCount(number)}${hasMore ? '+' : ''}`;
+}

@@ -1,0 +1,83 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueueProbe, type QueueState, queuesProbe, queuesQueues } from '../../api/generated';
+import { pollMs } from '../../api/query-client';
+import { formatCount, formatDuration } from '../../format/format';
+import { Duration, Time } from '../../format/time';
+import { Button } from '../../ui/button';
+import { ErrorNote } from '../../ui/error-note';
+import { Panel, Skeleton } from '../../ui/page';
+import { PlainTable } from '../../ui/table/plain-table';
+import { toast } from '../../ui/toast';
+
+/** The queues of the service itself, over all organizations, and the canaries that prove that somebody works on them. */
+export function ServiceQueues() {
+  const client = useQueryClient();
+  const queryKey = ['queues', 'service'];
+  const { data, error, refetch } = useQuery({
+    queryKey,
+    queryFn: ({ signal }) => queuesQueues({ signal }),
+    refetchInterval: pollMs,
+  });
+  const probing = useMutation({
+    mutationFn: () => queuesProbe({ body: { count: 1 } }),
+    onSuccess: async ({ probes }) => {
+      toast(`${probes.length} canaries are under way.`);
+      await client.invalidateQueries({ queryKey });
+    },
+  });
+  return (
+    <Panel
+      title="Queues of the service"
+      actions={
+        <Button busy={probing.isPending} onClick={() => probing.mutate()}>
+          Send canaries
+        </Button>
+      }
+    >
+      {error && <ErrorNote error={error} retry={() => void refetch()} />}
+      {probing.isError && <ErrorNote error={probing.error} />}
+      {!data && !error && <Skeleton rows={5} />}
+      {data && (
+        <PlainTable
+          label="Queues of the service"
+          heads={[
+            ...['Queue', 'Waiting', 'Oldest waits for', 'Handled a minute', 'Failed in the last hour', 'Dead'],
+            ...['Latest canary', 'Took'],
+          ]}
+        >
+          {data.queues.map(({ name, app, purpose, waiting, oldestWaitingAt, dead, lastProbe, ...rate }) => (
+            <tr key={name} className="tabular-nums">
+              <td title={`${purpose} (${app})`} className="font-medium">
+                {name}
+              </td>
+              <td>{formatCount(waiting)}</td>
+              <td>{oldestWaitingAt ? <Duration from={oldestWaitingAt} /> : '–'}</td>
+              <td title="Over the last five minutes">
+                {rate.handledPerMinute === null ? '–' : formatCount(rate.handledPerMinute)}
+              </td>
+              <td className={rate.failedLastHour ? 'font-medium text-bad' : ''}>{failuresOf(rate)}</td>
+              <td className={dead > 0 ? 'font-medium text-bad' : ''}>{formatCount(dead)}</td>
+              <td>
+                <Time at={lastProbe?.requestedAt} relative />
+              </td>
+              <td>{lastProbe ? answerOf(lastProbe) : '–'}</td>
+            </tr>
+          ))}
+        </PlainTable>
+      )}
+    </Panel>
+  );
+}
+
+function answerOf({ requestedAt, handledAt }: QueueProbe): string {
+  return handledAt ? formatDuration(Date.parse(handledAt) - Date.parse(requestedAt)) : 'no answer yet';
+}
+
+/** Of how many attempts: of a few failures of many there is less to fear than of all. */
+function failuresOf({
+  failedLastHour,
+  handledLastHour,
+}: Pick<QueueState, 'failedLastHour' | 'handledLastHour'>): string {
+  if (failedLastHour === null || handledLastHour === null) return '–';
+  return `${formatCount(failedLastHour)} of ${formatCount(failedLastHour + handledLastHour)}`;
+}

@@ -1,0 +1,83 @@
+import { useQuery } from '@tanstack/react-query';
+import { type AgentLogEntry, type Job, timelineLogs } from '../../api/generated';
+import { Time } from '../../format/time';
+import { ErrorNote } from '../../ui/error-note';
+import { Panel, Skeleton } from '../../ui/page';
+import { StatusMark } from '../../ui/status-mark';
+
+const most = 200;
+
+interface Stage {
+  name: string;
+  says: string;
+  is: (entry: AgentLogEntry) => boolean;
+  /** It comes only where the one before it did not help. */
+  isEscalation?: boolean;
+}
+
+const asksFor = (action: string) => (entry: AgentLogEntry) =>
+  entry.data?.['cancelling'] === true && entry.message.endsWith(`: ${action}`);
+
+const stages: readonly Stage[] = [
+  {
+    name: 'TERM',
+    says: 'Its agent was told to end it: TERM, and KILL after 10 seconds.',
+    is: (entry) => entry.data?.['cancelling'] === true && entry.message === 'told to stop',
+  },
+  {
+    name: 'KILL',
+    says: 'Its agent did not confirm that, and was told to kill it at once.',
+    is: asksFor('kill'),
+    isEscalation: true,
+  },
+  {
+    name: 'Reboot',
+    says: 'Its agent did not confirm that either; the machine is rebooted.',
+    is: asksFor('reboot'),
+    isEscalation: true,
+  },
+  {
+    name: 'Confirmed',
+    says: 'Nothing of it runs any more.',
+    is: (entry) => entry.data?.['status'] === 'cancelled',
+  },
+];
+
+/** How a run is being ended, and how it was: cancelled means that its machine said that nothing of it is left. */
+export function Cancelling({ run }: { run: Job }) {
+  const isShown = run.cancelling || run.status === 'cancelled';
+  const { data, error, refetch } = useQuery({
+    // Below the run's own, with which it is asked for again.
+    queryKey: ['run', run.id, 'cancel', run.status],
+    enabled: isShown,
+    queryFn: ({ signal }) =>
+      timelineLogs({
+        path: { id: run.agentId },
+        query: { jobId: run.id, kind: 'job', order: 'desc', limit: most },
+        signal,
+      }),
+  });
+  if (!isShown) return null;
+  const reached = stages.map((stage) => ({ stage, entry: data?.entries.find(stage.is) }));
+  const isAtOnce = data && !reached[0]!.entry;
+  return (
+    <Panel title={run.cancelling ? 'It is being cancelled' : 'Cancelled'}>
+      {!data && (error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={2} />)}
+      {isAtOnce && <p>It had not begun: nothing had to be ended.</p>}
+      {data && !isAtOnce && (
+        <ol className="flex flex-col gap-1.5">
+          {reached
+            .filter(({ stage, entry }) => entry || !stage.isEscalation)
+            .map(({ stage, entry }) => (
+              <li key={stage.name} data-testid="cancel-step" className="flex flex-wrap items-center gap-x-3">
+                <StatusMark status={entry ? 'passed' : 'pending'} />
+                <span className="font-medium">{stage.name}</span>
+                <span className="text-dim">{entry ? stage.says : 'Waiting for its agent to say so.'}</span>
+                {entry && <Time at={entry.timestamp} />}
+              </li>
+            ))}
+        </ol>
+      )}
+    </Panel>
+  );
+}

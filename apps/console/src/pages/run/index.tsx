@@ -1,0 +1,214 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { isTerminal } from '@muster/contracts/words';
+import { costsOfJob, type Job } from '../../api/generated';
+import { runQuery } from '../../api/queries';
+import { useMay } from '../../api/session';
+import { formatCount, formatMoney } from '../../format/format';
+import { Duration, Time } from '../../format/time';
+import { useAgentEvents } from '../../live/use-agent-events';
+import { useThrottled } from '../../live/use-throttled';
+import { InstallationLink } from '../../parts/installation-link';
+import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
+import { ReportIssue } from '../../parts/report-issue';
+import { CancelRunDialog, useReplay } from '../../parts/run-menu';
+import { RunStatus } from '../../parts/run-status';
+import { Button } from '../../ui/button';
+import { ErrorNote } from '../../ui/error-note';
+import { Facts, Page, Panel, Progress, Skeleton } from '../../ui/page';
+import { Attempts } from './attempts';
+import { Cancelling } from './cancelling';
+import { RunLog } from './run-log';
+import { Steps } from './steps';
+import { Why } from './why';
+
+export function RunPage() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const { data: run, error, refetch } = useQuery(runQuery(id));
+  const isMember = useMay('member');
+  const [asks, setAsks] = useState(false);
+  const { replay, isReplaying } = useReplay(id);
+  useLiveRun(id, run?.agentId);
+  if (error && !run) {
+    return (
+      <Page title="Run">
+        <ErrorNote error={error} retry={() => void refetch()} />
+      </Page>
+    );
+  }
+  if (!run) {
+    return (
+      <Page title="Run">
+        <Skeleton rows={10} />
+      </Page>
+    );
+  }
+  return (
+    <Page
+      title={`Run ${run.id}`}
+      aside={<RunStatus run={run} testId="run-status" large />}
+      actions={
+        <>
+          <ReportIssue run={run} />
+          {isMember &&
+            (isTerminal(run.status) ? (
+              <Button busy={isReplaying} onClick={replay}>
+                Replay
+              </Button>
+            ) : (
+              <Button look="danger" disabled={run.cancelling} onClick={() => setAsks(true)}>
+                Cancel run
+              </Button>
+            ))}
+        </>
+      }
+    >
+      <div className="flex items-center gap-3">
+        <Progress percent={run.progress.percent} label="Progress" />
+        <span className="shrink-0 text-dim tabular-nums">
+          {Math.round(run.progress.percent)}%{run.progress.currentStep && ` · ${run.progress.currentStep}`}
+        </span>
+      </div>
+      <Why run={run} />
+      <Cancelling run={run} />
+      <div className="grid gap-4 xl:grid-cols-[minmax(0,1fr)_minmax(0,22rem)]">
+        <div className="flex min-w-0 flex-col gap-4">
+          <Steps run={run} />
+          <RunLog run={run} />
+        </div>
+        <div className="flex min-w-0 flex-col gap-4">
+          <About run={run} />
+          <Attempts run={run} />
+          <Cost run={run} />
+          <Given run={run} />
+        </div>
+      </div>
+      <CancelRunDialog run={run} open={asks} onOpenChange={setAsks} />
+    </Page>
+  );
+}
+
+/** Follows the run through its agent's stream; each word of it is a reason to ask for the run again. */
+function useLiveRun(id: string, agentId: string | undefined): void {
+  const client = useQueryClient();
+  const refresh = useThrottled(() => client.invalidateQueries({ queryKey: ['run', id] }), 400);
+  useAgentEvents(agentId, (event) => {
+    if (event.type === 'open' || event.type === 'resync') refresh();
+    else if (event.type === 'job' && event.jobId === id) refresh();
+  });
+}
+
+function About({ run }: { run: Job }) {
+  return (
+    <Panel title="About">
+      <Facts
+        facts={[
+          ['Workflow', <WorkflowLink id={run.workflowId} />],
+          ['Revision', formatCount(run.workflowRevision)],
+          ['Agent', <AgentLink id={run.agentId} />],
+          ['Queued', <Time at={run.queuedAt} />],
+          ['Started', <Time at={run.startedAt} />],
+          ['Ended', <Time at={run.finishedAt} />],
+          ['Took', <Duration from={run.startedAt} to={run.finishedAt} ms={run.durationMs} />],
+          ['Attempt', `${run.attempt}, retries: ${run.maxRetries}`],
+          ...(run.retryOf ? ([['Retry of', <RunLink id={run.retryOf} />]] as [string, React.ReactNode][]) : []),
+          [
+            'Claims',
+            `${run.claims.attempted} attempted, ${run.claims.eobUploaded} EOB, ${run.claims.noEobFound} none, ${run.claims.failed} failed`,
+          ],
+          ...(run.bundle
+            ? ([
+                ['Pack', <InstallationLink id={run.bundle.installationId} />],
+                ['Bundle', <code className="font-mono text-xs break-all">{run.bundle.digest}</code>],
+              ] as [string, React.ReactNode][])
+            : []),
+          ...(run.scheduleId
+            ? ([['Schedule', <ScheduleLink id={run.scheduleId} />]] as [string, React.ReactNode][])
+            : []),
+          ...(run.batchId ? ([['Batch', <BatchLink id={run.batchId} />]] as [string, React.ReactNode][]) : []),
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function ScheduleLink({ id }: { id: string }) {
+  return (
+    <Link to="/schedules/$id" params={{ id }} className="text-accent hover:underline">
+      the one that launched it
+    </Link>
+  );
+}
+
+function BatchLink({ id }: { id: string }) {
+  return (
+    <Link to="/runs" search={{ batchId: id }} className="text-accent hover:underline">
+      all of its runs
+    </Link>
+  );
+}
+
+function Cost({ run }: { run: Job }) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['run', run.id, 'cost'],
+    queryFn: ({ signal }) => costsOfJob({ path: { id: run.id }, signal }),
+  });
+  return (
+    <Panel title="Cost">
+      {!data && (error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={2} />)}
+      {data && (
+        <>
+          <p className="text-base font-medium tabular-nums">{formatMoney(data.totalUsd)}</p>
+          <ul className="mt-1.5 flex flex-col gap-1">
+            {data.components.map(({ kind, model, quantity, unit, amountUsd, unpriced }, at) => (
+              <li key={at} className="flex justify-between gap-3">
+                <span className="text-dim">
+                  {model ?? kind}, {formatCount(quantity)} {unit.replaceAll('_', ' ')}
+                </span>
+                <span className="tabular-nums">{unpriced ? 'no price' : formatMoney(amountUsd)}</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </Panel>
+  );
+}
+
+/** What it was given, what it gave back, and all of it as the API tells it. */
+function Given({ run }: { run: Job }) {
+  return (
+    <Panel title="Variables and result">
+      {Object.keys(run.variables).length > 0 && (
+        <Facts facts={Object.entries(run.variables).map(([name, value]) => [name, <bdi>{String(value)}</bdi>])} />
+      )}
+      {run.screenshotUrl && (
+        <a href={run.screenshotUrl} target="_blank" rel="noreferrer">
+          <img
+            src={run.screenshotUrl}
+            alt="The last screenshot of the run"
+            className="mt-2 rounded-control border border-line"
+          />
+        </a>
+      )}
+      {run.result !== null && <Json label="Result" value={run.result} open />}
+      <Json label="Raw JSON" value={run} />
+    </Panel>
+  );
+}
+
+function Json({ label, value, open }: { label: string; value: unknown; open?: boolean }) {
+  return (
+    <details open={open} className="mt-2">
+      <summary className="text-dim">{label}</summary>
+      <pre
+        tabIndex={0}
+        aria-label={label}
+        className="mt-1 max-h-80 overflow-auto rounded-control bg-sunken p-2 font-mono text-xs whitespace-pre-wrap"
+      >
+        {JSON.stringify(value, null, 2)}
+      </pre>
+    </details>
+  );
+}

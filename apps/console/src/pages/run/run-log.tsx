@@ -1,0 +1,30 @@
+import { useState } from 'react';
+import { type Job, timelineLogs } from '../../api/generated';
+import { useAgentEvents } from '../../live/use-agent-events';
+import { Empty, Panel } from '../../ui/page';
+import { Timeline } from '../../ui/timeline/timeline';
+import { noFilters, TimelineTools } from '../../ui/timeline/timeline-tools';
+import { useLiveEntries } from '../../ui/timeline/use-live-entries';
+
+export function RunLog({ run: { id, agentId } }: { run: Job }) {
+  const [filters, setFilters] = useState(noFilters);
+  const { q, level } = filters;
+  const live = useLiveEntries(['log', id], filters, (query) =>
+    timelineLogs({ path: { id: agentId }, query: { ...query, jobId: id, kind: 'execution' } }),
+  );
+  useAgentEvents(agentId, (event) => {
+    if (event.type === 'open' || event.type === 'resync') live.look();
+    else if ((event.type === 'log' || event.type === 'job') && event.jobId === id) live.look();
+  });
+  return (
+    <Panel title="Log">
+      <TimelineTools search="Search the log" filters={filters} change={setFilters} />
+      <Timeline
+        label="Log"
+        live={live}
+        testId="log-line"
+        empty={<Empty title={q || level ? 'No line is like that.' : 'It has said nothing yet.'} />}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,54 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { isTerminal } from '@muster/contracts/words';
+import { type Job, jobsCancelMany, jobsReplay } from '../../api/generated';
+import { Button } from '../../ui/button';
+import { ConfirmDialog } from '../../ui/dialog';
+import { toast } from '../../ui/toast';
+
+/** What is done with several runs at once. Those that it was asked for are hit, whatever the list shows by then. */
+export function SeveralRuns({ runs, done }: { runs: Job[]; done: () => void }) {
+  const [asked, setAsked] = useState<Job[] | null>(null);
+  const client = useQueryClient();
+  const open = runs.filter(({ status }) => !isTerminal(status));
+  const over = runs.filter(({ status }) => isTerminal(status));
+  const finish = async (text: string) => {
+    await client.invalidateQueries({ queryKey: ['runs'] });
+    toast(text);
+    done();
+  };
+  const replaying = useMutation({
+    mutationFn: async (wanted: Job[]) => {
+      const outcomes = await Promise.allSettled(wanted.map(({ id }) => jobsReplay({ path: { id } })));
+      const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
+      const why = refused[0] ? ` ${(refused[0].reason as Error).message}` : '';
+      await finish(`${wanted.length - refused.length} of ${wanted.length} runs are queued again.${why}`);
+    },
+  });
+  return (
+    <>
+      {runs.length > 0 && <span className="self-center text-dim">{runs.length} selected</span>}
+      {open.length > 0 && <Button onClick={() => setAsked(open)}>Cancel {open.length} runs</Button>}
+      {over.length > 0 && (
+        <Button busy={replaying.isPending} onClick={() => replaying.mutate(over)}>
+          Replay {over.length} runs
+        </Button>
+      )}
+      {asked && (
+        <ConfirmDialog
+          open
+          onOpenChange={() => setAsked(null)}
+          title={`Cancel ${asked.length} runs?`}
+          verb="Cancel runs"
+          act={async () => {
+            const answer = await jobsCancelMany({ body: { ids: asked.map(({ id }) => id) } });
+            await finish(`${answer.cancelled} are cancelled, ${answer.cancelling} are being ended on their machines.`);
+          }}
+        >
+          {asked.filter(({ status }) => status === 'running').length} of them run now: their scripts are told to end,
+          and killed if they do not.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

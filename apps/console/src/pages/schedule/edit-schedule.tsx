@@ -1,0 +1,56 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type Schedule, schedulesRead, schedulesUpdate, type UpdateScheduleBody } from '../../api/generated';
+import { type Versioned, withEtag } from '../../api/versioned';
+import { readSchedule, ScheduleFields } from '../../parts/schedule/schedule-fields';
+import { useVersionedSave } from '../../ui/conflict';
+import { Dialog } from '../../ui/dialog';
+import { Form } from '../../ui/form';
+import { toast } from '../../ui/toast';
+
+const labels: { [K in keyof UpdateScheduleBody]: string } = {
+  name: 'Name',
+  scriptId: 'Workflow',
+  agentId: 'Agent',
+  cronExpression: 'Cron expression',
+  timezone: 'Timezone',
+  enabled: 'Enabled',
+  variables: 'Variables',
+  vaultKeys: 'Vault keys',
+  maxRuntimeMinutes: 'Longest run, in minutes',
+  maxRetries: 'Retries',
+  retryDelaySeconds: 'Seconds before a retry',
+  concurrencyLimit: 'Runs at once',
+  idempotencyWindowMinutes: 'Minutes between runs',
+  misfirePolicy: 'Times that were missed',
+  maxCostUsd: 'A run costs at most',
+};
+
+export function EditScheduleDialog({ schedule, close }: { schedule: Versioned<Schedule>; close: () => void }) {
+  // As it was read when the form was opened.
+  const [base] = useState(schedule);
+  const client = useQueryClient();
+  const path = { id: schedule.id };
+  const { save, conflict } = useVersionedSave<Schedule, UpdateScheduleBody>({
+    read: () => withEtag((options) => schedulesRead({ ...options, path })),
+    write: (body, ifMatch) =>
+      withEtag((options) => schedulesUpdate({ ...options, path, body, headers: { 'If-Match': ifMatch } })),
+    labels,
+  });
+  return (
+    <Dialog open onOpenChange={close} title={`Edit ${base.name}`} wide>
+      <Form
+        submit="Save"
+        onSubmit={(values) => save(readSchedule(values), base)}
+        onDone={async ({ current, isMine }) => {
+          await client.invalidateQueries({ queryKey: ['schedules'] });
+          close();
+          toast(isMine ? `${current.name} is saved.` : 'Left as somebody else has saved it.');
+        }}
+      >
+        <ScheduleFields schedule={base} />
+      </Form>
+      {conflict}
+    </Dialog>
+  );
+}

@@ -1,0 +1,149 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { type ScheduleDetail, schedulesPreview, schedulesRead } from '../../api/generated';
+import { pollMs } from '../../api/query-client';
+import { useMay } from '../../api/session';
+import { withEtag } from '../../api/versioned';
+import { cronInWords } from '../../format/cron-words';
+import { formatMoney } from '../../format/format';
+import { Time } from '../../format/time';
+import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
+import { NextTimes } from '../../parts/schedule/next-times';
+import { reasonInWords } from '../../parts/schedule/reasons';
+import { Week } from '../../parts/schedule/week';
+import { ScheduleMenu } from '../../parts/schedule-menu';
+import { Button, buttonClass } from '../../ui/button';
+import { ErrorNote } from '../../ui/error-note';
+import { Empty, Facts, Page, Panel, Skeleton } from '../../ui/page';
+import { StatusMark } from '../../ui/status-mark';
+import { EditScheduleDialog } from './edit-schedule';
+
+const nextRuns = 10;
+
+export function SchedulePage() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const { data, error, refetch } = useQuery({
+    queryKey: ['schedules', 'one', id],
+    queryFn: ({ signal }) => withEtag((options) => schedulesRead({ ...options, path: { id }, signal })),
+    refetchInterval: pollMs,
+  });
+  const [isEdited, setEdited] = useState(false);
+  const isMember = useMay('member');
+  if (!data) {
+    return (
+      <Page title="Schedule">
+        {error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={8} />}
+      </Page>
+    );
+  }
+  return (
+    <Page
+      title={data.name}
+      aside={<StatusMark status={data.enabled ? 'enabled' : 'disabled'} large />}
+      actions={
+        <>
+          <Link to="/runs" search={{ scheduleId: id }} className={buttonClass()}>
+            Its runs
+          </Link>
+          {isMember && <Button onClick={() => setEdited(true)}>Edit schedule</Button>}
+          <ScheduleMenu schedule={data} />
+        </>
+      }
+    >
+      {error && <ErrorNote error={error} retry={() => void refetch()} />}
+      <p>{cronInWords(data.cronExpression)}</p>
+      <div className="grid gap-4 xl:grid-cols-[minmax(0,1fr)_minmax(0,24rem)]">
+        <div className="flex min-w-0 flex-col gap-4">
+          {data.enabled && (
+            <Panel title="This week">
+              <Week schedules={[data]} />
+            </Panel>
+          )}
+          <History schedule={data} />
+        </div>
+        <div className="flex min-w-0 flex-col gap-4">
+          <Next schedule={data} />
+          <Panel title="About">
+            <Facts
+              facts={[
+                ['Workflow', <WorkflowLink id={data.scriptId} />],
+                ['Agent', <AgentLink id={data.agentId} />],
+                ['Cron', <code className="font-mono text-xs">{data.cronExpression}</code>],
+                ['Timezone', data.timezone],
+                ['Missed times', data.misfirePolicy],
+                ['Runs at once', data.concurrencyLimit ?? 'no limit'],
+                ['Between runs', data.idempotencyWindowMinutes ? `${data.idempotencyWindowMinutes} min` : 'no window'],
+                ['Longest run', `${data.maxRuntimeMinutes} min`],
+                ['Retries', `${data.maxRetries}, after ${data.retryDelaySeconds} s`],
+                ['Costs at most', data.maxCostUsd === null ? 'no limit' : `${formatMoney(data.maxCostUsd)} a run`],
+                ['Vault keys', data.vaultKeys.join(', ') || '–'],
+                ...Object.entries(data.variables).map(([name, value]): [string, ReactNode] => [
+                  name,
+                  <bdi className="break-words">{value}</bdi>,
+                ]),
+              ]}
+            />
+          </Panel>
+        </div>
+      </div>
+      {isEdited && <EditScheduleDialog schedule={data} close={() => setEdited(false)} />}
+    </Page>
+  );
+}
+
+/** What became of each of its times, and why. */
+function History({ schedule }: { schedule: ScheduleDetail }) {
+  return (
+    <Panel title="History">
+      {schedule.recentRuns.length === 0 && <Empty title="None of its times has come yet." />}
+      {schedule.recentRuns.length > 0 && (
+        <table className="w-full [&_td]:border-t [&_td]:border-line [&_td]:py-1.5 [&_td]:pr-3">
+          <thead className="text-left text-xs text-dim">
+            <tr>
+              {['Planned for', 'Outcome', 'Why', 'Run'].map((head) => (
+                <th key={head} scope="col" className="pb-1.5 font-medium">
+                  {head}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {schedule.recentRuns.map(({ nominalAt, firedAt, outcome, reason, detail, forced, jobId }) => (
+              <tr key={`${nominalAt} ${firedAt}`}>
+                <td>
+                  <Time at={nominalAt} />
+                </td>
+                <td>
+                  <StatusMark status={outcome} />
+                </td>
+                <td className="text-dim">
+                  {reason && (
+                    <>
+                      <code className="font-mono text-xs">{reason}</code> {detail ?? reasonInWords(reason)}
+                    </>
+                  )}
+                  {forced && ' by hand'}
+                </td>
+                <td>{jobId && <RunLink id={jobId} />}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Panel>
+  );
+}
+
+function Next({ schedule: { id, timezone, cronExpression } }: { schedule: ScheduleDetail }) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['schedules', 'next', id, cronExpression, timezone],
+    queryFn: ({ signal }) => schedulesPreview({ path: { id }, query: { count: nextRuns }, signal }),
+  });
+  return (
+    <Panel title="Next times">
+      {!data && (error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton />)}
+      {data && <NextTimes runs={data.runs} timezone={timezone} />}
+    </Panel>
+  );
+}

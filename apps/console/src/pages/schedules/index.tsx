@@ -1,0 +1,150 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ColumnDef } from '@tanstack/react-table';
+import { useMemo, useState } from 'react';
+import { type Schedule, type ScheduleList, schedulesList, type SchedulesListData } from '../../api/generated';
+import { useMay } from '../../api/session';
+import { useList } from '../../api/use-list';
+import { Time } from '../../format/time';
+import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
+import { Week } from '../../parts/schedule/week';
+import { ScheduleMenu } from '../../parts/schedule-menu';
+import { Button } from '../../ui/button';
+import { Empty, Page } from '../../ui/page';
+import { StatusMark } from '../../ui/status-mark';
+import { DataTable } from '../../ui/table/data-table';
+import { ListTools } from '../../ui/table/list-tools';
+import { useUrlState } from '../../ui/table/use-url-state';
+import { NewScheduleDialog } from './new-schedule';
+
+const itemsOf = (page: ScheduleList) => page.schedules;
+const states = [
+  { value: 'true', label: 'enabled' },
+  { value: 'false', label: 'disabled' },
+];
+
+export function SchedulesPage() {
+  const [{ agentId, scriptId, enabled, view, q, sort }, change] = useUrlState();
+  const [isNew, setIsNew] = useState(false);
+  const isMember = useMay('member');
+  const client = useQueryClient();
+  const given = Object.entries({ agentId, scriptId, enabled, q, sort }).filter(([, value]) => value);
+  const filter = Object.fromEntries(given) as SchedulesListData['query'];
+  const list = useList({
+    queryKey: ['schedules', filter],
+    fetchPage: (page, signal) => schedulesList({ query: { ...page, ...filter }, signal }),
+    itemsOf,
+  });
+  const columns = useMemo<ColumnDef<Schedule>[]>(
+    () => [
+      {
+        id: 'name',
+        header: 'Name',
+        meta: { sort: 'name' },
+        cell: ({ row: { original } }) => (
+          <Link to="/schedules/$id" params={{ id: original.id }} className="font-medium hover:underline">
+            <bdi>{original.name}</bdi>
+          </Link>
+        ),
+      },
+      {
+        id: 'status',
+        header: 'Status',
+        meta: { className: 'w-28' },
+        cell: ({ row: { original } }) => <StatusMark status={original.enabled ? 'enabled' : 'disabled'} />,
+      },
+      {
+        id: 'cron',
+        header: 'Cron',
+        meta: { className: 'w-40 max-md:hidden' },
+        cell: ({ row: { original } }) => (
+          <code className="font-mono text-xs" title={original.timezone}>
+            {original.cronExpression}
+          </code>
+        ),
+      },
+      {
+        id: 'workflow',
+        header: 'Workflow',
+        meta: { className: 'max-lg:hidden' },
+        cell: ({ row: { original } }) => <WorkflowLink id={original.scriptId} />,
+      },
+      {
+        id: 'agent',
+        header: 'Agent',
+        meta: { className: 'max-lg:hidden' },
+        cell: ({ row: { original } }) => <AgentLink id={original.agentId} />,
+      },
+      {
+        id: 'nextRunAt',
+        header: 'Next',
+        meta: { className: 'w-28 max-sm:hidden', sort: 'nextRunAt' },
+        cell: ({ row: { original } }) => <Time at={original.nextRunAt} relative />,
+      },
+      {
+        id: 'last',
+        header: 'Last',
+        meta: { className: 'w-44 max-xl:hidden' },
+        cell: ({ row: { original } }) =>
+          original.lastResult && (
+            <span className="flex items-center gap-2">
+              <StatusMark status={original.lastResult} />
+              {original.lastRunJobId && <RunLink id={original.lastRunJobId} />}
+            </span>
+          ),
+      },
+      {
+        id: 'actions',
+        header: () => <span className="sr-only">Actions</span>,
+        meta: { className: 'w-14 text-right' },
+        cell: ({ row: { original } }) => <ScheduleMenu schedule={original} />,
+      },
+    ],
+    [],
+  );
+  return (
+    <Page
+      title="Schedules"
+      full
+      actions={
+        <>
+          <Button aria-pressed={view === 'week'} onClick={() => change({ view: view === 'week' ? undefined : 'week' })}>
+            Week
+          </Button>
+          {isMember && (
+            <Button look="primary" onClick={() => setIsNew(true)}>
+              New schedule
+            </Button>
+          )}
+        </>
+      }
+    >
+      {view === 'week' && list.items.length > 0 && (
+        <div className="min-h-0 overflow-y-auto" tabIndex={0} role="region" aria-label="Calendar of the week">
+          <Week schedules={list.items} />
+        </div>
+      )}
+      <ListTools search="Search schedules" filters={[{ name: 'enabled', label: 'Status', options: states }]} />
+      <DataTable
+        label="Schedules"
+        list={list}
+        columns={columns}
+        rowId={({ id }) => id}
+        empty={
+          Object.keys(filter ?? {}).length > 0 ? (
+            <Empty title="No schedule is like that." />
+          ) : (
+            <Empty title="Nothing is planned yet.">
+              A schedule launches a workflow by the clock. “New schedule” makes one.
+            </Empty>
+          )
+        }
+      />
+      <NewScheduleDialog
+        open={isNew}
+        onOpenChange={setIsNew}
+        made={() => void client.invalidateQueries({ queryKey: ['schedules'] })}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,41 @@
+import { schedulesCreate } from '../../api/generated';
+import { useIdempotencyKey } from '../../api/idempotency';
+import { readSchedule, ScheduleFields } from '../../parts/schedule/schedule-fields';
+import { Dialog } from '../../ui/dialog';
+import { Form } from '../../ui/form';
+import { toast } from '../../ui/toast';
+
+interface NewScheduleProps {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+  made: () => void;
+}
+
+export function NewScheduleDialog({ open, onOpenChange, made }: NewScheduleProps) {
+  return (
+    <Dialog open={open} onOpenChange={onOpenChange} title="New schedule" wide>
+      <NewScheduleForm onOpenChange={onOpenChange} made={made} />
+    </Dialog>
+  );
+}
+
+/** Made anew each time that the dialog opens: one that is planned again, as it was, is another schedule. */
+function NewScheduleForm({ onOpenChange, made }: Omit<NewScheduleProps, 'open'>) {
+  const keyOf = useIdempotencyKey();
+  return (
+    <Form
+      submit="Create schedule"
+      onSubmit={(values) => {
+        const body = readSchedule(values);
+        return schedulesCreate({ body, headers: keyOf(body) });
+      }}
+      onDone={({ name }) => {
+        onOpenChange(false);
+        made();
+        toast(`${name} is planned.`);
+      }}
+    >
+      <ScheduleFields />
+    </Form>
+  );
+}

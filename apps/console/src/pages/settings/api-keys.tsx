@@ -1,0 +1,144 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import {
+  type ApiKey,
+  apiKeysCreate,
+  type ApiKeyList,
+  apiKeysList,
+  apiKeysRevoke,
+  type CreatedApiKey,
+} from '../../api/generated';
+import { useList } from '../../api/use-list';
+import { Time } from '../../format/time';
+import { Button } from '../../ui/button';
+import { CopyText } from '../../ui/copy-text';
+import { ConfirmDialog, Dialog, DialogActions } from '../../ui/dialog';
+import { Form, SelectField, TextField } from '../../ui/form';
+import { ActionMenu } from '../../ui/menu';
+import { toast } from '../../ui/toast';
+import { AgentField } from '../../parts/pickers';
+import { SimpleList } from '../../ui/table/simple-list';
+import { useUrlState } from '../../ui/table/use-url-state';
+import { RotateKey } from './rotate-key';
+
+const itemsOf = (page: ApiKeyList) => page.apiKeys;
+
+export function ApiKeys() {
+  const [{ q }] = useUrlState();
+  const [isMaking, setMaking] = useState(false);
+  const [made, setMade] = useState<CreatedApiKey | null>(null);
+  const [revoking, setRevoking] = useState<ApiKey | null>(null);
+  const [rotating, setRotating] = useState<ApiKey | null>(null);
+  const [scope, setScope] = useState<ApiKey['scope']>('api');
+  const client = useQueryClient();
+  const refresh = () => client.invalidateQueries({ queryKey: ['api-keys'] });
+  const list = useList({
+    queryKey: ['api-keys', q],
+    fetchPage: (page, signal) => apiKeysList({ query: { ...page, q }, signal }),
+    itemsOf,
+  });
+  const close = () => {
+    setMaking(false);
+    setMade(null);
+  };
+  return (
+    <>
+      <SimpleList
+        title="API keys"
+        actions={<Button onClick={() => setMaking(true)}>New API key</Button>}
+        list={list}
+        search="Search API keys"
+        empty="There is no key. “New API key” makes one, for a program or for a machine."
+        heads={['Name', 'Scope', 'Made', 'Last used', 'Expires', 'Actions']}
+        row={(key) => (
+          <tr key={key.id}>
+            <td>
+              <bdi>{key.name}</bdi>
+            </td>
+            <td>{key.scope}</td>
+            <td>
+              <Time at={key.createdAt} relative />
+            </td>
+            <td>
+              <Time at={key.lastUsedAt} relative />
+            </td>
+            <td>
+              <Time at={key.expiresAt} relative />
+            </td>
+            <td>
+              <ActionMenu
+                name={key.name}
+                actions={[
+                  { label: 'Rotate', run: () => setRotating(key) },
+                  { label: 'Revoke', danger: true, run: () => setRevoking(key) },
+                ]}
+              />
+            </td>
+          </tr>
+        )}
+      />
+      <Dialog open={isMaking} onOpenChange={close} title="New API key" keeps={made !== null}>
+        {made ? (
+          <div className="flex flex-col gap-4">
+            <p>It is shown this once.</p>
+            <CopyText label={made.name} text={made.secret} />
+            <DialogActions>
+              <Button look="primary" onClick={close}>
+                Done
+              </Button>
+            </DialogActions>
+          </div>
+        ) : (
+          <Form
+            submit="Create key"
+            onSubmit={(values) => {
+              const agentId = values.text('agentId') || null;
+              const expires = values.text('expiresAt');
+              const expiresAt = expires ? new Date(`${expires}T23:59:59`).toISOString() : null;
+              return apiKeysCreate({ body: { name: values.text('name'), scope, agentId, expiresAt } });
+            }}
+            onDone={(created) => {
+              setMade(created);
+              void refresh();
+            }}
+          >
+            <TextField label="Name" name="name" required maxLength={200} autoComplete="off" />
+            <SelectField
+              label="Scope"
+              name="scope"
+              value={scope}
+              onChange={({ target }) => setScope(target.value as ApiKey['scope'])}
+              options={[
+                { value: 'api', label: 'api: programs that use the API' },
+                { value: 'worker', label: 'worker: machines' },
+              ]}
+            />
+            {scope === 'worker' && <AgentField label="The only agent that it acts for" name="agentId" none="any" />}
+            <TextField
+              label="Expires"
+              name="expiresAt"
+              type="date"
+              hint="The last day on which it works; empty: never."
+            />
+          </Form>
+        )}
+      </Dialog>
+      {rotating && <RotateKey old={rotating} close={() => setRotating(null)} />}
+      {revoking && (
+        <ConfirmDialog
+          open
+          onOpenChange={() => setRevoking(null)}
+          title={`Revoke ${revoking.name}?`}
+          verb="Revoke"
+          act={async () => {
+            await apiKeysRevoke({ path: { id: revoking.id } });
+            await refresh();
+            toast(`${revoking.name} is revoked.`);
+          }}
+        >
+          Whatever uses it is refused from now on.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

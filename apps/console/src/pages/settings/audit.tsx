@@ -1,0 +1,139 @@
+import type { ColumnDef } from '@tanstack/react-table';
+import { useMemo, useState } from 'react';
+import { type AuditEntry, type AuditList, auditList } from '../../api/generated';
+import { useList } from '../../api/use-list';
+import { Time } from '../../format/time';
+import { Dialog } from '../../ui/dialog';
+import { Empty, Facts } from '../../ui/page';
+import { SearchBox } from '../../ui/search-box';
+import { DataTable } from '../../ui/table/data-table';
+import { FilterField } from '../../ui/table/filter-field';
+import { useUrlState } from '../../ui/table/use-url-state';
+
+const itemsOf = (page: AuditList) => page.entries;
+
+/** Who has changed what, and when. */
+export function Audit() {
+  const [{ q, action, actorId, targetId, from, to }, change] = useUrlState();
+  const [shown, setShown] = useState<AuditEntry | null>(null);
+  const columns = useMemo(() => columnsWith(setShown), []);
+  const filter = {
+    q,
+    action,
+    actorId,
+    targetId,
+    from: momentOf(from, '00:00:00'),
+    to: momentOf(to, '23:59:59.999'),
+  };
+  const list = useList({
+    queryKey: ['audit', filter],
+    fetchPage: (page, signal) => auditList({ query: { ...page, ...filter }, signal }),
+    itemsOf,
+  });
+  return (
+    <div className="flex h-[calc(100dvh-7rem)] min-h-96 flex-col gap-4">
+      <div role="search" className="flex flex-wrap gap-3">
+        <SearchBox label="Search the audit" value={q ?? ''} change={(text) => change({ q: text })} />
+        <FilterField name="action" label="Action" />
+        <FilterField name="actorId" label="Who (id)" />
+        <FilterField name="targetId" label="Target (id)" />
+        <FilterField name="from" label="From" type="date" />
+        <FilterField name="to" label="To" type="date" />
+      </div>
+      <DataTable
+        label="Audit"
+        list={list}
+        columns={columns}
+        rowId={({ id }) => id}
+        empty={
+          <Empty
+            title={
+              q || action || actorId || targetId || from || to ? 'No change is like that.' : 'Nothing was changed yet.'
+            }
+          />
+        }
+      />
+      {shown && <Entry entry={shown} close={() => setShown(null)} />}
+    </div>
+  );
+}
+
+function columnsWith(show: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[] {
+  return [
+    {
+      id: 'at',
+      header: 'When',
+      meta: { className: 'w-28' },
+      cell: ({ row: { original } }) => <Time at={original.at} relative />,
+    },
+    {
+      id: 'action',
+      header: 'What',
+      meta: { className: 'w-60 max-sm:w-auto' },
+      cell: ({ row: { original } }) => (
+        <button type="button" className="text-accent hover:underline" onClick={() => show(original)}>
+          {original.action}
+        </button>
+      ),
+    },
+    {
+      id: 'who',
+      header: 'Who',
+      meta: { className: 'w-52 max-md:hidden' },
+      cell: ({ row: { original } }) => <bdi>{nameOf(original)}</bdi>,
+    },
+    {
+      id: 'target',
+      header: 'Target',
+      meta: { className: 'w-52 max-lg:hidden' },
+      cell: ({ row: { original } }) => (
+        <span title={original.target.id}>
+          {original.target.type} <code className="font-mono text-xs">{original.target.id.slice(-8)}</code>
+        </span>
+      ),
+    },
+    {
+      id: 'changes',
+      header: 'Changes',
+      meta: { className: 'max-xl:hidden' },
+      cell: ({ row: { original } }) => (
+        <bdi className="font-mono text-xs text-dim">{JSON.stringify(original.changes).slice(0, 300)}</bdi>
+      ),
+    },
+  ];
+}
+
+function Entry({ entry, close }: { entry: AuditEntry; close: () => void }) {
+  const { at, action, actor, target, changes, requestId } = entry;
+  return (
+    <Dialog open onOpenChange={close} title={action} wide>
+      <Facts
+        facts={[
+          ['When', <Time at={at} />],
+          ['Who', <bdi>{nameOf(entry)}</bdi>],
+          ['Who (id)', <code className="font-mono text-xs break-all">{actor.id}</code>],
+          ['Target', target.type],
+          ['Target (id)', <code className="font-mono text-xs break-all">{target.id}</code>],
+          ['Request', <code className="font-mono text-xs break-all">{requestId ?? '–'}</code>],
+        ]}
+      />
+      <pre
+        tabIndex={0}
+        aria-label="Changes"
+        className="max-h-80 overflow-auto rounded-control bg-sunken p-2 font-mono text-xs break-words whitespace-pre-wrap"
+      >
+        {JSON.stringify(changes, null, 2)}
+      </pre>
+    </Dialog>
+  );
+}
+
+function nameOf({ actor: { email, kind, id } }: AuditEntry): string {
+  return email ?? `${kind.replace('_', ' ')} ${id}`;
+}
+
+/** A day of the viewer's, as the moment at which it begins or ends. */
+function momentOf(day: string | undefined, clock: string): string | undefined {
+  const moment = new Date(`${day}T${clock}`);
+  return day && !Number.isNaN(moment.getTime()) ? moment.toISOString() : undefined;
+}

@@ -1,0 +1,164 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useRef, useState } from 'react';
+import { isApiError } from '../../api/api-error';
+import {
+  organizationModelDelete,
+  organizationModelPut,
+  organizationModelRead,
+  vaultList,
+  type OrganizationModel,
+} from '../../api/generated';
+import { type Versioned, withEtag } from '../../api/versioned';
+import { Button } from '../../ui/button';
+import { useVersionedSave } from '../../ui/conflict';
+import { ConfirmDialog } from '../../ui/dialog';
+import { ErrorNote } from '../../ui/error-note';
+import { ChoiceField, Form, TextField } from '../../ui/form';
+import { Panel, Skeleton } from '../../ui/page';
+import { toast } from '../../ui/toast';
+
+const key = ['organization-model'];
+
+/** The language model that chat, autopilot and films ask: the organization's own, or else the deployment's. */
+export function Model() {
+  const { data, error, refetch } = useQuery({
+    queryKey: key,
+    queryFn: async ({ signal }) => {
+      try {
+        return await withEtag((options) => organizationModelRead({ ...options, signal }));
+      } catch (refused) {
+        if (isApiError(refused, 'not_found')) return null;
+        throw refused;
+      }
+    },
+  });
+  // What is being typed stays, also where it could not be asked for again.
+  if (data === undefined)
+    return error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={5} />;
+  return <ModelForm key={data ? 'own' : 'none'} read={data} />;
+}
+
+const labels = {
+  baseUrl: 'Base URL',
+  name: 'Model name',
+  visionName: 'Model for pictures',
+  apiKeyVaultKey: 'Secret with its API key',
+} as const satisfies Record<keyof OrganizationModel, string>;
+
+/** Begins with the model as it is now, and stays with it: what another admin makes of it meanwhile is told at the end. */
+function ModelForm({ read }: { read: Versioned<OrganizationModel> | null }) {
+  const [asks, setAsks] = useState(false);
+  const [{ model, version }, setBase] = useState({ model: read, version: 0 });
+  const client = useQueryClient();
+  const { save, conflict } = useVersionedModel(model);
+  const { data: secrets } = useQuery({
+    queryKey: ['vault', 'names'],
+    queryFn: ({ signal }) => vaultList({ query: { limit: 200 }, signal }),
+  });
+  const names = secrets?.secrets.map(({ key: name }) => ({ value: name, label: name })) ?? [];
+  return (
+    <Panel
+      title="Model"
+      actions={
+        model && (
+          <Button look="danger" onClick={() => setAsks(true)}>
+            Remove
+          </Button>
+        )
+      }
+    >
+      <p className="mb-3 text-dim">
+        {model
+          ? 'The organization has a model of its own.'
+          : 'The deployment’s model is used, where it has one. A model of the organization’s own is called in its place.'}
+      </p>
+      <Form
+        key={version}
+        submit="Save"
+        onSubmit={(values) =>
+          save({
+            baseUrl: values.text('baseUrl'),
+            name: values.text('name'),
+            visionName: values.text('visionName') || null,
+            apiKeyVaultKey: values.text('apiKeyVaultKey'),
+          })
+        }
+        onDone={({ current, isMine, isShown }) => {
+          setBase({ model: current, version: isShown ? version : version + 1 });
+          client.setQueryData(key, current);
+          toast(isMine ? 'Saved.' : 'Left as it is now.');
+        }}
+      >
+        <TextField
+          label={labels.baseUrl}
+          name="baseUrl"
+          type="url"
+          required
+          defaultValue={model?.baseUrl}
+          hint="An OpenAI-compatible API with its version path, such as https://api.openai.com/v1."
+        />
+        <TextField label={labels.name} name="name" required maxLength={200} defaultValue={model?.name} />
+        <TextField
+          label={labels.visionName}
+          name="visionName"
+          maxLength={200}
+          defaultValue={model?.visionName ?? ''}
+          hint="Empty: the same."
+        />
+        <ChoiceField
+          label={labels.apiKeyVaultKey}
+          name="apiKeyVaultKey"
+          required
+          initial={model?.apiKeyVaultKey}
+          choices={names}
+          hint="One of the vault."
+        />
+      </Form>
+      <ConfirmDialog
+        open={asks}
+        onOpenChange={setAsks}
+        title="Remove the organization’s model?"
+        verb="Remove"
+        act={async () => {
+          await organizationModelDelete({ headers: { 'If-Match': model!.etag } });
+          client.setQueryData(key, null);
+          toast('The deployment’s model holds again.');
+        }}
+      >
+        Chat and autopilot ask the deployment’s model again; where there is none, they say so.
+      </ConfirmDialog>
+      {conflict}
+    </Panel>
+  );
+}
+
+/** A model is put as a whole: what was not changed of it is what is there, also where that is somebody else's. */
+function useVersionedModel(base: Versioned<OrganizationModel> | null) {
+  const latest = useRef<OrganizationModel | null>(null);
+  const put = ({ baseUrl, name, visionName, apiKeyVaultKey }: OrganizationModel, ifMatch?: string) =>
+    withEtag((options) =>
+      organizationModelPut({
+        ...options,
+        body: { baseUrl, name, apiKeyVaultKey, ...(visionName === null ? {} : { visionName }) },
+        ...(ifMatch === undefined ? {} : { headers: { 'If-Match': ifMatch } }),
+      }),
+    );
+  const { save, conflict } = useVersionedSave<OrganizationModel, Partial<OrganizationModel>>({
+    read: async () => {
+      const theirs = await withEtag((options) => organizationModelRead(options));
+      latest.current = theirs;
+      return theirs;
+    },
+    write: (change, ifMatch) => put({ ...latest.current!, ...change }, ifMatch),
+    labels,
+  });
+  return {
+    conflict,
+    save: async (whole: OrganizationModel) => {
+      latest.current = base;
+      const saved = base ? await save(whole, base) : { current: await put(whole), isMine: true };
+      const names = Object.keys(labels) as (keyof typeof labels)[];
+      return { ...saved, isShown: names.every((name) => saved.current[name] === whole[name]) };
+    },
+  };
+}

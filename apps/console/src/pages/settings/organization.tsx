@@ -1,0 +1,178 @@
+import { useQuery } from '@tanstack/react-query';
+import { type OrganizationSettings, organizationSigningSecret } from '../../api/generated';
+import { useMay, useMe } from '../../api/session';
+import { Button } from '../../ui/button';
+import { CopyText } from '../../ui/copy-text';
+import { ErrorNote } from '../../ui/error-note';
+import { CheckField, SelectField, TextField } from '../../ui/form';
+import { Facts, Panel } from '../../ui/page';
+import { Savings } from './savings';
+import { type SettingLabels, SettingsForm } from './settings-form';
+
+const labels = {
+  timezone: 'Timezone',
+  vmAutoWakeOnJob: 'Wake a stopped machine when a run needs it',
+  prewake: 'Wake machines before their schedules are due',
+  autoStopEnabled: 'Stop idle machines',
+  idleStopMinutes: 'Idle minutes before a stop',
+  idleStopPolicy: 'Idle stop policy',
+  failStalledRuns: 'Fail a run that reports no progress any more',
+  hourlyComputeUsd: 'Cost of a machine (USD an hour)',
+  laborRateUsdPerHour: 'Labour (USD an hour)',
+  minutesSavedPerClaim: 'Minutes saved by each claim',
+  logRetentionDays: 'Days that logs of runs are kept',
+  timelineRetentionDays: 'Days that timelines are kept',
+  stepRetentionDays: 'Days that steps are kept',
+  claimRetentionDays: 'Days that single claims are kept',
+  usageRetentionDays: 'Days that usage is kept',
+  costRetentionDays: 'Days that parts of costs are kept',
+} as const satisfies SettingLabels;
+const retentions = [
+  'logRetentionDays',
+  'timelineRetentionDays',
+  'stepRetentionDays',
+  'claimRetentionDays',
+  'usageRetentionDays',
+  'costRetentionDays',
+] as const;
+const money = ['hourlyComputeUsd', 'laborRateUsdPerHour', 'minutesSavedPerClaim'] as const;
+const sectionClass = 'flex flex-col gap-3.5 border-t border-line pt-3.5';
+
+/** Whose clock holds, how machines are woken and stopped, what work is worth, and for how long things are kept. */
+export function OrganizationPart() {
+  const { organization } = useMe();
+  const isAdmin = useMay('admin');
+  return (
+    <div className="flex flex-col gap-4">
+      <Panel title="Name">
+        <Facts
+          facts={[
+            ['Name', <bdi>{organization.name}</bdi>],
+            ['Id', <code className="font-mono text-xs break-all">{organization.id}</code>],
+          ]}
+        />
+      </Panel>
+      <SettingsForm
+        title="Organization"
+        labels={labels}
+        changeOf={(values) => ({
+          timezone: values.text('timezone'),
+          vmAutoWakeOnJob: values.flag('vmAutoWakeOnJob'),
+          prewake: values.flag('prewake'),
+          autoStopEnabled: values.flag('autoStopEnabled'),
+          idleStopMinutes: values.number('idleStopMinutes') ?? undefined,
+          idleStopPolicy: values.text('idleStopPolicy') as OrganizationSettings['idleStopPolicy'],
+          failStalledRuns: values.flag('failStalledRuns'),
+          ...Object.fromEntries(money.map((name) => [name, values.number(name) ?? undefined])),
+          ...Object.fromEntries(retentions.map((name) => [name, values.number(name)])),
+        })}
+      >
+        {(settings) => <Fields settings={settings} />}
+      </SettingsForm>
+      {isAdmin && <SigningSecret />}
+    </div>
+  );
+}
+
+function Fields({ settings }: { settings: OrganizationSettings }) {
+  return (
+    <>
+      <TextField
+        label={labels.timezone}
+        name="timezone"
+        defaultValue={settings.timezone}
+        required
+        list="timezones"
+        hint="Days of costs, usage and returns, and schedules without a zone of their own, go by it."
+      />
+      <datalist id="timezones">
+        {Intl.supportedValuesOf('timeZone').map((zone) => (
+          <option key={zone} value={zone} />
+        ))}
+      </datalist>
+      <section aria-labelledby="machines" className={sectionClass}>
+        <h3 id="machines" className="font-semibold">
+          Machines
+        </h3>
+        <CheckField label={labels.vmAutoWakeOnJob} name="vmAutoWakeOnJob" initial={settings.vmAutoWakeOnJob} />
+        <CheckField label={labels.prewake} name="prewake" initial={settings.prewake} />
+        <CheckField label={labels.autoStopEnabled} name="autoStopEnabled" initial={settings.autoStopEnabled} />
+        <TextField
+          label={labels.idleStopMinutes}
+          name="idleStopMinutes"
+          type="number"
+          min={0.05}
+          step="any"
+          defaultValue={settings.idleStopMinutes}
+          required
+        />
+        <SelectField
+          label={labels.idleStopPolicy}
+          name="idleStopPolicy"
+          defaultValue={settings.idleStopPolicy}
+          options={[
+            { value: 'fixed', label: 'fixed: after the idle minutes' },
+            { value: 'adaptive', label: 'adaptive: sooner where nothing is expected' },
+          ]}
+          hint={<Savings />}
+        />
+        <CheckField label={labels.failStalledRuns} name="failStalledRuns" initial={settings.failStalledRuns} />
+      </section>
+      <section aria-labelledby="worth" className={sectionClass}>
+        <h3 id="worth" className="font-semibold">
+          What work is worth
+        </h3>
+        {money.map((name) => (
+          <TextField
+            key={name}
+            label={labels[name]}
+            name={name}
+            type="number"
+            min={0}
+            step="any"
+            defaultValue={settings[name]}
+            required
+          />
+        ))}
+      </section>
+      <section aria-labelledby="retention" className={sectionClass}>
+        <h3 id="retention" className="font-semibold">
+          What is kept
+        </h3>
+        <p className="text-xs text-dim">Empty: for ever. Sums, totals and the audit stay whatever is said here.</p>
+        {retentions.map((name) => (
+          <TextField
+            key={name}
+            label={labels[name]}
+            name={name}
+            type="number"
+            min={1}
+            defaultValue={settings[name] ?? ''}
+          />
+        ))}
+      </section>
+    </>
+  );
+}
+
+/** What callbacks and calls are signed with; asked for when it is wanted, and kept nowhere. */
+function SigningSecret() {
+  const { data, error, isFetching, refetch } = useQuery({
+    queryKey: ['signing-secret'],
+    queryFn: ({ signal }) => organizationSigningSecret({ signal }),
+    enabled: false,
+    gcTime: 0,
+  });
+  return (
+    <Panel title="Signing secret">
+      {error && <ErrorNote error={error} retry={() => void refetch()} />}
+      {data ? (
+        <CopyText label="x-service-signature is made with" text={data.signingSecret} />
+      ) : (
+        <Button busy={isFetching} onClick={() => void refetch()}>
+          Show signing secret
+        </Button>
+      )}
+    </Panel>
+  );
+}

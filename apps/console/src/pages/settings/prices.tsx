@@ -1,0 +1,26 @@
+import { modelPricesOwn, modelPricesReplaceOwn } from '../../api/generated';
+import { useMay } from '../../api/session';
+import { withEtag } from '../../api/versioned';
+import { PriceTable } from '../../parts/price-table';
+import { Recompute } from './recompute';
+
+/** What language models cost: the organization's own prices go before the default ones. */
+export function Prices() {
+  const isAdmin = useMay('admin');
+  return (
+    <div className="flex flex-col gap-4">
+      <PriceTable
+        title="Prices"
+        queryKey={['model-prices']}
+        read={(signal) => withEtag((options) => modelPricesOwn({ ...options, signal }))}
+        replace={(prices, ifMatch) =>
+          withEtag((options) =>
+            modelPricesReplaceOwn({ ...options, body: { prices }, headers: { 'If-Match': ifMatch } }),
+          )
+        }
+        editable={isAdmin ? 'organization' : null}
+      />
+      {isAdmin && <Recompute />}
+    </div>
+  );
+}

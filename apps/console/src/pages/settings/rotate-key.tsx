@@ -1,0 +1,52 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type ApiKey, apiKeysCreate, apiKeysRevoke, type CreatedApiKey } from '../../api/generated';
+import { Button } from '../../ui/button';
+import { CopyText } from '../../ui/copy-text';
+import { Dialog } from '../../ui/dialog';
+import { Form } from '../../ui/form';
+import { toast } from '../../ui/toast';
+
+/** A new key for the old one’s work: both hold until the new one is in place, and the old one is revoked. */
+export function RotateKey({ old, close }: { old: ApiKey; close: () => void }) {
+  const [made, setMade] = useState<CreatedApiKey | null>(null);
+  const client = useQueryClient();
+  const refresh = () => client.invalidateQueries({ queryKey: ['api-keys'] });
+  return (
+    <Dialog open onOpenChange={close} title={`Rotate ${old.name}`} keeps={made !== null}>
+      {made ? (
+        <Form
+          submit="Revoke the old key"
+          danger
+          actions={<Button onClick={close}>Keep both for now</Button>}
+          onSubmit={() => apiKeysRevoke({ path: { id: old.id } })}
+          onDone={() => {
+            void refresh();
+            toast(`The old key of ${old.name} is revoked.`);
+            close();
+          }}
+        >
+          <p>The new key is shown this once. Put it in place, then revoke the old one.</p>
+          <CopyText label={made.name} text={made.secret} />
+        </Form>
+      ) : (
+        <Form
+          submit="Create new key"
+          onSubmit={() => {
+            const { name, scope, agentId, expiresAt } = old;
+            const holds = expiresAt && Date.parse(expiresAt) > Date.now() ? expiresAt : null;
+            return apiKeysCreate({ body: { name, scope, agentId, expiresAt: holds } });
+          }}
+          onDone={(created) => {
+            setMade(created);
+            void refresh();
+          }}
+        >
+          <p className="text-dim">
+            A key with the same name and rights is made. The old one goes on working until you revoke it.
+          </p>
+        </Form>
+      )}
+    </Dialog>
+  );
+}

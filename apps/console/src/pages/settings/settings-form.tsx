@@ -1,0 +1,87 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import {
+  type OrganizationSettings,
+  organizationUpdate,
+  type UpdateOrganizationSettingsBody,
+} from '../../api/generated';
+import { settingsQuery, useMay } from '../../api/session';
+import { type Versioned, withEtag } from '../../api/versioned';
+import { useVersionedSave } from '../../ui/conflict';
+import { ErrorNote } from '../../ui/error-note';
+import { Form, type Values } from '../../ui/form';
+import { Facts, Panel, Skeleton } from '../../ui/page';
+import { toast } from '../../ui/toast';
+
+type Change = UpdateOrganizationSettingsBody;
+export type SettingLabels = { [K in keyof Change]?: string };
+
+interface SettingsFormProps {
+  title: string;
+  /** Which settings are here, and what they are called. */
+  labels: SettingLabels;
+  changeOf: (values: Values) => Change;
+  children: (settings: OrganizationSettings) => ReactNode;
+}
+
+/** Some of the organization's settings: a form for an admin, facts for everybody else. */
+export function SettingsForm(props: SettingsFormProps) {
+  const { data, error, refetch } = useQuery(settingsQuery);
+  const isAdmin = useMay('admin');
+  if (!data) return error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={6} />;
+  if (!isAdmin) return <ReadOnly {...props} settings={data} />;
+  return <Editable {...props} settings={data} />;
+}
+
+type Loaded = SettingsFormProps & { settings: Versioned<OrganizationSettings> };
+
+/** Begins with the settings as they are now, and stays with them: what others change meanwhile is told when it is saved. */
+function Editable({ title, labels, changeOf, children, settings }: Loaded) {
+  const [{ base, key }, setState] = useState({ base: settings, key: 0 });
+  const client = useQueryClient();
+  const { save, conflict } = useVersionedSave<OrganizationSettings, Change>({
+    read: () => client.fetchQuery({ ...settingsQuery, staleTime: 0 }),
+    write: (body, etag) =>
+      withEtag((options) => organizationUpdate({ body, headers: { 'If-Match': etag }, ...options })),
+    labels,
+  });
+  return (
+    <Panel title={title}>
+      <Form
+        key={key}
+        submit="Save"
+        onSubmit={async (values) => {
+          const change = changeOf(values);
+          return { change, saved: await save(change, base) };
+        }}
+        onDone={({ change, saved: { current, isMine } }) => {
+          // The form stays as it is, unless others have made something of it that it does not show.
+          const shows: OrganizationSettings = { ...base, ...change };
+          const isShown = (Object.keys(labels) as (keyof Change)[]).every((name) => current[name] === shows[name]);
+          setState({ base: current, key: isShown ? key : key + 1 });
+          client.setQueryData(settingsQuery.queryKey, current);
+          void client.invalidateQueries({ queryKey: ['usage'] });
+          toast(isMine ? 'Saved.' : 'Left as it is now.');
+        }}
+      >
+        {children(base)}
+      </Form>
+      {conflict}
+    </Panel>
+  );
+}
+
+function ReadOnly({ title, labels, settings }: Loaded) {
+  const names = Object.keys(labels) as (keyof Change)[];
+  return (
+    <Panel title={title}>
+      <Facts facts={names.map((name) => [labels[name]!, textOf(settings[name])])} />
+    </Panel>
+  );
+}
+
+function textOf(value: string | number | boolean | null): string {
+  if (value === null) return 'no limit';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return String(value);
+}

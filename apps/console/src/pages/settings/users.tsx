@@ -1,0 +1,166 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { organizationRoles } from '@muster/contracts/words';
+import {
+  type CreateUserBody,
+  type User,
+  usersCreate,
+  usersDisable,
+  type UserList,
+  usersList,
+  usersUpdate,
+} from '../../api/generated';
+import { useMay, useMe } from '../../api/session';
+import { useList } from '../../api/use-list';
+import { Time } from '../../format/time';
+import { Button } from '../../ui/button';
+import { ConfirmDialog, Dialog } from '../../ui/dialog';
+import { Form, SelectField, TextField } from '../../ui/form';
+import { ActionMenu } from '../../ui/menu';
+import { toast, toastRefused } from '../../ui/toast';
+import { SimpleList } from '../../ui/table/simple-list';
+import { useUrlState } from '../../ui/table/use-url-state';
+
+const itemsOf = (page: UserList) => page.users;
+
+export function Users() {
+  const [{ q }] = useUrlState();
+  const [isInviting, setInviting] = useState(false);
+  const [leaving, setLeaving] = useState<User | null>(null);
+  const [renewing, setRenewing] = useState<User | null>(null);
+  const isAdmin = useMay('admin');
+  const me = useMe();
+  const client = useQueryClient();
+  const refresh = () => client.invalidateQueries({ queryKey: ['users'] });
+  const list = useList({
+    queryKey: ['users', q],
+    fetchPage: (page, signal) => usersList({ query: { ...page, q }, signal }),
+    itemsOf,
+  });
+  const change = async ({ id, email }: User, body: { role?: User['role']; disabled?: boolean }, what: string) => {
+    try {
+      await usersUpdate({ path: { id }, body });
+      toast(`${email} ${what}.`);
+    } catch (error) {
+      toastRefused(error);
+    }
+    await refresh();
+  };
+  return (
+    <>
+      <SimpleList
+        title="Users"
+        actions={isAdmin && <Button onClick={() => setInviting(true)}>Invite user</Button>}
+        list={list}
+        search="Search users"
+        empty="There is nobody."
+        heads={['Email', 'Role', 'Last signed in', ...(isAdmin ? ['Actions'] : [])]}
+        row={(user) => (
+          <tr key={user.id}>
+            <td>
+              <bdi>{user.email}</bdi>
+            </td>
+            <td>{user.disabled ? 'disabled' : user.role}</td>
+            <td>
+              <Time at={user.lastSignInAt} relative />
+            </td>
+            {isAdmin && (
+              <td>
+                <ActionMenu
+                  name={user.email}
+                  actions={[
+                    ...organizationRoles
+                      // One's own rights are somebody else's to take.
+                      .filter((role) => role !== user.role && user.role !== 'super_admin' && user.id !== me.user.id)
+                      .map((role) => ({
+                        label: `Make ${role}`,
+                        run: () => void change(user, { role }, `is ${role} now`),
+                      })),
+                    { label: 'New password', run: () => setRenewing(user) },
+                    user.id !== me.user.id &&
+                      (user.disabled
+                        ? { label: 'Enable', run: () => void change(user, { disabled: false }, 'may sign in again') }
+                        : { label: 'Disable', danger: true, run: () => setLeaving(user) }),
+                  ]}
+                />
+              </td>
+            )}
+          </tr>
+        )}
+      />
+      <Dialog open={isInviting} onOpenChange={setInviting} title="Invite user">
+        <Form
+          submit="Invite"
+          onSubmit={(values) =>
+            usersCreate({
+              body: {
+                email: values.text('email'),
+                password: values.exact('password'),
+                role: values.text('role') as CreateUserBody['role'],
+              },
+            })
+          }
+          onDone={({ email }) => {
+            setInviting(false);
+            void refresh();
+            toast(`${email} may sign in now.`);
+          }}
+        >
+          <TextField label="Email" name="email" type="email" required autoComplete="off" />
+          <PasswordField />
+          <SelectField label="Role" name="role" options={organizationRoles} defaultValue="member" />
+        </Form>
+      </Dialog>
+      {renewing && (
+        <Dialog
+          open
+          onOpenChange={() => setRenewing(null)}
+          title={`New password for ${renewing.email}`}
+          description="Their sessions end with it."
+        >
+          <Form
+            submit="Set password"
+            onSubmit={(values) =>
+              usersUpdate({ path: { id: renewing.id }, body: { password: values.exact('password') } })
+            }
+            onDone={() => {
+              setRenewing(null);
+              toast(`${renewing.email} has a new password.`);
+            }}
+          >
+            <PasswordField />
+          </Form>
+        </Dialog>
+      )}
+      {leaving && (
+        <ConfirmDialog
+          open
+          onOpenChange={() => setLeaving(null)}
+          title={`Disable ${leaving.email}?`}
+          verb="Disable"
+          act={async () => {
+            await usersDisable({ path: { id: leaving.id } });
+            await refresh();
+            toast(`${leaving.email} can no longer sign in.`);
+          }}
+        >
+          Their sessions end at once. What they did stays in the audit.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+function PasswordField() {
+  return (
+    <TextField
+      label="Password"
+      name="password"
+      type="password"
+      required
+      minLength={8}
+      autoComplete="new-password"
+      hint="At least 8 characters; tell it in a safe way."
+    />
+  );
+}

@@ -1,0 +1,101 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type SecretList, vaultDelete, vaultList, vaultPut } from '../../api/generated';
+import { useList } from '../../api/use-list';
+import { Time } from '../../format/time';
+import { Button } from '../../ui/button';
+import { ConfirmDialog, Dialog } from '../../ui/dialog';
+import { Form, TextField } from '../../ui/form';
+import { ActionMenu } from '../../ui/menu';
+import { toast } from '../../ui/toast';
+import { SimpleList } from '../../ui/table/simple-list';
+import { useUrlState } from '../../ui/table/use-url-state';
+
+const itemsOf = (page: SecretList) => page.secrets;
+
+/** Names of secrets; their values are never shown again. */
+export function Vault() {
+  const [{ q }] = useUrlState();
+  /** The name of the secret that is written; empty for a new one. */
+  const [writing, setWriting] = useState<string | null>(null);
+  const [leaving, setLeaving] = useState<string | null>(null);
+  const client = useQueryClient();
+  const refresh = () => client.invalidateQueries({ queryKey: ['vault'] });
+  const list = useList({
+    queryKey: ['vault', q],
+    fetchPage: (page, signal) => vaultList({ query: { ...page, q }, signal }),
+    itemsOf,
+  });
+  return (
+    <>
+      <SimpleList
+        title="Vault"
+        actions={<Button onClick={() => setWriting('')}>New secret</Button>}
+        list={list}
+        search="Search secrets"
+        empty="There is no secret. “New secret” keeps one, which scripts find by its name."
+        heads={['Name', 'Changed', 'Actions']}
+        row={({ key, updatedAt }) => (
+          <tr key={key}>
+            <td>
+              <bdi className="font-mono text-xs">{key}</bdi>
+            </td>
+            <td>
+              <Time at={updatedAt} relative />
+            </td>
+            <td>
+              <ActionMenu
+                name={key}
+                actions={[
+                  { label: 'Replace value', run: () => setWriting(key) },
+                  { label: 'Delete', danger: true, run: () => setLeaving(key) },
+                ]}
+              />
+            </td>
+          </tr>
+        )}
+      />
+      <Dialog
+        open={writing !== null}
+        onOpenChange={() => setWriting(null)}
+        title={writing ? `Replace the value of ${writing}` : 'New secret'}
+      >
+        <Form
+          submit="Save"
+          onSubmit={(values) => vaultPut({ path: { key: values.text('key') }, body: { value: values.exact('value') } })}
+          onDone={() => {
+            setWriting(null);
+            void refresh();
+            toast('The secret is kept.');
+          }}
+        >
+          <TextField
+            label="Name"
+            name="key"
+            required
+            autoComplete="off"
+            readOnly={Boolean(writing)}
+            defaultValue={writing ?? ''}
+            hint="Such as PORTAL_PASSWORD. One that is there is replaced."
+          />
+          <TextField label="Value" name="value" type="password" required autoComplete="new-password" />
+        </Form>
+      </Dialog>
+      {leaving && (
+        <ConfirmDialog
+          open
+          onOpenChange={() => setLeaving(null)}
+          title={`Delete ${leaving}?`}
+          verb="Delete"
+          act={async () => {
+            await vaultDelete({ path: { key: leaving } });
+            await refresh();
+            toast(`${leaving} is deleted.`);
+          }}
+        >
+          Runs that need it fail with secret_missing; schedules skip.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

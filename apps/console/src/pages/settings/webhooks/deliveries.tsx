@@ -1,0 +1,156 @@
+import { deliveryStatuses, webhookTypes } from '@muster/contracts/words';
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import {
+  type WebhookDelivery,
+  webhookDeliveriesList,
+  webhookDeliveriesRead,
+  webhookDeliveriesRedeliver,
+  type WebhookDeliveryList,
+  type WebhookEndpoint,
+} from '../../../api/generated';
+import { useList } from '../../../api/use-list';
+import { Duration, Time } from '../../../format/time';
+import { Button } from '../../../ui/button';
+import { Dialog, DialogActions } from '../../../ui/dialog';
+import { ErrorNote } from '../../../ui/error-note';
+import { Facts, Skeleton } from '../../../ui/page';
+import { StatusMark } from '../../../ui/status-mark';
+import { ListTools } from '../../../ui/table/list-tools';
+import { PlainTable } from '../../../ui/table/plain-table';
+import { SimpleList } from '../../../ui/table/simple-list';
+import { useUrlState } from '../../../ui/table/use-url-state';
+import { toast } from '../../../ui/toast';
+
+const itemsOf = (page: WebhookDeliveryList) => page.deliveries;
+
+/** What an endpoint was told in the last 30 days, or is to be. */
+export function Deliveries({ endpoint: { id, url }, close }: { endpoint: WebhookEndpoint; close: () => void }) {
+  const [{ status, type }] = useUrlState();
+  const [shown, setShown] = useState<string | null>(null);
+  const filter = { status, type } as Pick<WebhookDelivery, 'status' | 'type'>;
+  const list = useList({
+    queryKey: ['webhook-deliveries', id, filter],
+    fetchPage: (page, signal) => webhookDeliveriesList({ path: { id }, query: { ...page, ...filter }, signal }),
+    itemsOf,
+  });
+  return (
+    <div className="mt-4 flex flex-col gap-3">
+      <ListTools
+        filters={[
+          { name: 'status', label: 'Status', options: deliveryStatuses },
+          { name: 'type', label: 'Type', options: webhookTypes },
+        ]}
+      >
+        <Button onClick={close}>Hide deliveries</Button>
+      </ListTools>
+      <SimpleList
+        title={`Deliveries to ${url}`}
+        list={list}
+        empty={status || type ? 'No delivery is like that.' : 'It was told nothing yet.'}
+        heads={['When', 'Type', 'Status', 'Attempts', 'Next attempt']}
+        row={(delivery) => (
+          <tr key={delivery.id} data-testid="webhook-delivery">
+            <td>
+              <Time at={delivery.createdAt} relative />
+            </td>
+            <td>
+              <button type="button" className="text-accent hover:underline" onClick={() => setShown(delivery.id)}>
+                {delivery.type}
+              </button>
+            </td>
+            <td>
+              <StatusMark status={delivery.status} />
+            </td>
+            <td>{delivery.attempts.length}</td>
+            <td>
+              <Time at={delivery.nextAttemptAt} relative />
+            </td>
+          </tr>
+        )}
+      />
+      {shown && <Delivery id={id} deliveryId={shown} close={() => setShown(null)} />}
+    </div>
+  );
+}
+
+function Delivery({ id, deliveryId, close }: { id: string; deliveryId: string; close: () => void }) {
+  const client = useQueryClient();
+  const path = { id, deliveryId };
+  const query = useQuery({
+    queryKey: ['webhook-deliveries', id, 'one', deliveryId],
+    queryFn: ({ signal }) => webhookDeliveriesRead({ path, signal }),
+  });
+  const redeliver = async () => {
+    await webhookDeliveriesRedeliver({ path });
+    toast('It is sent again.');
+    close();
+    lookAgain(client, id);
+  };
+  const { data } = query;
+  return (
+    <Dialog open onOpenChange={close} title={data?.type ?? 'Delivery'} wide>
+      {query.isPending && <Skeleton />}
+      {query.isError && <ErrorNote error={query.error} retry={() => void query.refetch()} />}
+      {data && (
+        <>
+          <Facts
+            facts={[
+              ['Status', <StatusMark status={data.status} />],
+              ['webhook-id', <code className="font-mono text-xs break-all">{data.id}</code>],
+              ['Made', <Time at={data.createdAt} />],
+              ['Next attempt', <Time at={data.nextAttemptAt} />],
+            ]}
+          />
+          <PlainTable label="Attempts" heads={['When', 'Answer', 'Took', 'Fault']}>
+            {data.attempts.map(({ at, statusCode, durationMs, error }) => (
+              <tr key={at}>
+                <td>
+                  <Time at={at} />
+                </td>
+                <td>{statusCode ?? 'none'}</td>
+                <td>
+                  <Duration ms={durationMs} />
+                </td>
+                <td>
+                  <bdi>{error ?? '–'}</bdi>
+                </td>
+              </tr>
+            ))}
+          </PlainTable>
+          <pre
+            tabIndex={0}
+            aria-label="Body"
+            className="max-h-80 shrink-0 overflow-auto rounded-control bg-sunken p-2 font-mono text-xs break-words whitespace-pre-wrap"
+          >
+            {pretty(data.body)}
+          </pre>
+          <DialogActions>
+            <Button look="primary" onClick={() => void redeliver().catch((error: Error) => toast(error.message))}>
+              Redeliver
+            </Button>
+          </DialogActions>
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+/** Most that is sent has its answer a moment later. */
+const soonMs = 1500;
+
+/** Something was asked to be sent: looks now, and once more when there should be an answer. */
+export function lookAgain(client: QueryClient, id: string): void {
+  const look = () => void client.invalidateQueries({ queryKey: ['webhook-deliveries', id] });
+  look();
+  setTimeout(look, soonMs);
+}
+
+/** For people; what was sent has no spaces. */
+function pretty(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}

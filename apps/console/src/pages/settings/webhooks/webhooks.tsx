@@ -1,0 +1,173 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import {
+  type WebhookEndpoint,
+  webhookEndpointsDelete,
+  type WebhookEndpointList,
+  webhookEndpointsList,
+  webhookEndpointsRotate,
+  webhookEndpointsTest,
+  webhookEndpointsUpdate,
+} from '../../../api/generated';
+import { useList } from '../../../api/use-list';
+import { Time } from '../../../format/time';
+import { Button } from '../../../ui/button';
+import { CopyText } from '../../../ui/copy-text';
+import { ConfirmDialog, Dialog, DialogActions } from '../../../ui/dialog';
+import { ActionMenu } from '../../../ui/menu';
+import { StatusMark } from '../../../ui/status-mark';
+import { SimpleList } from '../../../ui/table/simple-list';
+import { useUrlState } from '../../../ui/table/use-url-state';
+import { toast } from '../../../ui/toast';
+import { Deliveries, lookAgain } from './deliveries';
+import { EndpointForm } from './endpoint-form';
+
+const itemsOf = (page: WebhookEndpointList) => page.webhookEndpoints;
+
+/** Addresses that are told of facts; of one that is chosen, what it was told. */
+export function Webhooks() {
+  const [{ endpoint, q }, change] = useUrlState();
+  const [writing, setWriting] = useState<WebhookEndpoint | 'new' | null>(null);
+  const [secret, setSecret] = useState<string | null>(null);
+  const [rotating, setRotating] = useState<WebhookEndpoint | null>(null);
+  const [leaving, setLeaving] = useState<WebhookEndpoint | null>(null);
+  const client = useQueryClient();
+  const refresh = () => client.invalidateQueries({ queryKey: ['webhooks'] });
+  const list = useList({
+    queryKey: ['webhooks', q],
+    fetchPage: (page, signal) => webhookEndpointsList({ query: { ...page, q }, signal }),
+    itemsOf,
+  });
+  const test = async ({ id }: WebhookEndpoint) => {
+    await webhookEndpointsTest({ path: { id } });
+    toast('A test is on its way.');
+    change({ endpoint: id });
+    lookAgain(client, id);
+  };
+  const turn = async ({ id, enabled }: WebhookEndpoint) => {
+    await webhookEndpointsUpdate({ path: { id }, body: { enabled: !enabled } });
+    await refresh();
+    toast(enabled ? 'It is told nothing more.' : 'It is told again, and of what waited.');
+  };
+  const failed = (error: Error) => toast(error.message);
+  const chosen = list.items.find(({ id }) => id === endpoint);
+  return (
+    <>
+      <SimpleList
+        title="Webhooks"
+        actions={<Button onClick={() => setWriting('new')}>New endpoint</Button>}
+        list={list}
+        search="Search endpoints"
+        empty="Nobody is told of anything. Name an address that is to be."
+        heads={['Address', 'Told of', 'State', 'Actions']}
+        row={(each) => (
+          <tr key={each.id} data-testid="webhook-endpoint" aria-current={each.id === endpoint || undefined}>
+            <td className="max-w-72 min-w-40">
+              <button
+                type="button"
+                className="text-left break-all text-accent hover:underline"
+                onClick={() => change({ endpoint: each.id, status: undefined, type: undefined })}
+              >
+                <bdi>{each.url}</bdi>
+              </button>
+              {each.description && (
+                <p className="text-xs text-dim">
+                  <bdi>{each.description}</bdi>
+                </p>
+              )}
+            </td>
+            <td className="text-xs">{each.events.includes('*') ? 'everything' : each.events.join(', ')}</td>
+            <td>
+              <State endpoint={each} />
+            </td>
+            <td>
+              <ActionMenu
+                name={each.url}
+                actions={[
+                  { label: 'Send test', run: () => void test(each).catch(failed) },
+                  { label: 'Change', run: () => setWriting(each) },
+                  { label: each.enabled ? 'Turn off' : 'Turn on', run: () => void turn(each).catch(failed) },
+                  { label: 'Rotate secret', run: () => setRotating(each) },
+                  { label: 'Delete', danger: true, run: () => setLeaving(each) },
+                ]}
+              />
+            </td>
+          </tr>
+        )}
+      />
+      {chosen && <Deliveries endpoint={chosen} close={() => change({ endpoint: undefined })} />}
+      {writing && (
+        <EndpointForm
+          endpoint={writing === 'new' ? null : writing}
+          close={() => setWriting(null)}
+          made={(shown) => {
+            setSecret(shown);
+            void refresh();
+          }}
+        />
+      )}
+      <Dialog open={secret !== null} onOpenChange={() => setSecret(null)} title="Signing secret" keeps>
+        <p>It is shown this once. Receivers check with it that a delivery is from here (Standard Webhooks).</p>
+        <CopyText label="Secret" text={secret ?? ''} />
+        <DialogActions>
+          <Button look="primary" onClick={() => setSecret(null)}>
+            Done
+          </Button>
+        </DialogActions>
+      </Dialog>
+      {rotating && (
+        <ConfirmDialog
+          open
+          onOpenChange={() => setRotating(null)}
+          title="Rotate the secret?"
+          verb="Rotate"
+          act={async () => {
+            const { secret: next } = await webhookEndpointsRotate({ path: { id: rotating.id } });
+            setSecret(next);
+          }}
+        >
+          <bdi>{rotating.url}</bdi> gets another secret. For 24 hours deliveries are signed with the old one too.
+        </ConfirmDialog>
+      )}
+      {leaving && (
+        <ConfirmDialog
+          open
+          onOpenChange={() => setLeaving(null)}
+          title="Delete this endpoint?"
+          verb="Delete"
+          act={async () => {
+            await webhookEndpointsDelete({ path: { id: leaving.id } });
+            change({ endpoint: undefined });
+            await refresh();
+            toast('The endpoint is deleted.');
+          }}
+        >
+          <bdi>{leaving.url}</bdi> is told nothing more; what it was told, and what waits, goes with it.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+const offBecause = {
+  gone: 'turned off: it answered 410',
+  failing: 'turned off: nothing reached it for five days',
+} as const;
+
+function State({ endpoint: { enabled, turnedOffReason, turnedOffAt, failingSince } }: { endpoint: WebhookEndpoint }) {
+  return (
+    <>
+      <StatusMark status={enabled ? 'enabled' : 'disabled'} />
+      {turnedOffReason && (
+        <p className="text-xs text-bad">
+          {offBecause[turnedOffReason]} <Time at={turnedOffAt} relative />
+        </p>
+      )}
+      {enabled && failingSince && (
+        <p className="text-xs text-warn">
+          nothing has reached it since <Time at={failingSince} relative />
+        </p>
+      )}
+    </>
+  );
+}

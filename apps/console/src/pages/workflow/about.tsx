@@ -1,0 +1,23 @@
+import type { Workflow } from '../../api/generated';
+import { formatMoney } from '../../format/format';
+import { Time } from '../../format/time';
+import { InstallationLink } from '../../parts/installation-link';
+import { Facts, Panel } from '../../ui/page';
+
+export function About({ workflow }: { workflow: Workflow }) {
+  const { source, workflowPackInstallationId, maxCostUsd } = workflow;
+  return (
+    <Panel title="About">
+      <Facts
+        facts={[
+          ['Revision', workflow.revision],
+          ...(source ? ([['Made from', source.kind === 'video' ? 'a film' : source.kind]] as [string, string][]) : []),
+          ['Costs at most', maxCostUsd === null ? 'no limit' : `${formatMoney(maxCostUsd)} a run`],
+          ['Pack', workflowPackInstallationId ? <InstallationLink id={workflowPackInstallationId} /> : 'none'],
+          ['Changed', <Time at={workflow.updatedAt} />],
+          ['Made', <Time at={workflow.createdAt} />],
+        ]}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,26 @@
+import { readCsv } from './read-csv';
+
+describe('a look at a CSV', () => {
+  it.each([
+    [
+      'A,B\n1,2\n',
+      [
+        ['A', 'B'],
+        ['1', '2'],
+      ],
+    ],
+    ['A\r\n"x, ""y""\nz"\r\n', [['A'], ['x, "y"\nz']]],
+    [
+      'A,B\n\n,2',
+      [
+        ['A', 'B'],
+        ['', '2'],
+      ],
+    ],
+    ['', []],
+  ])('has its cells as they are meant: %j', (text, rows) => expect(readCsv(text, 9)).toEqual(rows));
+
+  it('ends where it has seen enough', () => {
+    expect(readCsv('A\n1\n2\n3\n', 2)).toEqual([['A'], ['1']]);
+  });
+});

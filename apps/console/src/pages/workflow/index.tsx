@@ -1,0 +1,123 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { Link, useBlocker, useParams } from '@tanstack/react-router';
+import { lazy, Suspense, useState } from 'react';
+import type { Workflow } from '../../api/generated';
+import { workflowQuery } from '../../api/queries';
+import { useMay } from '../../api/session';
+import type { Versioned } from '../../api/versioned';
+import { RunDialog } from '../../parts/run-dialog';
+import { Button, buttonClass } from '../../ui/button';
+import { ErrorNote } from '../../ui/error-note';
+import { Page, Panel, Skeleton } from '../../ui/page';
+import { About } from './about';
+import { BatchDialog } from './batch/batch-dialog';
+import { EditWorkflowDialog } from './edit-workflow';
+import { Revisions } from './revisions';
+import { Steps } from './steps/steps';
+import { useEditing } from './use-editing';
+import { Variables } from './variables';
+
+const CodeEditor = lazy(async () => ({ default: (await import('../../ui/code-editor')).CodeEditor }));
+
+export function WorkflowPage() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const { data: workflow, error, refetch } = useQuery(workflowQuery(id));
+  if (workflow) return <WorkflowView key={id} workflow={workflow} />;
+  return (
+    <Page title="Workflow">
+      {error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={10} />}
+    </Page>
+  );
+}
+
+type Open = 'run' | 'batch' | 'edit';
+
+function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
+  const [open, setOpen] = useState<Open | null>(null);
+  const [showsRevisions, setShowsRevisions] = useState(false);
+  const isMember = useMay('member');
+  const editing = useEditing(workflow);
+  const saving = useMutation({ mutationFn: editing.save });
+  useBlocker({
+    shouldBlockFn: () => !confirm('What you have changed of this workflow is not saved. Leave it?'),
+    disabled: !editing.isChanged,
+    enableBeforeUnload: editing.isChanged,
+  });
+  const show = (part: Open) => (isShown: boolean) => setOpen(isShown ? part : null);
+  return (
+    <Page
+      title={workflow.name}
+      actions={
+        <>
+          <Link to="/runs" search={{ workflowId: workflow.id }} className={buttonClass()}>
+            Its runs
+          </Link>
+          <Button onClick={() => setShowsRevisions(!showsRevisions)} aria-expanded={showsRevisions}>
+            Revisions
+          </Button>
+          {isMember && (
+            <>
+              <Button onClick={() => setOpen('edit')}>Edit details</Button>
+              <Button onClick={() => setOpen('batch')}>Batch</Button>
+              <Button onClick={() => setOpen('run')}>Run</Button>
+              <Button
+                look="primary"
+                disabled={!editing.isChanged}
+                busy={saving.isPending}
+                onClick={() => saving.mutate()}
+              >
+                Save
+              </Button>
+            </>
+          )}
+        </>
+      }
+    >
+      {workflow.description && (
+        <p dir="auto" className="text-dim">
+          {workflow.description}
+        </p>
+      )}
+      {saving.isError && <ErrorNote error={saving.error} />}
+      <div role="status" className="empty:-mt-4">
+        {editing.isBehind && (
+          <p className="flex flex-wrap items-center gap-2 rounded-control bg-warn-soft p-2.5">
+            Somebody else has saved revision {workflow.revision} meanwhile. “Save” shows both versions.
+            <Button onClick={editing.discard}>Take theirs</Button>
+          </p>
+        )}
+      </div>
+      {workflow.warnings.map(({ stepId, message }) => (
+        <p key={`${stepId} ${message}`} className="rounded-control bg-warn-soft p-2.5">
+          {stepId && <code className="font-mono text-xs">{stepId}</code>} {message}
+        </p>
+      ))}
+      {showsRevisions && <Revisions workflow={workflow} />}
+      <div className="grid gap-4 xl:grid-cols-[minmax(0,1fr)_minmax(0,26rem)]">
+        <div className="flex min-w-0 flex-col gap-4">
+          {workflow.source && <Steps workflow={workflow} editing={editing} mayEdit={isMember} />}
+          <Panel title="Script" unnamed>
+            <Suspense fallback={<Skeleton rows={8} />}>
+              <CodeEditor
+                key={editing.turn}
+                label="Script"
+                initial={editing.scriptAtFirst}
+                onChange={(script) => editing.edit({ script })}
+                readOnly={!isMember}
+              />
+            </Suspense>
+          </Panel>
+        </div>
+        <div className="flex min-w-0 flex-col gap-4">
+          <About workflow={workflow} />
+          <Variables editing={editing} mayEdit={isMember} />
+          {!workflow.source && <Steps workflow={workflow} editing={editing} mayEdit={isMember} />}
+        </div>
+      </div>
+      <RunDialog workflow={workflow} open={open === 'run'} onOpenChange={show('run')} />
+      <BatchDialog workflow={workflow} open={open === 'batch'} onOpenChange={show('batch')} />
+      {open === 'edit' && <EditWorkflowDialog workflow={workflow} close={() => setOpen(null)} />}
+      {editing.conflict}
+    </Page>
+  );
+}

@@ -1,0 +1,129 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import {
+  type Workflow,
+  type WorkflowRevision,
+  workflowsDiff,
+  workflowsRead,
+  workflowsRestore,
+  workflowsRevisions,
+} from '../../api/generated';
+import { useMay } from '../../api/session';
+import { type Versioned, withEtag } from '../../api/versioned';
+import { Time } from '../../format/time';
+import { Button } from '../../ui/button';
+import { useVersionedSave } from '../../ui/conflict';
+import { ConfirmDialog } from '../../ui/dialog';
+import { ErrorNote } from '../../ui/error-note';
+import { Panel, Skeleton } from '../../ui/page';
+import { toast } from '../../ui/toast';
+import { detailsOf, idOf, titleOf } from './steps/step-words';
+import type { Content } from './use-editing';
+
+/** What a workflow was before: each revision, what it differs in from today's, and the way back. */
+export function Revisions({ workflow }: { workflow: Versioned<Workflow> }) {
+  const { id } = workflow;
+  const isMember = useMay('member');
+  const client = useQueryClient();
+  const [compared, setCompared] = useState<number | null>(null);
+  const [restoring, setRestoring] = useState<WorkflowRevision | null>(null);
+  const { save, conflict } = useVersionedSave<Workflow, Content>({
+    read: () => withEtag((options) => workflowsRead({ ...options, path: { id } })),
+    write: (_content, ifMatch) => {
+      const path = { id, revision: String(restoring!.revision) };
+      return withEtag((options) => workflowsRestore({ ...options, path, headers: { 'If-Match': ifMatch } }));
+    },
+    labels: { script: 'Script', steps: 'Steps', variables: 'Variables' },
+  });
+  const { data, error, refetch } = useQuery({
+    queryKey: ['workflow', id, 'revisions'],
+    queryFn: ({ signal }) => workflowsRevisions({ path: { id }, query: { limit: 50 }, signal }),
+  });
+  return (
+    <Panel title="Revisions">
+      {error && !data ? <ErrorNote error={error} retry={() => void refetch()} /> : !data && <Skeleton />}
+      <ul className="flex flex-col divide-y divide-line">
+        {data?.revisions.map((each) => (
+          <li key={each.revision} className="py-2">
+            <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+              <span className="font-medium">Revision {each.revision}</span>
+              <span className="text-dim">
+                {each.savedBy}, <Time at={each.createdAt} relative />
+                {each.restoredFrom !== null && `, restored from ${each.restoredFrom}`}
+              </span>
+              {each.revision === workflow.revision ? (
+                <span className="ml-auto text-dim">current</span>
+              ) : (
+                <span className="ml-auto flex gap-2">
+                  <Button
+                    aria-expanded={compared === each.revision}
+                    onClick={() => setCompared(compared === each.revision ? null : each.revision)}
+                  >
+                    Compare
+                  </Button>
+                  {isMember && (
+                    <Button onClick={() => setRestoring(each)}>{`Restore revision ${each.revision}`}</Button>
+                  )}
+                </span>
+              )}
+            </div>
+            {compared === each.revision && <Difference id={id} revision={workflow.revision} against={each.revision} />}
+          </li>
+        ))}
+      </ul>
+      {restoring && (
+        <ConfirmDialog
+          open
+          onOpenChange={() => setRestoring(null)}
+          title={`Restore revision ${restoring.revision}?`}
+          verb="Restore"
+          act={async () => {
+            const { script, steps, variables } = restoring;
+            const { isMine } = await save({ script, steps, variables }, workflow);
+            await client.invalidateQueries({ queryKey: ['workflow', id] });
+            toast(isMine ? `Revision ${restoring.revision} is the current one again.` : 'Left as it is.');
+          }}
+        >
+          It becomes a new revision; nothing is lost.
+        </ConfirmDialog>
+      )}
+      {conflict}
+    </Panel>
+  );
+}
+
+function Difference({ id, revision, against }: { id: string; revision: number; against: number }) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['workflow', id, 'diff', revision, against],
+    queryFn: ({ signal }) => workflowsDiff({ path: { id, revision: String(revision) }, query: { against }, signal }),
+  });
+  if (error && !data) return <ErrorNote error={error} retry={() => void refetch()} />;
+  if (!data) return <Skeleton />;
+  const { steps, variables, script } = data;
+  const lines = [
+    ...variables.added.map((name) => `+ variable ${name}`),
+    ...variables.removed.map((name) => `- variable ${name}`),
+    ...steps.added.map((step) => `+ step ${idOf(step)}: ${titleOf(step)} ${detailsOf(step)}`),
+    ...steps.removed.map((step) => `- step ${idOf(step)}: ${titleOf(step)} ${detailsOf(step)}`),
+    ...steps.changed.flatMap(({ id: step, before, after }) => [
+      `- step ${step}: ${titleOf(before)} ${detailsOf(before)}`,
+      `+ step ${step}: ${titleOf(after)} ${detailsOf(after)}`,
+    ]),
+    ...steps.moved.map((step) => `  step ${step} is elsewhere`),
+    ...(script === '' ? [] : script.split('\n')),
+  ];
+  return (
+    <pre
+      tabIndex={0}
+      aria-label={`Difference to revision ${against}`}
+      className="mt-2 max-h-96 overflow-auto rounded-control bg-sunken p-2 font-mono text-xs"
+    >
+      {lines.length === 0 && 'They are the same.'}
+      {lines.map((line, at) => (
+        <div key={at} className={line.startsWith('+') ? 'text-good' : line.startsWith('-') ? 'text-bad' : ''}>
+          {line || ' '}
+        </div>
+      ))}
+    </pre>
+  );
+}

@@ -1,0 +1,115 @@
+import { useState } from 'react';
+import { Dialog } from '../../../ui/dialog';
+import { Field, Form, inputClass, SelectField, TextField } from '../../../ui/form';
+import type { Step } from '../use-editing';
+import { fieldsOfType, furtherOf, idOf, isAsked, newId, numberFields } from './step-words';
+
+interface StepDialogProps {
+  /** Undefined: a new one. */
+  step: Step | undefined;
+  others: readonly Step[];
+  close: () => void;
+  done: (step: Step) => void;
+}
+
+/** One step: what its type asks for as fields, the rest of it as JSON. */
+export function StepDialog({ step, others, close, done }: StepDialogProps) {
+  const [type, setType] = useState(typeof step?.['type'] === 'string' ? step['type'] : 'click');
+  const fields = fieldsOfType[type] ?? [];
+  const types = Object.keys(fieldsOfType);
+  const further = step ? furtherOf(step, fields) : {};
+  return (
+    <Dialog
+      open
+      onOpenChange={close}
+      title={step ? `Edit step ${idOf(step)}` : 'New step'}
+      description="{{NAME}} in a text is the variable or vault key of that name."
+    >
+      <Form
+        submit={step ? 'Apply' : 'Add'}
+        onSubmit={async (values) => {
+          const given = fields
+            .filter((name) => values.exact(name) !== '')
+            .map((name) => [name, numberFields.includes(name) ? values.number(name) : values.exact(name)]);
+          const id = step ? idOf(step) : newId(type, others);
+          return { id, type, ...(Object.fromEntries(given) as Step), ...values.json('further') };
+        }}
+        onDone={(made) => {
+          done(made);
+          close();
+        }}
+      >
+        <SelectField
+          label="Type"
+          name="type"
+          value={type}
+          options={types.includes(type) ? types : [type, ...types]}
+          onChange={({ target }) => setType(target.value)}
+        />
+        {fields.map((name) =>
+          name === 'code' ? (
+            <Field key={name} label="Code" name={name}>
+              {(control) => (
+                <textarea
+                  {...control}
+                  rows={6}
+                  spellCheck={false}
+                  defaultValue={valueOf(step, name)}
+                  className={`${inputClass} font-mono text-xs`}
+                />
+              )}
+            </Field>
+          ) : (
+            <TextField
+              key={name}
+              label={labels[name] ?? name}
+              name={name}
+              type={numberFields.includes(name) ? 'number' : 'text'}
+              step="any"
+              defaultValue={valueOf(step, name)}
+              hint={hints[name]}
+              autoComplete="off"
+            />
+          ),
+        )}
+        <Field label="Further fields" name="further" hint="A JSON object; whatever else the step has.">
+          {(control) => (
+            <textarea
+              {...control}
+              key={type}
+              rows={4}
+              spellCheck={false}
+              defaultValue={Object.keys(further).length > 0 ? JSON.stringify(further, null, 2) : ''}
+              className={`${inputClass} font-mono text-xs`}
+            />
+          )}
+        </Field>
+      </Form>
+    </Dialog>
+  );
+}
+
+const labels: Record<string, string> = {
+  url: 'URL',
+  selector: 'Selector',
+  field: 'Form field',
+  text: 'Text',
+  value: 'Value',
+  key: 'Key',
+  path: 'Path',
+  expression: 'Expression',
+  as: 'Name in the result',
+  ms: 'Milliseconds',
+  name: 'Name',
+};
+
+const hints: Record<string, string> = {
+  selector: 'CSS, xpath/…, text/… or aria/….',
+  field: 'In place of a selector: its label, name or placeholder.',
+  path: 'Relative to the run’s own folder.',
+};
+
+function valueOf(step: Step | undefined, name: string): string {
+  const value = step?.[name];
+  return isAsked(name, value) ? String(value) : '';
+}

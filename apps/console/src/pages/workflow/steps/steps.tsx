@@ -1,0 +1,115 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { isApiError } from '../../../api/api-error';
+import { type Workflow, workflowsConfirm } from '../../../api/generated';
+import type { Versioned } from '../../../api/versioned';
+import { Button } from '../../../ui/button';
+import { ActionMenu } from '../../../ui/menu';
+import { Empty, Panel } from '../../../ui/page';
+import { toast } from '../../../ui/toast';
+import type { Editing, Step } from '../use-editing';
+import { ReviewMark } from './review-mark';
+import { StepDialog } from './step-dialog';
+import { detailsOf, idOf, titleOf } from './step-words';
+
+interface StepsProps {
+  workflow: Versioned<Workflow>;
+  editing: Editing;
+  mayEdit: boolean;
+}
+
+/** What a workflow does, step by step; changed here, and saved with the rest of the revision. */
+export function Steps({ workflow, editing, mayEdit }: StepsProps) {
+  const { steps } = editing.content;
+  const [edited, setEdited] = useState<Edited | null>(null);
+  const confirm = useConfirm(workflow);
+  const put = (next: Step[]) => editing.edit({ steps: next });
+  const waiting = steps.filter((step) => step['review'] === 'needed').length;
+  return (
+    <Panel title="Steps" actions={mayEdit && <Button onClick={() => setEdited({ at: steps.length })}>Add step</Button>}>
+      {waiting > 0 && (
+        <p className="mb-2 rounded-control bg-warn-soft p-2.5">
+          {waiting === 1 ? 'One step waits' : `${waiting} steps wait`} for a person’s look: a run stops in front of it.
+        </p>
+      )}
+      {steps.length === 0 && <Empty title="It has no steps: its script is what runs." />}
+      {steps.length > 0 && editing.content.script.trim() !== '' && (
+        <p className="mb-1 text-xs text-dim">There is a script, and it is what runs; without one, these would.</p>
+      )}
+      <ol className="flex flex-col divide-y divide-line">
+        {steps.map((step, at) => (
+          <li key={idOf(step) || at} data-testid="workflow-step" className="flex items-start gap-2 py-1.5">
+            <span className="w-6 shrink-0 text-right text-dim tabular-nums">{at + 1}</span>
+            <div className="min-w-0 grow">
+              <span className="font-medium">{titleOf(step)}</span>{' '}
+              <bdi className="font-mono text-xs break-all text-dim">{detailsOf(step)}</bdi>
+              <ReviewMark
+                step={step}
+                frameUrl={workflow.steps.find((each) => idOf(each) === idOf(step))?.['frameUrl']}
+                confirm={mayEdit ? () => confirm(idOf(step)) : undefined}
+                off={editing.isChanged && 'Save or discard your changes first.'}
+              />
+            </div>
+            {mayEdit && (
+              <ActionMenu
+                name={`step ${at + 1}`}
+                actions={[
+                  { label: 'Edit', run: () => setEdited({ at, step }) },
+                  { label: 'Move up', off: at === 0 && 'It is the first.', run: () => put(moved(steps, at, at - 1)) },
+                  {
+                    label: 'Move down',
+                    off: at === steps.length - 1 && 'It is the last.',
+                    run: () => put(moved(steps, at, at + 1)),
+                  },
+                  { label: 'Remove', danger: true, run: () => put(steps.filter((_, place) => place !== at)) },
+                ]}
+              />
+            )}
+          </li>
+        ))}
+      </ol>
+      {edited !== null && (
+        <StepDialog
+          step={edited.step}
+          others={steps.filter((step) => !edited.step || idOf(step) !== idOf(edited.step))}
+          close={() => setEdited(null)}
+          done={(step) => put(withStep(steps, edited, step))}
+        />
+      )}
+    </Panel>
+  );
+}
+
+/** The step that is edited, and its place; a new one is none yet. */
+interface Edited {
+  at: number;
+  step?: Step;
+}
+
+/** In the place of the one that was edited, wherever that is now: somebody else may have saved other steps meanwhile. */
+function withStep(steps: Step[], { at, step: before }: Edited, step: Step): Step[] {
+  const place = before && steps.findIndex((each, index) => (idOf(before) ? idOf(each) === idOf(before) : index === at));
+  if (place === undefined || place < 0) return [...steps.slice(0, at), step, ...steps.slice(at)];
+  return [...steps.slice(0, place), step, ...steps.slice(place + 1)];
+}
+
+/** Says that a step is right as it stands: only as it was seen. */
+function useConfirm({ id, etag }: Versioned<Workflow>): (stepId: string) => Promise<void> {
+  const client = useQueryClient();
+  return async (step) => {
+    try {
+      const headers = { 'If-Match': etag };
+      await workflowsConfirm({ path: { id, step }, body: { review: 'confirmed' }, headers });
+      toast('The step is confirmed.');
+    } catch (error) {
+      if (isApiError(error, 'precondition_failed')) toast('Somebody has changed the workflow: look at the step again.');
+      else toast(isApiError(error) ? `${error.message} (${error.code})` : 'Something went wrong.');
+    }
+    await client.invalidateQueries({ queryKey: ['workflow', id] });
+  };
+}
+
+function moved(steps: Step[], from: number, to: number): Step[] {
+  const others = steps.filter((_, at) => at !== from);
+  return [...others.slice(0, to), steps[from]!, ...others.slice(to)];
+}

@@ -1,0 +1,104 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type SaveWorkflowBody, type Workflow, workflowsRead, workflowsSave } from '../../api/generated';
+import { workflowQuery } from '../../api/queries';
+import { type Versioned, withEtag } from '../../api/versioned';
+import { useVersionedSave } from '../../ui/conflict';
+import { toast } from '../../ui/toast';
+
+export type Step = Workflow['steps'][number];
+export type Content = Required<SaveWorkflowBody>;
+
+export interface Editing {
+  content: Content;
+  /** What the editor begins with: not what is typed, so that nothing jumps under the writer's hands. */
+  scriptAtFirst: string;
+  /** Grows each time that it begins anew. */
+  turn: number;
+  isChanged: boolean;
+  /** Somebody has saved a newer revision than the one that is edited here. */
+  isBehind: boolean;
+  edit: (part: Partial<Content>) => void;
+  discard: () => void;
+  save: () => Promise<void>;
+  conflict: ReactNode;
+}
+
+/** The next revision, as it is written; what is saved elsewhere meanwhile does not touch it. */
+export function useEditing(workflow: Versioned<Workflow>): Editing {
+  const { id } = workflow;
+  const client = useQueryClient();
+  const [base, setBase] = useState(() => kept(workflow));
+  const [content, setContent] = useState(() => contentOf(base));
+  const [{ scriptAtFirst, turn }, setEditor] = useState({ scriptAtFirst: base.script, turn: 0 });
+  const begin = (from: Versioned<Workflow>) => {
+    setBase(from);
+    setContent(contentOf(from));
+    setEditor({ scriptAtFirst: from.script, turn: turn + 1 });
+  };
+  const written = useRef(content);
+  useEffect(() => {
+    written.current = content;
+  });
+  const isChanged = !isSame(content, contentOf(base));
+  const isNewer = workflow.etag !== base.etag && workflow.revision >= base.revision;
+  const hasOtherContent = isNewer && !isSame(contentOf(kept(workflow)), contentOf(base));
+  // Whoever has changed nothing sees what others save; a new name alone disturbs nobody.
+  if (isNewer && !hasOtherContent) setBase(kept(workflow));
+  else if (isNewer && !isChanged) begin(kept(workflow));
+
+  /** What was written on while it was being saved is a change of what is saved now. */
+  const goOn = (sent: Content, saved: Versioned<Workflow>) => {
+    const { current: now } = written;
+    const kept = contentOf(saved);
+    const next: Content = {
+      script: now.script === sent.script ? kept.script : now.script,
+      steps: isSame(now.steps, sent.steps) ? kept.steps : now.steps,
+      variables: isSame(now.variables, sent.variables) ? kept.variables : now.variables,
+    };
+    setBase(saved);
+    setContent(next);
+    if (next.script !== now.script) setEditor({ scriptAtFirst: next.script, turn: turn + 1 });
+  };
+
+  const path = { id };
+  const { save, conflict } = useVersionedSave<Workflow, SaveWorkflowBody & Pick<Partial<Workflow>, 'name'>>({
+    read: async () => kept(await withEtag((options) => workflowsRead({ ...options, path }))),
+    write: async (body, ifMatch) => {
+      const headers = { 'If-Match': ifMatch };
+      return kept(await withEtag((options) => workflowsSave({ ...options, path, body, headers })));
+    },
+    labels: { script: 'Script', steps: 'Steps', variables: 'Variables', name: 'Name' },
+  });
+  return {
+    content,
+    scriptAtFirst,
+    turn,
+    isChanged,
+    isBehind: hasOtherContent && isChanged,
+    edit: (part) => setContent((before) => ({ ...before, ...part })),
+    discard: () => begin(kept(workflow)),
+    save: async () => {
+      const { current, isMine } = await save(content, base);
+      if (isMine) goOn(content, current);
+      else begin(current);
+      await client.invalidateQueries({ queryKey: workflowQuery(id).queryKey });
+      void client.invalidateQueries({ queryKey: ['workflows'] });
+      toast(isMine ? `Saved as revision ${current.revision}.` : 'Left as somebody else has saved it.');
+    },
+    conflict,
+  };
+}
+
+function contentOf({ script, steps, variables }: Workflow): Content {
+  return { script, steps, variables };
+}
+
+/** As it is kept: a frame's address is lent for an hour, and is no part of its step. */
+function kept<W extends Workflow>(workflow: W): W {
+  return { ...workflow, steps: workflow.steps.map(({ frameUrl: _lent, ...step }) => step) };
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

@@ -1,0 +1,40 @@
+import { useId, useState } from 'react';
+import { inputClass } from '../../ui/form';
+import { Panel } from '../../ui/page';
+import type { Editing } from './use-editing';
+
+/** The names that a run must give; they are a part of the revision, as the script is. */
+export function Variables({ editing, mayEdit }: { editing: Editing; mayEdit: boolean }) {
+  const id = useId();
+  const { variables } = editing.content;
+  const [text, setText] = useState(variables.join(', '));
+  // What came from elsewhere is shown; what is being typed stays as it is typed, commas and all.
+  if (namesIn(text).join() !== variables.join()) setText(variables.join(', '));
+  if (!mayEdit) return <Panel title="Variables">{variables.join(', ') || '–'}</Panel>;
+  return (
+    <Panel title="Variables">
+      <label htmlFor={id} className="sr-only">
+        Names of variables
+      </label>
+      <input
+        id={id}
+        aria-describedby={`${id}-hint`}
+        className={`${inputClass} font-mono text-xs`}
+        value={text}
+        autoComplete="off"
+        spellCheck={false}
+        onChange={({ target }) => {
+          setText(target.value);
+          editing.edit({ variables: namesIn(target.value) });
+        }}
+      />
+      <p id={`${id}-hint`} className="mt-1 text-xs text-dim">
+        Separated by commas. A script finds each as an environment variable, a step as {'{{NAME}}'}.
+      </p>
+    </Panel>
+  );
+}
+
+function namesIn(text: string): string[] {
+  return text.split(/[\s,]+/).filter(Boolean);
+}

@@ -1,0 +1,80 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { pollMs } from '../../api/query-client';
+import { type VideoAnalysis, videoAnalysesRead } from '../../api/generated';
+import { formatCount } from '../../format/format';
+import { useAgentEvents } from '../../live/use-agent-events';
+import { useThrottled } from '../../live/use-throttled';
+import { Button, buttonClass } from '../../ui/button';
+import { ErrorNote } from '../../ui/error-note';
+import { Progress } from '../../ui/page';
+import { StatusMark } from '../../ui/status-mark';
+import { useUrlState } from '../../ui/table/use-url-state';
+
+/** How far the analysis of a film is; it stands in the address, so that it is found again after a reload. */
+export function FilmAnalysis() {
+  const [{ agentId, analysisId }, change] = useUrlState();
+  if (!agentId || !analysisId) return null;
+  return (
+    <Analysis
+      agentId={agentId}
+      analysisId={analysisId}
+      leave={() => change({ agentId: undefined, analysisId: undefined })}
+    />
+  );
+}
+
+function Analysis({ agentId, analysisId, leave }: { agentId: string; analysisId: string; leave: () => void }) {
+  const client = useQueryClient();
+  const { data, error, refetch } = useQuery({
+    queryKey: ['film', analysisId],
+    queryFn: ({ signal }) => videoAnalysesRead({ path: { id: agentId }, query: { analysisId }, signal }),
+    refetchInterval: ({ state }) => (isOver(state.data) ? false : pollMs),
+  });
+  const look = useThrottled(() => isOver(data) || refetch(), 1000);
+  // What its machine does about it, such as taking the pictures, is on its timeline.
+  useAgentEvents(isOver(data) ? undefined : agentId, look);
+  const isMade = Boolean(data?.workflowId);
+  useEffect(() => {
+    if (isMade) void client.invalidateQueries({ queryKey: ['workflows'] });
+  }, [isMade, client]);
+  if (error && !data) return <ErrorNote error={error} retry={() => void refetch()} />;
+  if (!data) return null;
+  const { status, progress, frames, workflowId, error: why, code } = data;
+  return (
+    <section
+      aria-label="Analysis of a film"
+      data-testid="film-analysis"
+      className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-panel border border-line bg-surface p-3"
+    >
+      <span className="font-medium">Film</span>
+      <StatusMark status={status} />
+      {!isOver(data) && (
+        <span className="w-40">
+          <Progress percent={progress} label="Progress of the analysis" />
+        </span>
+      )}
+      <span className="min-w-0 text-dim">
+        {frames > 0 && `${formatCount(frames)} pictures `}
+        {why && (
+          <>
+            <bdi>{why}</bdi> {code && `(${code})`}
+          </>
+        )}
+      </span>
+      <span className="ml-auto flex gap-2">
+        {workflowId && (
+          <Link to="/workflows/$id" params={{ id: workflowId }} className={buttonClass('primary')}>
+            Open the draft
+          </Link>
+        )}
+        <Button onClick={leave}>{isOver(data) ? 'Dismiss' : 'Hide'}</Button>
+      </span>
+    </section>
+  );
+}
+
+function isOver(analysis: VideoAnalysis | undefined): boolean {
+  return analysis?.status === 'completed' || analysis?.status === 'failed';
+}

@@ -1,0 +1,211 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import type { ColumnDef } from '@tanstack/react-table';
+import { useMemo, useState } from 'react';
+import { asForm } from '../../api/as-form';
+import {
+  workflowsArchive,
+  workflowsCreate,
+  type WorkflowList,
+  workflowsList,
+  type WorkflowsListData,
+  type WorkflowSummary,
+  workflowsUpload,
+} from '../../api/generated';
+import { useMay } from '../../api/session';
+import { useList } from '../../api/use-list';
+import { Time } from '../../format/time';
+import { RunDialog } from '../../parts/run-dialog';
+import { Button } from '../../ui/button';
+import { ConfirmDialog, Dialog } from '../../ui/dialog';
+import { Field, Form, inputClass, TextField } from '../../ui/form';
+import { ActionMenu } from '../../ui/menu';
+import { Empty, Page } from '../../ui/page';
+import { DataTable } from '../../ui/table/data-table';
+import { ListTools } from '../../ui/table/list-tools';
+import { useUrlState } from '../../ui/table/use-url-state';
+import { toast } from '../../ui/toast';
+import { FilmAnalysis } from './film-analysis';
+import { FromFilmDialog } from './from-film';
+
+const itemsOf = (page: WorkflowList) => page.workflows;
+
+export function WorkflowsPage() {
+  const [{ q, sort }] = useUrlState();
+  const asked = { ...(q ? { q } : {}), ...(sort ? { sort } : {}) } as WorkflowsListData['query'];
+  const [making, setMaking] = useState<'new' | 'upload' | 'film' | null>(null);
+  const [running, setRunning] = useState<WorkflowSummary | null>(null);
+  const [leaving, setLeaving] = useState<WorkflowSummary | null>(null);
+  const isMember = useMay('member');
+  const client = useQueryClient();
+  const list = useList({
+    queryKey: ['workflows', asked],
+    fetchPage: (page, signal) => workflowsList({ query: { ...page, ...asked }, signal }),
+    itemsOf,
+  });
+  const columns = useMemo<ColumnDef<WorkflowSummary>[]>(
+    () => [
+      {
+        id: 'name',
+        header: 'Name',
+        meta: { sort: 'name' },
+        cell: ({ row: { original } }) => (
+          <Link
+            to="/workflows/$id"
+            params={{ id: original.id }}
+            className="font-medium hover:underline"
+            title={original.name}
+          >
+            <bdi>{original.name}</bdi>
+          </Link>
+        ),
+      },
+      {
+        id: 'description',
+        header: 'Description',
+        meta: { className: 'max-md:hidden' },
+        cell: ({ row: { original } }) => <bdi className="text-dim">{original.description}</bdi>,
+      },
+      {
+        id: 'revision',
+        header: 'Revision',
+        meta: { className: 'w-24 max-lg:hidden' },
+        cell: ({ row: { original } }) => original.revision,
+      },
+      {
+        id: 'updatedAt',
+        header: 'Changed',
+        meta: { className: 'w-28 max-sm:hidden', sort: 'updatedAt' },
+        cell: ({ row: { original } }) => <Time at={original.updatedAt} relative />,
+      },
+      {
+        id: 'run',
+        header: () => <span className="sr-only">Run</span>,
+        meta: { className: 'w-20' },
+        cell: ({ row: { original } }) => isMember && <Button onClick={() => setRunning(original)}>Run</Button>,
+      },
+      {
+        id: 'actions',
+        header: () => <span className="sr-only">Actions</span>,
+        meta: { className: 'w-14 text-right' },
+        cell: ({ row: { original } }) => (
+          <ActionMenu
+            name={original.name}
+            actions={[isMember && { label: 'Archive', danger: true, run: () => setLeaving(original) }]}
+          />
+        ),
+      },
+    ],
+    [isMember],
+  );
+  return (
+    <Page
+      title="Workflows"
+      full
+      actions={
+        isMember && (
+          <>
+            <Button onClick={() => setMaking('upload')}>Upload recording</Button>
+            <Button onClick={() => setMaking('film')}>Make from a film</Button>
+            <Button look="primary" onClick={() => setMaking('new')}>
+              New workflow
+            </Button>
+          </>
+        )
+      }
+    >
+      <ListTools search="Search workflows" />
+      <DataTable
+        label="Workflows"
+        list={list}
+        columns={columns}
+        rowId={({ id }) => id}
+        empty={
+          q ? (
+            <Empty title="No workflow is called that." />
+          ) : (
+            <Empty title="There is no workflow yet.">
+              “Upload recording” makes one from what Chrome’s recorder saved; “New workflow” begins with an empty
+              script.
+            </Empty>
+          )
+        }
+      />
+      <FilmAnalysis />
+      <MakeDialog making={making} close={() => setMaking(null)} />
+      {running && <RunDialog workflow={running} open onOpenChange={() => setRunning(null)} />}
+      {leaving && (
+        <ConfirmDialog
+          open
+          onOpenChange={() => setLeaving(null)}
+          title={`Archive ${leaving.name}?`}
+          verb="Archive"
+          act={async () => {
+            await workflowsArchive({ path: { id: leaving.id } });
+            await client.invalidateQueries({ queryKey: ['workflows'] });
+            toast(`${leaving.name} is archived.`);
+          }}
+        >
+          It can no longer be launched. Its runs stay.
+        </ConfirmDialog>
+      )}
+    </Page>
+  );
+}
+
+function MakeDialog({ making, close }: { making: 'new' | 'upload' | 'film' | null; close: () => void }) {
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const made = (workflow: { id: string }) => {
+    close();
+    void client.invalidateQueries({ queryKey: ['workflows'] });
+    void navigate({ to: '/workflows/$id', params: { id: workflow.id } });
+  };
+  return (
+    <>
+      <Dialog open={making === 'new'} onOpenChange={close} title="New workflow">
+        <Form
+          submit="Create workflow"
+          onSubmit={(values) =>
+            workflowsCreate({
+              body: {
+                name: values.text('name'),
+                description: values.text('description'),
+                variables: values
+                  .text('variables')
+                  .split(/[\s,]+/)
+                  .filter(Boolean),
+              },
+            })
+          }
+          onDone={made}
+        >
+          <TextField label="Name" name="name" required maxLength={200} autoComplete="off" />
+          <TextField label="Description" name="description" autoComplete="off" />
+          <TextField label="Variables" name="variables" hint="Their names, separated by commas." autoComplete="off" />
+        </Form>
+      </Dialog>
+      {making === 'film' && <FromFilmDialog close={close} />}
+      <Dialog open={making === 'upload'} onOpenChange={close} title="Upload recording">
+        <Form
+          submit="Upload"
+          onSubmit={(values) => {
+            const name = values.text('name');
+            const recording = values.file('recording') ?? undefined;
+            return workflowsUpload(asForm({ recording, ...(name ? { name } : {}) }));
+          }}
+          onDone={made}
+        >
+          <Field
+            label="Recording"
+            name="recording"
+            hint="A JSON of Chrome’s recorder, or a zip of it with its screenshots."
+          >
+            {(control) => <input {...control} type="file" accept=".json,.zip" required className={inputClass} />}
+          </Field>
+          <TextField label="Name" name="name" hint="The recording’s own, if left empty." autoComplete="off" />
+        </Form>
+      </Dialog>
+    </>
+  );
+}

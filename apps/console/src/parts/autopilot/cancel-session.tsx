@@ -1,0 +1,31 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { autopilotAct, type AutopilotSessionSummary } from '../../api/generated';
+import { ConfirmDialog } from '../../ui/dialog';
+import { toast } from '../../ui/toast';
+
+interface CancelSessionProps {
+  session: Pick<AutopilotSessionSummary, 'sessionId' | 'agentId'> & { title?: string | null };
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+}
+
+export function CancelSessionDialog({ session, open, onOpenChange }: CancelSessionProps) {
+  const { sessionId, agentId, title } = session;
+  const client = useQueryClient();
+  return (
+    <ConfirmDialog
+      open={open}
+      onOpenChange={onOpenChange}
+      title={`Cancel ${title ?? 'this session'}?`}
+      verb="Cancel session"
+      act={async () => {
+        await autopilotAct({ path: { id: agentId }, body: { action: 'cancel', sessionId } });
+        await client.invalidateQueries({ queryKey: ['autopilot-sessions'] });
+        await client.invalidateQueries({ queryKey: ['autopilot-session', sessionId] });
+        toast('The session is being ended.');
+      }}
+    >
+      Its browser is closed on the machine. What it has sent stays sent; no workflow is made of it.
+    </ConfirmDialog>
+  );
+}

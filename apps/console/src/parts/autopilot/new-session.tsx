@@ -1,0 +1,208 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useRef, useState } from 'react';
+import { autopilotAct, type AutopilotBody, type AutopilotTask } from '../../api/generated';
+import { ApiError } from '../../api/api-error';
+import { Button } from '../../ui/button';
+import { Dialog } from '../../ui/dialog';
+import { ErrorNote } from '../../ui/error-note';
+import { CheckField, Field, Form, inputClass, SelectField, TextField } from '../../ui/form';
+import { toast } from '../../ui/toast';
+import { AgentField, WorkflowField } from '../pickers';
+
+type Source = 'intent' | 'workflow' | 'task';
+
+const sources = [
+  { value: 'intent', label: 'What is to be done, in words' },
+  { value: 'workflow', label: 'A workflow, and what it lacks' },
+  { value: 'task', label: 'A task that is written down' },
+];
+const limits = [
+  { name: 'steps', label: 'Steps at most', placeholder: '50' },
+  { name: 'attemptsPerStep', label: 'Attempts at a step', placeholder: '5' },
+  { name: 'minutes', label: 'Minutes at work', placeholder: '60' },
+  { name: 'costUsd', label: 'Cost in US dollars', placeholder: '5' },
+] as const;
+
+interface NewSessionProps {
+  agentId?: string;
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+}
+
+/** Has a task done in a browser of a machine; the task can be read and changed before it begins. */
+export function NewSessionDialog({ agentId, open, onOpenChange }: NewSessionProps) {
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  return (
+    <Dialog open={open} onOpenChange={onOpenChange} title="New session" wide>
+      <SessionForm
+        agentId={agentId}
+        begun={(sessionId) => {
+          onOpenChange(false);
+          toast('The session is queued.');
+          void client.invalidateQueries({ queryKey: ['autopilot-sessions'] });
+          void navigate({ to: '/autopilot/$id', params: { id: sessionId } });
+        }}
+      />
+    </Dialog>
+  );
+}
+
+function SessionForm({ agentId, begun }: { agentId?: string; begun: (sessionId: string) => void }) {
+  const [source, setSource] = useState<Source>('intent');
+  const [task, setTask] = useState('');
+  const frame = useRef<HTMLDivElement>(null);
+  const writing = useMutation({
+    mutationFn: async (): Promise<AutopilotTask | undefined> => {
+      const given = (name: string) => String(new FormData(frame.current!.closest('form')!).get(name) ?? '').trim();
+      const path = { id: given('agentId') };
+      if (source === 'intent') {
+        return (await autopilotAct({ path, body: { action: 'generate-task', intent: given('intent') } })).task;
+      }
+      const gap = given('gap');
+      const body: AutopilotBody = {
+        action: 'analyze-script',
+        workflowId: given('workflowId'),
+        ...(gap ? { gap } : {}),
+      };
+      return (await autopilotAct({ path, body })).plan?.task;
+    },
+    onSuccess: (written) => setTask(JSON.stringify(written, null, 2)),
+  });
+  return (
+    <Form
+      submit="Start session"
+      onSubmit={(values) => {
+        const body: AutopilotBody = {
+          action: 'start',
+          ...(task.trim() ? { task: taskOf(task) } : { intent: values.text('intent') }),
+          inputs: inputsOf(values.exact('inputs')),
+          vaultKeys: values
+            .text('vaultKeys')
+            .split(/[\s,]+/)
+            .filter(Boolean),
+          approve: values.flag('approve') ? 'before_submit' : 'never',
+          limits: Object.fromEntries(
+            limits.flatMap(({ name }) => {
+              const number = values.number(`limits.${name}`);
+              return number === null ? [] : [[name, number]];
+            }),
+          ),
+        };
+        const workflowName = values.text('workflowName');
+        if (workflowName) body.workflowName = workflowName;
+        return autopilotAct({ path: { id: values.text('agentId') }, body });
+      }}
+      onDone={({ sessionId }) => sessionId && begun(sessionId)}
+    >
+      {agentId ? <input type="hidden" name="agentId" value={agentId} /> : <AgentField name="agentId" />}
+      <SelectField
+        label="Begin with"
+        name="source"
+        options={sources}
+        value={source}
+        onChange={({ target }) => setSource(target.value as Source)}
+      />
+      <div ref={frame} className="contents">
+        {source === 'intent' && (
+          <Field
+            label="What is to be done"
+            name="intent"
+            hint="With the address where it begins. What differs from time to time is named, not written: the claim CLAIM_ID."
+          >
+            {(control) => (
+              <textarea {...control} rows={4} required={!task.trim()} maxLength={8000} className={inputClass} />
+            )}
+          </Field>
+        )}
+        {source === 'workflow' && (
+          <>
+            <WorkflowField name="workflowId" />
+            <TextField label="What it lacks" name="gap" maxLength={8000} autoComplete="off" />
+          </>
+        )}
+      </div>
+      {source !== 'task' && (
+        <div>
+          <Button busy={writing.isPending} onClick={() => writing.mutate()}>
+            Write the task
+          </Button>
+          <span className="ml-2 text-dim">
+            {source === 'intent' ? 'To read it before it begins.' : 'Which can then be begun.'}
+          </span>
+        </div>
+      )}
+      {writing.isError && <ErrorNote error={writing.error} />}
+      {(source === 'task' || task !== '') && (
+        <Field label="Task" name="task" hint="JSON: title, goal, startUrl, inputs, steps, success.">
+          {(control) => (
+            <textarea
+              {...control}
+              rows={12}
+              required={source !== 'intent'}
+              spellCheck={false}
+              value={task}
+              onChange={({ target }) => setTask(target.value)}
+              className={`${inputClass} font-mono text-xs`}
+            />
+          )}
+        </Field>
+      )}
+      <Field label="Inputs" name="inputs" hint="NAME=value, one a line: what the task’s steps name.">
+        {(control) => (
+          <textarea {...control} rows={3} spellCheck={false} className={`${inputClass} font-mono text-xs`} />
+        )}
+      </Field>
+      <TextField
+        label="Secrets"
+        name="vaultKeys"
+        hint="Names of the vault’s entries that the steps may use, separated by commas. No model sees a value."
+        autoComplete="off"
+      />
+      <TextField label="Name of the workflow that it makes" name="workflowName" maxLength={200} autoComplete="off" />
+      <CheckField label="Ask before anything is sent for good" name="approve" initial />
+      <details>
+        <summary>Limits</summary>
+        <div className="mt-2 grid gap-3 sm:grid-cols-2">
+          {limits.map(({ name, label, placeholder }) => (
+            <TextField
+              key={name}
+              label={label}
+              name={`limits.${name}`}
+              type="number"
+              step="any"
+              min={0}
+              placeholder={placeholder}
+            />
+          ))}
+        </div>
+      </details>
+    </Form>
+  );
+}
+
+function taskOf(text: string): AutopilotTask {
+  try {
+    return JSON.parse(text) as AutopilotTask;
+  } catch (error) {
+    throw refused('task', (error as Error).message);
+  }
+}
+
+function inputsOf(text: string): Record<string, string> {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [, name, value] = /^\s*([^=\s]+)\s*=(.*)$/.exec(line) ?? [];
+      if (!name) throw refused('inputs', `“${line.trim().slice(0, 40)}” is no NAME=value.`);
+      return [name, value!.trim()];
+    }),
+  );
+}
+
+/** As the service would have said it, of what it cannot be sent. */
+function refused(field: string, message: string): ApiError {
+  const detail = 'Something is not as it must be.';
+  return new ApiError(400, { code: 'invalid_payload', detail, errors: [{ field, message }] });
+}

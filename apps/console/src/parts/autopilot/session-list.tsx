@@ -1,0 +1,151 @@
+import { Link } from '@tanstack/react-router';
+import type { ColumnDef } from '@tanstack/react-table';
+import { useMemo, useState } from 'react';
+import { sessionStatuses } from '@muster/contracts/words';
+import {
+  type AutopilotSessionList,
+  autopilotSessionsList,
+  type AutopilotSessionsListData,
+  type AutopilotSessionSummary,
+} from '../../api/generated';
+import { useMay } from '../../api/session';
+import { useList } from '../../api/use-list';
+import { formatMoney } from '../../format/format';
+import { Duration, Time } from '../../format/time';
+import { ActionMenu } from '../../ui/menu';
+import { Empty } from '../../ui/page';
+import { StatusMark } from '../../ui/status-mark';
+import { DataTable } from '../../ui/table/data-table';
+import { ListTools } from '../../ui/table/list-tools';
+import { useUrlState } from '../../ui/table/use-url-state';
+import { CancelSessionDialog } from './cancel-session';
+import { shortId } from '../names';
+import { isSessionOver } from './session-words';
+
+const itemsOf = (page: AutopilotSessionList) => page.sessions;
+
+interface SessionListProps {
+  /** Of this agent alone. */
+  agentId?: string;
+  /** What tells the rows apart where they are of several agents. */
+  column?: ColumnDef<AutopilotSessionSummary>;
+}
+
+/** Sessions of the autopilot, newest first. */
+export function SessionList({ agentId, column }: SessionListProps) {
+  const [{ q, status }] = useUrlState();
+  const [ending, setEnding] = useState<AutopilotSessionSummary | null>(null);
+  const isMember = useMay('member');
+  const query = { agentId, q, status } as AutopilotSessionsListData['query'];
+  const list = useList({
+    queryKey: ['autopilot-sessions', query],
+    fetchPage: (page, signal) => autopilotSessionsList({ query: { ...page, ...query }, signal }),
+    itemsOf,
+  });
+  const columns = useColumns(isMember, column, setEnding);
+  return (
+    <>
+      <ListTools search="Search sessions" filters={[{ name: 'status', label: 'Status', options: sessionStatuses }]} />
+      <DataTable
+        label="Autopilot sessions"
+        list={list}
+        columns={columns}
+        rowId={({ sessionId }) => sessionId}
+        empty={
+          q || status ? (
+            <Empty title="No session is like that." />
+          ) : (
+            <Empty title="There has been no session yet.">
+              “New session” has a task done in a browser of a machine, step by step, and makes a workflow of it.
+            </Empty>
+          )
+        }
+      />
+      {ending && <CancelSessionDialog session={ending} open onOpenChange={() => setEnding(null)} />}
+    </>
+  );
+}
+
+function useColumns(
+  isMember: boolean,
+  column: ColumnDef<AutopilotSessionSummary> | undefined,
+  end: (session: AutopilotSessionSummary) => void,
+): ColumnDef<AutopilotSessionSummary>[] {
+  return useMemo(
+    () => [
+      {
+        id: 'status',
+        header: 'Status',
+        meta: { className: 'w-32' },
+        cell: ({ row: { original } }) => <StatusMark status={original.status} />,
+      },
+      {
+        id: 'title',
+        header: 'Task',
+        cell: ({ row: { original } }) => <SessionLink session={original} />,
+      },
+      ...(column ? [column] : []),
+      {
+        id: 'passed',
+        header: 'Steps',
+        meta: { className: 'w-20 max-sm:hidden' },
+        cell: ({ row: { original } }) => `${original.metrics.passed}/${original.metrics.steps}`,
+      },
+      {
+        id: 'duration',
+        header: 'Took',
+        meta: { className: 'w-28 max-lg:hidden' },
+        cell: ({ row: { original } }) => <Duration ms={original.metrics.durationMs} />,
+      },
+      {
+        id: 'cost',
+        header: 'Cost',
+        meta: { className: 'w-24 max-lg:hidden' },
+        cell: ({ row: { original } }) => formatMoney(original.metrics.costUsd),
+      },
+      {
+        id: 'createdAt',
+        header: 'Begun',
+        meta: { className: 'w-28 max-sm:hidden' },
+        cell: ({ row: { original } }) => <Time at={original.createdAt} relative />,
+      },
+      {
+        id: 'actions',
+        header: () => <span className="sr-only">Actions</span>,
+        meta: { className: 'w-14 text-right' },
+        cell: ({ row: { original } }) => (
+          <ActionMenu
+            name={original.title ?? `session ${shortId(original.sessionId)}`}
+            actions={[
+              isMember &&
+                !isSessionOver(original.status) && { label: 'Cancel', danger: true, run: () => end(original) },
+            ]}
+          />
+        ),
+      },
+    ],
+    [isMember, column, end],
+  );
+}
+
+/** Its task; below it what it waits for, or why it failed. */
+function SessionLink({ session: { sessionId, title, pausedFor, error } }: { session: AutopilotSessionSummary }) {
+  const note = pausedFor?.question ?? error;
+  return (
+    <>
+      <Link
+        to="/autopilot/$id"
+        params={{ id: sessionId }}
+        className="font-medium hover:underline"
+        title={title ?? undefined}
+      >
+        <bdi>{title ?? 'The task is being written'}</bdi>
+      </Link>
+      {note && (
+        <bdi className="ml-2 text-xs text-dim" title={note}>
+          {note}
+        </bdi>
+      )}
+    </>
+  );
+}

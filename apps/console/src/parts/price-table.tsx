@@ -1,0 +1,193 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { ModelPrice, ModelPriceInput, ModelPriceList } from '../api/generated';
+import type { Versioned } from '../api/versioned';
+import { formatMoney } from '../format/format';
+import { Button } from '../ui/button';
+import { useVersionedSave } from '../ui/conflict';
+import { ConfirmDialog, Dialog } from '../ui/dialog';
+import { ErrorNote } from '../ui/error-note';
+import { Form, TextField } from '../ui/form';
+import { ActionMenu } from '../ui/menu';
+import { Empty, Panel, Skeleton } from '../ui/page';
+import { toast } from '../ui/toast';
+import { PlainTable } from '../ui/table/plain-table';
+
+/** Those of the list that are replaced as a whole. */
+interface OwnPrices {
+  prices: ModelPriceInput[];
+}
+
+interface PriceTableProps {
+  title: string;
+  queryKey: string[];
+  read: (signal: AbortSignal) => Promise<Versioned<ModelPriceList>>;
+  /** Puts these in the place of all that are editable. */
+  replace: (prices: ModelPriceInput[], ifMatch: string) => Promise<Versioned<ModelPriceList>>;
+  /** Whose prices the viewer may change. */
+  editable: ModelPrice['source'] | null;
+}
+
+/** Prices of language models, for a million tokens, each with the day from which it holds. */
+export function PriceTable({ title, queryKey, read, replace, editable }: PriceTableProps) {
+  const [writing, setWriting] = useState<ModelPrice | 'new' | null>(null);
+  const [leaving, setLeaving] = useState<ModelPrice | null>(null);
+  const client = useQueryClient();
+  const query = { queryKey, queryFn: ({ signal }: { signal: AbortSignal }) => read(signal) };
+  const { data, error, refetch } = useQuery(query);
+  const ownOf = ({ prices, etag }: Versioned<ModelPriceList>): Versioned<OwnPrices> => ({
+    prices: prices.filter(({ source }) => source === editable).map(inputOf),
+    etag,
+  });
+  const { save, conflict } = useVersionedSave<OwnPrices, OwnPrices>({
+    read: async () => ownOf(await client.fetchQuery({ ...query, staleTime: 0 })),
+    write: async ({ prices }, ifMatch) => {
+      const list = await replace(prices, ifMatch);
+      client.setQueryData(queryKey, list);
+      return ownOf(list);
+    },
+    labels: { prices: 'Prices' },
+    show: (prices) => (prices as ModelPriceInput[]).map(textOf).join('\n') || 'none',
+  });
+  const own = (data?.prices ?? []).filter(({ source }) => source === editable);
+  const put = async (prices: (ModelPrice | ModelPriceInput)[]) => {
+    const { isMine } = await save({ prices: prices.map(inputOf) }, ownOf(data!));
+    return isMine ? undefined : 'Left as somebody else has saved it.';
+  };
+  const without = (price: ModelPrice | 'new' | null) => own.filter((each) => each !== price);
+  return (
+    <Panel title={title} actions={editable && <Button onClick={() => setWriting('new')}>New price</Button>}>
+      {error && <ErrorNote error={error} retry={() => void refetch()} />}
+      {!data && !error && <Skeleton />}
+      {data?.prices.length === 0 && <Empty title="No price is known: usage counts as what was reported of it." />}
+      {data && data.prices.length > 0 && (
+        <PlainTable
+          label={title}
+          heads={['Provider', 'Model', 'Input', 'Output', 'From', 'Whose', ...(editable ? ['Actions'] : [])]}
+        >
+          {data.prices.map((price) => (
+            <tr key={`${price.source} ${price.provider} ${price.model} ${price.from}`}>
+              <td>
+                <bdi>{price.provider}</bdi>
+              </td>
+              <td>
+                <bdi>{price.model}</bdi>
+              </td>
+              <td className="tabular-nums">{formatMoney(price.inputUsdPerMillion)}</td>
+              <td className="tabular-nums">{formatMoney(price.outputUsdPerMillion)}</td>
+              <td className="whitespace-nowrap">{price.from}</td>
+              <td>{price.source}</td>
+              {editable && (
+                <td>
+                  {price.source === editable && (
+                    <ActionMenu
+                      name={`${price.provider} ${price.model}`}
+                      actions={[
+                        { label: 'Change', run: () => setWriting(price) },
+                        { label: 'Remove', danger: true, run: () => setLeaving(price) },
+                      ]}
+                    />
+                  )}
+                </td>
+              )}
+            </tr>
+          ))}
+        </PlainTable>
+      )}
+      <Dialog
+        open={writing !== null}
+        onOpenChange={() => setWriting(null)}
+        title={writing === 'new' ? 'New price' : 'Change price'}
+        description="In USD for a million tokens. Runs that have ended keep the price that they had."
+      >
+        <PriceForm
+          initial={writing === 'new' ? null : writing}
+          save={(price) => put([...without(writing), price])}
+          done={(otherwise = 'Saved.') => {
+            setWriting(null);
+            toast(otherwise);
+          }}
+        />
+      </Dialog>
+      {leaving && (
+        <ConfirmDialog
+          open
+          onOpenChange={() => setLeaving(null)}
+          title={`Remove the price of ${leaving.model}?`}
+          verb="Remove"
+          act={async () => {
+            toast((await put(without(leaving))) ?? 'The price is removed.');
+          }}
+        >
+          From now on another price of this model holds, or none.
+        </ConfirmDialog>
+      )}
+      {conflict}
+    </Panel>
+  );
+}
+
+interface PriceFormProps {
+  initial: ModelPrice | null;
+  /** Answers what is to be said, where it was not saved after all. */
+  save: (price: ModelPriceInput) => Promise<string | undefined>;
+  done: (otherwise?: string) => void;
+}
+
+function PriceForm({ initial, save, done }: PriceFormProps) {
+  return (
+    <Form
+      submit="Save"
+      onSubmit={(values) =>
+        save({
+          provider: values.text('provider'),
+          model: values.text('model'),
+          inputUsdPerMillion: values.number('inputUsdPerMillion') ?? 0,
+          outputUsdPerMillion: values.number('outputUsdPerMillion') ?? 0,
+          from: values.text('from'),
+        })
+      }
+      onDone={done}
+    >
+      <TextField label="Provider" name="provider" required maxLength={100} defaultValue={initial?.provider} />
+      <TextField label="Model" name="model" required maxLength={200} defaultValue={initial?.model} />
+      <div className="grid gap-3 sm:grid-cols-2">
+        <TextField
+          label="Input (USD)"
+          name="inputUsdPerMillion"
+          type="number"
+          min={0}
+          step="any"
+          required
+          defaultValue={initial?.inputUsdPerMillion}
+        />
+        <TextField
+          label="Output (USD)"
+          name="outputUsdPerMillion"
+          type="number"
+          min={0}
+          step="any"
+          required
+          defaultValue={initial?.outputUsdPerMillion}
+        />
+      </div>
+      <TextField
+        label="From"
+        name="from"
+        type="date"
+        required
+        defaultValue={initial?.from ?? new Date().toISOString().slice(0, 10)}
+        hint="It holds from the beginning of this day in UTC."
+      />
+    </Form>
+  );
+}
+
+function inputOf(price: ModelPrice | ModelPriceInput): ModelPriceInput {
+  const { provider, model, inputUsdPerMillion, outputUsdPerMillion, from } = price;
+  return { provider, model, inputUsdPerMillion, outputUsdPerMillion, from };
+}
+
+function textOf({ provider, model, inputUsdPerMillion, outputUsdPerMillion, from }: ModelPriceInput): string {
+  return `${provider} ${model} from ${from}: ${formatMoney(inputUsdPerMillion)} in, ${formatMoney(outputUsdPerMillion)} out`;
+}

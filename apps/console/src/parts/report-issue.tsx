@@ -1,0 +1,61 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { feedbackSeverities } from '@muster/contracts/words';
+import { feedbackSubmissionsCreate, type Job } from '../api/generated';
+import { Button } from '../ui/button';
+import { Dialog } from '../ui/dialog';
+import { Form, SelectField, TextAreaField, TextField } from '../ui/form';
+import { toast } from '../ui/toast';
+import { shortId } from './names';
+
+/** Says what is wrong with a workflow, from the run where it was seen: both are named in the report. */
+export function ReportIssue({ run }: { run: Job }) {
+  const [isOpen, setOpen] = useState(false);
+  const client = useQueryClient();
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>Report issue</Button>
+      <Dialog
+        open={isOpen}
+        onOpenChange={setOpen}
+        title="Report a workflow issue"
+        description={`Run ${shortId(run.id)}, its workflow and its agent are named in the report.`}
+      >
+        <Form
+          submit="Send report"
+          onSubmit={(values) => {
+            const payload = {
+              type: 'workflow_issue_report',
+              title: values.text('title'),
+              description: values.text('description'),
+              severity: values.text('severity') || undefined,
+              workflowId: run.workflowId,
+              jobId: run.id,
+              agentId: run.agentId,
+            };
+            return feedbackSubmissionsCreate({ body: { payload: JSON.stringify(payload) } });
+          }}
+          onDone={() => {
+            setOpen(false);
+            void client.invalidateQueries({ queryKey: ['feedback'] });
+            toast('Thank you. What becomes of it is told under Feedback.');
+          }}
+        >
+          <TextField label="Title" name="title" required maxLength={200} autoComplete="off" />
+          <TextAreaField
+            label="Description"
+            name="description"
+            required
+            maxLength={10_000}
+            defaultValue={run.error?.slice(0, 9000) ?? ''}
+          />
+          <SelectField
+            label="Severity"
+            name="severity"
+            options={[{ value: '', label: 'I cannot say' }, ...feedbackSeverities]}
+          />
+        </Form>
+      </Dialog>
+    </>
+  );
+}

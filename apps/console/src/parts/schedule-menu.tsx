@@ -1,0 +1,98 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { isApiError } from '../api/api-error';
+import {
+  type Schedule,
+  schedulesDelete,
+  schedulesExecute,
+  type ScheduleTicks,
+  schedulesUpdate,
+} from '../api/generated';
+import { useMay } from '../api/session';
+import { ConfirmDialog, Dialog } from '../ui/dialog';
+import { ActionMenu } from '../ui/menu';
+import { toast } from '../ui/toast';
+import { reasonInWords } from './schedule/reasons';
+
+export function ScheduleMenu({ schedule }: { schedule: Schedule }) {
+  const { id, name, enabled } = schedule;
+  const [asks, setAsks] = useState(false);
+  const [isDeleting, setDeleting] = useState(false);
+  const navigate = useNavigate();
+  const [tried, setTried] = useState<ScheduleTicks | null>(null);
+  const isMember = useMay('member');
+  const client = useQueryClient();
+  const refresh = () => client.invalidateQueries({ queryKey: ['schedules'] });
+  const turn = async (on: boolean) => {
+    try {
+      await schedulesUpdate({ path: { id }, body: { enabled: on } });
+      toast(on ? `${name} goes on.` : `${name} is paused.`, () => void turn(!on));
+    } catch (error) {
+      toast(isApiError(error) ? `${name}: ${error.message} (${error.code})` : 'Something went wrong.');
+    }
+    await refresh();
+  };
+  const dryRun = async () => {
+    try {
+      setTried(await schedulesExecute({ body: { scheduleId: id, dryRun: true, force: true } }));
+    } catch (error) {
+      toast(isApiError(error) ? `${name}: ${error.message} (${error.code})` : 'Something went wrong.');
+    }
+  };
+  return (
+    <>
+      <ActionMenu
+        name={name}
+        actions={[
+          isMember &&
+            (enabled
+              ? { label: 'Pause', run: () => void turn(false) }
+              : { label: 'Resume', run: () => void turn(true) }),
+          isMember && { label: 'Run now', run: () => setAsks(true) },
+          isMember && { label: 'Dry run', run: () => void dryRun() },
+          isMember && { label: 'Delete', danger: true, run: () => setDeleting(true) },
+        ]}
+      />
+      <ConfirmDialog
+        open={asks}
+        onOpenChange={setAsks}
+        title={`Run ${name} now?`}
+        verb="Run now"
+        act={async () => {
+          const ticks = await schedulesExecute({ body: { scheduleId: id, force: true } });
+          await refresh();
+          toast(`${name}: ${outcomeOf(ticks)}`);
+        }}
+      >
+        It is launched beside its times; a stopped machine is woken for it.
+      </ConfirmDialog>
+      <ConfirmDialog
+        open={isDeleting}
+        onOpenChange={setDeleting}
+        title={`Delete ${name}?`}
+        verb="Delete"
+        act={async () => {
+          await schedulesDelete({ path: { id }, query: { hard: 'true' } });
+          await navigate({ to: '/schedules' });
+          await refresh();
+          toast(`${name} is deleted.`);
+        }}
+      >
+        The schedule and the history of its times are deleted for good; “Pause” keeps both. Its runs stay.
+      </ConfirmDialog>
+      <Dialog open={tried !== null} onOpenChange={() => setTried(null)} title={`Dry run of ${name}`}>
+        {tried && <p>{outcomeOf(tried)}</p>}
+      </Dialog>
+    </>
+  );
+}
+
+/** What became of it, or would; with the reason. */
+function outcomeOf({ dryRun, launched, skipped, failed }: ScheduleTicks): string {
+  if (launched.length > 0) return dryRun ? 'It would be launched now.' : 'It is launched.';
+  const [skip] = skipped;
+  if (skip) return `${dryRun ? 'It would be' : 'It was'} skipped: ${reasonInWords(skip.reason)} (${skip.reason})`;
+  const [fault] = failed;
+  return fault ? `It failed: ${fault.detail}` : 'There was nothing to do.';
+}

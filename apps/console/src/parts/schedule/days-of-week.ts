@@ -1,0 +1,44 @@
+export interface WeekDay {
+  /** Such as "Mon, Mar 9". */
+  label: string;
+  /** Its ends, in UTC milliseconds. */
+  from: number;
+  to: number;
+  /** What the clocks do on it, if they do. */
+  clockChange: string | null;
+}
+
+const hourMs = 60 * 60 * 1000;
+const dayMs = 24 * hourMs;
+
+/** Today and the six days after it, as long as each is in the zone: one on which clocks change has 23 or 25 hours. */
+export function daysOfWeek(now: Date, timeZone: string): WeekDay[] {
+  const label = new Intl.DateTimeFormat(undefined, { weekday: 'short', month: 'short', day: 'numeric', timeZone });
+  const days: WeekDay[] = [];
+  for (let from = startOfDay(now.getTime(), timeZone); days.length < 7; from = days.at(-1)!.to) {
+    const to = startOfDay(from + dayMs + 12 * hourMs, timeZone);
+    const minutes = Math.round((to - from - dayMs) / 60_000);
+    days.push({ label: label.format(from), from, to, clockChange: changeOf(minutes) });
+  }
+  return days;
+}
+
+function changeOf(minutes: number): string | null {
+  if (minutes === 0) return null;
+  const size = Math.abs(minutes) % 60 === 0 ? `${Math.abs(minutes) / 60} h` : `${Math.abs(minutes)} min`;
+  return minutes < 0 ? `clocks go forward: ${size} is missing` : `clocks go back: ${size} comes twice`;
+}
+
+/** The first moment of the zone's day in which a moment is: found by halving, as midnight itself may be skipped. */
+function startOfDay(at: number, timeZone: string): number {
+  const date = new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' });
+  const day = date.format(at);
+  let before = Math.floor(at / 60_000) - 27 * 60;
+  let within = Math.floor(at / 60_000);
+  while (within - before > 1) {
+    const middle = Math.floor((before + within) / 2);
+    if (date.format(middle * 60_000) === day) within = middle;
+    else before = middle;
+  }
+  return within * 60_000;
+}

@@ -1,0 +1,151 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Schedule, UpdateScheduleBody } from '../../api/generated';
+import { workflowQuery } from '../../api/queries';
+import { settingsQuery } from '../../api/session';
+import type { Values } from '../../ui/form';
+import { SelectField, TextField } from '../../ui/form';
+import { AgentField, WorkflowField } from '../pickers';
+import { CronPreview } from './cron-preview';
+
+const misfires = [
+  { value: 'once', label: 'Run the newest of them once' },
+  { value: 'skip', label: 'Skip them' },
+  { value: 'all', label: 'Run all of them, at most 100' },
+];
+
+/** Everything that a schedule says, for a new one and for one that is changed. */
+export function ScheduleFields({ schedule }: { schedule?: Schedule }) {
+  const { data: settings } = useQuery(settingsQuery);
+  const [cron, setCron] = useState(schedule?.cronExpression ?? '0 6 * * *');
+  const [timezone, setTimezone] = useState(schedule?.timezone);
+  const [workflowId, setWorkflowId] = useState(schedule?.scriptId ?? '');
+  const { data: workflow } = useQuery({ ...workflowQuery(workflowId), enabled: workflowId !== '' });
+  const variables = workflowId === '' ? [] : (workflow?.variables ?? []);
+  const zone = timezone ?? settings?.timezone ?? 'UTC';
+  return (
+    <>
+      <TextField label="Name" name="name" required maxLength={200} defaultValue={schedule?.name} autoComplete="off" />
+      <WorkflowField name="scriptId" choose={setWorkflowId} initial={schedule?.scriptId} />
+      {variables.map((name) => (
+        <TextField
+          key={name}
+          label={name}
+          name={`variables.${name}`}
+          defaultValue={schedule?.variables[name]}
+          autoComplete="off"
+        />
+      ))}
+      <AgentField name="agentId" initial={schedule?.agentId} />
+      <TextField
+        label="Cron expression"
+        name="cronExpression"
+        required
+        value={cron}
+        onChange={({ target }) => setCron(target.value)}
+        hint="Minute, hour, day of the month, month, day of the week."
+        autoComplete="off"
+      />
+      <TextField
+        label="Timezone"
+        name="timezone"
+        required
+        value={zone}
+        onChange={({ target }) => setTimezone(target.value)}
+        autoComplete="off"
+      />
+      <CronPreview cron={cron.trim()} timezone={zone.trim()} />
+      <details open={Boolean(schedule)}>
+        <summary className="font-medium">Guards and limits</summary>
+        <div className="mt-3 grid gap-3.5 sm:grid-cols-2">
+          <Guards schedule={schedule} />
+        </div>
+      </details>
+    </>
+  );
+}
+
+function Guards({ schedule }: { schedule?: Schedule }) {
+  const number = { type: 'number', min: 0, step: 1 } as const;
+  return (
+    <>
+      <TextField
+        {...number}
+        label="Runs at once"
+        name="concurrencyLimit"
+        min={1}
+        hint="A time is skipped while so many are queued or running. No limit, if left empty."
+        defaultValue={schedule?.concurrencyLimit ?? ''}
+      />
+      <TextField
+        {...number}
+        label="Minutes between runs"
+        name="idempotencyWindowMinutes"
+        hint="A time is skipped when a run was launched less than this before."
+        defaultValue={schedule?.idempotencyWindowMinutes ?? ''}
+      />
+      <TextField
+        {...number}
+        label="Longest run, in minutes"
+        name="maxRuntimeMinutes"
+        min={1}
+        max={1320}
+        required
+        defaultValue={schedule?.maxRuntimeMinutes ?? 720}
+      />
+      <TextField {...number} label="Retries" name="maxRetries" required defaultValue={schedule?.maxRetries ?? 0} />
+      <TextField
+        {...number}
+        label="Seconds before a retry"
+        name="retryDelaySeconds"
+        required
+        defaultValue={schedule?.retryDelaySeconds ?? 60}
+      />
+      <SelectField
+        label="Times that were missed"
+        name="misfirePolicy"
+        defaultValue={schedule?.misfirePolicy ?? 'once'}
+        options={misfires}
+      />
+      <TextField
+        {...number}
+        step="any"
+        label="A run costs at most"
+        name="maxCostUsd"
+        hint="In USD. No limit, if left empty."
+        defaultValue={schedule?.maxCostUsd ?? ''}
+      />
+      <TextField
+        label="Vault keys"
+        name="vaultKeys"
+        hint="Their names, separated by commas."
+        defaultValue={schedule?.vaultKeys.join(', ')}
+        autoComplete="off"
+      />
+    </>
+  );
+}
+
+/** What the fields hold. */
+export function readSchedule(values: Values) {
+  const number = (name: string) => values.number(name) ?? 0;
+  return {
+    name: values.text('name'),
+    scriptId: values.text('scriptId'),
+    agentId: values.text('agentId'),
+    cronExpression: values.text('cronExpression'),
+    timezone: values.text('timezone'),
+    variables: values.texts('variables.'),
+    vaultKeys: values
+      .text('vaultKeys')
+      .split(/[\s,]+/)
+      .filter(Boolean),
+    maxRuntimeMinutes: number('maxRuntimeMinutes'),
+    maxRetries: number('maxRetries'),
+    retryDelaySeconds: number('retryDelaySeconds'),
+    concurrencyLimit: values.number('concurrencyLimit'),
+    idempotencyWindowMinutes: values.number('idempotencyWindowMinutes'),
+    misfirePolicy: values.text('misfirePolicy') as 'once' | 'skip' | 'all',
+    maxCostUsd: values.number('maxCostUsd'),
+  } satisfies UpdateScheduleBody;
+}

@@ -1,0 +1,154 @@
+import { type ReactNode, useState } from 'react';
+import { isApiError } from '../api/api-error';
+import type { Versioned } from '../api/versioned';
+import { Button } from './button';
+import { Dialog, DialogActions } from './dialog';
+
+interface SavingInput<T extends object, C extends Partial<T>> {
+  /** Reads it as it is now. */
+  read: () => Promise<Versioned<T>>;
+  write: (change: C, ifMatch: string) => Promise<Versioned<T>>;
+  /** What its fields are called, where a change of them is compared. */
+  labels: { [K in keyof C]?: string };
+  /** A value in words, where its own text says little. */
+  show?: (value: unknown) => string;
+}
+
+interface Saved<T extends object> {
+  current: Versioned<T>;
+  /** False where it was left as somebody else has made it meanwhile. */
+  isMine: boolean;
+}
+
+interface Saving<T extends object, C extends Partial<T>> {
+  save: (change: C, base: Versioned<T>) => Promise<Saved<T>>;
+  /** To be rendered beside the form. */
+  conflict: ReactNode;
+}
+
+type Choice = 'mine' | 'theirs' | 'neither';
+
+interface Asked<T extends object, C extends Partial<T>> {
+  mine: C;
+  base: T;
+  theirs: T;
+  choose: (choice: Choice) => void;
+}
+
+/**
+ * Saves what was changed of a thing, and nothing that somebody else has changed since it was read: then both versions
+ * are shown, and one is chosen. What is not among the changes stays theirs either way.
+ */
+export function useVersionedSave<T extends object, C extends Partial<T>>({
+  read,
+  write,
+  labels,
+  show = textOf,
+}: SavingInput<T, C>): Saving<T, C> {
+  const [asked, setAsked] = useState<Asked<T, C> | null>(null);
+  const choiceOf = (found: Omit<Asked<T, C>, 'choose'>) =>
+    new Promise<Choice>((resolve) => {
+      const choose = (choice: Choice) => {
+        setAsked(null);
+        resolve(choice);
+      };
+      setAsked({ ...found, choose });
+    });
+  const save = async (change: C, base: Versioned<T>): Promise<Saved<T>> => {
+    const mine = changedOf<T, C>(change, base);
+    if (keysOf(mine).length === 0) return { current: base, isMine: true };
+    for (let { etag } = base; ;) {
+      try {
+        return { current: await write(mine, etag), isMine: true };
+      } catch (error) {
+        if (!isApiError(error, 'precondition_failed', 'draft_head_conflict')) throw error;
+        const theirs = await read();
+        const choice = await choiceOf({ mine, base, theirs });
+        if (choice === 'theirs') return { current: theirs, isMine: false };
+        if (choice === 'neither') throw error;
+        etag = theirs.etag;
+      }
+    }
+  };
+  return { save, conflict: asked && <ConflictDialog {...asked} labels={labels} show={show} /> };
+}
+
+interface ConflictProps<T extends object, C extends Partial<T>> extends Asked<T, C> {
+  labels: { [K in keyof C]?: string };
+  show: (value: unknown) => string;
+}
+
+function ConflictDialog<T extends object, C extends Partial<T>>(props: ConflictProps<T, C>) {
+  const { mine, base, theirs, labels, show, choose } = props;
+  const nameOf = (key: keyof C) => labels[key] ?? String(key);
+  const contested = keysOf(mine).filter((key) => !isSame(mine[key], theirs[key as keyof T]));
+  const alsoTheirs = keysOf(labels).filter(
+    (key) => !(key in mine) && !isSame(base[key as keyof T], theirs[key as keyof T]),
+  );
+  return (
+    <Dialog
+      open
+      onOpenChange={() => choose('neither')}
+      title="Somebody else has changed it"
+      description="It was saved by somebody else since you read it. Nothing of yours is saved yet."
+      wide
+    >
+      {contested.map((key) => (
+        <section key={String(key)} aria-label={nameOf(key)} className="flex flex-col gap-1.5">
+          <h3 className="font-medium">{nameOf(key)}</h3>
+          <div className="grid gap-2 sm:grid-cols-2">
+            <Version label="Mine" field={nameOf(key)} text={show(mine[key])} />
+            <Version label="Theirs" field={nameOf(key)} text={show(theirs[key as keyof T])} />
+          </div>
+        </section>
+      ))}
+      {alsoTheirs.length > 0 && (
+        <p className="text-dim">They have also changed {alsoTheirs.map(nameOf).join(', ')}; that stays either way.</p>
+      )}
+      <DialogActions>
+        <Button onClick={() => choose('neither')}>Go on editing</Button>
+        <Button onClick={() => choose('theirs')}>Take theirs</Button>
+        <Button look="primary" onClick={() => choose('mine')}>
+          Keep mine
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+function Version({ label, field, text }: { label: string; field: string; text: string }) {
+  return (
+    <div className="min-w-0">
+      <p className="text-xs text-dim">{label}</p>
+      <pre
+        tabIndex={0}
+        dir="auto"
+        aria-label={`${field}: ${label.toLowerCase()}`}
+        className="max-h-60 overflow-auto rounded-control bg-sunken p-2 font-mono text-xs break-words whitespace-pre-wrap"
+      >
+        {text}
+      </pre>
+    </div>
+  );
+}
+
+/** What a change says anew: a form sends all of its fields, also those that nobody touched. */
+function changedOf<T extends object, C extends Partial<T>>(change: C, base: T): C {
+  const touched = keysOf(change).filter((key) => !isSame(change[key], base[key as keyof T]));
+  return Object.fromEntries(touched.map((key) => [key, change[key]])) as unknown as C;
+}
+
+function keysOf<C extends object>(change: C): (keyof C)[] {
+  return Object.keys(change) as (keyof C)[];
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined || value === '') return '–';
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value.join('\n') || '–';
+  return JSON.stringify(value, null, 2);
+}

@@ -1,0 +1,50 @@
+import { CircleAlert } from 'lucide-react';
+import { adviceOn } from '../api/advice';
+import { isApiError } from '../api/api-error';
+import { Button } from './button';
+
+/** What went wrong in words, with the code and the request's id for whoever is asked about it. */
+export function ErrorNote({ error, retry }: { error: unknown; retry?: () => void }) {
+  const known = isApiError(error) ? error : undefined;
+  return (
+    <div role="alert" className="flex items-start gap-2 rounded-control border border-bad/40 bg-bad-soft p-3">
+      <CircleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-bad" />
+      <div className="min-w-0 grow">
+        <p>{known?.message ?? 'Something went wrong on this page.'}</p>
+        {known?.fields.map(({ field, message }) => (
+          <p key={`${field} ${message}`}>
+            <code className="font-mono text-xs">{field}</code> {message}
+          </p>
+        ))}
+        {known && known.status !== 404 && <p className="text-dim">{adviceOn(known.code)}</p>}
+        {known && (
+          <p className="text-xs text-dim">
+            {known.code}
+            {known.requestId && ` · request ${known.requestId}`}
+          </p>
+        )}
+      </div>
+      {retry && <Button onClick={retry}>Try again</Button>}
+    </div>
+  );
+}
+
+/** Why something that was asked of a machine, or of a model, came to nothing, and what to do about it. */
+export function FaultNote({ error, code }: { error?: string | null; code?: string | null }) {
+  if (!error && !code) return null;
+  // It scrolls by itself, so whoever has no pointer must be able to come to it.
+  const isLong = (error?.length ?? 0) > 600;
+  return (
+    <div className="rounded-control border border-bad/40 bg-bad-soft p-3">
+      <p
+        dir="auto"
+        tabIndex={isLong ? 0 : undefined}
+        className={`break-words whitespace-pre-wrap ${isLong ? 'max-h-60 overflow-y-auto' : ''}`}
+      >
+        {error || 'It failed.'}
+      </p>
+      <p className="text-dim">{adviceOn(code)}</p>
+      {code && <p className="text-xs text-dim">{code}</p>}
+    </div>
+  );
+}

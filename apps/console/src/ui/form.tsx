@@ -1,0 +1,250 @@
+import { useMutation } from '@tanstack/react-query';
+import { createContext, type ReactNode, use, useEffect, useId, useRef, useState } from 'react';
+import { ApiError, isApiError } from '../api/api-error';
+import { Button } from './button';
+import { DialogActions } from './dialog';
+import { ErrorNote } from './error-note';
+
+/** What the service said of single fields. */
+const Faults = createContext<{ field: string; message: string }[]>([]);
+
+interface FormProps<A> {
+  /** The button's word. */
+  submit: string;
+  onSubmit: (values: Values) => Promise<A>;
+  onDone?: (answer: A) => void;
+  /** Further buttons, before the one that submits. */
+  actions?: ReactNode;
+  danger?: boolean;
+  children: ReactNode;
+}
+
+/** What a form's fields hold when it is sent. */
+export class Values {
+  constructor(private readonly data: FormData) {}
+
+  text(name: string): string {
+    const value = this.data.get(name);
+    return typeof value === 'string' ? value.trim() : '';
+  }
+
+  /** As it was typed: spaces at an end may belong to a password or a script. */
+  exact(name: string): string {
+    const value = this.data.get(name);
+    return typeof value === 'string' ? value : '';
+  }
+
+  /** The texts of all fields whose names begin so, by what follows in their names. */
+  texts(prefix: string): Record<string, string> {
+    const names = [...this.data.keys()].filter((name) => name.startsWith(prefix));
+    return Object.fromEntries(names.map((name) => [name.slice(prefix.length), this.exact(name)]));
+  }
+
+  all(name: string): string[] {
+    return this.data.getAll(name).filter((value) => typeof value === 'string');
+  }
+
+  /** Nothing where nothing was typed. */
+  number(name: string): number | null {
+    const text = this.text(name);
+    return text === '' ? null : Number(text);
+  }
+
+  flag(name: string): boolean {
+    return this.data.get(name) !== null;
+  }
+
+  file(name: string): File | null {
+    const value = this.data.get(name);
+    return value instanceof File && value.size > 0 ? value : null;
+  }
+
+  /** An object that was written as JSON; what is no such thing is told beside the field. */
+  json(name: string): Record<string, unknown> {
+    const value = parsed(this.text(name) || '{}');
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    const fault = { field: name, message: 'It must be a JSON object.' };
+    throw new ApiError(400, { code: 'invalid_payload', detail: 'One of the fields is not right.', errors: [fault] });
+  }
+
+  files(name: string): File[] {
+    return this.data.getAll(name).filter((value) => value instanceof File);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The one form: it waits for the answer, keeps what was typed when it is refused, and says so beside the field. */
+export function Form<A>({ submit, onSubmit, onDone, actions, danger, children }: FormProps<A>) {
+  // Known at once, and not with the next rendering: two presses are one wish.
+  const isSending = useRef(false);
+  const sending = useMutation({
+    mutationFn: onSubmit,
+    onSuccess: onDone,
+    onSettled: () => void (isSending.current = false),
+  });
+  const faults = isApiError(sending.error) ? sending.error.fields : [];
+  return (
+    <form
+      className="flex flex-col gap-3.5"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isSending.current) return;
+        isSending.current = true;
+        sending.mutate(new Values(new FormData(event.currentTarget)));
+      }}
+    >
+      <Faults value={faults}>{children}</Faults>
+      {sending.isError && <ErrorNote error={sending.error} />}
+      <DialogActions>
+        {actions}
+        <Button type="submit" look={danger ? 'danger' : 'primary'} busy={sending.isPending}>
+          {submit}
+        </Button>
+      </DialogActions>
+    </form>
+  );
+}
+
+export const inputClass = `min-h-8 w-full rounded-control border border-edge bg-surface px-2.5 py-1 text-ink
+  placeholder:text-dim aria-invalid:border-bad`;
+
+interface FieldProps {
+  label: string;
+  hint?: ReactNode;
+  /** The name in the API, by which its faults are told. */
+  name: string;
+  children: (control: { id: string; name: string; 'aria-invalid'?: true; 'aria-describedby'?: string }) => ReactNode;
+}
+
+/** A control with its label, its hint, and what is wrong with it. */
+export function Field({ label, hint, name, children }: FieldProps) {
+  const id = useId();
+  const faults = use(Faults).filter(({ field }) => field === name || field.startsWith(`${name}.`));
+  const described = [hint && `${id}-hint`, faults.length > 0 && `${id}-fault`].filter(Boolean).join(' ');
+  return (
+    <div className="flex flex-col gap-1">
+      <label htmlFor={id} className="font-medium">
+        {label}
+      </label>
+      {children({
+        id,
+        name,
+        ...(faults.length > 0 ? { 'aria-invalid': true as const } : {}),
+        ...(described ? { 'aria-describedby': described } : {}),
+      })}
+      {hint && (
+        <p id={`${id}-hint`} className="text-xs text-dim">
+          {hint}
+        </p>
+      )}
+      {faults.length > 0 && (
+        <p id={`${id}-fault`} className="text-xs text-bad">
+          {faults.map(({ message }) => message).join(' ')}
+        </p>
+      )}
+    </div>
+  );
+}
+
+type TextProps = Omit<React.InputHTMLAttributes<HTMLInputElement>, 'name' | 'id'> &
+  Pick<FieldProps, 'label' | 'hint' | 'name'>;
+
+export function TextField({ label, hint, name, ...input }: TextProps) {
+  return (
+    <Field label={label} hint={hint} name={name}>
+      {(control) => <input {...control} {...input} className={inputClass} />}
+    </Field>
+  );
+}
+
+type AreaProps = Omit<React.TextareaHTMLAttributes<HTMLTextAreaElement>, 'name' | 'id'> &
+  Pick<FieldProps, 'label' | 'hint' | 'name'>;
+
+export function TextAreaField({ label, hint, name, rows = 4, ...area }: AreaProps) {
+  return (
+    <Field label={label} hint={hint} name={name}>
+      {(control) => <textarea {...control} {...area} rows={rows} className={inputClass} />}
+    </Field>
+  );
+}
+
+interface CheckProps {
+  label: string;
+  name: string;
+  initial: boolean;
+}
+
+export function CheckField({ label, name, initial }: CheckProps) {
+  return (
+    <label className="flex items-center gap-2 font-medium">
+      <input type="checkbox" name={name} defaultChecked={initial} className="size-4 shrink-0" />
+      {label}
+    </label>
+  );
+}
+
+type SelectProps = Omit<React.SelectHTMLAttributes<HTMLSelectElement>, 'name' | 'id'> &
+  Pick<FieldProps, 'label' | 'hint' | 'name'> & { options: readonly (string | { value: string; label: string })[] };
+
+export function SelectField({ label, hint, name, options, ...select }: SelectProps) {
+  return (
+    <Field label={label} hint={hint} name={name}>
+      {(control) => (
+        <select {...control} {...select} className={inputClass}>
+          {options.map((option) => {
+            const { value, label: text } = typeof option === 'string' ? { value: option, label: option } : option;
+            return (
+              <option key={value} value={value}>
+                {text}
+              </option>
+            );
+          })}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+interface ChoiceProps extends Pick<FieldProps, 'label' | 'hint' | 'name'> {
+  /** As they are known now: they come late, and change. */
+  choices: readonly Choice[];
+  /** What is chosen at first; where nothing is said, and `none` is not, the first one. */
+  initial?: string | null;
+  /** What it says where none is chosen. */
+  none?: string;
+  required?: boolean;
+  /** Hears which one it is. */
+  choose?: (value: string) => void;
+}
+
+export interface Choice {
+  value: string;
+  label: string;
+}
+
+/** One of what the service has: what was chosen stays chosen, whatever comes to the others or becomes of it. */
+export function ChoiceField({ choices, initial, none, required, choose, ...field }: ChoiceProps) {
+  const [chosen, setChosen] = useState<Choice | undefined>(initial ? { value: initial, label: initial } : undefined);
+  const current = choices.find(({ value }) => value === chosen?.value);
+  if (current && current.label !== chosen?.label) setChosen(current);
+  if (!chosen && none === undefined && choices[0]) setChosen(choices[0]);
+  const value = chosen?.value ?? '';
+  useEffect(() => choose?.(value), [value, choose]);
+  const offered = current || !chosen ? choices : [chosen, ...choices];
+  return (
+    <SelectField
+      {...field}
+      required={required}
+      options={none === undefined ? offered : [{ value: '', label: none }, ...offered]}
+      value={value}
+      onChange={({ target }) => setChosen(offered.find((each) => each.value === target.value))}
+    />
+  );
+}

@@ -1,0 +1,90 @@
+import {
+  Ban,
+  CircleCheck,
+  CircleDashed,
+  CircleDot,
+  CircleHelp,
+  CirclePause,
+  CircleX,
+  LoaderCircle,
+  type LucideIcon,
+  Minus,
+  Square,
+  TriangleAlert,
+} from 'lucide-react';
+
+type Tone = 'good' | 'warn' | 'bad' | 'busy' | 'idle';
+
+/** Every status word of the API, with its shape and its colour. */
+const marks: Record<string, [LucideIcon, Tone]> = {
+  online: [CircleDot, 'good'],
+  offline: [TriangleAlert, 'bad'],
+  stopped: [Square, 'idle'],
+  starting: [LoaderCircle, 'busy'],
+  stopping: [LoaderCircle, 'busy'],
+  rebooting: [LoaderCircle, 'busy'],
+  draining: [CirclePause, 'warn'],
+  terminated: [Minus, 'idle'],
+  queued: [CircleDashed, 'idle'],
+  pending: [CircleDashed, 'idle'],
+  delivered: [CircleCheck, 'good'],
+  dead: [CircleX, 'bad'],
+  running: [LoaderCircle, 'busy'],
+  completed: [CircleCheck, 'good'],
+  passed: [CircleCheck, 'good'],
+  success: [CircleCheck, 'good'],
+  launched: [CircleCheck, 'good'],
+  failed: [CircleX, 'bad'],
+  cancelled: [Ban, 'idle'],
+  cancelling: [LoaderCircle, 'warn'],
+  paused: [CirclePause, 'warn'],
+  resumed: [LoaderCircle, 'busy'],
+  recording: [CircleDot, 'busy'],
+  kept: [CircleCheck, 'good'],
+  done: [CircleCheck, 'good'],
+  needs_confirmation: [CircleHelp, 'warn'],
+  blocked: [CirclePause, 'warn'],
+  unsure: [CircleHelp, 'warn'],
+  unknown: [CircleHelp, 'warn'],
+  left: [Minus, 'idle'],
+  interrupted: [CircleX, 'bad'],
+  skipped: [Minus, 'warn'],
+  received: [CircleDashed, 'idle'],
+  triaged: [CircleDot, 'busy'],
+  in_progress: [LoaderCircle, 'busy'],
+  resolved: [CircleCheck, 'good'],
+  closed: [CircleCheck, 'idle'],
+  rejected: [Ban, 'idle'],
+  active: [CircleDot, 'good'],
+  suspended: [CirclePause, 'warn'],
+  enabled: [CircleDot, 'good'],
+  disabled: [CirclePause, 'idle'],
+  draft: [CircleDashed, 'idle'],
+  internal_verified: [CircleDot, 'busy'],
+  pilot: [CircleDot, 'warn'],
+  production: [CircleCheck, 'good'],
+  deprecated: [TriangleAlert, 'warn'],
+  archived: [Minus, 'idle'],
+};
+const tones: Record<Tone, string> = {
+  good: 'text-good',
+  warn: 'text-warn',
+  bad: 'text-bad',
+  busy: 'text-busy',
+  idle: 'text-idle',
+};
+
+/** A state, told by shape, colour and the API's own word. */
+export function StatusMark({ status, testId, large }: { status: string; testId?: string; large?: boolean }) {
+  const [Icon, tone] = marks[status] ?? [CircleHelp, 'idle'];
+  const turns = Icon === LoaderCircle ? 'animate-spin [animation-duration:2s]' : '';
+  return (
+    <span
+      data-testid={testId}
+      className={`inline-flex items-center gap-1.5 font-medium whitespace-nowrap ${tones[tone]} ${large ? 'text-base' : ''}`}
+    >
+      <Icon aria-hidden className={`${large ? 'size-5' : 'size-4'} ${turns}`} />
+      {status}
+    </span>
+  );
+}

@@ -1,0 +1,33 @@
+import type { ReactNode } from 'react';
+
+interface PlainTableProps {
+  /** Names the table. */
+  label: string;
+  heads: readonly string[];
+  /** Its rows. */
+  children: ReactNode;
+}
+
+/** A table of the few rows that are at hand; where it is wider than its place, it scrolls there. Names are broken before it is. */
+export function PlainTable({ label, heads, children }: PlainTableProps) {
+  return (
+    <div className="overflow-x-auto" tabIndex={0} role="region" aria-label={label}>
+      <table
+        aria-label={label}
+        className="w-full [&_td]:border-t [&_td]:border-line [&_td]:py-1.5 [&_td]:pr-4 [&_td_bdi]:inline-block [&_td_bdi]:max-w-md
+          [&_td_bdi]:min-w-24 [&_td_bdi]:[overflow-wrap:anywhere] [&_th]:pr-4"
+      >
+        <thead className="text-left text-xs text-dim">
+          <tr>
+            {heads.map((head) => (
+              <th key={head} scope="col" className="pb-1.5 font-medium first-letter:uppercase">
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}

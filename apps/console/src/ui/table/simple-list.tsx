@@ -1,0 +1,48 @@
+import type { ReactNode } from 'react';
+import type { List } from '../../api/use-list';
+import { Button } from '../button';
+import { ErrorNote } from '../error-note';
+import { Empty, Panel, Skeleton } from '../page';
+import { SearchBox } from '../search-box';
+import { PlainTable } from './plain-table';
+import { useUrlState } from './use-url-state';
+
+interface SimpleListProps<T> {
+  title: string;
+  actions?: ReactNode;
+  list: List<T>;
+  empty: string;
+  /** What is searched, such as "Search users"; what is typed is `q` in the address, which the list is asked for with. */
+  search?: string;
+  heads: string[];
+  row: (item: T) => ReactNode;
+}
+
+/** A short list of settings: a table of all that is loaded, and a button for more. */
+export function SimpleList<T>({ title, actions, list, empty, search, heads, row }: SimpleListProps<T>) {
+  const [{ q }, change] = useUrlState();
+  return (
+    <Panel title={title} actions={actions}>
+      {search && (
+        <div role="search" className="mb-3">
+          <SearchBox label={search} value={q ?? ''} change={(text) => change({ q: text })} />
+        </div>
+      )}
+      {list.isPending && <Skeleton />}
+      {list.error && <ErrorNote error={list.error} retry={list.retry} />}
+      {!list.isPending && !list.error && list.items.length === 0 && (
+        <Empty title={search && q ? 'Nothing is called so.' : empty} />
+      )}
+      {list.items.length > 0 && (
+        <PlainTable label={title} heads={heads}>
+          {list.items.map(row)}
+        </PlainTable>
+      )}
+      {list.hasMore && (
+        <Button className="mt-3" busy={list.isLoadingMore} onClick={list.loadMore}>
+          Show more
+        </Button>
+      )}
+    </Panel>
+  );
+}

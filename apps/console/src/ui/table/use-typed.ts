@@ -1,0 +1,30 @@
+import { useEffect, useRef, useState } from 'react';
+
+/**
+ * A text that is typed, and kept elsewhere once the typing pauses. When what is kept changes of itself, such as by a
+ * link to the same page, the text follows; what comes back of the typing itself changes nothing.
+ */
+export function useTyped(
+  kept: string,
+  keep: (text: string) => unknown,
+  pauseMs: number,
+): [text: string, type: (text: string) => void] {
+  const [state, setState] = useState({ text: kept, kept, sent: kept });
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const latest = useRef(keep);
+  useEffect(() => {
+    latest.current = keep;
+  });
+  useEffect(() => () => clearTimeout(timer.current), []);
+  if (state.kept !== kept) setState({ text: kept === state.sent ? state.text : kept, kept, sent: kept });
+  const type = (text: string) => {
+    setState({ ...state, text });
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      const sent = text.trim();
+      setState((before) => ({ ...before, sent }));
+      latest.current(sent);
+    }, pauseMs);
+  };
+  return [state.text, type];
+}

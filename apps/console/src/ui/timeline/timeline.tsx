@@ -1,0 +1,164 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { ArrowDown, ArrowUp } from 'lucide-react';
+import { type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import type { AgentLogEntry } from '../../api/generated';
+import { formatClock, formatDateTime } from '../../format/format';
+import { Button } from '../button';
+import { ErrorNote } from '../error-note';
+import { Skeleton } from '../page';
+import type { LiveEntries } from './use-live-entries';
+
+const levels: Record<AgentLogEntry['level'], string> = {
+  debug: 'text-dim',
+  info: 'text-dim',
+  warn: 'text-warn',
+  error: 'text-bad',
+};
+
+/** So near to an end of what is there, in pixels, more is read. */
+const roomToScroll = 400;
+
+interface TimelineProps {
+  label: string;
+  live: LiveEntries;
+  /** What an entry is to tests and to those who look for it. */
+  testId: 'timeline-entry' | 'log-line';
+  empty: ReactNode;
+}
+
+/**
+ * What happened, newest at the end. At the end it follows; whoever scrolls up reads undisturbed, and older entries come
+ * as they are scrolled to. Texts are texts: whatever a script wrote, it is shown letter by letter.
+ */
+export function Timeline({ label, live, testId, empty }: TimelineProps) {
+  const { entries, isPending, error, hasOlder, hasNewer, isLoading, loadOlder, loadNewer, jump, look } = live;
+  const frame = useRef<HTMLDivElement>(null);
+  const [follows, setFollows] = useState(true);
+  const inSight = useVirtualizer({
+    count: entries.length,
+    getScrollElement: () => frame.current,
+    estimateSize: () => 22,
+    overscan: 20,
+    getItemKey: useCallback((at: number) => entries[at]!.id, [entries]),
+    // What is being read stays where it is, in the same frame, while others come and go above it.
+    anchorTo: 'end',
+  });
+
+  const newest = entries.at(-1)?.id;
+  useEffect(() => {
+    if (follows && !hasNewer && entries.length > 0) inSight.scrollToIndex(entries.length - 1, { align: 'end' });
+  }, [follows, hasNewer, newest, entries.length, inSight]);
+
+  // Once the beginning is what is shown.
+  const aimsAtTop = useRef(false);
+  useLayoutEffect(() => {
+    if (!aimsAtTop.current || hasOlder) return;
+    aimsAtTop.current = false;
+    inSight.scrollToOffset(0);
+  });
+
+  // A search finds a few at a time: it goes on by itself until there is something to scroll.
+  useEffect(() => {
+    const { scrollHeight = Infinity, clientHeight = 0 } = frame.current ?? {};
+    if (isLoading || error || entries.length === 0 || scrollHeight - clientHeight > roomToScroll) return;
+    if (hasOlder) loadOlder();
+    else if (hasNewer) loadNewer();
+  }, [isLoading, error, entries.length, hasOlder, hasNewer, loadOlder, loadNewer]);
+
+  const scrolled = () => {
+    const { scrollTop, scrollHeight, clientHeight } = frame.current!;
+    const below = scrollHeight - scrollTop - clientHeight;
+    setFollows(below < 40 && !hasNewer);
+    if (isLoading) return;
+    if (scrollTop < roomToScroll && hasOlder) loadOlder();
+    else if (below < roomToScroll && hasNewer) loadNewer();
+  };
+  const leap = (to: 'oldest' | 'newest') => {
+    setFollows(to === 'newest');
+    aimsAtTop.current = to === 'oldest';
+    if (to === 'oldest' ? hasOlder : hasNewer) jump(to);
+  };
+
+  if (isPending) return <Skeleton rows={6} />;
+  if (error && entries.length === 0) return <ErrorNote error={error} retry={look} />;
+  return (
+    <div className="relative">
+      {entries.length === 0 && empty}
+      <div
+        ref={frame}
+        role="log"
+        aria-label={label}
+        aria-live="off"
+        tabIndex={0}
+        onScroll={scrolled}
+        hidden={entries.length === 0}
+        className="max-h-[min(60vh,40rem)] overflow-y-auto rounded-control border border-line bg-sunken/50 font-mono text-xs leading-[1.375rem]"
+      >
+        <div className="relative w-full" style={{ height: inSight.getTotalSize() }}>
+          {inSight.getVirtualItems().map(({ index, key, start }) => (
+            <Entry
+              key={key}
+              entry={entries[index]!}
+              index={index}
+              start={start}
+              measure={inSight.measureElement}
+              testId={testId}
+            />
+          ))}
+        </div>
+      </div>
+      {isLoading && (
+        <p className="absolute top-1 right-4 rounded-control bg-surface px-1.5 text-xs text-dim">Reading on…</p>
+      )}
+      {!follows && (
+        <div className="absolute right-4 bottom-3 flex gap-2">
+          {hasOlder && (
+            <Button className="shadow-panel" onClick={() => leap('oldest')}>
+              <ArrowUp aria-hidden className="size-4" />
+              Oldest
+            </Button>
+          )}
+          <Button className="shadow-panel" onClick={() => leap('newest')}>
+            <ArrowDown aria-hidden className="size-4" />
+            Newest
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+interface EntryProps {
+  entry: AgentLogEntry;
+  index: number;
+  start: number;
+  measure: (element: HTMLElement | null) => void;
+  testId: string;
+}
+
+function Entry({ entry, index, start, measure, testId }: EntryProps) {
+  const { kind, level, message, source, timestamp } = entry;
+  const isCalm = level === 'info' || level === 'debug';
+  return (
+    <div
+      ref={measure}
+      data-index={index}
+      data-testid={testId}
+      className="absolute inset-x-0 top-0 flex gap-2 px-2.5 hover:bg-picked"
+      style={{ transform: `translateY(${start}px)` }}
+    >
+      <time dateTime={timestamp} title={formatDateTime(timestamp)} className="shrink-0 text-dim tabular-nums">
+        {formatClock(timestamp)}
+      </time>
+      <span className={`w-11 shrink-0 ${levels[level]} ${isCalm ? 'max-sm:hidden' : ''}`}>{level}</span>
+      {kind !== 'execution' && (
+        <span className="hidden w-24 shrink-0 truncate text-dim sm:inline" title={source ?? undefined}>
+          {kind}
+        </span>
+      )}
+      <span dir="auto" className="min-w-0 grow break-words whitespace-pre-wrap">
+        {message}
+      </span>
+    </div>
+  );
+}

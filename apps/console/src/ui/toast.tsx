@@ -1,0 +1,74 @@
+import { X } from 'lucide-react';
+import { useSyncExternalStore } from 'react';
+import { isApiError } from '../api/api-error';
+import { Button, IconButton } from './button';
+
+interface Toast {
+  id: number;
+  text: string;
+  undo?: () => void;
+}
+
+const staysMs = 8000;
+let toasts: readonly Toast[] = [];
+let count = 0;
+const watchers = new Set<() => void>();
+
+/** Says what has been done; where it can be undone, offers that. */
+export function toast(text: string, undo?: () => void): void {
+  const id = (count += 1);
+  change([...toasts.slice(-3), { id, text, undo }]);
+  setTimeout(() => dismiss(id), staysMs);
+}
+
+/** What was refused, of something that was asked for without a form. */
+export function toastRefused(error: unknown): void {
+  toast(isApiError(error) ? `${error.message} (${error.code})` : 'Something went wrong.');
+}
+
+export function Toasts() {
+  const shown = useSyncExternalStore(watch, () => toasts);
+  return (
+    <div
+      role="status"
+      className="pointer-events-none fixed inset-x-3 bottom-3 z-[60] flex flex-col items-end gap-2 sm:left-auto"
+    >
+      {shown.map(({ id, text, undo }) => (
+        <div
+          key={id}
+          className="pointer-events-auto flex max-w-md items-center gap-2 rounded-control border border-line bg-raised py-1.5 pr-1.5 pl-3 shadow-panel"
+        >
+          <span>{text}</span>
+          {undo && (
+            <Button
+              look="quiet"
+              onClick={() => {
+                dismiss(id);
+                undo();
+              }}
+            >
+              Undo
+            </Button>
+          )}
+          <IconButton label="Dismiss" onClick={() => dismiss(id)}>
+            <X aria-hidden className="size-4" />
+          </IconButton>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function dismiss(id: number): void {
+  change(toasts.filter((each) => each.id !== id));
+}
+
+function change(next: readonly Toast[]): void {
+  toasts = next;
+  for (const watcher of watchers) watcher();
+}
+
+function watch(watcher: () => void): () => void {
+  watchers.add(watcher);
+  return () => void watchers.delete(watcher);
+}

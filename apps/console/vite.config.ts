@@ -1,0 +1,33 @@
+import { fileURLToPath } from 'node:url';
+import tailwind from '@tailwindcss/vite';
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+import { compressed } from './vite/compressed';
+import { toDevelopmentStack } from './vite/to-development-stack';
+
+const place = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const firstPort = Number(process.env['MUSTER_DEV_PORT'] ?? 4000);
+
+export default defineConfig({
+  root: place('.'),
+  base: '/app/',
+  // The gateway puts a fresh nonce in its place with every answer.
+  html: { cspNonce: '__CSP_NONCE__' },
+  resolve: {
+    alias: {
+      '@muster/contracts/words': place('../../libs/contracts/src/words.ts'),
+      '@muster/sdk/operations': place('../../libs/sdk/src/operations.ts'),
+    },
+  },
+  plugins: [react(), tailwind(), toDevelopmentStack(firstPort, process.env['MUSTER_DEV_SERVICE']), compressed()],
+  server: { host: '127.0.0.1', port: firstPort + 8, strictPort: true },
+  build: {
+    outDir: place('../../dist/apps/console'),
+    emptyOutDir: true,
+    target: ['chrome123', 'firefox121', 'safari17.5'],
+    // Data URLs would have to be let through the policy.
+    assetsInlineLimit: 0,
+    manifest: true,
+    reportCompressedSize: false,
+  },
+});

@@ -1,0 +1,54 @@
+import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import type { Plugin } from 'vite';
+
+/**
+ * While developing, what is not the console's own goes to the service that is named, or else to whichever runs: the
+ * proxy before all apps, standalone as it is being served, `npm start`.
+ */
+export function toDevelopmentStack(firstPort: number, service?: string): Plugin {
+  const local = [firstPort, firstPort + 7, startPort].map((port) => new URL(`http://127.0.0.1:${port}`));
+  const services = service ? [new URL(service)] : local;
+  return {
+    name: 'muster:development-stack',
+    apply: 'serve',
+    configureServer: ({ middlewares }) => {
+      middlewares.use((incoming, outgoing, next) => {
+        if (!/^\/(api|objects)\//.test(incoming.url ?? '')) return next();
+        void listening(services).then((found) => {
+          if (found) return pass(incoming, outgoing, found);
+          const detail = service ? `Nothing answers at ${service}.` : 'Run: npm start, or npx nx serve standalone';
+          outgoing.writeHead(502, { 'content-type': 'application/problem+json' });
+          outgoing.end(JSON.stringify({ title: 'No service', status: 502, code: 'service_unavailable', detail }));
+        });
+      });
+    },
+  };
+}
+
+/** Where `npm start` serves unless it is told otherwise. */
+const startPort = 3000;
+
+async function listening(services: URL[]): Promise<URL | undefined> {
+  for (const service of services) if (await listens(service)) return service;
+  return undefined;
+}
+
+function listens({ hostname, port }: URL): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(port || 80), hostname, () => resolve(true));
+    socket.once('connect', () => socket.end()).once('error', () => resolve(false));
+  });
+}
+
+/** With its own `Host`: the service takes it for the address that it is called by, and links lead back here. */
+function pass(incoming: IncomingMessage, outgoing: ServerResponse, { hostname, port }: URL): void {
+  const { method, url: path, headers } = incoming;
+  const onward = request({ host: hostname, port: port || 80, method, path, headers }, (answer) => {
+    outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(outgoing);
+  });
+  onward.once('error', () => outgoing.destroy());
+  outgoing.once('close', () => onward.destroy());
+  incoming.pipe(onward);
+}

@@ -1,0 +1,175 @@
+import { waitFor } from '@muster/testing';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+
+jest.setTimeout(180_000);
+
+describeInBrowser('the console', () => {
+  let lab: ConsoleLab;
+
+  beforeAll(async () => {
+    lab = await ConsoleLab.start();
+  });
+  afterAll(() => lab?.end());
+
+  it('says in words what is wrong with a sign-in, and leads back to where one came from', async () => {
+    const tab = await lab.open();
+    const { page } = tab;
+    await tab.goto('/app/agents?status=online');
+    await page.getByLabel('Email').fill(lab.admin[0]);
+    await page.getByLabel('Password').fill('not the password');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    expect(await page.getByRole('alert').innerText()).toContain('unauthenticated');
+    await tab.signIn(...lab.admin);
+    await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
+    expect(new URL(page.url()).search).toBe('?status=online');
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('launches a workflow, and shows its run as it goes', async () => {
+    const tab = await lab.signedIn('/app/workflows');
+    const { page } = tab;
+    await page.getByRole('link', { name: 'Hello, Muster' }).click();
+    // The list has a button of that name in each row.
+    await page.getByRole('heading', { level: 1, name: 'Hello, Muster' }).waitFor();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Run Hello, Muster' });
+    await dialog.getByLabel('GREETING').fill('Good <b>evening</b>');
+    await dialog.getByRole('button', { name: 'Run now' }).click();
+    await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor();
+    // What a script writes is a text, and not a part of the page.
+    await page.getByTestId('log-line').filter({ hasText: 'Good <b>evening</b>, Muster!' }).waitFor();
+    await waitFor(
+      'its steps',
+      async () => (await page.getByTestId('step').filter({ hasText: 'passed' }).count()) === 3,
+    );
+    expect(await tab.barriers()).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('renames an agent where it stands, by the keyboard alone', async () => {
+    const tab = await lab.signedIn('/app/agents');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Actions for Demo agent' }).press('Enter');
+    await page.getByRole('menuitem', { name: 'Rename' }).press('Enter');
+    const name = page.getByRole('textbox', { name: 'Name', exact: true });
+    await name.fill('Front desk');
+    await name.press('Enter');
+    await page.getByRole('link', { name: 'Front desk' }).waitFor();
+    await page.reload();
+    await page.getByRole('link', { name: 'Front desk' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Front desk' }).waitFor();
+    expect(await page.getByTestId('agent-status').innerText()).toContain('online');
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it.each([
+    { theme: 'light', width: 1440 },
+    { theme: 'dark', width: 1440 },
+    { theme: 'light', width: 360 },
+  ] as const)('keeps nobody out and forbids itself nothing: $theme, $width px', async (look) => {
+    const tab = await lab.signedIn('/app', look);
+    const links = tab.page.getByRole('navigation', { name: 'Main' }).getByRole('link');
+    for (let at = 0; at < (await links.count()); at += 1) {
+      await links.nth(at).click();
+      const name = await links.nth(at).innerText();
+      await tab.page.getByRole('heading', { level: 1, name }).waitFor();
+      await waitFor(`the content of ${name}`, async () => (await tab.page.getByLabel('Loading').count()) === 0);
+      expect([name, await tab.barriers()]).toEqual([name, []]);
+      const overflow = await tab.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      expect([name, overflow <= 0]).toEqual([name, true]);
+    }
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('plans a schedule, showing its times before it is made, and pauses it', async () => {
+    const tab = await lab.signedIn('/app/schedules');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'New schedule' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New schedule' });
+    await dialog.getByLabel('Name', { exact: true }).fill('Every morning');
+    await dialog.getByLabel('Workflow').selectOption({ label: 'Hello, Muster' });
+    await dialog.getByLabel('GREETING').fill('Good morning');
+    await dialog.getByLabel('Cron expression').fill('61 * * * *');
+    await dialog.getByTestId('cron-preview').locator('.text-bad').waitFor();
+    await dialog.getByLabel('Cron expression').fill('30 2 * * *');
+    await dialog.getByLabel('Timezone').fill('America/Chicago');
+    await waitFor('its times', async () => (await dialog.getByTestId('cron-preview').locator('li').count()) === 5);
+    expect(await tab.barriers()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Create schedule' }).click();
+    await page.getByRole('link', { name: 'Every morning' }).waitFor();
+    await page.getByRole('button', { name: 'Actions for Every morning' }).click();
+    await page.getByRole('menuitem', { name: 'Pause' }).click();
+    await page
+      .getByRole('row', { name: /Every morning/ })
+      .getByText('disabled')
+      .waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('makes an agent, whose key is shown once, and says how its worker is installed', async () => {
+    const tab = await lab.signedIn('/app/agents');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'New agent' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New agent' });
+    await dialog.getByLabel('Name', { exact: true }).fill('<i>Back office</i>');
+    await dialog.getByLabel('Provider').selectOption('external');
+    await dialog.getByRole('button', { name: 'Create agent' }).click();
+    await dialog.getByText(/^msk_\S+$/).waitFor();
+    expect(await dialog.innerText()).toContain('node muster-worker.js');
+    expect(await tab.barriers()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('link', { name: '<i>Back office</i>' }).waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('goes everywhere by the keyboard', async () => {
+    const tab = await lab.signedIn();
+    const { page } = tab;
+    const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
+    await heading('Home');
+    await page.keyboard.press('g');
+    await page.keyboard.press('w');
+    await heading('Workflows');
+    await page.keyboard.press('/');
+    await page.keyboard.type('Hello');
+    await waitFor('the search in the address', () => page.url().endsWith('?q=Hello'));
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Page, agent, workflow or run' }).waitFor();
+    await page.keyboard.type('Runs');
+    await page.keyboard.press('Enter');
+    await heading('Runs');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    await page.keyboard.press('Escape');
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('says that the service is gone, and catches up by itself', async () => {
+    const tab = await lab.signedIn('/app/agents');
+    const { page } = tab;
+    await page.getByTestId('agent-status').first().waitFor();
+    await page.context().setOffline(true);
+    await page.getByText('the connection is lost').waitFor();
+    await page.context().setOffline(false);
+    await page.getByText('the connection is lost').waitFor({ state: 'detached' });
+    await tab.close();
+  });
+
+  it('ends a session by its account menu', async () => {
+    const tab = await lab.signedIn();
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await tab.goto('/app/settings');
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await tab.close();
+  });
+});

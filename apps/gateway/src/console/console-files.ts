@@ -1,0 +1,83 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+
+const types: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+};
+const encodings = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const;
+
+export interface ConsoleFile {
+  type: string;
+  encoding?: string;
+  content: Buffer;
+  /** Its name holds a hash of its content, so that it never changes. */
+  hashed: boolean;
+}
+
+/** The console as it was built: a few dozen files, read once. Only what was there at the start is ever answered. */
+export class ConsoleFiles {
+  private readonly names: Set<string>;
+  private readonly contents = new Map<string, Promise<Buffer>>();
+
+  constructor(private readonly folder = builtConsole()) {
+    this.names = new Set(folder ? ['', 'assets'].flatMap((below) => namesIn(join(folder, below), below)) : []);
+  }
+
+  get areBuilt(): boolean {
+    return this.names.has('index.html');
+  }
+
+  /** The file at this path, in the best of the encodings that the browser takes. */
+  async find(path: string, acceptEncoding: string | undefined): Promise<ConsoleFile | null> {
+    const type = types[extname(path)];
+    if (!type || path === 'index.html' || !this.names.has(path)) return null;
+    const hashed = path.startsWith('assets/');
+    const [encoding, suffix] =
+      encodings.find(([name, ending]) => this.names.has(path + ending) && accepts(acceptEncoding, name)) ?? [];
+    return { type, encoding, hashed, content: await this.read(path + (suffix ?? '')) };
+  }
+
+  /** The page that every path of the console begins with; its styles carry the nonce. */
+  async page(nonce: string): Promise<string> {
+    return (await this.read('index.html')).toString().replaceAll('__CSP_NONCE__', nonce);
+  }
+
+  private read(name: string): Promise<Buffer> {
+    const known = this.contents.get(name);
+    if (known) return known;
+    const reading = readFile(join(this.folder!, name));
+    // A disk that fails now may not fail later.
+    reading.catch(() => this.contents.delete(name));
+    this.contents.set(name, reading);
+    return reading;
+  }
+}
+
+/** Beside the compiled gateway; from its sources, where the build puts it. */
+function builtConsole(): string | undefined {
+  const places = [join(__dirname, '../../../console'), join(__dirname, '../../../../dist/apps/console')];
+  return places.find((place) => existsSync(join(place, '.vite/manifest.json')));
+}
+
+function namesIn(folder: string, below: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => (below ? `${below}/${name}` : name));
+}
+
+/** Named, and not with the weight 0. */
+function accepts(header: string | undefined, encoding: string): boolean {
+  return (header ?? '').split(',').some((part) => {
+    const [name, ...parameters] = part.split(';').map((each) => each.trim().toLowerCase());
+    return name === encoding && !parameters.some((each) => /^q=0(\.0*)?$/.test(each));
+  });
+}

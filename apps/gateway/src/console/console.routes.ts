@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { AppError } from '@muster/contracts';
+import { pagePolicy } from '@muster/platform';
+import { StorageConfig } from '@muster/storage';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ConsoleFiles } from './console-files';
+
+const year = 'public, max-age=31536000, immutable';
+
+/**
+ * The console at /app. Not a controller: what is here is files for whoever asks, and a page that is the same for all of
+ * the console's own paths; who may see what is the API's to say.
+ */
+@Injectable()
+export class ConsoleRoutes implements OnModuleInit {
+  private readonly pictures: string;
+
+  constructor(
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(ConsoleFiles) private readonly files: ConsoleFiles,
+    @Inject(StorageConfig) storage: StorageConfig,
+  ) {
+    this.pictures = objectOrigin(storage);
+  }
+
+  onModuleInit(): void {
+    const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
+    const own = { config: { guardsItself: true } };
+    fastify.get('/app', own, (_request, reply) => this.page(reply));
+    fastify.get<{ Params: { '*': string } }>('/app/*', own, (request, reply) =>
+      this.answer(request.params['*'], request, reply),
+    );
+  }
+
+  private async answer(path: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const file = await this.files.find(path, request.headers['accept-encoding']);
+    if (!file) {
+      // A part of an older build: a page in its place would be taken for a broken script.
+      if (path.startsWith('assets/')) throw new AppError('not_found', { detail: 'There is nothing at this path.' });
+      return this.page(reply);
+    }
+    if (file.encoding) void reply.header('content-encoding', file.encoding);
+    return reply
+      .header('vary', 'accept-encoding')
+      .header('cache-control', file.hashed ? year : 'no-cache')
+      .type(file.type)
+      .send(file.content);
+  }
+
+  private async page(reply: FastifyReply): Promise<FastifyReply> {
+    if (!this.files.areBuilt) {
+      throw new AppError('not_found', { detail: 'The console has not been built: node tools/build/console.mjs.' });
+    }
+    const nonce = randomBytes(16).toString('base64');
+    return reply
+      .header('cache-control', 'no-cache')
+      .header('content-security-policy', this.policy(nonce))
+      .type('text/html; charset=utf-8')
+      .send(await this.files.page(nonce));
+  }
+
+  private policy(nonce: string): string {
+    return pagePolicy(
+      `style-src 'self' 'nonce-${nonce}'`,
+      // What libraries set on elements, such as the place of a menu.
+      "style-src-attr 'unsafe-inline'",
+      `img-src 'self' blob: ${this.pictures}`.trimEnd(),
+      `connect-src 'self' ${this.pictures}`.trimEnd(),
+    );
+  }
+}
+
+/** Where presigned URLs lead, if that is not here. */
+function objectOrigin({ s3ThroughService, s3PublicEndpoint, s3Endpoint, s3Bucket, s3Region }: StorageConfig): string {
+  if (s3ThroughService) return '';
+  const endpoint = s3PublicEndpoint ?? s3Endpoint;
+  return endpoint ? new URL(endpoint).origin : `https://${s3Bucket}.s3.${s3Region}.amazonaws.com`;
+}
