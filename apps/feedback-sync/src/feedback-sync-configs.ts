@@ -1,5 +1,11 @@
+import { ModelsConfig } from '@muster/models';
 import type { BaseConfig } from '@muster/platform';
+import { StorageConfig } from '@muster/storage';
 import { FeedbackSyncConfig } from './feedback-sync.config';
 
 /** All that this process reads of its environment. */
-export const feedbackSyncConfigs: [new () => BaseConfig, ...(new () => BaseConfig)[]] = [FeedbackSyncConfig];
+export const feedbackSyncConfigs: [new () => BaseConfig, ...(new () => BaseConfig)[]] = [
+  FeedbackSyncConfig,
+  ModelsConfig,
+  StorageConfig,
+];

@@ -11,10 +11,11 @@ import {
 import { AppLoops, Clock, LoopLedger, Metrics, PubSub } from '@muster/platform';
 import { nextRun, parseCron } from '@muster/schedules';
 import { FeedbackWork } from './feedback-work';
+import { WebhookWork } from './webhooks/webhook-work';
 
 const dayMs = 86_400_000;
 
-/** What is due of feedback whoever rings, and the nightly comparison. */
+/** What is due of feedback and webhooks whoever rings, and the nightly comparison. */
 @Injectable()
 export class FeedbackSyncLoops extends AppLoops {
   constructor(
@@ -24,6 +25,7 @@ export class FeedbackSyncLoops extends AppLoops {
     @Inject(Database) database: Database,
     @Inject(Clock) clock: Clock,
     @Inject(FeedbackWork) work: FeedbackWork,
+    @Inject(WebhookWork) webhooks: WebhookWork,
   ) {
     const { config, parts } = work;
     const rule = parseCron(config.feedbackReconcileCron);
@@ -62,6 +64,17 @@ export class FeedbackSyncLoops extends AppLoops {
           },
         },
         { name: 'purge feedback deliveries', intervalMs: 600_000, runOnce: () => purgeDeliveries(database) },
+        { name: 'fan out webhooks', intervalMs: 1000, runOnce: (round) => webhooks.sweepEvents(round) },
+        { name: 'send webhooks', intervalMs: 1000, runOnce: () => webhooks.sweepDeliveries() },
+        {
+          name: 'measure webhooks',
+          intervalMs: 5000,
+          runOnce: async () => {
+            await webhooks.measure();
+            return {};
+          },
+        },
+        { name: 'purge webhooks', intervalMs: 600_000, runOnce: (round) => webhooks.purge(round) },
       ],
       { app: 'feedback-sync', metrics, ledger, pubSub },
     );

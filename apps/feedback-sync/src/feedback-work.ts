@@ -1,7 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '@muster/database';
 import { type SyncParts, syncWorkItem } from '@muster/feedback';
+import { Models, ModelsConfig } from '@muster/models';
+import { Clock } from '@muster/platform';
 import { Trackers } from '@muster/trackers';
+import { KeyRing } from '@muster/vault';
 import { FeedbackSyncConfig } from './feedback-sync.config';
 
 /** The work on feedback as it is configured; where it is off, none is done. */
@@ -13,6 +16,10 @@ export class FeedbackWork {
     @Inject(Database) database: Database,
     @Inject(Trackers) trackers: Trackers,
     @Inject(FeedbackSyncConfig) readonly config: FeedbackSyncConfig,
+    @Inject(Models) models: Models,
+    @Inject(ModelsConfig) { modelTimeoutMs }: ModelsConfig,
+    @Inject(KeyRing) keyRing: KeyRing,
+    @Inject(Clock) clock: Clock,
   ) {
     this.parts = {
       database,
@@ -20,6 +27,9 @@ export class FeedbackWork {
       timeoutMs: config.trackerTimeoutMs,
       attempts: config.feedbackAttempts,
       baseBranch: config.feedbackBranches ? config.feedbackBaseBranch : null,
+      models: { models, keyRing, clock },
+      // An answer that did not fit is asked for once more.
+      modelMs: 2 * modelTimeoutMs,
     };
   }
 

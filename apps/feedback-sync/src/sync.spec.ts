@@ -179,6 +179,21 @@ describe('feedback at the trackers', () => {
     expect(calls()).toBe(before);
     expect((await historyOf(id)).filter(({ reason }) => /^stopped: /.test(reason))).toHaveLength(1);
     trackers.mishap = () => undefined;
+    // Both are looked at again when ten minutes are over, and not later.
+    const waits = await waitFor('both to wait', async () => {
+      const rows = await sql(
+        `SELECT extract(epoch FROM w.due_at - t.next_try_at)::float8 AS late,
+           extract(epoch FROM t.next_try_at - now())::float8 AS rest
+         FROM feedback_work_item w, feedback_tracker t WHERE submission_id = ANY($1) AND lease IS NULL`,
+        [[id, other]],
+      );
+      return rows.length === 2 && rows;
+    });
+    for (const { late, rest } of waits) {
+      expect(Math.abs(late)).toBeLessThan(5);
+      expect(rest).toBeGreaterThan(540);
+      expect(rest).toBeLessThanOrEqual(600);
+    }
     await sql('UPDATE feedback_tracker SET next_try_at = now()');
     await sql('UPDATE feedback_work_item SET due_at = now() WHERE submission_id = $1', [id]);
     await waitFor('both issues', () => [id, other].every((each) => trackers.issuesOf(each).length === 1));
@@ -200,6 +215,19 @@ describe('feedback at the trackers', () => {
     expect(Date.now() - began).toBeGreaterThan(900);
     expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
     expect(await linksOf(id)).toMatchObject({ codehost: { attempts: 0 }, tasktracker: { attempts: 0, error: null } });
+  });
+
+  it('looks through a list that has one page, whichever is asked for, and does not say so', async () => {
+    const tasks = [{ id: 'other', url: 'https://tasks.test/t/other', description: 'x', date_created: '1' }];
+    let asked = 0;
+    trackers.mishap = ({ method, path }) => {
+      if (method !== 'GET' || !path.includes('/list/901/task')) return undefined;
+      asked += 1;
+      return { status: 200, body: { tasks } };
+    };
+    const id = await submit();
+    await settled(id);
+    expect([asked, trackers.tasksOf(id).length]).toEqual([2, 1]);
   });
 
   it('is given up where the tracker will never take it, and says so', async () => {
@@ -253,11 +281,18 @@ describe('feedback at the trackers', () => {
     };
     const ids: string[] = [];
     for (let n = 0; n < 8; n += 1) ids.push(await submit({ title: `Lost ${n}` }));
-    await waitFor(
-      'many lost answers',
-      async () => lost > 20 && ids.every((id) => trackers.issuesOf(id).length && trackers.tasksOf(id).length),
-      60_000,
-    );
+    const made = () =>
+      waitFor(
+        'every issue and task',
+        () => ids.every((id) => trackers.issuesOf(id).length && trackers.tasksOf(id).length),
+        150_000,
+      );
+    await made();
+    // How many are asked for side by side says how many are lost.
+    while (lost <= 20) {
+      ids.push(await submit({ title: 'One more' }));
+      await made();
+    }
     trackers.mishap = () => undefined;
     await sql(`UPDATE feedback_link SET next_try_at = NULL, dead_at = NULL`);
     for (const id of ids) {
@@ -266,5 +301,5 @@ describe('feedback at the trackers', () => {
       expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
     }
     process.stdout.write(`seed ${seed}: ${lost} answers lost, ${ids.length} issues and tasks, none twice\n`);
-  }, 120_000);
+  }, 300_000);
 });

@@ -36,16 +36,20 @@ export class ClickUpTracker implements Tracker {
 
   async find(marker: string, since: Date, beforePage: () => Promise<void>): Promise<TrackerItem | null> {
     let found: Task | null = null;
+    const seen = new Set<string>();
     for (let page = 0; page < maxPages; page += 1) {
       await beforePage();
       const query = `page=${page}&order_by=created&include_closed=true&subtasks=true&date_created_gt=${since.getTime()}`;
       const { body } = await this.http.send('GET', `${this.list}/task?${query}`, { about: 'scope' });
       const { tasks = [], last_page: isLast } = (body ?? {}) as { tasks?: Task[]; last_page?: boolean };
+      const seenBefore = seen.size;
       for (const task of tasks) {
+        seen.add(task.id);
         if (!textOf(task).includes(marker)) continue;
         if (!found || Number(task.date_created) < Number((found as Task).date_created)) found = task;
       }
-      if (isLast === true || tasks.length === 0) break;
+      // Who does not say which page is the last may have one page, whichever is asked for.
+      if (tasks.length === 0 || (isLast ?? seen.size === seenBefore)) break;
     }
     return found && itemOf(found);
   }

@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { Controller, Get, Inject, Logger, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Endpoint, sessionsOf } from '@muster/access';
 import { FeedbackExportQuery } from '@muster/contracts';
@@ -7,12 +6,11 @@ import { Database } from '@muster/database';
 import { exportSubmissions } from '@muster/feedback';
 import { Clock, OpenStreams } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { streamCsv } from '../stream-csv';
 
 @ApiTags('Feedback')
 @Controller('/api/admin/feedback')
 export class FeedbackExportController {
-  private readonly logger = new Logger(FeedbackExportController.name);
-
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(OpenStreams) private readonly streams: OpenStreams,
@@ -35,29 +33,7 @@ export class FeedbackExportController {
     @Res() reply: FastifyReply,
     @Query() filter: FeedbackExportQuery,
   ): Promise<void> {
-    reply.hijack();
-    const { raw } = reply;
-    const day = this.clock.now().toISOString().slice(0, 10);
-    raw.writeHead(200, {
-      ...(reply.getHeaders() as Record<string, string>),
-      'content-type': 'text/csv; charset=utf-8',
-      'content-disposition': `attachment; filename="feedback-${day}.csv"`,
-      'x-accel-buffering': 'no',
-    });
-    if (request.method === 'HEAD') return void raw.end();
-    await this.streams.waiting(request.raw.socket, 'export', async (ended) => {
-      try {
-        for await (const piece of exportSubmissions(this.database, filter)) {
-          if (ended.aborted) break;
-          if (!raw.write(piece)) await once(raw, 'drain', { signal: ended });
-        }
-        if (ended.aborted) raw.destroy();
-        else raw.end();
-      } catch (error) {
-        // The head is long gone: a file that breaks off is all that can still be said.
-        raw.destroy();
-        if (!ended.aborted) this.logger.error('an export broke off', { err: error });
-      }
-    });
+    const filename = `feedback-${this.clock.now().toISOString().slice(0, 10)}.csv`;
+    await streamCsv({ request, reply, streams: this.streams }, filename, exportSubmissions(this.database, filter));
   }
 }

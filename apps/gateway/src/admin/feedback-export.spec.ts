@@ -149,8 +149,8 @@ describe('the export of feedback', () => {
       }
       // A spy would keep every page that it saw.
       const { db } = harness;
-      const query = db.query.bind(db);
-      db.query = (scope, text, ...more) => {
+      const query = db.queryInOrder.bind(db);
+      db.queryInOrder = (scope, text, ...more) => {
         if (text.includes('FROM feedback_submission s')) read += 1;
         return query(scope, text, ...more) as never;
       };

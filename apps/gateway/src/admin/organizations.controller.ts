@@ -17,7 +17,7 @@ import {
   CreateOrganizationBody,
   Organization,
   OrganizationList,
-  PageQuery,
+  SearchQuery,
   UpdateOrganizationBody,
 } from '@muster/contracts';
 import { Database, type OrganizationEntity } from '@muster/database';
@@ -40,9 +40,10 @@ export class OrganizationsController {
     answer: OrganizationList,
     errors: ['invalid_payload'],
   })
-  async list(@Query() query: PageQuery): Promise<OrganizationList> {
+  async list(@Query() query: SearchQuery): Promise<OrganizationList> {
     const page = pageOf(query, 'id');
-    const { items, nextCursor } = paginate(await listOrganizations(this.database, page), page, ({ id }) => [id]);
+    const rows = await listOrganizations(this.database, { page, q: query.q });
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { organizations: items.map(presentOrganization), nextCursor };
   }
 

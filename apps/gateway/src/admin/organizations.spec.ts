@@ -59,12 +59,16 @@ describe('organizations at the gateway', () => {
       );
       const answer = await root.post('/api/auth/organization', { organizationId: other.organizationId });
       expect(answer.body.organization).toEqual({ id: other.organizationId, name: 'Elsewhere' });
+      expect(answer.body.ownOrganizationId).toBe(tenant.organizationId);
+      expect((await root.get('/api/auth/me')).body).toEqual(answer.body);
       const ids = (await root.get('/api/users')).body.users.map(({ id }: { id: string }) => id);
       expect(ids).toContain(other.userIds.viewer);
       expect(ids).not.toContain(tenant.userIds.viewer);
       expect((await tenant.as.super_admin.get('/api/auth/me')).body.organization.id).toBe(tenant.organizationId);
       await root.post('/api/auth/organization', { organizationId: null });
-      expect((await root.get('/api/auth/me')).body.organization.id).toBe(tenant.organizationId);
+      const back = (await root.get('/api/auth/me')).body;
+      expect(back.organization.id).toBe(tenant.organizationId);
+      expect(back).not.toHaveProperty('ownOrganizationId');
       expect((await root.post('/api/auth/organization', { organizationId: newId() })).status).toBe(404);
     });
   });

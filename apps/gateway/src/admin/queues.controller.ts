@@ -3,7 +3,6 @@ import { ApiTags } from '@nestjs/swagger';
 import { audit, Endpoint, Mutation, MutationRequest, Mutations, sessionsOf } from '@muster/access';
 import {
   AppError,
-  DeadLetter,
   DeadLetterList,
   DeadLetterQuery,
   PageQuery,
@@ -22,13 +21,13 @@ import {
   latestQueueProbes,
   listDeadLetters,
   listQueueProbes,
-  type OutboxEntity,
   type QueueProbeEntity,
   readBacklog,
   replayDeadLetter,
   requestQueueProbes,
 } from '@muster/database';
-import { pageOf, paginate } from '@muster/platform';
+import { pageOf, paginate, QueueRates } from '@muster/platform';
+import { noSuchDeadLetter, presentDeadLetter } from './present-dead-letter';
 
 /** How the queues are, and what to do with messages that were given up. */
 @ApiTags('Queues')
@@ -37,17 +36,20 @@ export class QueuesController {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(QueueRates) private readonly rates: QueueRates,
   ) {}
 
   @Get('/queues')
   @Endpoint({
-    summary: 'Backlog, dead letters and the latest canary of every queue',
+    summary: 'Backlog, dead letters, rate, failures and the latest canary of every queue',
     access: sessionsOf('super_admin'),
     answer: QueueStateList,
   })
   async queues(): Promise<QueueStateList> {
     const [backlog, probes] = await Promise.all([readBacklog(this.database), latestQueueProbes(this.database)]);
-    const queues = backlog.map(({ queue, waiting, oldestWaitingAt, dead }) => {
+    const rates = await Promise.all(backlog.map(({ queue }) => this.rates.read(queue)));
+    const queues = backlog.map(({ queue, waiting, oldestWaitingAt, dead }, at) => {
+      const rate = rates[at];
       const probe = probes.find((candidate) => candidate.queue === queue);
       const { app, purpose } = queueDefinition(queue);
       return {
@@ -57,6 +59,9 @@ export class QueuesController {
         waiting,
         oldestWaitingAt: oldestWaitingAt?.toISOString() ?? null,
         dead,
+        handledLastHour: rate?.handledLastHour ?? null,
+        handledPerMinute: rate?.handledPerMinute ?? null,
+        failedLastHour: rate?.failedLastHour ?? null,
         lastProbe: probe ? presentProbe(probe) : null,
       };
     });
@@ -125,7 +130,8 @@ export class QueuesController {
   })
   async deadLetters(@Query() query: DeadLetterQuery): Promise<DeadLetterList> {
     const page = pageOf(query, 'id');
-    const rows = await listDeadLetters(this.database, page, query.queue as QueueName | undefined);
+    const queue = query.queue as QueueName | undefined;
+    const rows = await listDeadLetters(this.database, 'system', { page, queue, q: query.q });
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { deadLetters: items.map(presentDeadLetter), nextCursor };
   }
@@ -170,10 +176,6 @@ export class QueuesController {
   }
 }
 
-function noSuchDeadLetter(): AppError {
-  return new AppError('not_found', { detail: 'There is no such dead letter.' });
-}
-
 function presentProbe(probe: QueueProbeEntity): QueueProbe {
   return {
     id: probe.id,
@@ -182,18 +184,5 @@ function presentProbe(probe: QueueProbeEntity): QueueProbe {
     handledAt: probe.handledAt?.toISOString() ?? null,
     handledBy: probe.handledBy,
     deliveries: probe.deliveries,
-  };
-}
-
-function presentDeadLetter(letter: OutboxEntity): DeadLetter {
-  return {
-    id: letter.id,
-    organizationId: letter.organizationId,
-    queue: letter.queue,
-    name: letter.name,
-    payload: letter.payload,
-    attempts: letter.attempts,
-    lastError: letter.lastError,
-    createdAt: letter.createdAt.toISOString(),
   };
 }

@@ -30,11 +30,12 @@ import {
   listSubmissions,
   loadSubmission,
   maxScreenshotBytes,
+  presentSubmission,
+  presentSubmissionDetail,
   type Screenshot,
 } from '@muster/feedback';
 import { Clock, FormOrJson, Given, newId, pageOf, paginate } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
-import { presentSubmission, presentSubmissionDetail } from './present-submission';
 import { readFeedbackForm } from './read-feedback-form';
 
 /** The picture, the payload, and what holds them together. */

@@ -109,6 +109,8 @@ describe('feedback submissions', () => {
     ['an unknown type', { ...wish, type: 'praise' }, 400],
     ['a type of the prototype', { ...wish, type: 'constructor' }, 400],
     ['no title', { ...wish, title: '' }, 400],
+    ['a title of spaces', { ...wish, title: ' \u00a0\n' }, 400],
+    ['a description of spaces', { ...wish, description: '  ' }, 400],
     ['a long title', { ...wish, title: long(201) }, 400],
     ['no description', { type: 'bug_report', title: 't' }, 400],
     ['a long description', { ...wish, description: long(10_001) }, 400],
@@ -119,6 +121,11 @@ describe('feedback submissions', () => {
     ['a wrong url', { ...bug, url: 'javascript:alert(1)' }, 400],
     ['no workflow', { ...bug, type: 'workflow_issue_report' }, 400],
     ['U+0000', { ...wish, title: 'a\u0000b' }, 400],
+    ['half a character', JSON.stringify({ ...wish, title: 'a' }).replace('"a"', '"\\ud800"'), 400],
+    ['a depth of 65', `${'['.repeat(65)}${']'.repeat(65)}`, 400],
+    ['a field named as the prototype', '{"__proto__":{"type":"bug_report"},"title":"t","description":"d"}', 400],
+    ['a number for a text', { ...wish, title: 1 }, 400],
+    ['null for what may be absent', { ...wish, agentId: null }, 400],
     ['an agent that is none', { ...wish, agentId: newId() }, 404],
     ['a job that is none', { ...bug, jobId: newId() }, 404],
     ['a workflow that is none', { ...bug, type: 'workflow_issue_report', workflowId: newId() }, 404],
@@ -150,6 +157,33 @@ describe('feedback submissions', () => {
     expect((await sendForm(ours.api, path, { payload: JSON.stringify(wish), more: '1' })).status).toBe(400);
     const film = new File(['x'], 'a.mp4');
     expect((await sendForm(ours.api, path, { payload: JSON.stringify(wish), film })).status).toBe(400);
+  });
+
+  it('may quote what went wrong with letters, and are refused where their own bytes are none', async () => {
+    const title = 'M\ufffdller shows as \ufffd\ufffd';
+    const shown = await report(ours.api, { ...bug, title }, picture);
+    expect(shown.status).toBe(201);
+    expect((await ours.api.get(`${path}/${shown.body.id}`)).body.title).toBe(title);
+    const before = await count();
+    const { url, headers } = ours.api;
+    const [start, end] = ['--x\r\ncontent-disposition: form-data; name="payload"\r\n\r\n', '\r\n--x--\r\n'];
+    const body = Buffer.from(`${start}${JSON.stringify({ ...bug, title: 'a\ufffdb?' })}${end}`);
+    body[body.indexOf('?')] = 0xff;
+    const as = { ...headers, 'content-type': 'multipart/form-data; boundary=x' };
+    expect((await fetch(`${url}${path}`, { method: 'POST', headers: as, body })).status).toBe(400);
+    expect(await count()).toBe(before);
+  });
+
+  it('come from a page’s form with the empty file of who has chosen none', async () => {
+    const { id: workflowId } = (await ours.api.post('/api/workflows', { name: 'unchosen' })).body;
+    for (const payload of [bug, { ...bug, type: 'workflow_issue_report', workflowId }]) {
+      const none = new File([], '', { type: 'application/octet-stream' });
+      const made = await sendForm(ours.api, path, { payload: JSON.stringify(payload), screenshot: none });
+      expect(made.status).toBe(201);
+      expect((await ours.api.get(`${path}/${made.body.id}`)).body.screenshotUrl).toBeNull();
+    }
+    const empty = new File([], 'screen.png', { type: 'image/png' });
+    expect((await sendForm(ours.api, path, { payload: JSON.stringify(bug), screenshot: empty })).status).toBe(415);
   });
 
   it('have no screenshot that is none, is too large, or goes with a workflow', async () => {

@@ -8,7 +8,8 @@ export async function readFeedbackForm(given: FormOrJson) {
   // How large it may be is measured in bytes, below.
   checkBody(FeedbackForm, { ...fields, ...('payload' in fields ? { payload: fields['payload'].slice(0, 1) } : {}) });
   const report = readPayload(fields['payload']!);
-  if (!file) return { report, screenshot: null };
+  // A page's form has an empty one in it where nobody has chosen a picture.
+  if (!file || (!file.filename && file.content.length === 0)) return { report, screenshot: null };
   if (report.type === 'workflow_issue_report') {
     throw invalidField('screenshot', 'a workflow_issue_report has no screenshot');
   }

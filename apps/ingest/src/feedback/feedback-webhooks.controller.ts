@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { Controller, Headers, Inject, Post } from '@nestjs/common';
+import { Controller, Inject, Post } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { anyone, Endpoint } from '@muster/access';
+import { anyone, Endpoint, SentHeader } from '@muster/access';
 import { AppError, FeedbackWebhookAnswer, type TrackerName } from '@muster/contracts';
 import { Database } from '@muster/database';
 import {
@@ -39,9 +39,9 @@ export class FeedbackWebhooksController {
   })
   async codehost(
     @RawBody() rawBody: Buffer,
-    @Headers('x-hub-signature-256') signature?: string,
-    @Headers('x-github-event') event?: string,
-    @Headers('x-github-delivery') deliveryId?: string,
+    @SentHeader('x-hub-signature-256') signature?: string,
+    @SentHeader('x-github-event') event?: string,
+    @SentHeader('x-github-delivery') deliveryId?: string,
   ): Promise<FeedbackWebhookAnswer> {
     const [, hex] = /^sha256=(.*)$/.exec(signature ?? '') ?? [];
     requireSigned(isSigned(this.secrets.codehostWebhookSecret, hex, rawBody));
@@ -62,7 +62,7 @@ export class FeedbackWebhooksController {
   })
   async tasktracker(
     @RawBody() rawBody: Buffer,
-    @Headers('x-signature') signature?: string,
+    @SentHeader('x-signature') signature?: string,
   ): Promise<FeedbackWebhookAnswer> {
     requireSigned(isSigned(this.secrets.tasktrackerWebhookSecret, signature, rawBody));
     return this.take('tasktracker', rawBody, { read: referencesOfTasktracker });
@@ -73,11 +73,17 @@ export class FeedbackWebhooksController {
     rawBody: Buffer,
     { id, read }: { id?: string; read: (payload: unknown) => Reference[] | null },
   ): Promise<FeedbackWebhookAnswer> {
-    const references = read(parseJsonBody(rawBody, { halfPairs: 'replace' }));
+    const references = read(parseJsonBody(jsonIn(rawBody), { halfPairs: 'replace' }));
     if (!references) return { accepted: false, reason: 'unsupported_event' };
     const deliveryId = id ?? createHash('sha256').update(rawBody).digest('hex');
     return takeDelivery(this.database, { tracker, deliveryId, byContent: id === undefined, references });
   }
+}
+
+/** GitHub sends a form with the JSON in its field `payload` where nobody has chosen otherwise. */
+function jsonIn(rawBody: Buffer): Buffer {
+  if (rawBody.toString('latin1', 0, 8) !== 'payload=') return rawBody;
+  return Buffer.from(new URLSearchParams(rawBody.toString('utf8')).get('payload')!);
 }
 
 function requireSigned(isRight: boolean): void {

@@ -176,6 +176,38 @@ describe('tracker webhooks', () => {
     expect(await send(issue(), {}, { delivery })).toEqual(duplicate);
   });
 
+  it('are known again when what they told has unlinked their issue since', async () => {
+    const delivery = newId();
+    const event = { event: 'issues', delivery };
+    expect(await send(issue('deleted'), {}, event)).toEqual([202, { accepted: true }]);
+    const away = (id: string | null) =>
+      sql(`UPDATE feedback_link SET unlinked_at = $1 WHERE tracker = 'codehost'`, [id && new Date()]);
+    await away('now');
+    const before = await armed();
+    expect(await send(issue('deleted'), {}, event)).toEqual([202, { accepted: true, reason: 'duplicate' }]);
+    expect(await send(issue('deleted'))).toEqual([202, { accepted: false, reason: 'unknown_reference' }]);
+    expect(await armed()).toBe(before);
+    await away(null);
+  });
+
+  it.each(['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x', 'nonsense'])(
+    'are judged by their signature also as %s',
+    async (type) => {
+      const body = issue();
+      const as = { 'content-type': type };
+      expect(await send(body, as, { signature: 'sha256=00' })).toEqual([401, 'unauthenticated']);
+      expect(await send(body, as)).toEqual([202, { accepted: true }]);
+    },
+  );
+
+  it('of the codehost may be forms with the JSON in them, signed as they are', async () => {
+    const form = new URLSearchParams({ payload: issue() }).toString();
+    const as = { 'content-type': 'application/x-www-form-urlencoded' };
+    expect(await send(form, as)).toEqual([202, { accepted: true }]);
+    expect(await send(form, as, { signature: `sha256=${mac('other', form)}` })).toEqual([401, 'unauthenticated']);
+    expect(await send('payload=%7Bbroken', as)).toEqual([400, 'invalid_payload']);
+  });
+
   it('are no larger than 1 MiB', async () => {
     expect((await send(`"${'x'.repeat(1024 * 1024)}"`))[0]).toBe(413);
   });

@@ -1,9 +1,8 @@
 import type { FeedbackStatus, FeedbackType } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { newId } from '@muster/platform';
+import { csvLine, newId, nilId } from '@muster/platform';
 import { externalColumns, type SubmissionRow } from '../submissions/submission-row';
 import { type Period, withinPeriod } from '../submissions/within-period';
-import { csvLine } from './csv-cell';
 
 export interface ExportFilter extends Period {
   type?: FeedbackType;
@@ -32,8 +31,8 @@ export async function* exportSubmissions(database: Database, filter: ExportFilte
   const until = newId();
   yield `\ufeff${csvLine(columns)}`;
   const statement = await statementFor(database, filter, until);
-  for (let after = '00000000-0000-0000-0000-000000000000'; ;) {
-    const rows = await database.query<ExportRow>('system', statement.text, [after, ...statement.values]);
+  for (let after = nilId; ;) {
+    const rows = await database.queryInOrder<ExportRow>('system', statement.text, [after, ...statement.values]);
     if (rows.length > 0) yield rows.map(lineOf).join('');
     if (rows.length < pageRows) return;
     after = rows.at(-1)!.id;

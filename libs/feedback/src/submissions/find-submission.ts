@@ -6,34 +6,43 @@ import { submissionColumns, type SubmissionRow } from './submission-row';
 
 export type StatusChangeRow = Pick<FeedbackStatusChangeEntity, 'at' | 'fromStatus' | 'toStatus' | 'source' | 'reason'>;
 
+interface WholeSubmission {
+  submission: SubmissionRow;
+  history: StatusChangeRow[];
+}
+
 /** So many are shown, the newest. */
 const maxHistory = 1000;
 
 /** A submission with its history, oldest first. One that the caller may not see is as one that is not there. */
-export function findSubmission(
-  database: Database,
-  caller: Principal,
-  id: string,
-): Promise<{ submission: SubmissionRow; history: StatusChangeRow[] }> {
+export function findSubmission(database: Database, caller: Principal, id: string): Promise<WholeSubmission> {
   const { organizationId } = caller;
   return database.transaction({ organizationId }, (tx) => loadSubmission(tx, caller, id));
 }
 
-export async function loadSubmission(
+/** As findSubmission, for whom it does not matter whose it is. */
+export function findAnySubmission(database: Database, organizationId: string, id: string): Promise<WholeSubmission> {
+  return database.transaction({ organizationId }, (tx) => load(tx, { organizationId, id, visible: null }));
+}
+
+export function loadSubmission(tx: Transaction, caller: Principal, id: string): Promise<WholeSubmission> {
+  return load(tx, { organizationId: caller.organizationId, id, visible: visibleTo(caller) });
+}
+
+async function load(
   tx: Transaction,
-  caller: Principal,
-  id: string,
-): Promise<{ submission: SubmissionRow; history: StatusChangeRow[] }> {
+  { organizationId, id, visible }: { organizationId: string; id: string; visible: string | null },
+): Promise<WholeSubmission> {
   const [submission] = await tx.query<SubmissionRow>(
     `SELECT ${submissionColumns} FROM feedback_submission s
      WHERE s.organization_id = $1 AND s.id = $2 AND ($3::text IS NULL OR s.reporter_id = $3)`,
-    [caller.organizationId, id, visibleTo(caller)],
+    [organizationId, id, visible],
   );
   if (!submission) throw noSuchSubmission();
   const history = await tx.query<StatusChangeRow>(
     `SELECT at, from_status, to_status, source, reason FROM feedback_status_change
      WHERE submission_id = $1 AND organization_id = $2 ORDER BY id DESC LIMIT ${maxHistory}`,
-    [id, caller.organizationId],
+    [id, organizationId],
   );
   return { submission, history: history.reverse() };
 }

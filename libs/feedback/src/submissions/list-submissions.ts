@@ -14,7 +14,7 @@ export function visibleTo({ role, id }: Principal): string | null {
 export function listSubmissions(
   database: Database,
   caller: Principal,
-  { page, filter }: { page: Page; filter: Pick<FeedbackFilter, 'type' | 'status' | 'from' | 'to'> },
+  { page, filter }: { page: Page; filter: Pick<FeedbackFilter, 'type' | 'status' | 'q' | 'from' | 'to'> },
 ): Promise<SubmissionRow[]> {
   const { organizationId } = caller;
   const values: unknown[] = [organizationId];
@@ -31,6 +31,7 @@ export function listSubmissions(
     ['type', filter.type],
   ].flatMap(([column, value]) => (value ? [`${column} = ${placed(value)}`] : []));
   if (first) within.push(first);
+  if (filter.q) others.push(`strpos(lower(title || ' ' || description), lower(${placed(filter.q)})) > 0`);
   const listed = scanWithin({
     from: 'feedback_submission',
     columns: 'id',

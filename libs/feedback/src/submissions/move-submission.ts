@@ -1,6 +1,7 @@
 import type { FeedbackSource, FeedbackStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
+import { emitEvent } from '@muster/webhooks';
 
 interface Of {
   id: string;
@@ -19,6 +20,9 @@ export async function moveSubmission(
     [of.id, of.organizationId, status, at],
   );
   await tellHistory(tx, of, { at, from, to: status, source, reason: null });
+  if (status === 'resolved' && from !== 'resolved') {
+    emitEvent(tx, { organizationId: of.organizationId, type: 'feedback.resolved', of: [{ id: of.id }] });
+  }
 }
 
 interface Told {

@@ -2,27 +2,40 @@ import type { Database, FeedbackLinkEntity, Transaction } from '@muster/database
 import { armWorkItem } from '../work-items/arm-work-item';
 import type { Delivery, Reference } from './read-delivery';
 
-const contentMinutes = 10;
+const isForgotten = `d.received_at < now() - interval '10 minutes'`;
 /** Trackers send again for some days at most. */
 const keptDays = 30;
 
 type Verdict = { accepted: boolean; reason?: 'unknown_reference' | 'duplicate' };
 
+const duplicate: Verdict = { accepted: true, reason: 'duplicate' };
+
 /** Rings for every work item that a delivery is about; once for each delivery. */
 export function takeDelivery(database: Database, delivery: Delivery): Promise<Verdict> {
   return database.transaction('system', async (tx) => {
     const ids = await submissionsOf(tx, delivery);
-    if (ids.length === 0) return { accepted: false, reason: 'unknown_reference' };
+    if (ids.length === 0) {
+      // What it had told may have unlinked it since.
+      return (await wasTaken(tx, delivery)) ? duplicate : { accepted: false, reason: 'unknown_reference' };
+    }
     const taken = await tx.execute(
       `INSERT INTO feedback_delivery AS d (tracker, delivery_id, received_at) VALUES ($1, $2, now())
        ON CONFLICT (tracker, delivery_id) DO UPDATE SET received_at = excluded.received_at
-       WHERE $3 AND d.received_at < now() - ${contentMinutes} * interval '1 minute'`,
+       WHERE $3 AND ${isForgotten}`,
       [delivery.tracker, delivery.deliveryId, delivery.byContent],
     );
-    if (taken === 0) return { accepted: true, reason: 'duplicate' };
+    if (taken === 0) return duplicate;
     for (const id of ids) await armWorkItem(tx, id);
     return { accepted: true };
   });
+}
+
+async function wasTaken(tx: Transaction, { tracker, deliveryId, byContent }: Delivery): Promise<boolean> {
+  const taken = await tx.query(
+    `SELECT FROM feedback_delivery d WHERE tracker = $1 AND delivery_id = $2 AND NOT ($3 AND ${isForgotten})`,
+    [tracker, deliveryId, byContent],
+  );
+  return taken.length > 0;
 }
 
 async function submissionsOf(tx: Transaction, { tracker, references }: Delivery): Promise<string[]> {

@@ -4,7 +4,7 @@ type Words = Parameters<typeof enrichByRule>[0];
 
 const report = (more: Partial<Words> = {}): Words => ({
   ...{ id: '9', type: 'bug_report', title: 'Claims list', description: 'It is empty.', severity: null, url: null },
-  ...{ agentId: null, workflowId: null },
+  ...{ steps: null, agentId: null, workflowId: null },
   ...more,
 });
 const of = (more: Partial<Words>) => enrichByRule(report(more), []);

@@ -1,9 +1,9 @@
 import type { FeedbackSeverity } from '@muster/contracts';
 import type { FeedbackSubmissionEntity, FeedbackWorkItemEntity } from '@muster/database';
 
-type Words = Pick<
+export type Words = Pick<
   FeedbackSubmissionEntity,
-  'id' | 'type' | 'title' | 'description' | 'severity' | 'url' | 'agentId' | 'workflowId'
+  'id' | 'type' | 'title' | 'description' | 'steps' | 'severity' | 'url' | 'agentId' | 'workflowId'
 >;
 export type Enrichment = Pick<
   FeedbackWorkItemEntity,
@@ -15,7 +15,9 @@ const grave: [FeedbackSeverity, RegExp][] = [
   ['high', /\b(crash(es|ed)?|cannot|can't|fails?|failed|broken|wrong (amount|charge|claim))\b/i],
   ['low', /\b(typo|cosmetic|colou?r|spelling|alignment)\b/i],
 ];
-const maxSummary = 160;
+export const maxSummary = 160;
+export const maxComponent = 60;
+export const maxDuplicates = 5;
 const alike = 0.6;
 
 /**
@@ -35,7 +37,7 @@ export function enrichByRule(report: Words, others: Pick<Words, 'id' | 'title'>[
     duplicates: others
       .filter((other) => likeness(own, wordsOf(other.title)) >= alike)
       .map(({ id }) => id)
-      .slice(0, 5),
+      .slice(0, maxDuplicates),
     enrichedBy: 'rule',
   };
 }
@@ -44,7 +46,7 @@ function componentOf({ workflowId, agentId, url }: Words): string | null {
   if (workflowId) return 'workflow';
   if (agentId) return 'agent';
   if (!url || !URL.canParse(url)) return null;
-  return new URL(url).pathname.split('/').filter(Boolean)[0]?.slice(0, 60) ?? null;
+  return new URL(url).pathname.split('/').filter(Boolean)[0]?.slice(0, maxComponent) ?? null;
 }
 
 function wordsOf(text: string): Set<string> {

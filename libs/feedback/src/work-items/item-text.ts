@@ -17,7 +17,7 @@ export function textOf(item: Facts, linkedTo: string | null): string {
     ['Summary', item.summary && quieted(item.summary)],
     ['Severity', item.severity],
     ['Component', item.component && quieted(item.component)],
-    ['Page', item.url],
+    ['Page', item.url?.replaceAll(markerWord, 'muster-feedback%3A')],
     ['Agent', item.agentId],
     ['Workflow', item.workflowId],
     ['Run', item.jobId],
@@ -40,7 +40,9 @@ export function labelsOf({ type, severity }: Pick<Facts, 'type' | 'severity'>): 
   return ['feedback', type, ...(severity ? [severity] : [])];
 }
 
+const markerWord = /muster-feedback:/gi;
+
 /** A mention would call somebody, and a marker would be taken for ours: something that nobody sees breaks both. */
 function quieted(text: string): string {
-  return text.replaceAll(/@(?=\w)/g, '@\u200b').replaceAll(/muster-feedback:/gi, 'muster-feedback\u200b:');
+  return text.replaceAll(/@(?=\w)/g, '@\u200b').replaceAll(markerWord, 'muster-feedback\u200b:');
 }

@@ -3,7 +3,7 @@ import type { Database } from '@muster/database';
 import { ItemGone, TrackerBusy, TrackerClosed, TrackerRefused } from '@muster/trackers';
 import { tellHistory } from '../submissions/move-submission';
 import type { Link, WorkItem } from './claim-work-item';
-import { restTracker, stopTracker } from './tracker-state';
+import { restTracker, stoppedMs, stopTracker } from './tracker-state';
 
 const firstWaitMs = 1000;
 const longestWaitMs = 900_000;
@@ -30,7 +30,7 @@ export async function failLink(
     const stoppedAt = await stopTracker(database, link.tracker, message);
     await database.query('system', 'UPDATE feedback_link SET claimed_at = NULL WHERE id = $1', [link.id]);
     await tellStop(database, item, link, { stoppedAt, reason: message });
-    return longestWaitMs;
+    return stoppedMs;
   }
   if (error instanceof TrackerBusy && error.wantsRest) {
     const restMs = error.retryAfterMs ?? longestWaitMs;

@@ -1,8 +1,9 @@
-import { type Database, type FeedbackSubmissionEntity } from '@muster/database';
+import type { Database } from '@muster/database';
+import type { ModelParts } from '@muster/pricing';
 import type { Tracker } from '@muster/trackers';
 import { claimWorkItem, holdWorkItem, type Link, releaseWorkItem, TurnLost, type WorkItem } from './claim-work-item';
 import { createBranch, createExternal, CreationUnderWay } from './create-external';
-import { enrichByRule } from './enrich-by-rule';
+import { enrichWorkItem } from './enrich-work-item';
 import { linkLine, markerOf } from './item-text';
 import { carryStatus, type Observed, takeStatus } from './keep-status';
 import { clearFailure, failLink, tellStop } from './link-failures';
@@ -16,6 +17,9 @@ export interface SyncParts {
   attempts: number;
   /** Where branches begin; null makes none. */
   baseBranch: string | null;
+  /** By which a report is enriched; null has it done by rule. */
+  models: Omit<ModelParts, 'database'> | null;
+  modelMs: number;
 }
 
 /** What comes meanwhile is looked at at once, but not for ever. */
@@ -48,7 +52,7 @@ export async function syncWorkItem(parts: SyncParts, id: string): Promise<'synce
 /** Answers after how long there is something left to do; null for nothing. */
 async function look(parts: SyncParts, item: WorkItem): Promise<number | null> {
   const { database, trackers } = parts;
-  if (!item.enrichedBy) await enrich(database, item);
+  if (!item.enrichedBy) await enrichWorkItem({ ...parts, leaseMs: leaseOf(parts) }, item);
   const waits: number[] = [];
   const observed: Observed[] = [];
   /** Does something at a tracker; what fails there holds up its link and nothing else. */
@@ -107,24 +111,6 @@ function leaseOf({ timeoutMs }: SyncParts): number {
 
 function soonest(waits: number[]): number | null {
   return waits.length === 0 ? null : Math.max(Math.min(...waits), 50);
-}
-
-async function enrich(database: Database, item: WorkItem): Promise<void> {
-  const others = await database.query<Pick<FeedbackSubmissionEntity, 'id' | 'title'>>(
-    'system',
-    `SELECT id, title FROM feedback_submission
-     WHERE organization_id = $1 AND id < $2 AND type = $3 AND status IN ('received', 'triaged', 'in_progress')
-     ORDER BY id DESC LIMIT 200`,
-    [item.organizationId, item.id, item.type],
-  );
-  const found = enrichByRule({ ...item, severity: item.givenSeverity }, others);
-  await database.query(
-    'system',
-    `UPDATE feedback_work_item SET severity = $2, component = $3, summary = $4, duplicates = $5, enriched_by = $6
-     WHERE submission_id = $1`,
-    [item.id, found.severity, found.component, found.summary, found.duplicates, found.enrichedBy],
-  );
-  Object.assign(item, found);
 }
 
 /** Where the other one is, if it is there. */

@@ -2,7 +2,7 @@ import type { TrackerName } from '@muster/contracts';
 import type { Database, FeedbackTrackerEntity } from '@muster/database';
 
 /** So long a stopped tracker is left alone before one call tries it again. */
-const stoppedMs = 600_000;
+export const stoppedMs = 600_000;
 
 export type Gate =
   { open: true; stopped: boolean } | { open: false; waitMs: number; stoppedAt: Date | null; reason: string };

@@ -1,7 +1,7 @@
 import type { FeedbackSubmission, FeedbackSubmissionDetail } from '@muster/contracts';
-import type { StatusChangeRow, SubmissionRow } from '@muster/feedback';
-import type { ObjectStorage } from '@muster/storage';
-import { lendFile } from '../agents/present-artifact';
+import { lendFile, type ObjectStorage } from '@muster/storage';
+import type { StatusChangeRow } from './find-submission';
+import type { SubmissionRow } from './submission-row';
 
 export async function presentSubmission(
   row: SubmissionRow,

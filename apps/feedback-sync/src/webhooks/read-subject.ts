@@ -1,0 +1,61 @@
+import { findAgent } from '@muster/agents';
+import { findSession, presentSession } from '@muster/assistant';
+import { AppError, type WebhookType } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import { findAnySubmission, presentSubmissionDetail } from '@muster/feedback';
+import { findBatch, findJob, presentBatch, presentJob } from '@muster/jobs';
+import { findInstallation, findVersion, presentInstallation, presentVersion } from '@muster/packs';
+import { findSchedule, presentAgents, presentSchedule } from '@muster/schedules';
+import { lendFile, type ObjectStorage } from '@muster/storage';
+import type { FactRow } from '@muster/webhooks';
+
+export interface SubjectParts {
+  database: Database;
+  storage: ObjectStorage;
+  now(): Date;
+}
+
+type Read = (parts: SubjectParts, fact: FactRow) => Promise<object>;
+type Kind = Exclude<WebhookType, 'webhook.test'> extends `${infer Before}.${string}` ? Before : never;
+
+/** What a fact is of, as its GET answers it; null where that is gone. */
+export async function readSubject(parts: SubjectParts, fact: FactRow): Promise<object | null> {
+  const kind = fact.type.split('.')[0] as Kind;
+  try {
+    return await readers[kind](parts, fact);
+  } catch (error) {
+    if (error instanceof AppError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+const readers: Record<Kind, Read> = {
+  job: async ({ database, storage }, { organizationId, subjectId }) =>
+    presentJob(await findJob(database, organizationId, subjectId), storage),
+  batch: async ({ database }, { organizationId, subjectId }) =>
+    presentBatch(await findBatch(database, organizationId, subjectId)),
+  agent: async ({ database, now }, { organizationId, subjectId }) => {
+    const row = await findAgent(database, organizationId, subjectId);
+    const [agent] = await presentAgents(database, organizationId, { rows: [row], now: now() });
+    return agent!;
+  },
+  schedule: async ({ database }, { organizationId, subjectId, details }) => ({
+    ...presentSchedule(await findSchedule(database, organizationId, subjectId)),
+    ...details,
+  }),
+  limit: (_, { details }) => Promise.resolve(details!),
+  pack: async ({ database }, { organizationId, subjectId: versionId, details }) => {
+    const { packId } = details as { packId: string };
+    return presentVersion(await findVersion(database, organizationId, { packId, versionId }));
+  },
+  installation: async ({ database }, { organizationId, subjectId }) =>
+    presentInstallation(await findInstallation(database, organizationId, subjectId)),
+  autopilot: async ({ database, storage, now }, { organizationId, subjectId: sessionId, details }) => {
+    const { agentId } = details as { agentId: string };
+    return presentSession(await findSession(database, { organizationId, agentId, sessionId }), async (key) => {
+      return (await lendFile(storage, key === null ? null : { storageKey: key }, now())).downloadUrl;
+    });
+  },
+  feedback: async ({ database, storage, now }, { organizationId, subjectId }) =>
+    presentSubmissionDetail(await findAnySubmission(database, organizationId, subjectId), { storage, now: now() }),
+};

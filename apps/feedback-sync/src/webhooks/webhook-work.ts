@@ -1,0 +1,80 @@
+import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Database } from '@muster/database';
+import { Clock, Metrics, Outbound, type Round } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import { KeyRing } from '@muster/vault';
+import { DeliveryLanes, countDue, endpointsWithDue, fanOut, type FanOutParts, purgeWebhooks } from '@muster/webhooks';
+import { readSubject } from './read-subject';
+
+/** The work on webhooks: facts become deliveries, and deliveries are sent. */
+@Injectable()
+export class WebhookWork implements BeforeApplicationShutdown {
+  private readonly lanes: DeliveryLanes;
+  private readonly parts: FanOutParts;
+  /** Organizations that are being fanned out, and whether somebody rang meanwhile. */
+  private readonly fanning = new Map<string, { work: Promise<void>; rung: boolean }>();
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Outbound) outbound: Outbound,
+    @Inject(KeyRing) keyRing: KeyRing,
+    @Inject(ObjectStorage) storage: ObjectStorage,
+    @Inject(Metrics) private readonly metrics: Metrics,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {
+    const now = () => clock.now();
+    this.lanes = new DeliveryLanes({ database, outbound, keyRing, metrics, now });
+    this.parts = {
+      database,
+      readSubject: (fact) => readSubject({ database, storage, now }, fact),
+      ring: (endpointIds) => this.lanes.ring(endpointIds),
+      now,
+    };
+  }
+
+  /** Those of one organization; whoever rings while that is done waits for it to be done once more. */
+  async fanOut(organizationId: string): Promise<void> {
+    const current = this.fanning.get(organizationId);
+    if (current) {
+      current.rung = true;
+      return current.work;
+    }
+    const entry = { work: Promise.resolve(), rung: true };
+    const work = async () => {
+      while (entry.rung) {
+        entry.rung = false;
+        await fanOut(this.parts, undefined, organizationId);
+      }
+    };
+    this.fanning.set(organizationId, entry);
+    entry.work = work().finally(() => this.fanning.delete(organizationId));
+    return entry.work;
+  }
+
+  sendDue(endpointId: string): void {
+    this.lanes.ring([endpointId]);
+  }
+
+  /** What a crash or a lost message left. */
+  async sweepEvents(round: Round): Promise<Record<string, number>> {
+    return fanOut(this.parts, round);
+  }
+
+  async sweepDeliveries(): Promise<Record<string, number>> {
+    const due = await endpointsWithDue(this.database, this.clock.now());
+    this.lanes.ring(due);
+    return { endpoints: due.length };
+  }
+
+  async measure(): Promise<void> {
+    this.metrics.webhooksWaiting.set(await countDue(this.database, this.clock.now()));
+  }
+
+  purge(round: Round): Promise<Record<string, number>> {
+    return purgeWebhooks(this.database, round, this.clock.now());
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.lanes.end();
+  }
+}

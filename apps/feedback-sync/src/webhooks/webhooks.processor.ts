@@ -1,0 +1,31 @@
+import { Inject } from '@nestjs/common';
+import type { EndpointPayload, OrganizationPayload, ProbePayload } from '@muster/contracts';
+import { answerQueueProbe, Database } from '@muster/database';
+import { HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { WebhookWork } from './webhook-work';
+
+@ProcessesQueue('webhooks')
+export class WebhooksProcessor extends QueueProcessor {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(WebhookWork) private readonly work: WebhookWork,
+  ) {
+    super();
+  }
+
+  @HandlesJob('webhooks', 'probe')
+  async probe({ probeId }: ProbePayload): Promise<void> {
+    await answerQueueProbe(this.database, probeId, 'feedback-sync');
+  }
+
+  @HandlesJob('webhooks', 'fan-out')
+  async fanOut({ organizationId }: OrganizationPayload): Promise<void> {
+    await this.work.fanOut(organizationId);
+  }
+
+  @HandlesJob('webhooks', 'send-due')
+  async sendDue({ endpointId }: EndpointPayload): Promise<void> {
+    this.work.sendDue(endpointId);
+    return Promise.resolve();
+  }
+}
