@@ -28,7 +28,7 @@ interface Values {
 }
 
 const trackerTokens = ['FEEDBACK_CODEHOST_TOKEN', 'FEEDBACK_TASKTRACKER_TOKEN'];
-/** The pods' own roles, what is read at the very first start alone, and what leads to somebody's trackers. */
+/** The pods' own roles, what is read at the very first start alone, and what leads to somebody's trackers or models. */
 const leftOut: Partial<Record<ServiceApp, string[]>> = {
   gateway: [
     'BOOTSTRAP_ADMIN_PASSWORD',
@@ -37,12 +37,14 @@ const leftOut: Partial<Record<ServiceApp, string[]>> = {
     'BOOTSTRAP_WORKER_KEY',
     'EC2_SECRET_ACCESS_KEY',
     ...trackerTokens,
+    'MODEL_API_KEY',
     'S3_SECRET_ACCESS_KEY',
   ],
   ingest: ['FEEDBACK_CODEHOST_WEBHOOK_SECRET', 'FEEDBACK_TASKTRACKER_WEBHOOK_SECRET', 'S3_SECRET_ACCESS_KEY'],
-  'feedback-sync': trackerTokens,
+  'feedback-sync': [...trackerTokens, 'MODEL_API_KEY', 'S3_SECRET_ACCESS_KEY'],
   scheduler: ['S3_SECRET_ACCESS_KEY'],
-  dispatcher: ['EC2_SECRET_ACCESS_KEY', 'S3_SECRET_ACCESS_KEY'],
+  metering: ['S3_SECRET_ACCESS_KEY'],
+  dispatcher: ['EC2_SECRET_ACCESS_KEY', 'MODEL_API_KEY', 'S3_SECRET_ACCESS_KEY'],
 };
 const values = readYaml<Values>('k8s/chart/values.yaml');
 const example = readYaml<Values>('k8s/chart/ci/example-values.yaml');
@@ -79,7 +81,9 @@ describe('the chart', () => {
   });
 
   it.each([...serviceApps])('gives %s every secret that it reads, but for those that an operator adds', (app) => {
-    expect(secretsLeftOut(app, given(app, values))).toEqual(leftOut[app] ?? []);
+    // Whether there is a collector is the operator's to say as well.
+    const operators = [...(leftOut[app] ?? []), 'OTEL_EXPORTER_OTLP_HEADERS'].sort();
+    expect(secretsLeftOut(app, given(app, values))).toEqual(operators);
   });
 
   it.each([...serviceApps])('lets %s be given whatever else it reads', (app) => {

@@ -18,12 +18,12 @@ const compose = readYaml<{
   secrets: Record<string, { file: string }>;
 }>('docker/compose.yaml');
 const trackerTokens = ['FEEDBACK_CODEHOST_TOKEN', 'FEEDBACK_TASKTRACKER_TOKEN'];
-/** Keys that people make in the service once it runs, and the accounts in which their machines and trackers are. */
+/** Keys that people make in the service once it runs, and the accounts in which their machines, trackers and models are. */
 const leftOut: Partial<Record<ServiceApp, string[]>> = {
-  gateway: ['BOOTSTRAP_API_KEY', 'BOOTSTRAP_WORKER_KEY', 'EC2_SECRET_ACCESS_KEY', ...trackerTokens],
+  gateway: ['BOOTSTRAP_API_KEY', 'BOOTSTRAP_WORKER_KEY', 'EC2_SECRET_ACCESS_KEY', ...trackerTokens, 'MODEL_API_KEY'],
   ingest: ['FEEDBACK_CODEHOST_WEBHOOK_SECRET', 'FEEDBACK_TASKTRACKER_WEBHOOK_SECRET'],
-  'feedback-sync': trackerTokens,
-  dispatcher: ['EC2_SECRET_ACCESS_KEY'],
+  'feedback-sync': [...trackerTokens, 'MODEL_API_KEY'],
+  dispatcher: ['EC2_SECRET_ACCESS_KEY', 'MODEL_API_KEY'],
 };
 const dockerfile = readText('docker/Dockerfile');
 
@@ -39,7 +39,8 @@ describe.each([...serviceApps])('%s in the compose file', (app) => {
   });
 
   it('is given every secret that it reads, but for those that only an operator can have', () => {
-    expect(secretsLeftOut(app, given(service))).toEqual(leftOut[app] ?? []);
+    // What a collector asks for, where there is one.
+    expect(secretsLeftOut(app, given(service))).toEqual([...(leftOut[app] ?? []), 'OTEL_EXPORTER_OTLP_HEADERS'].sort());
   });
 
   it('mounts the secrets that it names', () => {

@@ -5,7 +5,8 @@ import { dispatcherConfigs } from '@muster/dispatcher';
 import { feedbackSyncConfigs } from '@muster/feedback-sync';
 import { gatewayConfigs } from '@muster/gateway';
 import { ingestConfigs } from '@muster/ingest';
-import { BaseConfig, type Variable, variablesOf } from '@muster/platform';
+import { meteringConfigs } from '@muster/metering';
+import { type BaseConfig, type Variable, variablesOf } from '@muster/platform';
 import { schedulerConfigs } from '@muster/scheduler';
 import { StorageConfig } from '@muster/storage';
 import { parse } from 'yaml';
@@ -16,7 +17,7 @@ const configs: Record<ServiceApp, (new () => BaseConfig)[]> = {
   ingest: ingestConfigs,
   dispatcher: dispatcherConfigs,
   scheduler: schedulerConfigs,
-  metering: [BaseConfig],
+  metering: meteringConfigs,
   'feedback-sync': feedbackSyncConfigs,
 };
 

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { chartAlerts } from './chart-alerts';
 import { chartPaths, chartQueues } from './chart-data';
 import { nginxConf } from './nginx-conf';
 import { readmesWithImports } from './readme-imports';
@@ -11,7 +12,7 @@ export const generatedFiles: Record<string, () => string> = {
   'k8s/chart/generated/queues.yaml': chartQueues,
 };
 
-const filesOf = (root: string) => ({ ...generatedFiles, ...readmesWithImports(root) });
+const filesOf = (root: string) => ({ ...generatedFiles, ...chartAlerts(root), ...readmesWithImports(root) });
 
 /** Every file that is not what the tables and the sources say now, each with its first difference. */
 export function staleFiles(root: string): string[] {

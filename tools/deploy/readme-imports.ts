@@ -4,8 +4,20 @@ import { join } from 'node:path';
 /** As they stand above each other: what is named first may import what is named later. */
 const layers = [
   ...['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'feedback-sync'],
-  ...['assistant', 'schedules', 'jobs', 'agents', 'workflows', 'packs', 'pilot', 'pricing', 'feedback', 'access'],
-  ...['vm', 'storage', 'trackers', 'models', 'vault', 'testing', 'database', 'platform', 'contracts'],
+  ...[
+    'assistant',
+    'schedules',
+    'jobs',
+    'agents',
+    'workflows',
+    'packs',
+    'pilot',
+    'feedback',
+    'pricing',
+    'webhooks',
+    'access',
+  ],
+  ...['vm', 'storage', 'trackers', 'models', 'vault', 'testing', 'database', 'platform', 'sdk', 'contracts'],
 ];
 const tests = /\.(spec|harness)\.ts$/;
 const importLine = /\*\*Imports\*\* .*\.$/m;
@@ -32,7 +44,9 @@ function importsOf(folder: string, own: string): string[] {
     (sources as string[])
       // Of what consists of tests, they are the sources.
       .filter((file) => /\.tsx?$/.test(file) && (own === 'e2e' || !tests.test(file)))
-      .flatMap((file) => [...readFileSync(join(folder, 'src', file), 'utf8').matchAll(/'@muster\/([\w-]+)'/g)])
+      .flatMap((file) => [
+        ...readFileSync(join(folder, 'src', file), 'utf8').matchAll(/'@muster\/([\w-]+)(?:\/(?:words|operations))?'/g),
+      ])
       .map(([, name]) => name!),
   );
   const unknown = [...found].filter((name) => !layers.includes(name));

@@ -1,0 +1,157 @@
+import type { Attributes, HrTime, SpanContext, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import type { BatchSpanProcessor, ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
+import { isSampled, spanIdOf, traceIdOf } from '../context/trace';
+import type { EndedSpan, SpanAttributes, SpanSink } from './spans';
+
+export interface OtlpOptions {
+  /** Of the collector; /v1/traces is put behind it. */
+  endpoint: string;
+  headers: Record<string, string>;
+  timeoutMs: number;
+  queueSize: number;
+  delayMs: number;
+  /** Who we are. */
+  resource: Record<string, string>;
+  exported(count: number): void;
+  dropped(count: number): void;
+  /** The collector did not take a batch. */
+  failed(count: number, error: Error): void;
+}
+
+const longestName = 128;
+const longestValue = 256;
+const batchSize = 512;
+
+/** Spans on their way to a collector: as many wait as there is room for, and those beyond are dropped. */
+export class OtlpSpans implements SpanSink {
+  private readonly processor: BatchSpanProcessor;
+  private readonly resource: ReadableSpan['resource'];
+  private waiting = 0;
+
+  private constructor(
+    private readonly options: OtlpOptions,
+    { BatchSpanProcessor, OTLPTraceExporter, resourceFromAttributes }: Otel,
+  ) {
+    const { queueSize, delayMs, timeoutMs, resource } = options;
+    this.resource = resourceFromAttributes(resource);
+    const exporter = new OTLPTraceExporter({
+      url: `${options.endpoint.replace(/\/+$/, '')}/v1/traces`,
+      headers: options.headers,
+      timeoutMillis: timeoutMs,
+    });
+    this.processor = new BatchSpanProcessor({
+      exporter: this.counting(exporter),
+      maxQueueSize: queueSize,
+      maxExportBatchSize: Math.min(batchSize, queueSize),
+      scheduledDelayMillis: delayMs,
+      // Beyond the exporter's own, so that it is the exporter that says how a batch ended.
+      exportTimeoutMillis: timeoutMs + 1000,
+    });
+  }
+
+  /** Loads OpenTelemetry, which nothing else does. */
+  static async open(options: OtlpOptions): Promise<OtlpSpans> {
+    return new OtlpSpans(options, await loadOtel());
+  }
+
+  add(span: EndedSpan): void {
+    if (this.waiting >= this.options.queueSize) return this.options.dropped(1);
+    this.waiting += 1;
+    this.processor.onEnd(readable(span, this.resource));
+  }
+
+  /** Sends what waits. */
+  async end(): Promise<void> {
+    await this.processor.shutdown();
+  }
+
+  private counting(exporter: SpanExporter): SpanExporter {
+    return {
+      export: (spans, done) => {
+        exporter.export(spans, (result) => {
+          this.waiting -= spans.length;
+          if (result.error) this.options.failed(spans.length, result.error);
+          else this.options.exported(spans.length);
+          done(result);
+        });
+      },
+      shutdown: () => exporter.shutdown(),
+    };
+  }
+}
+
+/** Whether a trace is among the part of all traces that is kept, as every SDK of OpenTelemetry answers it. */
+export async function ratioOf(part: number): Promise<(traceId: string) => boolean> {
+  const { TraceIdRatioBasedSampler, SamplingDecision } = await loadOtel();
+  const sampler = new TraceIdRatioBasedSampler(part);
+  return (traceId) => sampler.shouldSample(undefined, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED;
+}
+
+type Otel = Awaited<ReturnType<typeof loadOtel>>;
+
+async function loadOtel() {
+  const [{ OTLPTraceExporter }, { resourceFromAttributes }, sdk] = await Promise.all([
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/resources'),
+    import('@opentelemetry/sdk-trace'),
+  ]);
+  const { BatchSpanProcessor, SamplingDecision, TraceIdRatioBasedSampler } = sdk;
+  return { OTLPTraceExporter, resourceFromAttributes, BatchSpanProcessor, SamplingDecision, TraceIdRatioBasedSampler };
+}
+
+const kinds: Record<EndedSpan['kind'], SpanKind> = { internal: 0, server: 1, client: 2, producer: 3, consumer: 4 };
+const statuses = { unset: 0, error: 2 } as const satisfies Record<string, SpanStatusCode>;
+
+// One for all spans: there are a dozen of them to a run.
+const unset = { code: statuses.unset };
+const scope = { name: 'muster' };
+const none: never[] = [];
+
+function readable(span: EndedSpan, resource: ReadableSpan['resource']): ReadableSpan {
+  const { name, kind, traceparent, parentId, linked, startMs, endMs, error } = span;
+  const own = contextOf(traceparent);
+  return {
+    name: name.slice(0, longestName),
+    kind: kinds[kind],
+    spanContext: () => own,
+    parentSpanContext: parentId ? { ...own, spanId: parentId } : undefined,
+    startTime: timeOf(startMs),
+    // Times of rows and of this process's clock may differ by a little: no span ends before it begins.
+    endTime: timeOf(Math.max(startMs, endMs)),
+    duration: timeOf(Math.max(0, endMs - startMs)),
+    status: error === undefined ? unset : { code: statuses.error, message: error },
+    attributes: boundedAttributes(span.attributes, error),
+    links: linked ? [{ context: contextOf(linked) }] : none,
+    events: none,
+    ended: true,
+    resource,
+    instrumentationScope: scope,
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
+  };
+}
+
+function contextOf(traceparent: string): SpanContext {
+  return {
+    traceId: traceIdOf(traceparent),
+    spanId: spanIdOf(traceparent),
+    traceFlags: isSampled(traceparent) ? 1 : 0,
+  };
+}
+
+function boundedAttributes(attributes: SpanAttributes, error: string | undefined): Attributes {
+  const bounded: Attributes = {};
+  for (const name in attributes) {
+    const value = attributes[name];
+    if (value === undefined || value === null) continue;
+    bounded[name] = typeof value === 'string' ? value.slice(0, longestValue) : value;
+  }
+  if (error !== undefined) bounded['error.type'] = error;
+  return bounded;
+}
+
+function timeOf(ms: number): HrTime {
+  const seconds = Math.floor(ms / 1000);
+  return [seconds, Math.round((ms - seconds * 1000) * 1e6)];
+}

@@ -1,0 +1,75 @@
+import { hostname } from 'node:os';
+import type { AppName } from '@muster/contracts';
+import { Logger } from '@nestjs/common';
+import type { BaseConfig } from '../config/base.config';
+import { sampleTraces } from '../context/trace';
+import { within } from '../context/within';
+import type { Metrics } from '../operations/metrics';
+import { readHeaders } from './otlp-headers';
+import { OtlpSpans, ratioOf } from './otlp-spans';
+import { samplerOf } from './samplers';
+import { sendSpansTo } from './spans';
+
+export interface Tracing {
+  /** Sends what waits, for as long as an end may take. */
+  end(): Promise<void>;
+}
+
+const endMs = 2000;
+const none: Tracing = { end: () => Promise.resolve() };
+
+/**
+ * Traces for a process that was told of a collector; any other loads nothing for it. A collector that is away or slow
+ * holds nobody up: what it does not take is dropped, counted, and said once until it takes something again.
+ */
+export async function startTracing(config: BaseConfig, app: AppName, metrics: Metrics): Promise<Tracing> {
+  const { otlpEndpoint: endpoint } = config;
+  if (!endpoint) return none;
+  const logger = new Logger('tracing');
+  let isSaid = false;
+  const say = (what: string) => {
+    if (!isSaid) logger.warn(`traces are dropped: ${what}; this is said once, until one is taken again`);
+    isSaid = true;
+  };
+  const spans = await OtlpSpans.open({
+    endpoint,
+    headers: config.otlpHeaders ? readHeaders(config.otlpHeaders).headers : {},
+    timeoutMs: config.otlpTimeoutMs,
+    queueSize: config.spanQueueSize,
+    delayMs: config.spanDelayMs,
+    resource: {
+      'service.name': config.otelServiceName ?? `muster-${app}`,
+      'service.namespace': 'muster',
+      'service.instance.id': `${hostname()}-${process.pid}`,
+    },
+    exported: (count) => {
+      metrics.spans.inc({ outcome: 'exported' }, count);
+      if (isSaid) logger.log('traces are taken again');
+      isSaid = false;
+    },
+    dropped: (count) => {
+      metrics.spans.inc({ outcome: 'dropped' }, count);
+      say('more of them wait for the collector than there is room for');
+    },
+    failed: (count, error) => {
+      metrics.spans.inc({ outcome: 'failed' }, count);
+      say(`the collector does not take them (${reasonOf(error)})`);
+    },
+  });
+  sampleTraces(samplerOf(config.tracesSampler, await ratioOf(Number(config.tracesSamplerArg))));
+  sendSpansTo(spans);
+  return {
+    end: async () => {
+      sendSpansTo(undefined);
+      sampleTraces();
+      await within(endMs, spans.end(), () => undefined).catch(() => undefined);
+    },
+  };
+}
+
+/** What the collector answered may be long, and is nobody's business. */
+function reasonOf(error: Error): string {
+  const { code } = error as { code?: unknown };
+  if (typeof code === 'number') return `it answered ${code}`;
+  return typeof code === 'string' ? code : error.message.slice(0, 100);
+}

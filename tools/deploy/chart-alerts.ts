@@ -1,0 +1,12 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const source = 'k8s/monitoring/alerts.yaml';
+
+/** The chart's copy of the alerts: it reads no file outside of itself. */
+export function chartAlerts(root: string): Record<string, () => string> {
+  const path = join(root, source);
+  if (!existsSync(path)) return {};
+  const head = `# A copy of ${source} by tools/deploy/generate.ts: do not edit.\n`;
+  return { 'k8s/chart/generated/alerts.yaml': () => head + readFileSync(path, 'utf8') };
+}
