@@ -46,9 +46,26 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
     ...['muster', 'bare', 'muster, six apps'].map((name) => cells(name, 13)),
     new RegExp(`^  ${figure} flushes, goal 4: `, 'm'),
   ],
+  imaging: [
+    new RegExp(`^imaging: (?:${figure} of the floor|left out, there is no Pillow)`, 'm'),
+    new RegExp(
+      `^  memory of the worker and its Python, by quarters: ${figure}, ${figure}, ${figure}, ${figure} MiB|left out`,
+      'm',
+    ),
+  ],
   growth: ['/api/jobs', 'POST /api/jobs/launch', 'SSE resume', 'dispatch:', 'loop: sweep dispatch'].map(
     (name) => new RegExp(`^ *(?:${figure} +){4}(?:${figure} +)?${name}`, 'm'),
   ),
+  'chat-stream': [
+    new RegExp(`^chat-stream, one at a time: first token p50 ${figure} ms, p99 ${figure} ms after`, 'm'),
+    new RegExp(`^chat-stream, 8 at once: first token p50 ${figure} ms, p99 ${figure} ms after`, 'm'),
+  ],
+  tracing: [
+    ...compared('tracing', 'runs'),
+    both('one alone p50'),
+    both('Node for a run'),
+    /spans that arrived +0 +[1-9]\d*$/m,
+  ],
   load: [
     ...['heartbeat', 'launch', 'GET a run', 'launch to end'].map(
       (name) => new RegExp(`^  ${name} +[1-9]\\d* +0(?: +${figure} ms){3}$`, 'm'),

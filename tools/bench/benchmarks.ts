@@ -14,6 +14,9 @@ export const benchmarks = [
   'roi',
   'idle',
   'job-life',
+  'imaging',
+  'chat-stream',
+  'tracing',
   'load',
   'growth',
 ] as const;

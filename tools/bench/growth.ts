@@ -37,7 +37,6 @@ void onBenchStack(async (stack) => {
   const large = await openHouse(stack, 'large', sizes.large);
   try {
     const rows: Row[] = [];
-    // The loops first: they bring the sums of the year up to date, as they would have been all along.
     const loops = await measureLoops([small, large]);
     const asked = [...reads(small, large), ...writes];
     for (const measure of asked) rows.push(await inTurns(measure, small, large));

@@ -18,9 +18,19 @@ class BenchProcessor extends QueueProcessor {
   }
 }
 
+@ProcessesQueue('autopilot')
+class OtherProcessor extends QueueProcessor {
+  async other(): Promise<void> {
+    throw new Error('nobody enqueues this here');
+  }
+}
+
 // An app answers every job of its queues, or doesn't start.
-for (const job of Object.keys(queueDefinition('dispatch').jobs).filter((name) => name !== 'probe')) {
-  HandlesJob('dispatch', job as 'probe')(BenchProcessor.prototype, 'other', { value: BenchProcessor.prototype.other });
+for (const [queue, { prototype }] of [['dispatch', BenchProcessor] as const, ['autopilot', OtherProcessor] as const]) {
+  for (const job of Object.keys(queueDefinition(queue).jobs)) {
+    if (queue === 'dispatch' && job === 'probe') continue;
+    HandlesJob(queue, job as 'probe')(prototype, 'other', { value: prototype.other });
+  }
 }
 
 class BenchModule {}
@@ -29,7 +39,7 @@ void (async () => {
   const { nest } = await createApp({
     name: 'dispatcher',
     configs: [loadConfig(BaseConfig, process.env)],
-    modules: [DatabaseModule, { module: BenchModule, providers: [BenchProcessor] }],
+    modules: [DatabaseModule, { module: BenchModule, providers: [BenchProcessor, OtherProcessor] }],
   });
   await nest.init();
   const database = nest.get(Database);

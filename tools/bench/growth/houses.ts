@@ -3,7 +3,10 @@ import { newApiKey } from '@muster/access';
 import type { ApiKeyScope } from '@muster/contracts';
 import { migrate } from '@muster/database';
 import { buildHouse, type House, type HouseSize, HttpClient } from '@muster/testing';
+import { execFile } from 'node:child_process';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Client } from 'pg';
 import type { BenchStack } from '../bench-stack';
 import { startApp } from '../bench-tenant';
@@ -35,6 +38,7 @@ export async function openHouse(shared: BenchStack, name: string, size: HouseSiz
   await client.query('UPDATE organization_settings SET log_retention_days = 365, timeline_retention_days = 365');
   await client.query(`SET session_replication_role = 'origin'`);
   await client.query('CHECKPOINT');
+  await sumUp(stack);
   console.log(`  the ${name} house: ${said(size)}, made in ${Math.round((performance.now() - began) / 1000)} s`);
   const env = { REDIS_PREFIX: prefixOf({ stack }), INTERNAL_PORT: '0' };
   const [gateway, ingest] = [await startApp('gateway', stack, env), await startApp('ingest', stack, env)];
@@ -47,6 +51,14 @@ export async function openHouse(shared: BenchStack, name: string, size: HouseSiz
     worker: await key('worker'),
   };
   return { shared, stack, house, client, apps: [gateway, ingest], gateway: gateway.url, ingest: ingest.url, as };
+}
+
+/** The sums by day, which would have been made all along. */
+async function sumUp({ databaseUrl }: BenchStack): Promise<void> {
+  const program = join(__dirname, '../../rollups/rollups.js');
+  await promisify(execFile)(process.execPath, [program, 'rebuild'], {
+    env: { ...process.env, DATABASE_URL: databaseUrl },
+  });
 }
 
 export async function closeHouse({ shared, stack, client, apps }: GrownHouse): Promise<void> {

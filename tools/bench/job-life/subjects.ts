@@ -54,7 +54,12 @@ export async function startProgram(program: string, place: Place, env: Record<st
 const sixApps = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'feedback-sync'];
 
 /** Muster with a machine for each run that is in flight: in one process, or as the six apps. */
-export async function startMuster(name: string, { stack, inFlight }: Place, apart: boolean): Promise<Subject> {
+export async function startMuster(
+  name: string,
+  { stack, inFlight }: Place,
+  apart: boolean,
+  more: Record<string, string> = {},
+): Promise<Subject> {
   const worker = await Child.start(join(__dirname, 'worker.js'), {});
   const tenant = await makeBenchTenant(stack, inFlight);
   await freeAgents(stack.databaseUrl, worker.url);
@@ -64,6 +69,7 @@ export async function startMuster(name: string, { stack, inFlight }: Place, apar
     INTERNAL_PORT: '0',
     // The machines at the door send no heartbeats.
     AGENT_OFFLINE_AFTER_MS: String(24 * 3_600_000),
+    ...more,
   };
   const apps = apart ? sixApps : ['standalone'];
   const processes = await Promise.all(apps.map((app) => startApp(app, stack, env)));
