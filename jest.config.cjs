@@ -23,13 +23,15 @@ module.exports = {
       },
     ],
   },
-  transformIgnorePatterns: ['/node_modules/(?!(@nestjs|uuid)/)'],
+  transformIgnorePatterns: ['/node_modules/(?!(@nestjs|uuid|@opentelemetry/otlp-exporter-base)/)'],
   moduleNameMapper: Object.fromEntries(
     Object.entries(compilerOptions.paths).map(([name, [path]]) => [`^${name}$`, path.replace('.', '<rootDir>')]),
   ),
   globalSetup: '<rootDir>/tools/test/global-setup.cjs',
   globalTeardown: '<rootDir>/tools/test/global-teardown.cjs',
   reporters: ['default', ['<rootDir>/tools/test/suite-reporter.cjs', { rootDir: __dirname }]],
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   maxWorkers: 2,
+  // A worker never gives back what it has loaded for hundreds of files: a new one takes its place.
+  workerIdleMemoryLimit: '1200MB',
 };

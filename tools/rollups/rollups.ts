@@ -35,7 +35,7 @@ void (async () => {
 async function everyOrganization(database: Database): Promise<string[]> {
   const ids: string[] = [];
   for (let after: string[] | null = null; ; after = [ids.at(-1)!]) {
-    const page = await listOrganizations(database, { limit: 500, after });
+    const page = await listOrganizations(database, { page: { limit: 500, after } });
     ids.push(...page.slice(0, 500).map(({ id }) => id));
     if (page.length <= 500) return ids;
   }

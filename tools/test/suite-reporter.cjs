@@ -1,4 +1,6 @@
-// Says of each suite (a project's folder) what ran, and closes with the one line that says it all.
+// Says of each suite (a project's folder) what ran, and closes with the one line that says it all. Whoever started the
+// run may have the files that failed.
+const { writeFileSync } = require('node:fs');
 const { relative } = require('node:path');
 
 module.exports = class SuiteReporter {
@@ -26,6 +28,9 @@ module.exports = class SuiteReporter {
         ([suite, { files, passed, failed, skipped }]) =>
           `${suite.padEnd(24)} ${String(files).padStart(3)} files ${String(passed).padStart(5)} passed ${failed} failed ${skipped} skipped`,
       );
+    const { MUSTER_TEST_FAILED: list } = process.env;
+    const faulty = testResults.filter(({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError);
+    if (list) writeFileSync(list, faulty.map(({ testFilePath }) => relative(this.rootDir, testFilePath)).join('\n'));
     // A file that could not even be loaded has failed, though no test of it counted.
     const failed = numFailedTests + numRuntimeErrorTestSuites;
     const skipped = numPendingTests ? `, ${numPendingTests} skipped` : '';

@@ -3,13 +3,18 @@ import { rm } from 'node:fs/promises';
 import { Client } from 'pg';
 import { migrate } from '@muster/database';
 import { startDevStack } from '../dev-stack/src/dev-stack';
+import { findPillow } from '../dev-stack/src/pillow';
 import { startObjectStore } from '../dev-stack/src/object-store/object-store';
 
 const templateDatabase = 'muster_template';
 
 /** A Postgres, a Redis and an object store of this test run's own, on free ports, gone with it; or the ones it is given. */
 export async function startTestStack(dataDir: string) {
-  const [servers, store] = await Promise.all([startServers(dataDir), startStore(dataDir)]);
+  const [servers, store, pillow] = await Promise.all([
+    startServers(dataDir),
+    startStore(dataDir),
+    findPillowFor(dataDir),
+  ]);
   const template = await makeTemplate(servers.databaseUrl);
   return {
     facts: {
@@ -17,6 +22,7 @@ export async function startTestStack(dataDir: string) {
       templateDatabase: template,
       redisUrl: servers.redisUrl,
       s3: store.facts,
+      pillow,
     },
     stop: async () => {
       if (process.env['DATABASE_URL'])
@@ -25,6 +31,12 @@ export async function startTestStack(dataDir: string) {
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Where workers of tests find Pillow; null: nowhere, and what needs it is skipped. */
+async function findPillowFor(dataDir: string) {
+  const found = await findPillow({ dataDir, env: process.env, onProgress: () => undefined }).catch(() => null);
+  return Array.isArray(found) ? null : found;
 }
 
 async function startStore(dataDir: string) {

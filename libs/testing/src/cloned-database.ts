@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Client } from 'pg';
+import { Client, Pool } from 'pg';
 import { testStack } from './stack';
 
 export interface ClonedDatabase {
@@ -16,6 +16,14 @@ export function cloneDatabase(): Promise<ClonedDatabase> {
 /** An empty database, for the tests of the migrations themselves. */
 export function emptyDatabase(): Promise<ClonedDatabase> {
   return createDatabase(`TEMPLATE template0 ENCODING 'UTF8'`);
+}
+
+/** Connections of the test's own. */
+export function openPool({ url }: ClonedDatabase, max = 10): Pool {
+  const pool = new Pool({ connectionString: url, max });
+  // Its end does not wait for the goodbyes that it sends: the drop may cut a connection that was about to close.
+  pool.on('error', () => undefined);
+  return pool;
 }
 
 async function createDatabase(from: string): Promise<ClonedDatabase> {

@@ -2,7 +2,7 @@ export { BrowserDriver } from './fakes/browser-driver';
 export { appendEntries, followAgent, logLine } from './agent-timeline';
 export { type Harness, type HarnessOptions, startHarness, type Tenant } from './app-harness';
 export { behindLock } from './behind-lock';
-export { type ClonedDatabase, cloneDatabase, emptyDatabase } from './cloned-database';
+export { type ClonedDatabase, cloneDatabase, emptyDatabase, openPool } from './cloned-database';
 export {
   makeAgent,
   makeApiKey,
@@ -14,9 +14,15 @@ export {
 } from './factories';
 export { EventStream, type ReceivedEvent } from './event-stream';
 export { FakeTrackers } from './fakes/fake-trackers';
+export { FakeModel, type ModelRule, type ModelScript } from './fakes/fake-model';
+export type { FakeModelCall } from './fakes/model-wire';
 export { FakeClock } from './fakes/fake-clock';
 export { type FakeMachine, FakeMachines } from './fakes/fake-machines';
 export { FakeWorker } from './fakes/fake-worker';
+export { type CollectedSpan, TraceCollector } from './fakes/trace-collector';
+export { sessionProgram, writeStableCode } from '@muster/workflows';
+export { FakePortal, type PortalRequest } from './portal/fake-portal';
+export { type PortalDesign } from './portal/portal-pages';
 export { type Answer, HttpClient } from './http-client';
 export { longestTurn, maxTurnMs } from './longest-turn';
 export { buildHouse, type House, type HouseSize } from './house/build-house';

@@ -48,10 +48,11 @@ export async function readPlans(databaseUrl: string, work: () => Promise<unknown
   await client.connect();
   try {
     const plans: ReadPlan[] = [];
-    for (const [scope, ...statements] of batches) {
+    for (const statements of batches) {
+      const settings = statements.filter(isSetting);
       for (const statement of statements) {
         if (!/^\s*(SELECT|WITH)\b/.test(statement.text) || statement.name?.startsWith('muster_')) continue;
-        plans.push(await explain(client, scope!, statement));
+        plans.push(await explain(client, settings, statement));
       }
     }
     return plans;
@@ -60,10 +61,15 @@ export async function readPlans(databaseUrl: string, work: () => Promise<unknown
   }
 }
 
-async function explain(client: Client, scope: Statement, { text, values }: Statement): Promise<ReadPlan> {
+/** The scope of what follows, and how it is to be planned. */
+function isSetting({ text }: Statement): boolean {
+  return text.startsWith('SELECT set_config(');
+}
+
+async function explain(client: Client, settings: Statement[], { text, values }: Statement): Promise<ReadPlan> {
   await client.query('BEGIN');
   try {
-    await client.query(scope.text, [...(scope.values ?? [])]);
+    for (const setting of settings) await client.query(setting.text, [...(setting.values ?? [])]);
     const explained = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`;
     const { rows } = await client.query(explained, [...(values ?? [])]);
     const [{ Plan, 'Execution Time': ms }] = rows[0]['QUERY PLAN'] as [{ Plan: PlanNode; 'Execution Time': number }];

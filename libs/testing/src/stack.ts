@@ -11,6 +11,8 @@ export interface TestStack {
   templateDatabase: string;
   redisUrl: string;
   s3: { endpoint: string; region: string; bucket: string; accessKeyId: string; secretAccessKey: string };
+  /** The variables by which a worker finds Pillow; null: there is none here. */
+  pillow: Record<string, string> | null;
 }
 
 export function testStack(): TestStack {

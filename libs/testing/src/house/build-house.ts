@@ -19,6 +19,7 @@ export interface House extends HouseSize {
   batchId: string;
   /** One with a quarter of what its busy agent said. */
   longJobId: string;
+  endpointId: string;
 }
 
 /** So many days it has been there. */
@@ -39,6 +40,7 @@ export async function buildHouse(
     SELECT 'agent' AS kind, n::int, id FROM house_agent WHERE n IN (1, ${size.agents})
     UNION ALL SELECT 'workflow', n::int, id FROM house_workflow
     UNION ALL SELECT 'schedule', n::int, id FROM house_schedule WHERE n IN (1, 10)
+    UNION ALL SELECT 'endpoint', 0, id FROM webhook_endpoint WHERE organization_id = '${organizationId}'
     UNION ALL SELECT 'batch', n::int, id FROM house_batch WHERE n = 1
     UNION ALL (SELECT 'job', 0, id FROM house_job WHERE n % 10 = 0 AND status = 'completed' ORDER BY n DESC LIMIT 1)`);
   const id = (kind: string, n: number) => rows.find((row) => row.kind === kind && row.n === n)!.id;
@@ -50,6 +52,7 @@ export async function buildHouse(
     scheduleIds: { usual: id('schedule', 1), rare: id('schedule', 10) },
     batchId: id('batch', 1),
     longJobId: id('job', 0),
+    endpointId: id('endpoint', 0),
   };
 }
 

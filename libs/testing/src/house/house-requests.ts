@@ -2,7 +2,7 @@ import type { House } from './build-house';
 
 /** Every list with each of its filters, by what a usual and a rare value is, and such as nothing is both of. */
 export function listRequests(house: House, now = new Date()): string[] {
-  const { agentIds, workflowIds, scheduleIds, batchId, longJobId } = house;
+  const { agentIds, workflowIds, scheduleIds, batchId, longJobId, endpointId } = house;
   const day = (ago: number) => new Date(now.getTime() - ago * 86_400_000).toISOString();
   const dates = (from: number, to: number) => `from=${day(from).slice(0, 10)}&to=${day(to).slice(0, 10)}`;
   const times = [
@@ -12,6 +12,7 @@ export function listRequests(house: House, now = new Date()): string[] {
     `from=${day(1)}`,
   ];
   const logs = `/api/agents/${agentIds.busy}/logs`;
+  const sorted = (...names: string[]) => names.flatMap((name) => [`sort=${name}`, `sort=-${name}`]);
   const lists: [path: string, filters: string[]][] = [
     [
       '/api/jobs',
@@ -31,6 +32,13 @@ export function listRequests(house: House, now = new Date()): string[] {
         `agentId=${agentIds.busy}&scheduleId=${scheduleIds.rare}`,
         `status=cancelled&${times[0]}`,
         `workflowId=${workflowIds.rare}&${times[1]}`,
+        ...['q=portal', 'q=needle', `q=${longJobId}`, `q=needle&agentId=${agentIds.busy}`],
+        ...sorted('queuedAt', 'startedAt', 'finishedAt', 'durationMs', 'totalCostUsd').flatMap((sort) => [
+          sort,
+          `${sort}&status=cancelled`,
+          `${sort}&agentId=${agentIds.rare}`,
+          `${sort}&workflowId=${workflowIds.usual}&q=needle`,
+        ]),
       ],
     ],
     [
@@ -49,7 +57,10 @@ export function listRequests(house: House, now = new Date()): string[] {
         `level=error&${times[0]}`,
       ],
     ],
-    [`/api/jobs/${longJobId}/logs`, ['level=info', 'level=error', 'q=claim', 'q=needle', times[0]!, times[3]!]],
+    [
+      `/api/jobs/${longJobId}/logs`,
+      ['level=info', 'level=error', 'q=claim', 'q=needle', 'order=desc', 'order=desc&q=needle', times[0]!, times[3]!],
+    ],
     [`/api/jobs/${longJobId}/steps`, []],
     [
       '/api/agents',
@@ -61,9 +72,18 @@ export function listRequests(house: House, now = new Date()): string[] {
         'label=usual',
         'label=rare',
         'q=agent',
-      ].concat('q=needle', 'q=needle&status=online', 'label=rare&status=online'),
+      ].concat('q=needle', 'q=needle&status=online', 'label=rare&status=online', sorted('name', 'status', 'lastSeen')),
     ],
-    [`/api/agents/${agentIds.busy}/recordings`, ['status=kept', 'status=failed']],
+    [`/api/agents/${agentIds.busy}/autopilot`, [`sessionId=${longJobId}`]],
+    [
+      '/api/autopilot-sessions',
+      ['status=completed', 'status=paused', 'q=claim', 'q=needle', `agentId=${agentIds.busy}&q=needle`],
+    ],
+    [
+      `/api/agents/${agentIds.busy}/command-history`,
+      ['status=success', 'status=pending', 'kind=run', 'kind=imaging_composite', 'q=needle', 'status=failed&q=needle'],
+    ],
+    [`/api/agents/${agentIds.busy}/recordings`, ['status=kept', 'status=failed', 'q=needle', 'q=needle&status=kept']],
     [
       '/api/artifacts',
       [
@@ -80,20 +100,32 @@ export function listRequests(house: House, now = new Date()): string[] {
         ...['the+key', 'rare+person', 'nobody'].map((id) => `actorId=${id}`),
         ...['rare+target', longJobId, 'nothing'].map((id) => `targetId=${id}`),
         ...times,
+        ...['q=launch', 'q=needle', 'q=needle&actorId=the+key'],
         'actorId=the+key&action=user.update',
         `actorId=the+key&${times[0]}`,
       ],
     ],
-    ['/api/batches', [`workflowId=${workflowIds.usual}`, `workflowId=${workflowIds.rare}`]],
+    [
+      '/api/batches',
+      [
+        ...[`workflowId=${workflowIds.usual}`, `workflowId=${workflowIds.rare}`, 'q=workflow', 'q=needle'],
+        ...sorted('total'),
+        `sort=total&workflowId=${workflowIds.rare}`,
+      ],
+    ],
     [
       '/api/schedules',
       [
         ...[agentIds.busy, agentIds.rare].map((id) => `agentId=${id}`),
         ...[workflowIds.usual, workflowIds.rare].map((id) => `scriptId=${id}`),
         `agentId=${agentIds.busy}&scriptId=${workflowIds.rare}`,
+        'q=schedule',
+        'q=needle',
+        ...['enabled=true', 'enabled=false', `enabled=false&agentId=${agentIds.busy}`],
+        ...sorted('name', 'nextRunAt', 'lastRunAt'),
       ],
     ],
-    [`/api/workflows`, ['q=workflow', 'q=needle']],
+    [`/api/workflows`, ['q=workflow', 'q=needle', ...sorted('name', 'updatedAt')]],
     [`/api/workflows/${workflowIds.usual}/revisions`, []],
     [
       '/api/pilot/batches',
@@ -119,19 +151,22 @@ export function listRequests(house: House, now = new Date()): string[] {
       [
         ...['type=feature_request', 'type=bug_report', 'status=closed', 'status=received'],
         ...['status=closed&type=bug_report', dates(20, 10), dates(364, 360), times[0]!],
-        `status=received&${dates(20, 10)}`,
+        ...[`status=received&${dates(20, 10)}`, 'q=title', 'q=needle', 'q=needle&status=closed'],
       ],
     ],
     ['/api/process-library', []],
-    ['/api/workflow-packs', []],
+    ['/api/workflow-packs', ['q=needle']],
     ['/api/workflow-pack-installations', [`packId=${longJobId}`]],
-    ['/api/users', []],
-    ['/api/api-keys', []],
-    ['/api/vault', []],
+    ['/api/dead-letters', ['queue=dispatch', 'q=needle']],
+    ['/api/users', ['q=needle']],
+    ['/api/api-keys', ['q=needle']],
+    ['/api/vault', ['q=needle']],
+    ['/api/webhook-endpoints', ['q=needle']],
+    [`/api/webhook-endpoints/${endpointId}/deliveries`, ['status=pending', 'status=dead', 'type=job.stalled']],
     ['/api/functions', []],
-    ['/api/admin/organizations', []],
+    ['/api/admin/organizations', ['q=needle']],
     ['/api/admin/usage', [`month=${day(40).slice(0, 7)}`]],
-    ['/api/admin/dead-letters', ['queue=dispatch']],
+    ['/api/admin/dead-letters', ['queue=dispatch', 'q=needle']],
     ['/api/admin/queue-probes', []],
   ];
   return lists.flatMap(([path, filters]) => [path, ...filters.map((filter) => `${path}?${filter}`)]);

@@ -61,17 +61,20 @@ export const houseStatements = [
    FROM house_batch b JOIN house_workflow w ON w.n = CASE WHEN b.n <= 3 THEN 20 ELSE 1 END`,
   `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, schedule_id, batch_id, status, queued_at,
                     not_before, started_at, finished_at, billed_at, last_heartbeat_at, last_progress_at, waiting_reason,
-                    total_cost_micros)
+                    total_cost_micros, error)
    SELECT id, '{organization}', workflow_id, 1, agent_id, schedule_id, batch_id, status, at, at,
-          CASE WHEN status <> 'queued' THEN at END, CASE WHEN status <> 'queued' THEN at + interval '1 minute' END,
+          CASE WHEN status <> 'queued' THEN at END,
+          CASE WHEN status <> 'queued' THEN at + make_interval(secs => 60 + n % 9000 / 1000.0) END,
           CASE WHEN status <> 'queued' THEN at + interval '1 minute' END, at, at,
-          CASE WHEN status = 'queued' THEN 'agent_offline' END, n % 100000
+          CASE WHEN status = 'queued' THEN 'agent_offline' END,
+          CASE WHEN status <> 'queued' THEN n % 1000 + n % 500 END,
+          CASE WHEN n <= 3 THEN 'a needle in the portal' WHEN status = 'failed' THEN 'the portal gave no answer' END
    FROM house_job ORDER BY n`,
   `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key, name)
    SELECT id, s, '{organization}', 'passed', 1, 'Step ' || s FROM house_job, generate_series(1, 2) s`,
   `INSERT INTO run_cost (job_id, organization_id, compute_micros_per_hour, compute_micros, ai_micros, reported_micros,
-                         total_micros)
-   SELECT id, '{organization}', 100000, n % 1000, n % 500, 0, n % 1000 + n % 500 FROM house_job WHERE status <> 'queued'`,
+                         total_micros, duration_ms)
+   SELECT id, '{organization}', 100000, n % 1000, n % 500, 0, n % 1000 + n % 500, 60000 + n % 9000 FROM house_job WHERE status <> 'queued'`,
   `INSERT INTO run_cost_component (job_id, position, organization_id, workflow_id, agent_id, schedule_id, finished_at, kind,
                                    provider, model, quantity, unit, unit_price_usd, amount_micros)
    SELECT id, p, '{organization}', workflow_id, agent_id, schedule_id, at + interval '1 minute',
@@ -101,8 +104,25 @@ export const houseStatements = [
    SELECT id, '{organization}', agent_id, id, CASE WHEN n <= 3 THEN 'video' ELSE 'file' END, 'f', 'text/plain', 1,
           '{organization}/' || n, at
    FROM house_job`,
+  // Of a tenth of the runs an endpoint was told, and hears of some still.
+  `INSERT INTO webhook_endpoint (id, organization_id, url, events)
+   VALUES (gen_random_uuid(), '{organization}', 'https://example.com/told', '{*}')`,
+  `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, body, fanned_out_at, created_at)
+   SELECT id, '{organization}', CASE WHEN n <= 30 THEN 'job.stalled' ELSE 'job.completed' END, id, 1, '{}', at, at
+   FROM house_job WHERE n % 10 = 0`,
+  `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, status, tries, due_at, created_at)
+   SELECT e.id, '{organization}', w.id, e.id, e.type,
+          CASE WHEN e.type = 'job.stalled' THEN 'dead' ELSE 'delivered' END, 1, e.created_at, e.created_at
+   FROM webhook_event e JOIN webhook_endpoint w USING (organization_id) WHERE organization_id = '{organization}'`,
+  `INSERT INTO webhook_attempt (delivery_id, number, organization_id, at, status_code, duration_ms)
+   SELECT id, 1, '{organization}', created_at, 200, 10 FROM webhook_delivery WHERE organization_id = '{organization}'`,
   `INSERT INTO recording (id, organization_id, agent_id, name, kind, status, created_at)
    SELECT j.id, '{organization}', house_agent.id, 'r', 'browser', CASE WHEN j.n <= 30 THEN 'failed' ELSE 'kept' END, j.at
+   FROM house_job j, house_agent WHERE house_agent.n = 1 AND j.n % 10 = 0`,
+  `INSERT INTO autopilot_session (id, organization_id, agent_id, status, phase, asked_by, due_at, max_steps, max_attempts,
+                                  max_active_ms, max_cost_micros, approve, created_at, finished_at)
+   SELECT j.id, '{organization}', house_agent.id, 'failed', 'over', '{"kind": "user", "id": "the one"}', NULL, 50, 5,
+          3600000, 5000000, 'never', j.at, j.at
    FROM house_job j, house_agent WHERE house_agent.n = 1 AND j.n % 10 = 0`,
   `INSERT INTO pilot_batch (id, organization_id, batch_id, job_id, named_job_id, workflow_id, worker_key, occurred_at,
                             claims_attempted, claims_eob_uploaded)

@@ -1,0 +1,221 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { checkModelCall, type FakeModelCall, readModelCall } from './model-wire';
+
+/** What the fake model says, and how. */
+export interface ModelScript {
+  content?: string;
+  /** As the content, written as JSON. */
+  json?: unknown;
+  toolCalls?: { name: string; arguments: object | string; id?: string }[];
+  refusal?: string;
+  /** Null says nothing of it; absent counts the characters. */
+  usage?: { inputTokens: number; outputTokens: number } | null;
+  /** Between the pieces of a stream; before the answer otherwise. */
+  slowMs?: number;
+  /** The connection breaks after so many pieces of a stream. */
+  cutAfter?: number;
+  /** An error in place of an answer. */
+  status?: number;
+  headers?: Record<string, string>;
+  /** These bytes in place of an answer, of this type. */
+  raw?: string;
+  contentType?: string;
+  /** Nothing, until the caller goes. In a stream, after `cutAfter` pieces. */
+  hang?: true;
+}
+
+type Script = string | ModelScript;
+export type ModelRule = (call: FakeModelCall) => Script | undefined | Promise<Script | undefined>;
+
+/** A server that speaks the OpenAI-compatible chat API, says what it is told to, and notes what no real one is sent. */
+export class FakeModel {
+  readonly calls: FakeModelCall[] = [];
+  readonly faults: string[] = [];
+  /** Values that must stand in no request. */
+  readonly secrets: string[] = [];
+  readonly name = 'fake-text';
+  readonly visionName = 'fake-vision';
+  readonly key = 'model-key-of-the-fake';
+  /** Other keys that it knows, and other models that it has. */
+  readonly keys = new Set([this.key]);
+  readonly models = new Set([this.name, this.visionName]);
+  private readonly script: Script[] = [];
+  private readonly rules: ModelRule[] = [];
+  private server!: Server;
+
+  static async start(): Promise<FakeModel> {
+    const fake = new FakeModel();
+    fake.server = createServer((request, response) => {
+      fake.take(request, response).catch((error: Error) => {
+        fake.faults.push(error.message);
+        response.destroy();
+      });
+    });
+    await new Promise<void>((resolve) => fake.server.listen(0, '127.0.0.1', resolve));
+    return fake;
+  }
+
+  /** For an app's environment. */
+  get env(): Record<string, string> {
+    return {
+      MODEL_BASE_URL: this.url,
+      MODEL_API_KEY: this.key,
+      MODEL_NAME: this.name,
+      MODEL_VISION_NAME: this.visionName,
+    };
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/v1`;
+  }
+
+  /** What it says next, one after the other, before any rule is asked. */
+  says(...next: Script[]): this {
+    this.script.push(...next);
+    return this;
+  }
+
+  /** What it says to calls that the rule knows an answer to; a later rule is asked first. */
+  answers(rule: ModelRule): this {
+    this.rules.unshift(rule);
+    return this;
+  }
+
+  /** Forgets what it was told and asked. */
+  reset(): void {
+    for (const list of [this.calls, this.faults, this.secrets, this.script, this.rules]) list.length = 0;
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const call = await readModelCall(request);
+    this.calls.push(call);
+    response.on('close', () => {
+      call.isOver = true;
+      call.wasLeft = !response.writableEnded;
+    });
+    const [, key] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
+    if (key === undefined || !this.keys.has(key)) {
+      return refuse(response, 401, { message: 'Incorrect API key provided', code: 'invalid_api_key' });
+    }
+    const faults = checkModelCall(call, this);
+    this.faults.push(...faults);
+    if (faults.length) return refuse(response, 400, { message: faults.join('; '), code: 'invalid_request_error' });
+    const script = await this.next(call);
+    await perform(call, typeof script === 'string' ? { content: script } : script, response);
+  }
+
+  private async next(call: FakeModelCall): Promise<Script> {
+    const said = this.script.shift();
+    if (said !== undefined) return said;
+    for (const rule of this.rules) {
+      const answer = await rule(call);
+      if (answer !== undefined) return answer;
+    }
+    this.faults.push(`nobody told what to say to ${call.schemaName ?? call.lastText.slice(0, 200)}`);
+    return { status: 500 };
+  }
+}
+
+function refuse(response: ServerResponse, status: number, error: object, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify({ error }));
+}
+
+async function perform(call: FakeModelCall, script: ModelScript, response: ServerResponse): Promise<void> {
+  const { status, headers, raw, contentType = 'application/json', slowMs = 0 } = script;
+  if (script.hang && !(call.stream && script.cutAfter !== undefined)) return;
+  if (status !== undefined && status >= 300) {
+    return refuse(
+      response,
+      status,
+      { message: 'no', code: status === 429 ? 'rate_limit_exceeded' : 'server_error' },
+      headers,
+    );
+  }
+  if (raw !== undefined) {
+    response.writeHead(status ?? 200, { 'content-type': contentType, ...headers });
+    return void response.end(raw);
+  }
+  if (call.stream) return stream(call, script, response);
+  await pause(slowMs);
+  const { text, toolCalls, usage } = answerOf(call, script);
+  const message = {
+    role: 'assistant',
+    content: toolCalls.length && text === '' ? null : text,
+    refusal: script.refusal ?? null,
+    ...(toolCalls.length ? { tool_calls: toolCalls } : {}),
+  };
+  response.writeHead(200, { 'content-type': 'application/json', ...headers });
+  response.end(
+    JSON.stringify({
+      ...{ id: `chatcmpl-${call.number}`, object: 'chat.completion', created: seconds(), model: call.body.model },
+      choices: [{ index: 0, message, finish_reason: toolCalls.length ? 'tool_calls' : 'stop', logprobs: null }],
+      ...(usage ? { usage } : {}),
+    }),
+  );
+}
+
+async function stream(call: FakeModelCall, script: ModelScript, response: ServerResponse): Promise<void> {
+  const { text, toolCalls, usage } = answerOf(call, script);
+  const { slowMs = 0, cutAfter = Infinity, hang, refusal } = script;
+  const deltas: object[] = [{ role: 'assistant', content: '' }];
+  for (const piece of text.match(/\s*\S+\s*/g) ?? []) deltas.push({ content: piece });
+  if (refusal) deltas.push({ refusal });
+  for (const [index, { id, type, function: called }] of toolCalls.entries()) {
+    deltas.push({ tool_calls: [{ index, id, type, function: { name: called.name, arguments: '' } }] });
+    for (const piece of called.arguments.match(/.{1,12}/gs) ?? []) {
+      deltas.push({ tool_calls: [{ index, function: { arguments: piece } }] });
+    }
+  }
+  const chunk = (choices: object[], more: object = {}) =>
+    `data: ${JSON.stringify({
+      ...{ id: `chatcmpl-${call.number}`, object: 'chat.completion.chunk', created: seconds(), model: call.body.model },
+      choices,
+      ...more,
+    })}\n\n`;
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
+  for (const [at, delta] of deltas.entries()) {
+    if (response.destroyed) return;
+    if (at >= cutAfter) return hang ? undefined : breakOff(response);
+    if (at > 0) await pause(slowMs);
+    call.firstTokenAt ??= at === 1 ? performance.now() : undefined;
+    response.write(chunk([{ index: 0, delta, finish_reason: null }]));
+  }
+  if (cutAfter !== Infinity) return hang ? undefined : breakOff(response);
+  response.write(chunk([{ index: 0, delta: {}, finish_reason: toolCalls.length ? 'tool_calls' : 'stop' }]));
+  if (usage && call.body.stream_options?.include_usage) response.write(chunk([], { usage }));
+  response.end('data: [DONE]\n\n');
+}
+
+/** Not before what was written is on its way. */
+async function breakOff(response: ServerResponse): Promise<void> {
+  await new Promise<void>((resolve) => response.write(':\n\n', () => resolve()));
+  response.destroy();
+}
+
+function answerOf(call: FakeModelCall, { content, json, toolCalls = [], refusal, usage }: ModelScript) {
+  const text = json === undefined ? (content ?? '') : JSON.stringify(json);
+  const calls = toolCalls.map(({ name, arguments: given, id }, at) => ({
+    ...{ id: id ?? `call_${call.number}_${at}`, type: 'function' as const },
+    function: { name, arguments: typeof given === 'string' ? given : JSON.stringify(given) },
+  }));
+  const said = text + (refusal ?? '') + calls.map((each) => each.function.arguments).join('');
+  const input = usage?.inputTokens ?? Math.ceil(JSON.stringify(call.body.messages).length / 4);
+  const output = usage?.outputTokens ?? Math.ceil(said.length / 4);
+  const counted = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+  return { text, toolCalls: calls, usage: usage === null ? null : counted };
+}
+
+function pause(ms: number): Promise<void> | undefined {
+  return ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : undefined;
+}
+
+function seconds(): number {
+  return Math.floor(Date.now() / 1000);
+}

@@ -1,0 +1,162 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+
+/** A call as it came over the wire, and what is easily asked of it. */
+export interface FakeModelCall {
+  number: number;
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: any;
+  /** The body's text: for what must not stand in it. */
+  text: string;
+  stream: boolean;
+  /** The text of the last message. */
+  lastText: string;
+  /** The first text part of the last message of a user. */
+  lastUserText: string;
+  pictures: string[];
+  toolNames: string[];
+  /** The name of the JSON schema that the answer is to fit. */
+  schemaName: string | null;
+  isOver: boolean;
+  /** The caller went before the answer's end. */
+  wasLeft: boolean;
+  /** By performance.now(). */
+  firstTokenAt?: number;
+}
+
+let calls = 0;
+
+export async function readModelCall(request: IncomingMessage): Promise<FakeModelCall> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  const text = Buffer.concat(chunks).toString('utf8');
+  const body: any = text === '' ? {} : JSON.parse(text);
+  const messages: any[] = Array.isArray(body.messages) ? body.messages : [];
+  const partsOf = (message: any): any[] =>
+    typeof message?.content === 'string' ? [{ type: 'text', text: message.content }] : (message?.content ?? []);
+  const textsOf = (message: any) =>
+    partsOf(message).flatMap((part) => (part.type === 'text' ? [String(part.text)] : []));
+  return {
+    ...{ number: (calls += 1), method: request.method ?? '', path: request.url ?? '', headers: request.headers },
+    ...{ body, text, stream: body.stream === true, isOver: false, wasLeft: false },
+    lastText: textsOf(messages.at(-1)).join('\n'),
+    lastUserText: textsOf(messages.findLast(({ role }) => role === 'user'))[0] ?? '',
+    pictures: messages.flatMap((message) =>
+      partsOf(message).flatMap((part) => (part.type === 'image_url' ? [String(part.image_url?.url)] : [])),
+    ),
+    toolNames: (body.tools ?? []).map((tool: any) => String(tool?.function?.name)),
+    schemaName: body.response_format?.json_schema?.name ?? null,
+  };
+}
+
+interface Known {
+  models: ReadonlySet<string>;
+  visionName: string;
+  secrets: readonly string[];
+}
+
+const fields = ['model', 'messages', 'tools', 'stream', 'stream_options', 'response_format'];
+const picture = /^data:image\/(png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
+
+/** What no real API would be sent, or what this product must not send. */
+export function checkModelCall(call: FakeModelCall, { models, visionName, secrets }: Known): string[] {
+  const { method, path, headers, body, pictures, stream } = call;
+  const faults: string[] = [];
+  const must = (holds: unknown, what: string) => {
+    if (!holds) faults.push(what);
+  };
+  must(method === 'POST' && path === '/v1/chat/completions', `${method} ${path} is no route`);
+  must(/^application\/json/.test(headers['content-type'] ?? ''), `content-type is ${headers['content-type']}`);
+  for (const name of Object.keys(body)) must(fields.includes(name), `an unknown field ${name}`);
+  must(models.has(body.model), `there is no model ${body.model}`);
+  must(pictures.length === 0 || body.model !== undefined, 'pictures without a model');
+  if (models.has(visionName) && pictures.length) must(body.model === visionName, 'pictures go to the vision model');
+  for (const url of pictures) must(picture.test(url), `a picture that is none: ${url.slice(0, 40)}`);
+  must(stream === (body.stream_options !== undefined), 'stream_options belong to a stream');
+  if (stream) must(body.stream_options?.include_usage === true, 'a stream without its usage');
+  faults.push(
+    ...faultsOfMessages(body.messages),
+    ...faultsOfTools(body.tools),
+    ...faultsOfFormat(body.response_format),
+  );
+  for (const secret of secrets) must(!call.text.includes(secret), 'a secret stands in the request');
+  return faults;
+}
+
+function faultsOfMessages(messages: unknown): string[] {
+  if (!Array.isArray(messages) || messages.length === 0) return ['no messages'];
+  const faults: string[] = [];
+  let wanted = new Set<string>();
+  for (const [at, message] of (messages as any[]).entries()) {
+    const { role, content, tool_calls: toolCalls, tool_call_id: toolCallId } = message;
+    const name = `messages.${at}`;
+    if (role === 'tool') {
+      if (!wanted.delete(toolCallId)) faults.push(`${name} answers no tool call`);
+      if (typeof content !== 'string') faults.push(`${name} has no content`);
+      continue;
+    }
+    if (wanted.size) faults.push(`${name} comes before tool calls are answered`);
+    wanted = new Set();
+    if (!['system', 'user', 'assistant'].includes(role)) faults.push(`${name} has the role ${role}`);
+    if (role === 'user' && Array.isArray(content)) {
+      for (const part of content) {
+        const isPart = part.type === 'text' ? typeof part.text === 'string' : typeof part.image_url?.url === 'string';
+        if (!isPart || content.length === 0) faults.push(`${name} has a part that is none`);
+      }
+    } else if (typeof content !== 'string' && !(role === 'assistant' && toolCalls?.length)) {
+      faults.push(`${name} has no content`);
+    }
+    for (const call of toolCalls ?? []) {
+      if (
+        role !== 'assistant' ||
+        call.type !== 'function' ||
+        typeof call.function?.arguments !== 'string' ||
+        !call.id
+      ) {
+        faults.push(`${name} has a tool call that is none`);
+      }
+      wanted.add(call.id);
+    }
+  }
+  if (wanted.size) faults.push('tool calls without an answer');
+  return faults;
+}
+
+function faultsOfTools(tools: unknown): string[] {
+  if (tools === undefined) return [];
+  if (!Array.isArray(tools) || tools.length === 0) return ['tools is no list'];
+  return (tools as any[]).flatMap(({ type, function: tool }, at) => {
+    const isTool =
+      type === 'function' &&
+      /^[\w-]{1,64}$/.test(tool?.name ?? '') &&
+      typeof tool.description === 'string' &&
+      tool.parameters?.type === 'object';
+    return isTool ? [] : [`tools.${at} is no tool`];
+  });
+}
+
+function faultsOfFormat(format: any): string[] {
+  if (format === undefined) return [];
+  const { name, strict, schema } = format.json_schema ?? {};
+  if (format.type !== 'json_schema' || !/^\w{1,64}$/.test(name ?? '') || strict !== true) {
+    return ['response_format is no strict JSON schema'];
+  }
+  return faultsOfSchema(schema, 'schema');
+}
+
+/** Strict schemas name every key as required, and allow no others. */
+function faultsOfSchema(schema: any, at: string): string[] {
+  if (typeof schema !== 'object' || schema === null) return [`${at} is no schema`];
+  const faults: string[] = [];
+  if (schema.properties) {
+    const keys = Object.keys(schema.properties).sort();
+    const required = [...(schema.required ?? [])].sort();
+    if (JSON.stringify(keys) !== JSON.stringify(required)) faults.push(`${at} does not require all its keys`);
+    if (schema.additionalProperties !== false) faults.push(`${at} allows other keys`);
+    for (const key of keys) faults.push(...faultsOfSchema(schema.properties[key], `${at}.${key}`));
+  }
+  if (schema.items) faults.push(...faultsOfSchema(schema.items, `${at}.items`));
+  for (const other of schema.anyOf ?? []) faults.push(...faultsOfSchema(other, `${at}.anyOf`));
+  return faults;
+}
