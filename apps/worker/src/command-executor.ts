@@ -1,20 +1,24 @@
-import { mkdirSync, lstatSync, existsSync } from 'node:fs';
+import { mkdirSync, lstatSync, existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Extensions } from './browser/extensions';
-import { textOf, type Command, type Result } from './protocol/command';
+import { textOf, type Command, type Kind, type Result } from './protocol/command';
+import { readFiles } from './files/read-files';
 import { writeWhole } from './host/files';
 import type { Journal } from './runs/journal';
 import type { Taking } from './protocol/listener';
-import type { LocalLog } from './host/local-log';
+import { type ImagingContext, keptCommand, runImaging } from './imaging/run-imaging';
+import { inOrigin, type LocalLog } from './host/local-log';
 import { killProcesses } from './runs/processes';
-import { originOf } from './protocol/origin';
+import { Redactor } from './runs/redactor';
+import { originOf, type Origin } from './protocol/origin';
 import type { Recorder } from './recordings/recorder';
 import type { Results } from './spool/results';
 import { restarted } from './runs/run';
 import { removeOldRoots, sha256 } from './runs/run-files';
 import type { Runs } from './runs/runs';
 import { messageOf } from './protocol/service';
-import { runCode, type SnippetContext } from './runs/snippet';
+import { runCode } from './runs/snippet';
+import { isOfSession, type Sessions } from './sessions/sessions';
 
 export interface CommandExecutorOptions {
   folder: string;
@@ -22,12 +26,15 @@ export interface CommandExecutorOptions {
   runs: Runs;
   results: Results;
   recorder: Recorder;
+  sessions: Sessions;
   extensions: Extensions;
-  context: SnippetContext;
+  context: ImagingContext;
   onChange: () => void;
   repair: (command: Command) => Promise<Result>;
   /** The worker is to begin again, with the key that it has by then. */
   onRestart: (commandId: string) => void;
+  /** What of our own must not be shown. */
+  secrets: () => string[];
   log: LocalLog;
 }
 
@@ -43,6 +50,47 @@ export class CommandExecutor {
   }
 
   take(command: Command): Taking {
+    return inOrigin(originOf(command), () => this.begin(command));
+  }
+
+  /** Commands that another start of the worker began, and whose end it didn't see: imaging goes on where it was. */
+  async recover(): Promise<void> {
+    const { folder, journal, results, log } = this.options;
+    for (const { id, kind } of journal.unfinished().filter(({ kind }) => kind !== 'run')) {
+      if (isOfSession(kind) && !results.has(id)) {
+        // Its browser may be at it still; the worker goes on meanwhile.
+        this.settle(id, kind, this.options.sessions.resume(id), {});
+        continue;
+      }
+      await killProcesses({ runId: id, root: null }, 0);
+      const kept = results.has(id) ? null : keptCommand(folder, id, Date.now());
+      if (kept) {
+        inOrigin(originOf(kept), () => {
+          log('info', 'a command goes on', { commandId: id, kind: kept.kind });
+          this.work(kept);
+        });
+        continue;
+      }
+      if (!results.has(id)) results.put(id, { status: 'failed', error: restarted });
+      // What it was asked, and what it had made by then.
+      for (const place of ['commands', 'imaging']) rmSync(join(folder, place, id), { recursive: true, force: true });
+      journal.finish(id);
+    }
+  }
+
+  reject(commandId: string, why: string): void {
+    if (/^[\w-]{1,100}$/.test(commandId)) this.options.results.put(commandId, { status: 'failed', error: why });
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+
+  async finished(): Promise<void> {
+    await Promise.all(this.working.values());
+  }
+
+  private begin(command: Command): Taking {
     const { journal, runs, log } = this.options;
     const { commandId, kind, jobId } = command;
     if (journal.knows(commandId)) return 'known';
@@ -60,28 +108,6 @@ export class CommandExecutor {
     return 'taken';
   }
 
-  /** Commands that another start of the worker began, and whose end it didn't see. */
-  async recover(): Promise<void> {
-    const { journal, results } = this.options;
-    for (const { id } of journal.unfinished().filter(({ kind }) => kind !== 'run')) {
-      await killProcesses({ runId: id, root: null }, 0);
-      if (!results.has(id)) results.put(id, { status: 'failed', error: restarted });
-      journal.finish(id);
-    }
-  }
-
-  reject(commandId: string, why: string): void {
-    if (/^[\w-]{1,100}$/.test(commandId)) this.options.results.put(commandId, { status: 'failed', error: why });
-  }
-
-  close(): void {
-    this.closed = true;
-  }
-
-  async finished(): Promise<void> {
-    await Promise.all(this.working.values());
-  }
-
   private startRun(command: Command): void {
     const { runs, log } = this.options;
     try {
@@ -93,14 +119,20 @@ export class CommandExecutor {
   }
 
   private work(command: Command): void {
-    const { commandId } = command;
-    const { journal, results, onChange, log } = this.options;
-    const done = this.perform(command)
+    this.settle(command.commandId, command.kind, this.perform(command), originOf(command));
+  }
+
+  /** Without a result, it is left to the next start of the worker. */
+  private settle(commandId: string, kind: Kind, performed: Promise<Result | null>, origin: Origin): void {
+    const { journal, results, sessions, onChange, log } = this.options;
+    const done = performed
       .catch((error: unknown): Result => ({ status: 'failed', error: messageOf(error) }))
       .then((result) => {
-        results.put(commandId, result, originOf(command));
+        if (!result) return;
+        results.put(commandId, result, origin);
         journal.finish(commandId);
-        const isRestart = command.kind === 'repair' || command.kind === 'restart';
+        if (isOfSession(kind)) sessions.forget(commandId);
+        const isRestart = kind === 'repair' || kind === 'restart';
         if (isRestart && result.status === 'success') this.options.onRestart(commandId);
       })
       .catch((error: unknown) => log('error', 'a result could not be kept', { commandId, why: messageOf(error) }))
@@ -112,15 +144,16 @@ export class CommandExecutor {
     onChange();
   }
 
-  private async perform(command: Command): Promise<Result> {
+  private async perform(command: Command): Promise<Result | null> {
     const { folder } = this.options;
     const { commandId, kind, payload } = command;
     switch (kind) {
       case 'snippet':
       case 'function':
+        return runCode(command, join(folder, 'commands', commandId), false, this.options.context);
       case 'imaging_images':
       case 'imaging_composite':
-        return runCode(command, join(folder, 'commands', commandId), false, this.options.context);
+        return runImaging(command, this.options.context);
       case 'builder':
         return this.runSession(command);
       case 'stop_job':
@@ -137,6 +170,13 @@ export class CommandExecutor {
         return this.options.recorder.perform(command);
       case 'deploy_extension':
         return this.options.extensions.deploy(command);
+      case 'autopilot_open':
+      case 'autopilot_look':
+      case 'autopilot_attempt':
+      case 'autopilot_close':
+        return this.options.sessions.perform(command);
+      case 'files':
+        return this.showFiles(command);
       case 'run':
         throw new Error('a run has no result');
     }
@@ -147,6 +187,12 @@ export class CommandExecutor {
     const result = await runCode(command, sessionRoot(folder, command), true, context);
     removeOldRoots(join(folder, 'builder'), (name) => this.working.has(name), Date.now());
     return result;
+  }
+
+  private showFiles(command: Command): Result {
+    const { folder, runs, secrets } = this.options;
+    const own = new Redactor(secrets());
+    return readFiles(command, join(folder, 'runs'), (text) => own.text(runs.redact(text)));
   }
 
   private async stopJob(command: Command): Promise<Result> {

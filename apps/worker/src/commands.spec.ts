@@ -52,6 +52,29 @@ describe('Commands', () => {
     await service.until('it ran', () => existsSync(touched));
   });
 
+  it('are told apart in the worker’s own log by their request and trace, over a start of the worker, too', async () => {
+    await worker.start();
+    const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const env = { MUSTER_REQUEST_ID: 'asked-1', TRACEPARENT: `00-${traceId}-00f067aa0ba902b7-01` };
+    const snippet = commandOf('snippet', { code: 'pass' }, { env });
+    await answer(snippet as never);
+    const run = runOf('import time\ntime.sleep(60)', {}, env);
+    expect(await service.push(run)).toBe(202);
+    const linesOf = (message: string) =>
+      worker.stderr.split('\n').flatMap((line) => {
+        const parsed = line.startsWith('{') ? (JSON.parse(line) as Json) : {};
+        return parsed.message === message ? [parsed] : [];
+      });
+    await service.until('both to start', () => linesOf('a command starts').length === 2);
+    await worker.kill();
+    await worker.start();
+    await service.until('it to be taken over', () => linesOf('a run is taken over').length === 1);
+    for (const line of [...linesOf('a command starts'), ...linesOf('a run is taken over')]) {
+      expect(line).toMatchObject({ requestId: 'asked-1', traceId });
+    }
+    for (const line of linesOf('the service knows this worker')) expect(line).not.toHaveProperty('traceId');
+  });
+
   it('for another agent, of an unknown kind, or with a path for an id are refused', async () => {
     await worker.start();
     const right = commandOf('snippet', { code: 'pass' });
@@ -106,12 +129,6 @@ describe('Commands', () => {
     expect(JSON.parse((await answer(named)).output)).toEqual({ sum: 3 });
     const bare = commandOf('function', { name: 'f', code: 'result = sorted(args)', args: [2, 1] });
     expect(JSON.parse((await answer(bare)).output)).toEqual([1, 2]);
-
-    const imaging = commandOf('imaging_composite', {
-      code: 'import muster\nprint(muster.variables, __import__("json").load(open("inputs.json"))["teeth"])',
-      teeth: [3],
-    });
-    expect((await answer(imaging)).output).toBe('{} [3]\n');
 
     const secret = commandOf('snippet', {
       code: 'import os\nprint(os.environ["PASSWORD"], os.environ["AGENT_ID"])',

@@ -24,7 +24,28 @@ export interface Settings {
   bundleCacheBytes: number;
   /** What of our own environment a script gets. */
   scriptBase: Record<string, string>;
+  /** What imaging commands get beside it, and they alone. */
+  imaging: ImagingSettings;
 }
+
+export interface ImagingSettings {
+  /**
+   * As they are read in imaging/muster_imaging/settings.py: IMAGING_ROOT (the folder of the images), IMAGING_DATA_FILE
+   * (the list of them; `images.dat` below it), IMAGING_ALLOWED_ROOTS (folders divided by `;` outside of which nothing is
+   * read; IMAGING_ROOT alone), IMAGING_PATH_MAP (`\\\\server\\share=/mnt/share`, several with `;`), PRACTICE_DATABASE
+   * (`sqlite:///path`, or `odbc:<connection string>` where pyodbc is) and PRACTICE_PATIENT_QUERY.
+   */
+  variables: Record<string, string>;
+  /** IMAGING_PYTHONPATH: where Pillow is, when Python does not find it by itself. */
+  pythonPath: string;
+  /** IMAGING_LIBRARY_PATH: where the libraries are that such a Pillow needs. */
+  libraryPath: string;
+}
+
+const imagingVariables = [
+  ...['IMAGING_ROOT', 'IMAGING_DATA_FILE', 'IMAGING_ALLOWED_ROOTS', 'IMAGING_PATH_MAP'],
+  ...['PRACTICE_DATABASE', 'PRACTICE_PATIENT_QUERY'],
+];
 
 type Variables = Record<string, string | undefined>;
 
@@ -62,6 +83,11 @@ export function readSettings(env: Variables = process.env): Settings {
     spoolLimitBytes: positive('MUSTER_SPOOL_LIMIT_BYTES', 256 * 1024 * 1024),
     bundleCacheBytes: positive('MUSTER_BUNDLE_CACHE_BYTES', 1024 * 1024 * 1024),
     scriptBase: pick(env, ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE', 'CHROMIUM']),
+    imaging: {
+      variables: standing(pick(env, imagingVariables)),
+      pythonPath: env.IMAGING_PYTHONPATH?.trim() ?? '',
+      libraryPath: env.IMAGING_LIBRARY_PATH?.trim() ?? '',
+    },
   };
   if (faults.length) throw new Error(`the worker's environment is wrong: ${faults.join('; ')}`);
   return settings;
@@ -134,6 +160,24 @@ function readTunnel(text: string | undefined): Settings['tunnel'] {
 
 function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
+}
+
+/** Relative paths of the practice's database and folders are from here; its command begins somewhere else. */
+function standing(variables: Record<string, string>): Record<string, string> {
+  const { PRACTICE_DATABASE: address, IMAGING_ROOT: root, IMAGING_ALLOWED_ROOTS: allowed } = variables;
+  const path = address && /^sqlite:\/\/\/(.+)$/.exec(address.trim())?.[1];
+  return {
+    ...variables,
+    ...(path ? { PRACTICE_DATABASE: `sqlite:///${resolve(path)}` } : {}),
+    ...(root ? { IMAGING_ROOT: fromHere(root) } : {}),
+    ...(allowed ? { IMAGING_ALLOWED_ROOTS: allowed.split(';').map(fromHere).join(';') } : {}),
+  };
+}
+
+/** Shares and paths of other systems stay as they are. */
+function fromHere(path: string): string {
+  const text = path.trim();
+  return text === '' || /^[/\\]|^[A-Za-z]:/.test(text) ? text : resolve(text);
 }
 
 function pick(env: Variables, names: string[]): Record<string, string> {

@@ -6,6 +6,7 @@ import { Extensions } from './browser/extensions';
 import { CommandExecutor } from './command-executor';
 import { takeFolder } from './host/folder-lock';
 import { BootOver, shakeHands } from './protocol/handshake';
+import { canImage } from './imaging/can-image';
 import { Health } from './host/health';
 import { Fence, Heartbeat } from './protocol/heartbeat';
 import { Journal } from './runs/journal';
@@ -15,8 +16,10 @@ import type { LocalLog } from './host/local-log';
 import { MachineMetrics } from './host/machine';
 import { PollLoop } from './protocol/poll-loop';
 import { Recorder } from './recordings/recorder';
+import { Sessions } from './sessions/sessions';
 import { Results } from './spool/results';
 import type { Ending, RunContext } from './runs/run';
+import { sendOutput } from './runs/live-output';
 import { Runs } from './runs/runs';
 import { Service } from './protocol/service';
 import type { Settings } from './settings';
@@ -27,7 +30,10 @@ export type Outcome = { exitCode: number } | 'restart';
 
 const lastDeliveryMs = 10_000;
 const leaseMs = 60_000;
-const capabilities = ['run', 'snippet', 'function', 'builder', 'script', 'imaging', 'stop_job', 'repair', 'restart'];
+const capabilities = [
+  ...['run', 'snippet', 'function', 'builder', 'script', 'stop_job', 'repair', 'restart'],
+  ...['autopilot', 'files'],
+];
 const failedWith = (error: string): Ending => ({ status: 'failed', error, graceMs: 3_000 });
 
 /** A machine that was stopped and still is there, as after hibernation, reports as another boot. */
@@ -49,10 +55,13 @@ export class Worker {
   private readonly journal: Journal;
   private readonly results: Results;
   private readonly recorder: Recorder;
+  private readonly sessions: Sessions;
   private readonly runs: Runs;
   private readonly commands: CommandExecutor;
   private readonly fence: Fence;
   private readonly began = Date.now();
+  /** Asked once, while everything else begins. */
+  private readonly imaging: Promise<boolean>;
   private heartbeat: Heartbeat | null = null;
   private polling: PollLoop | null = null;
   private end: { outcome: Outcome; ending: Ending | null } = { outcome: 'restart', ending: null };
@@ -64,6 +73,7 @@ export class Worker {
     const { folder, agentId, baseUrl, scriptBase, python, spoolLimitBytes, bundleCacheBytes, fenceMs } = settings;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     takeFolder(folder);
+    this.imaging = canImage(settings);
     this.keys = new Keys(settings);
     const service = new Service(baseUrl, () => this.keys.current, this.ended.signal);
     const facts = {
@@ -83,6 +93,7 @@ export class Worker {
     const machine = { folder, agentId, base: scriptBase, service };
     const extensions = new Extensions({ ...machine, stopping: this.stopping.signal });
     this.recorder = new Recorder({ ...machine, extensions });
+    this.sessions = new Sessions({ ...machine, python, extensions, stopping: this.ended.signal, log });
     const onChange = (): void => this.heartbeat?.soon();
     this.runs = new Runs(folder, this.journal, this.context, onChange);
     this.commands = new CommandExecutor({
@@ -91,24 +102,31 @@ export class Worker {
       runs: this.runs,
       results: this.results,
       recorder: this.recorder,
+      sessions: this.sessions,
       extensions,
-      context: { facts, python, bundles, stopping: this.stopping.signal },
+      context: {
+        ...{ facts, python, bundles, stopping: this.stopping.signal, folder, imaging: settings.imaging },
+        tell: (commandId, output) => sendOutput(service, { agentId, commandId, output }),
+      },
       onChange,
       repair: (command) => repairKey({ keys: this.keys, service, agentId }, command, this.stopping.signal),
       onRestart: (commandId) => void this.restart(commandId),
+      secrets: () => this.secrets(),
       log,
     });
   }
 
   /** What must not show in the local log. */
   secrets(): string[] {
-    return [...this.keys.all(), this.context.facts.signingSecret];
+    const { PRACTICE_DATABASE: practiceDatabase } = this.settings.imaging.variables;
+    return [...this.keys.all(), this.context.facts.signingSecret, ...(practiceDatabase ? [practiceDatabase] : [])];
   }
 
   async run(): Promise<Outcome> {
     const guard = setInterval(() => this.guard(), Math.min(1_000, this.settings.fenceMs / 4));
     this.runs.recover();
     await this.commands.recover();
+    await this.sessions.recover();
     const listener = await this.openListener();
     try {
       await this.work(listener && tunnelOf(this.settings, listener.address));
@@ -178,7 +196,8 @@ export class Worker {
     const { service, facts } = this.context;
     const { agentId } = facts;
     const { bootId, keys, log } = this;
-    const introduction = { agentId, bootId, tunnel, capabilities, keys, log };
+    const ours = (await this.imaging) ? [...capabilities, 'imaging'] : capabilities;
+    const introduction = { agentId, bootId, tunnel, capabilities: ours, keys, log };
     try {
       const { organizationId, signingSecret, heartbeatMs } = await shakeHands(
         service,
@@ -219,7 +238,8 @@ export class Worker {
 
   private async wind(): Promise<void> {
     const { ending } = this.end;
-    if (ending) await this.runs.stopAll(ending);
+    if (ending) await Promise.all([this.runs.stopAll(ending), this.sessions.endAll()]);
+    else this.sessions.detach();
     await this.commands.finished();
     this.recorder.close();
     const isIntroduced = this.context.facts.signingSecret !== '';

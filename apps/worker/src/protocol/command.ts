@@ -17,8 +17,13 @@ const kinds: Record<Kind, true> = {
   attach_recording: true,
   stop_recording: true,
   deploy_extension: true,
+  autopilot_open: true,
+  autopilot_look: true,
+  autopilot_attempt: true,
+  autopilot_close: true,
   repair: true,
   restart: true,
+  files: true,
 };
 
 export interface Command extends Omit<AgentCommand, 'jobId' | 'deadline'> {

@@ -14,7 +14,10 @@ export interface Answer<Body = unknown> {
 
 /** The text of a body, which says of which class of the contract it is. */
 export function textOfBody<Body = never>(body: NoInfer<Body>): string {
-  return JSON.stringify(body);
+  // A page, or what runs, may say U+0000: it is refused over there, and with it all that stands beside it.
+  const text = JSON.stringify(body);
+  if (!text.includes('\\u0000')) return text;
+  return text.replace(/(?<!\\)((?:\\\\)*)\\u0000/g, '$1\\ufffd');
 }
 
 export interface Call {

@@ -1,6 +1,5 @@
-const mark = '[redacted]';
-/** Shorter values are words of everyday output; hiding them would hide everything. */
-const shortestSecret = 3;
+import { formsOfSecret, patternOfForms, shortestSecret } from '@muster/contracts/secrets';
+
 /** Shorter ones are found only in one piece: across line breaks they would be found everywhere. */
 const shortestAcrossLines = 6;
 
@@ -26,12 +25,15 @@ export class Redactor {
   private readonly patterns: string[];
   private readonly expression: RegExp | null;
 
-  constructor(secrets: Iterable<string>) {
-    this.patterns = [...new Set([...secrets].flatMap(formsOf).map(bytesOf).map(withoutBreaks))]
+  constructor(
+    secrets: Iterable<string>,
+    private readonly mark = '[redacted]',
+  ) {
+    this.patterns = [...new Set([...secrets].flatMap(formsOfSecret).map(bytesOf).map(withoutBreaks))]
       .filter((pattern) => pattern.length >= shortestSecret)
       .sort((a, b) => b.length - a.length);
     // Within a lookahead: of secrets that overlap, each is found.
-    const expression = `(?=(${this.patterns.map(escape).join('|')}))`;
+    const expression = `(?=(${patternOfForms(this.patterns)}))`;
     this.expression = this.patterns.length ? new RegExp(expression, 'g') : null;
   }
 
@@ -50,7 +52,7 @@ export class Redactor {
     if (typeof value !== 'object' || value === null) {
       // A number can be a secret too, a PIN for one.
       const text = typeof value === 'number' ? String(value) : '';
-      return text && this.text(text) !== text ? (mark as T) : value;
+      return text && this.text(text) !== text ? (this.mark as T) : value;
     }
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [this.text(key), this.deep(item)])) as T;
   }
@@ -80,7 +82,7 @@ export class Redactor {
     let at = start;
     for (const span of spans) {
       if (span.end <= start || span.start >= end) continue;
-      text += raw.slice(at, Math.max(at, span.start)) + mark;
+      text += raw.slice(at, Math.max(at, span.start)) + this.mark;
       at = span.end;
     }
     return text + raw.slice(at, end);
@@ -99,30 +101,6 @@ export class Redactor {
 
 export function readable(latin1: string): string {
   return Buffer.from(latin1, 'latin1').toString('utf8');
-}
-
-function formsOf(secret: string): string[] {
-  const lines = secret.split(/\r?\n/).map((line) => line.trim());
-  return [
-    secret,
-    secret.trim(),
-    JSON.stringify(secret).slice(1, -1),
-    encodeURIComponent(Buffer.from(secret).toString()),
-    ...(lines.length > 1 ? lines.filter((line) => line.length >= 8) : []),
-    ...base64FormsOf(Buffer.from(secret)),
-  ];
-}
-
-/** What of a secret's base64 is the same whatever stands before and after it. */
-function base64FormsOf(secret: Buffer): string[] {
-  if (secret.length < 4) return [];
-  const forms = [0, 1, 2].map((before) => {
-    const text = Buffer.concat([Buffer.alloc(before), secret]).toString('base64');
-    return text.slice([0, 2, 3][before], Math.floor(((before + secret.length) * 8) / 6));
-  });
-  return [...forms, ...forms.map((form) => form.replaceAll('+', '-').replaceAll('/', '_'))].filter(
-    (form) => form.length >= 5,
-  );
 }
 
 function bytesOf(text: string): string {
@@ -153,8 +131,4 @@ function compactOf(raw: string): { compact: string; rawIndex: (index: number) =>
     return index + low;
   };
   return { compact: withoutBreaks(raw), rawIndex };
-}
-
-function escape(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isObject, type Command } from '../protocol/command';
 import { writeWhole } from '../host/files';
 import { pythonModule } from './python-module';
@@ -8,7 +8,7 @@ import { pythonModule } from './python-module';
 export interface SourceFiles {
   script: string;
   inputs: Record<string, unknown>;
-  /** Further files, by name. */
+  /** Further files, by their paths within the folder. */
   others?: Record<string, string>;
 }
 
@@ -19,6 +19,7 @@ export function makeRunRoot(folder: string, { script, inputs, others = {} }: Sou
   const files = { 'script.py': script, 'inputs.json': JSON.stringify(inputs), 'muster.py': pythonModule(), ...others };
   const manifest: Record<string, { sha256: string; size: number }> = {};
   for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
     writeFileSync(join(folder, name), content, { mode: 0o600 });
     manifest[name] = { sha256: sha256(content), size: Buffer.byteLength(content) };
   }

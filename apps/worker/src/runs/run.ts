@@ -121,6 +121,10 @@ export class Run {
     return run;
   }
 
+  redact(text: string): string {
+    return this.redactor.text(text);
+  }
+
   /** Ends the run: the first reason is the one. Resolves when nothing of it lives. */
   stop(ending: Ending): Promise<number> {
     this.grace.until = Math.min(this.grace.until ?? Infinity, Date.now() + ending.graceMs);

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from '../protocol/command';
+import { inOrigin } from '../host/local-log';
 import { Delivery } from '../protocol/delivery';
 import type { Journal } from './journal';
 import { Run, type Ending, type RunContext } from './run';
@@ -32,6 +33,11 @@ export class Runs {
     return this.current !== null;
   }
 
+  /** Without the secrets of the run of this moment, whose files may have them while it goes on. */
+  redact(text: string): string {
+    return this.current?.redact(text) ?? text;
+  }
+
   /** Jobs of which the service has not yet heard the end. */
   jobIds(): string[] {
     const undelivered = [...this.deliveries.values()].map(({ delivery }) => delivery.jobId);
@@ -60,8 +66,10 @@ export class Runs {
         this.journal.finish(id);
         continue;
       }
-      this.context.log('info', 'a run is taken over', { jobId });
-      this.follow(Run.adopt(id, spool, this.context));
+      inOrigin(spool.state.origin ?? {}, () => {
+        this.context.log('info', 'a run is taken over', { jobId });
+        this.follow(Run.adopt(id, spool, this.context));
+      });
     }
     for (const id of readdirSync(this.folders.spool)) {
       if (this.deliveries.has(id)) continue;
@@ -137,7 +145,8 @@ export class Runs {
       log,
       onJobOver: (jobId) => void this.stopJob(jobId, jobOver),
     });
-    const done = this.delivering ? this.deliver(id, delivery, spool) : Promise.resolve();
+    const deliver = () => inOrigin(spool.state.origin ?? {}, () => this.deliver(id, delivery, spool));
+    const done = this.delivering ? deliver() : Promise.resolve();
     this.deliveries.set(id, { delivery, spool, done });
   }
 

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { bundleOf, codeOf } from '../bundles/bundle';
 import type { BundleCache } from '../bundles/bundle-cache';
 import { placeBundle } from '../bundles/place-bundle';
 import { positiveOf, textOf, type Command, type Result } from '../protocol/command';
 import { launch, readExitCode } from '../host/launcher';
+import { tellOutput } from './live-output';
 import { cutBytes } from './output-lines';
 import { killProcesses, readProcess } from './processes';
 import { Redactor } from './redactor';
@@ -17,6 +18,7 @@ import { rest } from '../host/waiting';
 
 const outputBytes = 4 * 1024 * 1024;
 const errorBytes = 4 * 1024;
+const latestBytes = 128 * 1024;
 const pollMs = 25;
 const killGraceMs = 2_000;
 const defaultTimeoutMs = 3600_000;
@@ -50,6 +52,18 @@ export interface SnippetContext {
   /** Aborted: the worker ends, and everything that it runs with it. */
   stopping: AbortSignal;
   bundles: BundleCache;
+  /** Tells the service what a command's code has printed until now; false: it wants to hear no more. */
+  tell: (commandId: string, output: string) => Promise<boolean>;
+}
+
+/** What is to run for a command, where that is not the code that it brings. */
+export interface OwnCode {
+  sources: SourceFiles;
+  env: Record<string, string>;
+  /** Which of env must never be shown. */
+  secretNames: string[];
+  /** Where its modules are, beside the run's own folder. */
+  pythonPath: string;
 }
 
 function sourcesOf({ kind, payload }: Command): SourceFiles {
@@ -66,14 +80,18 @@ export async function runCode(
   folder: string,
   keep: boolean,
   context: SnippetContext,
+  own?: OwnCode,
 ): Promise<Result> {
-  const env = scriptEnvironment(command, context.facts, folder);
-  const redactor = new Redactor(secretsOf(secretNamesOf(command), env));
+  const env = { ...scriptEnvironment(command, context.facts, folder), ...own?.env };
+  if (own?.pythonPath) env['PYTHONPATH'] = [env['PYTHONPATH'], own.pythonPath].join(delimiter);
+  const redactor = new Redactor(secretsOf([...secretNamesOf(command), ...(own?.secretNames ?? [])], env));
   try {
-    makeRunRoot(folder, sourcesOf(command));
+    makeRunRoot(folder, own?.sources ?? sourcesOf(command));
     const bundle = bundleOf(command.payload);
     if (bundle) await placeBundle(context.bundles, bundle, { root: folder, stop: context.stopping });
-    return await execute(command, folder, { ...env, TMPDIR: openTemporaryFolder(folder) }, redactor, context);
+    // What a program of our own prints may name what it reads.
+    const shown = own ? { ...context, tell: null } : context;
+    return await execute(command, folder, { ...env, TMPDIR: openTemporaryFolder(folder) }, redactor, shown);
   } catch (error) {
     const code = codeOf(error);
     return { status: 'failed', error: redactor.text(messageOf(error)), ...(code ? { code } : {}) };
@@ -88,7 +106,7 @@ async function execute(
   folder: string,
   env: Record<string, string>,
   redactor: Redactor,
-  { python, stopping }: SnippetContext,
+  { python, stopping, tell }: Pick<SnippetContext, 'python' | 'stopping'> & { tell: SnippetContext['tell'] | null },
 ): Promise<Result> {
   const timeoutMs = timeoutOf(command, Date.now());
   if (timeoutMs <= 0) return { status: 'failed', code: 'execution_timeout', error: 'the deadline had passed' };
@@ -109,12 +127,14 @@ async function execute(
   const onStop = kill('stopped');
   stopping.addEventListener('abort', onStop, { once: true });
   const launcherGone = new AbortController();
+  const endTelling = tell && tellOutput(stdout!, redactor, (output) => tell(command.commandId, output));
   child.once('exit', () => launcherGone.abort());
   try {
     if (!root) await once(child, 'spawn');
     // The launcher stays until we end it, so that nothing of the code gets out of its sight.
     while (readExitCode(exitFile) === null && !launcherGone.signal.aborted) await rest(pollMs, launcherGone.signal);
   } finally {
+    endTelling?.();
     clearTimeout(timer);
     stopping.removeEventListener('abort', onStop);
   }
@@ -143,6 +163,7 @@ function timeoutOf({ payload, deadline }: Command, now: number): number {
 
 interface Collected {
   text(): string;
+  tail(bytes: number): string;
   total(): number;
   ended: Promise<void>;
 }
@@ -152,14 +173,17 @@ function collect(stream: NodeJS.ReadableStream): Collected {
   const pieces: Buffer[] = [];
   let total = 0;
   let kept = 0;
+  let latest = Buffer.alloc(0);
   stream.on('data', (piece: Buffer) => {
     total += piece.length;
+    latest = Buffer.concat([latest, piece]).subarray(-latestBytes);
     // A little more than is sent: a secret across the cut must be whole to be found.
     if (kept < outputBytes + 64 * 1024) pieces.push(piece);
     kept += piece.length;
   });
   return {
     text: () => Buffer.concat(pieces).toString('utf8'),
+    tail: (bytes) => latest.subarray(-bytes).toString('latin1'),
     total: () => total,
     ended: new Promise((resolve) => stream.once('close', () => resolve())),
   };

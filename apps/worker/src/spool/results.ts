@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { CommandResultBody } from '@muster/contracts';
 import type { Result } from '../protocol/command';
 import { readJson, writeWhole } from '../host/files';
-import type { LocalLog } from '../host/local-log';
+import { inOrigin, type LocalLog } from '../host/local-log';
 import type { Origin } from '../protocol/origin';
 import { textOfBody, verdictOf, type Answer, type Service } from '../protocol/service';
 
@@ -60,12 +60,16 @@ export class Results {
     this.sending.set(commandId, done);
   }
 
-  private async deliver(service: Service, commandId: string): Promise<void> {
+  private deliver(service: Service, commandId: string): Promise<void> {
     const { origin = {}, ...result } = readJson<Kept>(this.pathOf(commandId)) ?? {};
+    return inOrigin(origin, () => this.post(service.with(origin), commandId, result));
+  }
+
+  private async post(service: Service, commandId: string, result: Partial<Result>): Promise<void> {
     const path = `/api/agents/${this.agentId}/commands/${commandId}/result`;
     const send = (body: Partial<Result>): Promise<Answer> => {
       const call = { method: 'POST' as const, path, text: textOfBody<Partial<CommandResultBody>>(body) };
-      return service.with(origin).insist(() => call);
+      return service.insist(() => call);
     };
     let answer = await send(result);
     if ([400, 413, 422].includes(answer.status) && typeof result.output === 'string') {

@@ -42,6 +42,8 @@ export class FakeService {
   abandon: string[] = [];
   /** Looked at before anything else; what it returns is the answer. */
   interfere: (request: { method: string; path: string; body: Json; count: number }) => Reply = () => undefined;
+  /** What the store says to what is sent to it. */
+  refuse: (key: string) => number | 'hang up' = () => 200;
   private readonly server: Server;
   private waiting: (() => void)[] = [];
 
@@ -154,8 +156,10 @@ export class FakeService {
     const text = bytes.toString();
     if (path!.startsWith('/store/')) {
       if (request.headers['x-api-key']) this.faults.push('the store was sent the worker key');
-      this.uploads.set(path!.slice('/store/'.length), bytes);
-      return { status: 200 };
+      const status = this.refuse(path!.slice('/store/'.length));
+      if (status === 'hang up') return status;
+      if (status === 200) this.uploads.set(path!.slice('/store/'.length), bytes);
+      return { status };
     }
     const body = text ? (JSON.parse(text) as Json) : undefined;
     const method = request.method!;
@@ -189,6 +193,11 @@ export class FakeService {
       return { status: 200, body: { status: 'online', serverTime, pendingCommands: this.pending.length, abandon } };
     }
     if (path === commands && method === 'GET') return { status: 200, body: { commands: this.pending } };
+    if (path.startsWith(commands) && path.endsWith('/uploads')) return this.places(body);
+    if (path.startsWith(commands) && path.endsWith('/progress')) {
+      this.check(body.done <= body.total && body.failed <= body.done, 'progress');
+      return { status: 200, body: { accepted: true } };
+    }
     if (path.startsWith(commands)) {
       const id = path.slice(commands.length + 1).split('/')[0];
       const at = this.pending.findIndex((command) => command.commandId === id);
@@ -218,6 +227,18 @@ export class FakeService {
       return { status: 201, body: { success: true, batchId: batchSummary.batchId } };
     } else return { status: 404 };
     return { status: 200, body: { accepted: true } };
+  }
+
+  /** Places for the pictures of an imaging command, by their names in it. */
+  private places({ objects }: Json): Reply {
+    this.check(objects.length >= 1 && objects.length <= 100, 'size of uploads');
+    const uploads = (objects as Json[]).map(({ name, ordinal, size }) => {
+      this.check(size > 0, 'size of an upload');
+      const key = `${ordinal ?? 'all'}-${name}`;
+      const uploadUrl = `${this.url}/store/${key}`;
+      return { name, ordinal, key, uploadUrl, method: 'PUT', headers: { 'content-type': 'image/jpeg' } };
+    });
+    return { status: 201, body: { uploads, expiresAt: new Date(Date.now() + 900_000).toISOString() } };
   }
 
   private checkLogs(body: Json): void {

@@ -1,0 +1,155 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  opendirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  type Stats,
+} from 'node:fs';
+import { join } from 'node:path';
+import { textOf, type Command, type Result } from '../protocol/command';
+
+const largestFile = 1024 * 1024;
+const longestPath = 1000;
+const mostEntries = 500;
+/** Written out in JSON a control character takes six bytes, and a result may have four mebibytes. */
+const largestAnswer = 3 * 1024 * 1024;
+
+/** Why nothing is shown, with a word for programs. */
+class Refusal extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * Lists a folder or reads a text below the folder of runs, and nothing else of this machine. What scripts leave there
+ * is theirs to make, links and devices included, and theirs to change while we look: so it is judged by what was opened.
+ */
+export function readFiles({ payload }: Command, runs: string, redact: (text: string) => string): Result {
+  try {
+    const place = new Place(runs, textOf(payload.path));
+    const output = payload.action === 'list' ? list(place, redact) : read(place, redact);
+    return { status: 'success', output };
+  } catch (error) {
+    const { code, message } = refusalOf(error);
+    return { status: 'failed', code, error: redact(message) };
+  }
+}
+
+class Place {
+  readonly path: string;
+  /** Where it must be, if no link leads there. */
+  readonly wanted: string;
+
+  constructor(runs: string, path: string) {
+    const segments = path.split('/').filter((part) => part !== '' && part !== '.');
+    if (path.length > longestPath || path.includes('\0')) throw new Refusal('invalid_payload', 'that is no path');
+    if (path.startsWith('/') || segments.includes('..')) {
+      throw new Refusal('permission_denied', 'a path is relative to the folder of runs and stays in it');
+    }
+    this.path = segments.join('/');
+    this.wanted = join(realpathSync(runs), ...segments);
+  }
+
+  open<T>(wants: 'folder' | 'file', work: (file: number, stats: Stats) => T): T {
+    // A device or a pipe is not even opened.
+    requireKind(lstatSync(this.wanted), wants);
+    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+    const file = openSync(this.wanted, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    try {
+      if (readlinkSync(`/proc/self/fd/${file}`) !== this.wanted) throw outside();
+      const stats = fstatSync(file);
+      requireKind(stats, wants);
+      return work(file, stats);
+    } finally {
+      closeSync(file);
+    }
+  }
+}
+
+function list(place: Place, redact: (text: string) => string): Record<string, unknown> {
+  return place.open('folder', (folder) => {
+    const opened = `/proc/self/fd/${folder}`;
+    const directory = opendirSync(opened);
+    const names: string[] = [];
+    try {
+      for (let entry = directory.readSync(); entry && names.length <= mostEntries; entry = directory.readSync()) {
+        names.push(entry.name);
+      }
+    } finally {
+      directory.closeSync();
+    }
+    const isCut = names.length > mostEntries;
+    const files = names
+      .slice(0, mostEntries)
+      .sort()
+      .flatMap((name) => describe(join(opened, name), redact(name)));
+    return { path: place.path, files, ...(isCut ? { cut: `only ${mostEntries} of its entries are shown` } : {}) };
+  });
+}
+
+function describe(path: string, name: string): Record<string, unknown>[] {
+  try {
+    const stats = lstatSync(path);
+    const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'link' : 'other';
+    return [{ name, kind, size: stats.size, modifiedAt: stats.mtime.toISOString() }];
+  } catch {
+    // It has just gone.
+    return [];
+  }
+}
+
+function read(place: Place, redact: (text: string) => string): Record<string, unknown> {
+  return place.open('file', (file, { size }) => {
+    if (size > largestFile) throw tooLarge(size);
+    const bytes = readFileSync(file);
+    if (bytes.length > largestFile) throw tooLarge(bytes.length);
+    const content = redact(asText(bytes));
+    if (Buffer.byteLength(JSON.stringify(content)) > largestAnswer) throw tooLarge(bytes.length);
+    return { path: place.path, size: bytes.length, content };
+  });
+}
+
+function asText(bytes: Buffer): string {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    // eslint-disable-next-line no-control-regex
+    if (!/[\0-\x06\x0e-\x1a\x1c-\x1f]/.test(text)) return text;
+  } catch {
+    // Not UTF-8.
+  }
+  throw new Refusal('unsupported_media_type', 'the file is not a text');
+}
+
+function requireKind(stats: Stats, wants: 'folder' | 'file'): void {
+  if (stats.isSymbolicLink()) throw outside();
+  if (wants === 'folder' ? stats.isDirectory() : stats.isFile()) return;
+  const isPlain = stats.isDirectory() || stats.isFile();
+  if (!isPlain) throw new Refusal('permission_denied', 'it is neither a file nor a folder');
+  throw new Refusal('invalid_payload', wants === 'folder' ? 'it is no folder' : 'it is no file');
+}
+
+function outside(): Refusal {
+  return new Refusal('permission_denied', 'a link is in the way: it may lead outside the folder of runs');
+}
+
+function tooLarge(size: number): Refusal {
+  return new Refusal('payload_too_large', `the file has ${size} bytes; up to 1 MiB can be read`);
+}
+
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ELOOP') return outside();
+  if (code === 'ENOENT' || code === 'ENOTDIR') return new Refusal('not_found', 'there is no such file');
+  if (code === 'ENAMETOOLONG') return new Refusal('invalid_payload', 'the path is too long');
+  return new Refusal('permission_denied', `it cannot be read (${code ?? 'unknown'})`);
+}

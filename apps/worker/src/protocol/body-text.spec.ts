@@ -1,0 +1,13 @@
+import { textOfBody } from './service';
+
+describe('the text of a body', () => {
+  it('has a mark in place of U+0000, wherever it stands, and all else as it is', () => {
+    const output = { 'a\0': ['b\0\0c', '\0', '\\u0000', '\\\0', '\\\\u0000', '\\\\\0'], look: { title: '\u0001' } };
+    expect(JSON.parse(textOfBody<{ output: object }>({ output }))).toEqual({
+      output: {
+        'a\ufffd': ['b\ufffd\ufffdc', '\ufffd', '\\u0000', '\\\ufffd', '\\\\u0000', '\\\\\ufffd'],
+        look: { title: '\u0001' },
+      },
+    });
+  });
+});

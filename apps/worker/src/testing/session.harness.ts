@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { readlinkSync } from 'node:fs';
+import type {
+  AttemptStep,
+  PageExpectation,
+  PageLook,
+  SelectorKind,
+  SessionAction,
+  StepAttempted,
+} from '@muster/contracts';
+import { FakePortal, killAll, processesOf, sessionProgram, waitFor } from '@muster/testing';
+import { findBrowser } from '../browser/find-browser';
+import { FakeService, type Json } from './fake-service.harness';
+import { commandOf, WorkerHarness } from './worker-process.harness';
+
+export const chromium = findBrowser(process.env);
+export const noChromium = chromium ? '' : ' (skipped: no Chromium here; put one on PATH, or name it in CHROMIUM)';
+
+type Given = Partial<SessionAction> & { selectors?: SessionAction['selectors'] };
+
+/** An action with all its keys, as a model has to answer it. */
+export function action(name: SessionAction['action'], selector: string, more: Given = {}): SessionAction {
+  const kind: SelectorKind = selector.startsWith('aria/') ? 'role' : selector.startsWith('text/') ? 'text' : 'css';
+  const selectors = selector ? [{ kind, selector }] : [];
+  return { action: name, name: '', selectors, value: '', all: false, submits: false, ...more };
+}
+
+/** A worker with a session's browser, and the portal that it is for. */
+export class SessionHarness {
+  sessionId = randomUUID();
+
+  private constructor(
+    readonly service: FakeService,
+    readonly worker: WorkerHarness,
+    readonly portal: FakePortal,
+  ) {}
+
+  static async start(): Promise<SessionHarness> {
+    const service = await FakeService.start();
+    const worker = new WorkerHarness(service, { DISPLAY: '', ...(chromium ? { CHROMIUM: chromium } : {}) });
+    await worker.start();
+    return new SessionHarness(service, worker, await FakePortal.start());
+  }
+
+  async stop(): Promise<void> {
+    await this.worker.kill();
+    // As long as any is left, it may write.
+    await waitFor('the browser to end', () => {
+      const left = processesOf('MUSTER_RUN_ID=').filter((pid) => workingIn(pid).startsWith(this.worker.folder));
+      killAll([...this.processes(), ...left]);
+      return left.length === 0 && this.processes().length === 0;
+    });
+    await this.worker.remove();
+    await this.service.stop();
+    await this.portal.close();
+  }
+
+  /** The command's id; its result comes by itself. */
+  async send(kind: string, payload: object, env: Record<string, string> = {}, more: object = {}): Promise<string> {
+    const given = { sessionId: this.sessionId, secretNames: Object.keys(env), ...payload };
+    const command = commandOf(kind, given, { env, ...more });
+    await this.service.push(command);
+    return command.commandId;
+  }
+
+  async result(commandId: string): Promise<Json> {
+    return this.service.until('the result', () => this.service.result(commandId));
+  }
+
+  async ask(kind: string, payload: object, env: Record<string, string> = {}): Promise<Json> {
+    return this.result(await this.send(kind, payload, env));
+  }
+
+  open(path: string, more: object = {}, secrets: Record<string, string> = { PORTAL_PASSWORD: this.portal.password }) {
+    const given = {
+      program: sessionProgram(),
+      startUrl: `${this.portal.url}${path}`,
+      allowedOrigins: [this.portal.url],
+      inputs: { CLAIM_ID: 'C-1003', AMOUNT: '125.50' },
+    };
+    return this.ask('autopilot_open', { ...given, ...more }, secrets);
+  }
+
+  async look(more: object = {}): Promise<PageLook & { holds?: boolean; unmet?: string }> {
+    const { output } = await this.ask('autopilot_look', { screenshot: false, ...more });
+    return { ...output.look, ...output };
+  }
+
+  async attempt(given: Partial<AttemptStep>): Promise<StepAttempted> {
+    const { output, error } = await this.ask('autopilot_attempt', { maySubmit: true, screenshot: false, ...given });
+    if (!output) throw new Error(`no attempt: ${error}`);
+    return output;
+  }
+
+  act(actions: SessionAction[], expect?: PageExpectation): Promise<StepAttempted> {
+    return this.attempt({ actions, ...(expect ? { expect } : {}) });
+  }
+
+  async signIn(): Promise<void> {
+    const { outcome, error } = await this.act(
+      [
+        action('fill', 'aria/User name[role="textbox"]', { value: this.portal.user }),
+        action('fill', 'aria/Password', { value: '{{PORTAL_PASSWORD}}' }),
+        action('click', 'aria/Sign in[role="button"]'),
+      ],
+      { url: '/claims', text: 'Page 1' },
+    );
+    if (outcome !== 'passed') throw new Error(`not signed in: ${error}`);
+  }
+
+  async goTo(path: string): Promise<StepAttempted> {
+    return this.act([action('navigate', '', { value: path })]);
+  }
+
+  /** Of the session, wherever they have gone. */
+  processes(): number[] {
+    return processesOf(`MUSTER_RUN_ID=${this.sessionId}`);
+  }
+}
+
+function workingIn(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return '';
+  }
+}
