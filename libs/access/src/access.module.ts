@@ -1,4 +1,5 @@
 import { Global, Module } from '@nestjs/common';
+import { VaultModule } from '@muster/vault';
 import { Authenticator } from './authentication/authenticator';
 import { AccessGuard } from './requests/access-guard';
 import { Mutations } from './requests/mutations';
@@ -7,6 +8,7 @@ import { StandingAccess } from './requests/standing-access';
 /** Puts the guard in front of every route of the process. */
 @Global()
 @Module({
+  imports: [VaultModule],
   providers: [Authenticator, Mutations, StandingAccess, AccessGuard],
   exports: [Authenticator, Mutations, StandingAccess],
 })

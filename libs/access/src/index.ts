@@ -42,9 +42,27 @@ export {
 export { CronConfig } from './requests/cron-secret';
 export { Endpoint, type EndpointOptions } from './requests/endpoint';
 export { type MutationOptions, MutationRequest, type MutationResult, Mutations } from './requests/mutations';
-export { Browser, Caller, CallerIfAny, FromBrowser, Mutation, OrganizationId } from './requests/request-parts';
+export {
+  Browser,
+  Caller,
+  CallerIfAny,
+  FromBrowser,
+  IfMatch,
+  Mutation,
+  OrganizationId,
+  SentHeader,
+} from './requests/request-parts';
 export { StandingAccess } from './requests/standing-access';
 export { sign, signatureHeader, signedAt, type Verdict, verify } from './signing/signature';
 export { signingSecretsOf } from './signing/signing-secrets';
 export { createUser, findUser, listUsers, updateUser } from './users/users';
-export { deleteSecret, listSecrets, putSecret, requireSecrets, resolveSecrets, rewrapSecrets } from './vault/secrets';
+export { type Hidden, hideSecrets } from './vault/hide-secrets';
+export {
+  deleteSecret,
+  listSecrets,
+  putSecret,
+  requireSecrets,
+  resolveSecrets,
+  rewrapSecrets,
+  secretValues,
+} from './vault/secrets';

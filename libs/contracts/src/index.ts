@@ -1,6 +1,38 @@
 export { errorTable, type ErrorCode, wireCodeOf } from './errors/error-table';
 export { AppError, type AppErrorOptions, type FieldError, invalidField } from './errors/app-error';
 export { type AppName, type ServiceApp, serviceApps } from './http/apps';
+export { AutopilotTask, TaskExpectation, TaskStep, TaskSuccess } from './http/assistant/autopilot-task';
+export {
+  AttemptUsage,
+  AutopilotAnswer,
+  AutopilotBody,
+  AutopilotEventsQuery,
+  AutopilotQuery,
+  AutopilotSession,
+  AutopilotSessionList,
+  AutopilotSessionsQuery,
+  AutopilotSessionSummary,
+  SessionAttempt,
+  SessionEvent,
+  SessionLimits,
+  SessionMetrics,
+  SessionPause,
+  SessionStep,
+  StepOverride,
+  TaskPlan,
+} from './http/assistant/autopilot';
+export {
+  type AttemptOutcome,
+  type AutopilotAction,
+  autopilotActions,
+  type PauseReason,
+  type SessionStatus,
+  type SessionStepStatus,
+  type StepStrategy,
+  type SubmitPolicy,
+  type TaskStepKind,
+  taskStepKinds,
+} from './http/assistant/autopilot-words';
 export {
   AnyJsonField,
   BooleanField,
@@ -63,8 +95,11 @@ export {
   bundleFaultReasons,
   type InstallationMove,
   installationMoves,
+  isInstallable,
   type PackStage,
   packStages,
+  roleForStage,
+  stageMoves,
 } from './http/packs/pack-words';
 export {
   decimalOf,
@@ -101,9 +136,31 @@ export {
   UpdateFeedbackBody,
   WorkflowIssuePayload,
 } from './http/feedback/submissions';
+export {
+  CreateWebhookEndpointBody,
+  UpdateWebhookEndpointBody,
+  WebhookAttempt,
+  WebhookDelivery,
+  WebhookDeliveryDetail,
+  WebhookDeliveryList,
+  WebhookDeliveryQuery,
+  WebhookEndpoint,
+  WebhookEndpointList,
+  WebhookEndpointWithSecret,
+  WebhookRedelivery,
+  WebhookTestStarted,
+} from './http/webhooks/webhook-endpoints';
+export {
+  type DeliveryStatus,
+  deliveryStatuses,
+  type TurnedOffReason,
+  turnedOffReasons,
+  type WebhookType,
+  webhookTypes,
+} from './http/webhooks/webhook-words';
 export { fieldNamesOf, Faults, readFields } from './http/field-rules';
 export { openApiDocument } from './http/openapi-document';
-export { PageQuery } from './http/pages';
+export { PageQuery, SearchQuery } from './http/pages';
 export { ownerOf, type PathOwner, pathOwners, patternOf } from './http/path-owners';
 export { readDay, readTime } from './http/read-time';
 export { IgnoreUnknownFields, ignoresUnknownFields } from './http/unknown-fields';
@@ -151,11 +208,31 @@ export {
 } from './http/access/settings';
 export { CreateUserBody, UpdateUserBody, User, UserList } from './http/access/users';
 export { PutSecretBody, refusedVariableName, Secret, SecretList, variableNamePattern } from './http/access/vault';
+export {
+  type AssistantTool,
+  ChatAnswer,
+  ChatBody,
+  type ChatCallOutcome,
+  ChatDoneEvent,
+  ChatErrorEvent,
+  ChatHistory,
+  type ChatMessage,
+  ChatQuery,
+  ChatSessionEvent,
+  ChatTokenEvent,
+  type ChatToolCall,
+  ChatToolCallEvent,
+  ChatToolResultEvent,
+  ChatUsage,
+  ManageAnswer,
+  ManageBody,
+} from './http/assistant/chat';
 export { IdleSavings } from './http/agents/idle-savings';
 export {
   Agent,
   AgentList,
   AgentQuery,
+  type AgentSort,
   CreateAgentBody,
   CreatedAgent,
   TerminateAgentQuery,
@@ -169,7 +246,11 @@ export {
   AgentScript,
   AgentScriptBody,
   BuilderStarted,
+  CommandEntry,
+  CommandHistory,
+  CommandOutputBody,
   CommandPollQuery,
+  CommandQuery,
   CommandReceipt,
   CommandResultBody,
   CommandStarted,
@@ -178,7 +259,31 @@ export {
   RunBuilderBody,
   RunFunctionBody,
   RunSnippetBody,
+  SnippetStatusQuery,
 } from './http/agents/commands';
+export {
+  type AttemptStep,
+  type CloseSession,
+  type DoneAction,
+  type InterruptedAttempt,
+  type LookAtPage,
+  type OpenSession,
+  type PageExpectation,
+  type PageLook,
+  type PageLooked,
+  type SelectorCandidate,
+  type SelectorKind,
+  selectorKinds,
+  type SessionAction,
+  type SessionActionName,
+  sessionActions,
+  type SessionClosed,
+  type SessionFault,
+  sessionFaults,
+  type SessionOpened,
+  type StepAttempted,
+} from './http/agents/autopilot-commands';
+export { ImagingCompositeBody, ImagingCompositeStatus } from './http/agents/imaging-composite';
 export { AgentFunction, AgentFunctionList, CreateFunctionBody, UpdateFunctionBody } from './http/agents/functions';
 export {
   ActivityAnswer,
@@ -200,11 +305,36 @@ export {
   type RecordingKind,
   RecordingList,
   RecordingQuery,
-  type RecordingStatus,
 } from './http/agents/recordings';
 export { DownloadBody, DownloadTicket, UploadBody, UploadTicket } from './http/agents/uploads';
+export {
+  CommandProgressBody,
+  CommandUploadObject,
+  CommandUploads,
+  CommandUploadsBody,
+  CommandUploadTicket,
+  ConvertedImage,
+  ImagingImage,
+  ImagingImagesBody,
+  ImagingImagesOutput,
+  ImagingImagesStatus,
+  type ImagingObjectName,
+} from './http/agents/imaging';
 export { DeepHealth, Health, HealthCheck, HealthChecks } from './http/operations/health';
 export { MaintenanceLoop, MaintenanceLoopList, StuckRow } from './http/operations/loops';
+export {
+  OrganizationAgentEvent,
+  OrganizationBatchEvent,
+  OrganizationDeadLetterEvent,
+  OrganizationEventsQuery,
+  type OrganizationEventType,
+  OrganizationJobEvent,
+  OrganizationLimitEvent,
+  OrganizationResyncEvent,
+  OrganizationScheduleEvent,
+  type OrganizationStreamEvent,
+  type StreamEventType,
+} from './http/events/organization-events';
 export {
   DeadLetter,
   DeadLetterList,
@@ -230,12 +360,16 @@ export {
 export type { QueueMessage, MessageData, OutboxMessage } from './queues/queue-message';
 export {
   AgentPayload,
+  AnalysisPayload,
   BatchPayload,
   CommandPayload,
+  EndpointPayload,
   JobPayloadIds,
+  OrganizationPayload,
   PilotBatchPayload,
   ProbePayload,
   RecomputePayload,
+  SessionPayload,
   SubmissionPayload,
   WakePayload,
 } from './queues/payloads';
@@ -250,6 +384,7 @@ export {
   lifecycleEvents,
   type LifecycleSource,
   lifecycleSources,
+  type RecordingStatus,
   type TimelineKind,
   timelineKinds,
 } from './http/agents/agent-words';
@@ -282,9 +417,11 @@ export {
   UploadWorkflowBody,
   UploadWorkflowForm,
   VariablesDiff,
+  ConfirmStepBody,
   Workflow,
   WorkflowList,
   WorkflowQuery,
+  type WorkflowSort,
   WorkflowRevision,
   WorkflowRevisionList,
   WorkflowSummary,
@@ -298,6 +435,8 @@ export {
   JobBundle,
   JobClaims,
   JobFilter,
+  JobsExportQuery,
+  type JobSort,
   JobList,
   JobLogsQuery,
   JobProgress,
@@ -319,6 +458,7 @@ export {
   BatchList,
   BatchProgress,
   BatchQuery,
+  type BatchSort,
   CancelBatchBody,
   CreateBatchBody,
   CreateBatchForm,
@@ -357,6 +497,7 @@ export {
   ScheduleList,
   SchedulePreview,
   ScheduleQuery,
+  type ScheduleSort,
   ScheduleRun,
   ScheduleTicks,
   SkippedTick,
@@ -398,6 +539,7 @@ export {
 export { StaleJobs } from './http/jobs/stale-jobs';
 export { CostRecompute, ModelPrice, type ModelPriceInput, ModelPriceList } from './http/pricing/model-prices';
 export { PutModelPricesBody, RecomputeCostsBody } from './http/pricing/model-prices';
+export { OrganizationModel, PutOrganizationModelBody } from './http/pricing/organization-model';
 export { CostComponent, CostGroup, type CostGrouping, Costs, CostsQuery, JobCost } from './http/pricing/costs';
 export { Usage, UsageLimits, UsageQuery } from './http/usage/usage';
 export { AdminUsage, AdminUsageQuery, OrganizationUsage } from './http/usage/admin-usage';
@@ -425,3 +567,11 @@ export {
   AgentStatusEvent,
 } from './http/agents/timeline';
 export { Roi, RoiQuery, type RoiSource } from './http/pilot/roi';
+export {
+  FilmUpload,
+  FilmUploadBody,
+  VideoAnalysis,
+  VideoAnalysisQuery,
+  VideoAnalysisStarted,
+  VideoAnalyzeBody,
+} from './http/assistant/video-analysis';

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
-import { PubSub, type Topic } from '@muster/platform';
+import type { OutboxMessage } from '@muster/contracts';
+import { Metrics, PubSub, type Topic } from '@muster/platform';
 import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import { isRetryable } from './database-errors';
@@ -16,6 +17,7 @@ export class Database {
     @InjectDataSource() private readonly dataSource: DataSource,
     @Inject(OutboxRelay) private readonly relay: OutboxRelay,
     @Inject(PubSub) private readonly pubSub: PubSub,
+    @Inject(Metrics) private readonly metrics: Metrics,
   ) {}
 
   /** One statement in one round trip. A name makes Postgres keep its plan: for statements of hot paths. */
@@ -36,9 +38,19 @@ export class Database {
     return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters, name }, { forgettable: true });
   }
 
+  /** As query, for a page that an index has in order: it goes along that index, whatever Postgres knows of the table. */
+  queryInOrder<T extends QueryResultRow>(scope: Scope, sql: string, parameters: unknown[]): Promise<T[]> {
+    return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters }, { inOrder: true });
+  }
+
   /** For a statement of its own: says to every process that there is more to read of the thing. */
   notify(topic: Topic, id: string): void {
     this.pubSub.publish(topic, [id]);
+  }
+
+  /** For a statement of its own that wrote the messages' rows. */
+  publish(messages: OutboxMessage[]): void {
+    this.relay.publish(messages);
   }
 
   async transaction<T>(scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -57,7 +69,10 @@ export class Database {
     let unusable: Error | undefined;
     try {
       const result = await work(tx);
-      this.relay.publish(await tx.commit());
+      const messages = await tx.commit();
+      for (const { queue } of messages) this.metrics.outboxWritten.inc({ queue });
+      for (const measure of tx.measures) measure(this.metrics);
+      this.relay.publish(messages);
       this.relay.forget(tx.handled);
       for (const [topic, ids] of tx.notifications) this.pubSub.publish(topic, ids);
       return result;

@@ -21,7 +21,19 @@ export type {
   AgentFunctionEntity,
   AgentWakeEntity,
 } from './entities/agent-work';
+export type {
+  AutopilotAttemptEntity,
+  AutopilotEnding,
+  AutopilotEventEntity,
+  AutopilotLessonEntity,
+  AutopilotPause,
+  AutopilotPhase,
+  AutopilotSessionEntity,
+  AutopilotStepEntity,
+  HeldAttempt,
+} from './entities/autopilot';
 export type { BatchEntity } from './entities/batch';
+export type { ChatCallEntity, ChatSessionEntity, ChatTurnEntity } from './entities/chat';
 export { BillingMetricEntity, BillingMetricStepEntity, ClientPricingModelEntity } from './entities/client-pricing';
 export type { DeletedJobEntity, ObjectRemovalEntity } from './entities/deleted-job';
 export type { FeedbackStatusChangeEntity, FeedbackSubmissionEntity } from './entities/feedback';
@@ -34,6 +46,7 @@ export type {
 export { JobEntity } from './entities/job';
 export type { AiUsageEntity, ArtifactEntity, JobStepEntity } from './entities/job';
 export type { MachineFindingEntity } from './entities/machine-finding';
+export type { ModelCallEntity, OrganizationModelEntity } from './entities/model-call';
 export type {
   LibraryProcessEntity,
   PackBundleEntity,
@@ -61,17 +74,34 @@ export type { RecordingEntity } from './entities/recording';
 export { ScheduleEntity } from './entities/schedule';
 export type { ScheduleRunEntity } from './entities/schedule';
 export type { TimelineEntryEntity, TimelineHeadEntity } from './entities/timeline';
-export { RunCostComponentEntity, RunCostEntity, UsageCounterEntity, UsageReconciliationEntity } from './entities/usage';
+export {
+  LimitNoticeEntity,
+  RunCostComponentEntity,
+  RunCostEntity,
+  UsageCounterEntity,
+  UsageReconciliationEntity,
+} from './entities/usage';
+export type { FilmUploadEntity, VideoAnalysisEntity, VideoAnswerEntity } from './entities/video-analysis';
+export type {
+  WebhookAttemptEntity,
+  WebhookDeliveryEntity,
+  WebhookEndpointEntity,
+  WebhookEventEntity,
+  WebhookSecretEntity,
+} from './entities/webhook';
 export { WorkflowEntity, WorkflowRevisionEntity } from './entities/workflow';
 export { entities } from './entities';
+export type { OrganizationEventEntity } from './entities/organization-event';
+export { currentTransaction, purgeOrganizationEvents, tellOrganization } from './events/tell-organization';
 export { CostRecomputeEntity, ModelPriceEntity } from './entities/model-price';
 export { OrganizationEntity, OrganizationSettingsEntity } from './entities/organization';
 export { OutboxEntity, QueueProbeEntity } from './entities/outbox';
 export { listLoopRuns } from './loops/loop-runs';
 export { migrate, pendingMigrations } from './migrate';
 export { migrations } from './migrations';
-export { type QueueBacklog, readBacklog } from './outbox/backlog';
+export { countOverdueMessages, type QueueBacklog, readBacklog } from './outbox/backlog';
 export { discardDeadLetter, listDeadLetters, replayDeadLetter } from './outbox/dead-letters';
+export { insertFrom, messageWithValues } from './outbox/insert-messages';
 export {
   answerQueueProbe,
   findQueueProbe,
@@ -81,8 +111,9 @@ export {
   requestQueueProbes,
 } from './outbox/queue-probes';
 export { sweepOutbox } from './outbox/sweep-outbox';
+export { behindOf, exact, orderedList, orderOf, placeOf } from './ordered-list';
 export { pageWithin } from './page-within';
-export { scanWithin } from './scan-within';
+export { maxRowsLookedAt, scanWithin } from './scan-within';
 export { PostgresListener } from './postgres-listener';
 export type { Scope } from './transactions/scope';
 export { Transaction } from './transactions/transaction';

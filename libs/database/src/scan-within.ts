@@ -1,5 +1,5 @@
 /** So many rows one answer looks at, before it says how far it came. */
-const maxRowsLookedAt = 2500;
+export const maxRowsLookedAt = 2500;
 
 export interface Scan {
   /** `job`: what is read. */

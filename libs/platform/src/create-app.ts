@@ -14,6 +14,7 @@ import { createLogger, NestLogger } from './operations/logger';
 import { Metrics } from './operations/metrics';
 import { Readiness } from './operations/readiness';
 import { QueueModule } from './queues/queue.module';
+import { startTracing } from './tracing/start-tracing';
 
 export interface AppDefinition {
   name: AppName;
@@ -41,6 +42,8 @@ export async function createApp({ name, configs, modules, clock, logDestination 
   const streams = new OpenStreams(metrics.openStreams);
   const logger = createLogger({ app: name, level: config.logLevel, destination: logDestination });
 
+  const tracing = await startTracing(config, name, metrics);
+
   @Module({
     imports: [HostModule.with({ configs, metrics, readiness, streams, clock }), QueueModule.forApp(name), ...modules],
   })
@@ -62,6 +65,7 @@ export async function createApp({ name, configs, modules, clock, logDestination 
       readiness.drain();
       streams.endAll();
       await nest.close();
+      await tracing.end();
     },
   };
 }

@@ -18,16 +18,16 @@ export {
 export { type MasterKey, readMasterKeys } from './config/master-keys';
 export { Clock, SystemClock } from './context/clock';
 export { Coalescer } from './context/coalesce';
-export { firstIdAt, isUuid, newId } from './context/ids';
+export { firstIdAt, isUuid, newId, nilId } from './context/ids';
 export { Semaphore } from './context/semaphore';
 export { currentContext, describeContext, type RequestContext, runInContext } from './context/request-context';
-export { acceptRequestId, continueTrace } from './context/trace';
+export { acceptRequestId, atSpan, continueTrace, isTraceparent, spanIdFor, spanIdOf, traceIdOf } from './context/trace';
 export { within } from './context/within';
 export { type App, type AppDefinition, createApp } from './create-app';
 export { type Attempt, Attempts } from './http/attempts';
 export { clientAddress } from './http/addresses/client-address';
 export { CounterStore } from './http/counter-store';
-export { etagOf, requireMatch } from './http/etag';
+export { etagOf, requireMatch, revisionOf } from './http/etag';
 export { type Form, type FormFile } from './http/bodies/form';
 export { digestOf } from './http/http-app';
 export { parseJsonBody } from './http/bodies/json-body';
@@ -37,14 +37,16 @@ export {
   OutboundFailed,
   OutboundRefused,
   type OutboundRequest,
+  type OutboundStream,
 } from './http/addresses/outbound';
-export { type Page, pageOf, paginate } from './http/pagination';
+export { csvLine } from './http/csv-line';
+export { type Page, pageOf, paginate, type SortKind } from './http/pagination';
 export { type ErrorReader, registerErrorReader, toAppError } from './http/problem-filter';
 export { addressFor, ownAddress, publicAddress } from './http/addresses/public-address';
 export { ClientAddress, Connection, FormOrJson, Given, RawBody, Reply, ReplyHead } from './http/request-parts';
 export { rateHeaders, RateLimiter, type RatePolicy, type RateState } from './http/rate-limiter';
 export { pagePolicy } from './http/security-headers';
-export { hasHalfPair } from './http/bodies/text-faults';
+export { hasHalfPair, storable } from './http/bodies/text-faults';
 export { OpenStreams } from './http/streams';
 export { checkBody } from './http/bodies/validation';
 export { AppLoops } from './loops/app-loops';
@@ -52,6 +54,7 @@ export { Loop, type LoopParts, type LoopSpec } from './loops/loop';
 export { LoopLedger, type LoopRun, type StuckRow } from './loops/loop-ledger';
 export { purge } from './loops/purge';
 export { Round, type RoundOptions, type RowFailure } from './loops/round';
+export { settleSums } from './loops/settle-sums';
 export { sweep, type Sweep, type SweepCounts } from './loops/sweep';
 export { createLogger, hideCredentials, NestLogger } from './operations/logger';
 export { Metrics } from './operations/metrics';
@@ -60,6 +63,18 @@ export { type CheckResult, Readiness } from './operations/readiness';
 export { type MessageInHand, MessageLedger, MessagePublisher } from './queues/message-ledger';
 export { PubSub, type Topic } from './queues/pub-sub';
 export { HandlesJob, ProcessesQueue, QueueProcessor } from './queues/queue-processor';
+export { QueueRates } from './queues/queue-rates';
 export { catalogueFaults } from './queues/queue.module';
 export { RedisConnections } from './queues/redis-connections';
 export { runApp, type RunOptions } from './run-app';
+export {
+  type EndedSpan,
+  inSpan,
+  isTracing,
+  OpenSpan,
+  recordSpan,
+  type SpanAttributes,
+  spanWithin,
+  withinTrace,
+  wordOf,
+} from './tracing/spans';

@@ -143,7 +143,12 @@ export class ObjectStorage implements OnApplicationShutdown {
   /** A URL that takes one object of this type, and size where it is given, for a while, and what must be sent along. */
   async presignPut(
     key: string,
-    { contentType, size, expiresInSeconds }: { contentType: string; size?: number; expiresInSeconds: number },
+    {
+      contentType,
+      size,
+      expiresInSeconds,
+      address,
+    }: { contentType: string; size?: number; expiresInSeconds: number; address?: string },
   ): Promise<{ url: string; headers: Record<string, string> }> {
     const { sdk, public: client } = await this.connect();
     const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
@@ -158,7 +163,7 @@ export class ObjectStorage implements OnApplicationShutdown {
       // Signed as headers, so that the store holds the sender to them.
       signableHeaders: new Set(['content-type', 'host', ...(size === undefined ? [] : ['content-length'])]),
     });
-    return { url: this.lent(url), headers: { 'content-type': contentType } };
+    return { url: this.lent(url, address), headers: { 'content-type': contentType } };
   }
 
   private lent(signed: string, address = publicAddress(this.config)): string {

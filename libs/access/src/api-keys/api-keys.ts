@@ -66,7 +66,11 @@ export async function insertApiKey(tx: Transaction, actor: Actor | Principal, in
 }
 
 /** Newest first. The page is cut at creation time and id, since ids of keys are random. */
-export function listApiKeys(database: Database, organizationId: string, page: Page): Promise<ApiKeyEntity[]> {
+export function listApiKeys(
+  database: Database,
+  organizationId: string,
+  { page, q }: { page: Page; q?: string | undefined },
+): Promise<ApiKeyEntity[]> {
   return database.transaction({ organizationId }, (tx) => {
     const keys = tx.manager
       .createQueryBuilder(ApiKeyEntity, 'k')
@@ -74,6 +78,8 @@ export function listApiKeys(database: Database, organizationId: string, page: Pa
       .orderBy("date_trunc('milliseconds', k.createdAt)", 'DESC')
       .addOrderBy('k.id', 'DESC')
       .limit(page.limit + 1);
+    // Secrets begin with the id, and the id is what logs show of them.
+    if (q) keys.andWhere("strpos(lower(k.name || ' msk_' || k.id), lower(:q)) > 0", { q });
     if (page.after) {
       const [createdAt, id] = page.after;
       keys.andWhere("(date_trunc('milliseconds', k.createdAt), k.id) < (:createdAt::timestamptz, :id)", {

@@ -11,7 +11,7 @@ export type AuditRow = Pick<
 export function listAudit(
   database: Database,
   organizationId: string,
-  { targetId, actorId, action, from, to }: AuditQuery,
+  { targetId, actorId, action, q, from, to }: AuditQuery,
   page: Page,
 ): Promise<AuditRow[]> {
   const values: unknown[] = [organizationId];
@@ -27,6 +27,10 @@ export function listAudit(
     action && `action = ${placed(action)}`,
   ].filter((condition) => condition !== undefined);
   if (first) within.push(first);
+  if (q) {
+    const text = "concat_ws(' ', action, actor_email, actor_id, target_type, target_id)";
+    others.push(`strpos(lower(${text}), lower(${placed(q)})) > 0`);
+  }
   if (from) others.push(`at >= ${placed(from)}`);
   if (to) others.push(`at <= ${placed(to)}`);
   const columns = 'id, at, actor_kind, actor_id, actor_email, action, target_type, target_id, changes, request_id';

@@ -12,13 +12,17 @@ import { announceAccessChange } from '../authentication/access-changes';
 import type { Principal } from '../principal';
 import { insertUser } from '../users/users';
 
-export function listOrganizations(database: Database, page: Page): Promise<OrganizationEntity[]> {
+export function listOrganizations(
+  database: Database,
+  { page, q }: { page: Page; q?: string | undefined },
+): Promise<OrganizationEntity[]> {
   return database.transaction('system', (tx) => {
     const organizations = tx.manager
       .createQueryBuilder(OrganizationEntity, 'o')
       .orderBy('o.id')
       .limit(page.limit + 1);
-    if (page.after) organizations.where('o.id > :after', { after: page.after[0] });
+    if (q) organizations.andWhere('strpos(lower(o.name), lower(:q)) > 0', { q });
+    if (page.after) organizations.andWhere('o.id > :after', { after: page.after[0] });
     return organizations.getMany();
   });
 }

@@ -1,5 +1,5 @@
 import type { Database, OrganizationSettingsEntity } from '@muster/database';
-import { type Round, sweep, type SweepCounts } from '@muster/platform';
+import { nilId, type Round, sweep, type SweepCounts } from '@muster/platform';
 
 /** For how many days an organization keeps each kind of row; null keeps it for ever. */
 export type Retention = Pick<
@@ -21,8 +21,6 @@ export interface Purge {
   step(organizationId: string, before: Date): Promise<number>;
 }
 
-const noId = '00000000-0000-0000-0000-000000000000';
-
 /** Drops what each organization keeps no longer, step by step, until nothing is left or the round's time is up. */
 export function purgeByRetention(
   database: Database,
@@ -38,7 +36,7 @@ export function purgeByRetention(
         `SELECT organization_id, log_retention_days, timeline_retention_days, step_retention_days,
                 claim_retention_days, usage_retention_days, cost_retention_days
          FROM organization_settings WHERE organization_id > $1 ORDER BY organization_id LIMIT $2`,
-        [after?.organizationId ?? noId, limit],
+        [after?.organizationId ?? nilId, limit],
         'retention',
       ),
     settle: async (organization) => {

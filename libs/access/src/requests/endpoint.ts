@@ -35,6 +35,8 @@ export interface EndpointOptions<Answer = unknown, Other = unknown> {
   access: AccessRule;
   /** The class of the answer's body; none means an empty answer. */
   answer?: new () => Answer;
+  /** The class of another body that it may answer with the same status. */
+  or?: new () => Other;
   /** Answers a table in place of JSON. */
   csv?: true;
   /** Answers a zip in place of JSON. */
@@ -83,6 +85,7 @@ export function Endpoint<Answer = void, Other = never>(
     description,
     access,
     answer,
+    or,
     status = 200,
     otherwise,
     body,
@@ -110,10 +113,11 @@ export function Endpoint<Answer = void, Other = never>(
     ...(form ? [ApiExtraModels(form), ApiExtension('x-form', form.name)] : []),
     ...(body && ignoresUnknownFields(body) ? [ApiExtension('x-unknown-fields', 'ignored')] : []),
     ...(stream ? [ApiExtraModels(...stream)] : []),
+    ...(answer && or ? [ApiExtraModels(answer, or)] : []),
     ApiResponse({
       status,
       description: statusText[status],
-      ...(answer ? { type: answer } : {}),
+      ...(answer && or ? { schema: eitherOf([answer, or]) } : answer ? { type: answer } : {}),
       ...(csv ? { content: { 'text/csv': { schema: { type: 'string' } } } } : {}),
       ...(zip ? { content: { 'application/zip': { schema: { type: 'string', format: 'binary' } } } } : {}),
       ...(stream ? { content: { 'text/event-stream': { schema: eachOf(stream) } } } : {}),
@@ -164,7 +168,12 @@ export function Endpoint<Answer = void, Other = never>(
 
 /** OpenAPI 3.1 has no words for a stream: its schema is that of the data of one event. */
 function eachOf(types: (new () => object)[]) {
-  return { description: 'The data of each event.', oneOf: types.map((type) => ({ $ref: getSchemaPath(type) })) };
+  const [only, ...others] = types.map((type) => ({ $ref: getSchemaPath(type) }));
+  return others.length > 0 ? { description: 'The data of each event.', oneOf: [only!, ...others] } : only!;
+}
+
+function eitherOf(types: (new () => unknown)[]) {
+  return { oneOf: types.map((type) => ({ $ref: getSchemaPath(type as new () => object) })) };
 }
 
 const statusText = { 200: 'Done', 201: 'Created', 202: 'Accepted', 204: 'Done, nothing to say' };

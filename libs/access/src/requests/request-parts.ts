@@ -46,4 +46,10 @@ export const CallerIfAny = createParamDecorator((_: unknown, context): Principal
 /** What `Mutations.run` needs to know of the request. */
 export const Mutation = createParamDecorator((_: unknown, context) => new MutationRequest(...parts(context)));
 
+/** The revision that a change was made against, of a route with an `etag`: the document names the header there. */
+export const IfMatch = createParamDecorator((_: unknown, context) => parts(context)[0].headers['if-match']);
+
+/** A header that the route documents by itself, in its own words. */
+export const SentHeader = createParamDecorator((name: string, context) => parts(context)[0].headers[name]);
+
 export const FromBrowser = createParamDecorator((_: unknown, context) => new Browser(...parts(context)));

@@ -7,13 +7,18 @@ import { forgetAddresses } from '../authentication/sign-in-addresses';
 import type { Actor } from '../audit/audit';
 import type { Principal } from '../principal';
 
-export function listUsers(database: Database, organizationId: string, page: Page): Promise<UserEntity[]> {
+export function listUsers(
+  database: Database,
+  organizationId: string,
+  { page, q }: { page: Page; q?: string | undefined },
+): Promise<UserEntity[]> {
   return database.transaction({ organizationId }, (tx) => {
     const users = tx.manager
       .createQueryBuilder(UserEntity, 'u')
       .where('u.organizationId = :organizationId', { organizationId })
       .orderBy('u.id')
       .limit(page.limit + 1);
+    if (q) users.andWhere('strpos(lower(u.email), lower(:q)) > 0', { q });
     if (page.after) users.andWhere('u.id > :after', { after: page.after[0] });
     return users.getMany();
   });

@@ -37,13 +37,18 @@ export async function putSecret(
 }
 
 /** Names and dates; a value is never shown again. */
-export function listSecrets(database: Database, organizationId: string, page: Page): Promise<VaultSecretEntity[]> {
+export function listSecrets(
+  database: Database,
+  organizationId: string,
+  { page, q }: { page: Page; q?: string | undefined },
+): Promise<VaultSecretEntity[]> {
   return database.transaction({ organizationId }, (tx) => {
     const secrets = tx.manager
       .createQueryBuilder(VaultSecretEntity, 's')
       .where('s.organizationId = :organizationId', { organizationId })
       .orderBy('s.key')
       .limit(page.limit + 1);
+    if (q) secrets.andWhere('strpos(lower(s.key), lower(:q)) > 0', { q });
     if (page.after) secrets.andWhere('s.key > :after', { after: page.after[0] });
     return secrets.getMany();
   });
@@ -59,7 +64,12 @@ export async function deleteSecret(tx: Transaction, caller: Principal, key: stri
 }
 
 /** For what is asked for now and delivered later: a name that the vault does not have is told at once. */
-export async function requireSecrets(tx: Transaction, organizationId: string, keys: readonly string[]): Promise<void> {
+export async function requireSecrets(
+  tx: Transaction,
+  organizationId: string,
+  keys: readonly string[],
+  fieldAt = (at: number) => `vaultKeys.${at}`,
+): Promise<void> {
   if (keys.length === 0) return;
   const rows = await tx.query<Pick<VaultSecretEntity, 'key'>>(
     'SELECT key FROM vault_secret WHERE organization_id = $1 AND key = ANY($2)',
@@ -68,7 +78,7 @@ export async function requireSecrets(tx: Transaction, organizationId: string, ke
   );
   const known = new Set(rows.map(({ key }) => key));
   const errors = keys.flatMap((key, at) =>
-    known.has(key) ? [] : [{ field: `vaultKeys.${at}`, message: `the vault has no secret ${key}` }],
+    known.has(key) ? [] : [{ field: fieldAt(at), message: `the vault has no secret ${key}` }],
   );
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
@@ -92,6 +102,19 @@ export async function resolveSecrets(
     ]),
   );
   return { values, missing: keys.filter((key) => !(key in values)) };
+}
+
+/** All values that an organization's vault has: to hide them in what goes elsewhere, and for nothing else. */
+export async function secretValues(database: Database, keyRing: KeyRing, organizationId: string): Promise<string[]> {
+  const rows = await database.query<Pick<VaultSecretEntity, 'key' | 'masterKeyId' | 'wrappedKey' | 'sealed'>>(
+    { organizationId },
+    'SELECT key, master_key_id, wrapped_key, sealed FROM vault_secret WHERE organization_id = $1',
+    [organizationId],
+    'secret_values',
+  );
+  return rows.map(({ key, masterKeyId, wrappedKey, sealed }) =>
+    open(keyRing, placeOf(organizationId, key), { masterKeyId, wrappedKey, sealed }),
+  );
 }
 
 /** Brings secrets under the active master key, so that an old one can leave the ring. */

@@ -204,6 +204,18 @@ export function texts(size: Size & { max: number; values?: readonly string[] }):
   });
 }
 
+export function integers(size: Size & { min: number; max: number }): FieldCheck {
+  const { min, max } = size;
+  return list(size, (items, name, place) => {
+    for (const item of items) {
+      if (!isInt(item)) return wrong(place, `each value in ${name} must be an integer number`);
+      if (!isAtLeast(item, min)) return wrong(place, `each value in ${name} must not be less than ${min}`);
+      if (!isAtMost(item, max)) return wrong(place, `each value in ${name} must not be greater than ${max}`);
+    }
+    return new Set(items).size === items.length ? items : wrong(place, `All ${name}'s elements must be unique`);
+  });
+}
+
 /** Ids, of which the use case says what is wrong; in one spelling. */
 export function idTexts(size: Size & { max: number }): FieldCheck {
   const check = texts(size);

@@ -10,6 +10,7 @@ import {
   exactUsd,
   idTexts,
   integer,
+  integers,
   integerText,
   listOf,
   nested,
@@ -83,6 +84,19 @@ export function DayOrTimeField(options: Common = {}) {
 export function IntField(options: Common & { min?: number; max?: number } = {}) {
   const { min = 0, max = 2_147_483_647 } = options;
   return field(options, { type: 'integer', minimum: min, maximum: max }, integer(min, max));
+}
+
+/** A list of integers, each once. */
+export function IntListField(
+  options: Common & { minItems?: number; maxItems?: number; min?: number; max?: number } = {},
+) {
+  const { minItems = 0, maxItems = 100, min = 0, max = 2_147_483_647 } = options;
+  const items = { type: 'integer', minimum: min, maximum: max };
+  return field(
+    options,
+    { type: 'array', items, minItems, maxItems, uniqueItems: true },
+    integers({ minItems, maxItems, min, max }),
+  );
 }
 
 /** In answers: how many, or false for none at all. */

@@ -1,12 +1,16 @@
 import type { ServiceApp } from '../http/apps';
 import {
   AgentPayload,
+  AnalysisPayload,
   BatchPayload,
   CommandPayload,
+  EndpointPayload,
   JobPayloadIds,
+  OrganizationPayload,
   PilotBatchPayload,
   ProbePayload,
   RecomputePayload,
+  SessionPayload,
   SubmissionPayload,
   WakePayload,
 } from './payloads';
@@ -74,8 +78,21 @@ export const queueCatalogue = {
       'agent-stopped': { payload: AgentPayload, ...quick },
       /** A run with a budget has spent something. */
       'check-budget': { payload: JobPayloadIds, ...quick },
+      /** A recording is a step nearer to a workflow. */
+      'analyze-video': { payload: AnalysisPayload, ...quick, timeoutMs: 600_000 },
       /** A batch is to end: what is open of it, in steps. */
       'cancel-batch': { payload: BatchPayload, ...quick, timeoutMs: 300_000 },
+    },
+  },
+  autopilot: {
+    app: 'dispatcher',
+    purpose: 'sessions of the autopilot to bring forward by a step',
+    // Many wait for a model at the same time, and none is to wait for them.
+    concurrency: 100,
+    jobs: {
+      probe,
+      /** What a session waits for may be there: a command's end, a person's answer, its turn at the model. */
+      'advance-session': { payload: SessionPayload, ...quick, timeoutMs: 900_000, settles: true },
     },
   },
   schedule: { app: 'scheduler', purpose: 'schedules to look at before their tick', concurrency: 5, jobs: { probe } },
@@ -102,6 +119,18 @@ export const queueCatalogue = {
       probe,
       /** A work item was made, or something about it may have changed. */
       'sync-work-item': { payload: SubmissionPayload, ...quick, timeoutMs: 300_000 },
+    },
+  },
+  webhooks: {
+    app: 'feedback-sync',
+    purpose: 'facts to tell to the addresses that organizations named',
+    concurrency: 20,
+    jobs: {
+      probe,
+      /** Facts were written: those of the organization that wait become deliveries. */
+      'fan-out': { payload: OrganizationPayload, ...quick, timeoutMs: 60_000 },
+      /** Something was asked to be sent to an endpoint now: a test, a delivery once more. */
+      'send-due': { payload: EndpointPayload, ...quick },
     },
   },
 } as const satisfies Record<string, QueueDefinition>;

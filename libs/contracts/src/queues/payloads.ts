@@ -32,6 +32,22 @@ export class PilotBatchPayload {
   @UuidField() pilotBatchId!: string;
 }
 
+export class SessionPayload {
+  @UuidField() sessionId!: string;
+}
+
+export class AnalysisPayload {
+  @UuidField() analysisId!: string;
+}
+
 export class SubmissionPayload {
   @UuidField() submissionId!: string;
+}
+
+export class OrganizationPayload {
+  @UuidField() organizationId!: string;
+}
+
+export class EndpointPayload {
+  @UuidField() endpointId!: string;
 }

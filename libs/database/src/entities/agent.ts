@@ -101,4 +101,7 @@ export class AgentEntity {
   clearingCommandId!: string | null;
   @Column('timestamptz', { nullable: true })
   dispatchSweptAt!: Date | null;
+  /** The autopilot's session whose browser it has; until that is closed no job is given to it. */
+  @Column('uuid', { nullable: true })
+  autopilotSessionId!: string | null;
 }

@@ -5,6 +5,7 @@ import { WorkflowEntity } from './workflow';
 @Entity('batch')
 @Index('batch_organization_idx', ['organizationId', 'id'])
 @Index('batch_workflow_idx', ['workflowId', 'id'])
+@Index('batch_total_idx', ['organizationId', 'total', 'id'])
 export class BatchEntity {
   @PrimaryColumn('uuid')
   id!: string;

@@ -23,8 +23,10 @@ export class FeedbackWorkItemEntity {
   @Column('text', { nullable: true }) summary!: string | null;
   /** Submissions that may be about the same. */
   @Column('uuid', { array: true, default: '{}' }) duplicates!: string[];
-  /** `rule`; null until it was looked at. */
-  @Column('text', { nullable: true }) enrichedBy!: string | null;
+  /** `model` or `rule`; null until it was looked at. */
+  @Column('text', { nullable: true }) enrichedBy!: 'model' | 'rule' | null;
+  /** When a model was about to be asked: it is not asked again, whatever became of that. */
+  @Column('timestamptz', { nullable: true }) modelAskedAt!: Date | null;
   /** Counts up with every reason to look again, so that one that comes during a look is not lost. */
   @Column('integer', { default: 1 }) armed!: number;
   /** Null where there is nothing to do. */
@@ -43,10 +45,13 @@ export class FeedbackWorkItemEntity {
 @Check('feedback_link_writing_check', `writing_status IN ${statuses}`)
 @Check('feedback_link_carried_check', `carried_status IN ${statuses}`)
 @Index('feedback_link_tracker_key', ['submissionId', 'tracker'], { unique: true })
+// One that is unlinked holds its id against nobody.
 @Index('feedback_link_external_key', ['tracker', 'scope', 'externalId'], {
   unique: true,
-  where: 'external_id IS NOT NULL',
+  where: 'external_id IS NOT NULL AND unlinked_at IS NULL',
 })
+// A delivery names a task, and no list that it is in; of an issue's repository the case may differ.
+@Index('feedback_link_external_idx', ['externalId'], { where: 'external_id IS NOT NULL' })
 @Index('feedback_link_branch_idx', ['branch'], { where: 'branch IS NOT NULL' })
 @Index('feedback_link_dead_idx', ['id'], { where: 'dead_at IS NOT NULL' })
 export class FeedbackLinkEntity {

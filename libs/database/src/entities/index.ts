@@ -1,3 +1,4 @@
+import { OrganizationEventEntity } from './organization-event';
 import {
   ApiKeyEntity,
   AuditEntryEntity,
@@ -11,7 +12,15 @@ import { AgentEntity } from './agent';
 import { AgentIdleEntity } from './agent-idle';
 import { AgentRecoveryEntity } from './agent-recovery';
 import { AgentCommandEntity, AgentControlEntity, AgentFunctionEntity, AgentWakeEntity } from './agent-work';
+import {
+  AutopilotAttemptEntity,
+  AutopilotEventEntity,
+  AutopilotLessonEntity,
+  AutopilotSessionEntity,
+  AutopilotStepEntity,
+} from './autopilot';
 import { BatchEntity } from './batch';
+import { ChatCallEntity, ChatSessionEntity, ChatTurnEntity } from './chat';
 import { BillingMetricEntity, BillingMetricStepEntity, ClientPricingModelEntity } from './client-pricing';
 import { DeletedJobEntity, ObjectRemovalEntity } from './deleted-job';
 import { AiUsageEntity, ArtifactEntity, ClaimOutcomeEntity, JobEntity, JobLogSeenEntity, JobStepEntity } from './job';
@@ -25,6 +34,7 @@ import {
 } from './feedback-work';
 import { LoopRunEntity } from './loop-run';
 import { MachineFindingEntity } from './machine-finding';
+import { ModelCallEntity, OrganizationModelEntity } from './model-call';
 import { CostRecomputeEntity, DefaultModelPriceEntity, DefaultPriceListEntity, ModelPriceEntity } from './model-price';
 import { OrganizationEntity, OrganizationSettingsEntity } from './organization';
 import { OutboxEntity, QueueProbeEntity } from './outbox';
@@ -54,16 +64,25 @@ import {
   PilotRoiTimesEntity,
 } from './pilot-roi';
 import { RecordingEntity } from './recording';
-import { RunCostChangeEntity, RunCostDayEntity, RunCostStateEntity } from './run-cost-rollup';
+import { RunCostChangeEntity, RunCostDayEntity, RunCostMonthEntity, RunCostStateEntity } from './run-cost-rollup';
 import { ScheduleEntity, ScheduleRunEntity } from './schedule';
 import { TimelineEntryEntity, TimelineHeadEntity } from './timeline';
 import {
+  LimitNoticeEntity,
   RunCostComponentEntity,
   RunCostEntity,
   UsageCounterEntity,
   UsageEventEntity,
   UsageReconciliationEntity,
 } from './usage';
+import { FilmUploadEntity, VideoAnalysisEntity, VideoAnswerEntity } from './video-analysis';
+import {
+  WebhookAttemptEntity,
+  WebhookDeliveryEntity,
+  WebhookEndpointEntity,
+  WebhookEventEntity,
+  WebhookSecretEntity,
+} from './webhook';
 import { WorkflowEntity, WorkflowRevisionEntity } from './workflow';
 
 export const entities = [
@@ -77,15 +96,24 @@ export const entities = [
   ApiKeyEntity,
   ArtifactEntity,
   AuditEntryEntity,
+  AutopilotAttemptEntity,
+  AutopilotEventEntity,
+  AutopilotLessonEntity,
+  AutopilotSessionEntity,
+  AutopilotStepEntity,
   BatchEntity,
   BillingMetricEntity,
   BillingMetricStepEntity,
   ClaimOutcomeEntity,
+  ChatCallEntity,
+  ChatSessionEntity,
+  ChatTurnEntity,
   ClientPricingModelEntity,
   DeletedJobEntity,
   CostRecomputeEntity,
   DefaultModelPriceEntity,
   DefaultPriceListEntity,
+  FilmUploadEntity,
   FeedbackDeliveryEntity,
   FeedbackLinkEntity,
   FeedbackReconciliationEntity,
@@ -101,13 +129,16 @@ export const entities = [
   LoopRunEntity,
   MachineFindingEntity,
   ObjectRemovalEntity,
+  ModelCallEntity,
   ModelPriceEntity,
   OrganizationEntity,
+  OrganizationModelEntity,
   OrganizationSettingsEntity,
   OutboxEntity,
   PackBundleEntity,
   PackInstallationEntity,
   PackInstallationMoveEntity,
+  OrganizationEventEntity,
   PackUploadEntity,
   PackVersionEntity,
   PackVersionMoveEntity,
@@ -126,6 +157,7 @@ export const entities = [
   RunCostChangeEntity,
   RunCostComponentEntity,
   RunCostDayEntity,
+  RunCostMonthEntity,
   RunCostStateEntity,
   RunCostEntity,
   RuntimeBundleEntity,
@@ -137,11 +169,19 @@ export const entities = [
   SignInAddressEntity,
   TimelineEntryEntity,
   TimelineHeadEntity,
+  LimitNoticeEntity,
   UsageCounterEntity,
   UsageEventEntity,
   UsageReconciliationEntity,
   UserEntity,
   VaultSecretEntity,
+  VideoAnalysisEntity,
+  VideoAnswerEntity,
+  WebhookAttemptEntity,
+  WebhookDeliveryEntity,
+  WebhookEndpointEntity,
+  WebhookEventEntity,
+  WebhookSecretEntity,
   WorkflowEntity,
   WorkflowPackEntity,
   WorkflowRevisionEntity,

@@ -33,6 +33,8 @@ import { WorkflowEntity } from './workflow';
   where: "status IN ('queued', 'running') OR reserved_micros > 0",
 })
 @Index('job_budget_idx', ['id'], { where: "status = 'running' AND max_cost_micros IS NOT NULL" })
+@Index('job_organization_started_idx', ['organizationId', 'startedAt', 'id'], { where: 'started_at IS NOT NULL' })
+@Index('job_organization_finished_idx', ['organizationId', 'finishedAt', 'id'], { where: 'finished_at IS NOT NULL' })
 @Index('job_started_idx', ['startedAt'], { where: "status = 'running'" })
 @Index('job_cancel_idx', ['cancelRequestedAt'], {
   where: "cancel_requested_at IS NOT NULL AND status IN ('queued', 'running')",
@@ -262,6 +264,10 @@ export class JobLogSeenEntity {
 @Index('artifact_agent_idx', ['agentId', 'id'])
 @Index('artifact_organization_idx', ['organizationId', 'id'])
 @Index('artifact_kind_idx', ['organizationId', 'kind', 'id'])
+@Index('artifact_imaging_idx', ['organizationId', 'createdAt'], { where: "storage_key LIKE 'imaging/%'" })
+@Index('artifact_session_idx', ['organizationId', 'createdAt'], {
+  where: "filename LIKE 'session-%' AND job_id IS NULL",
+})
 export class ArtifactEntity {
   @PrimaryColumn('uuid')
   id!: string;

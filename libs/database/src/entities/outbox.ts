@@ -9,6 +9,7 @@ import { OrganizationEntity } from './organization';
 @Entity('outbox')
 @Index('outbox_publish_idx', ['nextPublishAt'], { where: 'next_publish_at IS NOT NULL' })
 @Index('outbox_dead_idx', ['id'], { where: 'next_publish_at IS NULL' })
+@Index('outbox_dead_organization_idx', ['organizationId', 'id'], { where: 'next_publish_at IS NULL' })
 export class OutboxEntity {
   /** Also the queue's job id. */
   @PrimaryColumn('uuid') id!: string;

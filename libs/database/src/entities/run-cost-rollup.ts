@@ -49,3 +49,31 @@ export class RunCostDayEntity {
   @Column('bigint')
   reportedMicros!: MicroUsd;
 }
+
+/**
+ * What the runs of a month that is over cost, in one of the groups that costs are shown in but days. Its rows grouped by
+ * `month` say which months are summed up.
+ */
+@Entity('run_cost_month')
+export class RunCostMonthEntity {
+  @PrimaryColumn('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'run_cost_month_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @PrimaryColumn('text')
+  groupedBy!: 'month' | 'workflow' | 'agent' | 'schedule' | 'model';
+  /** Its first day. */
+  @PrimaryColumn('date')
+  month!: string;
+  @PrimaryColumn('text')
+  key!: string;
+  @Column('text', { nullable: true })
+  model!: string | null;
+  @Column('integer')
+  runs!: number;
+  @Column('bigint')
+  aiMicros!: MicroUsd;
+  @Column('bigint')
+  computeMicros!: MicroUsd;
+  @Column('bigint')
+  reportedMicros!: MicroUsd;
+}

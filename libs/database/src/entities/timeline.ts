@@ -23,6 +23,7 @@ export class TimelineHeadEntity {
 @Entity('timeline_entry')
 @Index('timeline_entry_job_idx', ['jobId', 'seq'])
 @Index('timeline_entry_other_time_idx', { synchronize: false })
+@Index('timeline_entry_told_idx', ['organizationId', 'transactionId'], { where: 'transaction_id IS NOT NULL' })
 export class TimelineEntryEntity {
   @PrimaryColumn('uuid')
   agentId!: string;
@@ -44,6 +45,9 @@ export class TimelineEntryEntity {
   jobId!: string | null;
   @Column('bigint', { nullable: true })
   logSeq!: number | null;
+  /** Which wrote it, of what the organization's stream tells; null of the lines that runs write. */
+  @Column('bigint', { nullable: true })
+  transactionId!: number | null;
   @Column('jsonb', { nullable: true })
   data!: Record<string, unknown> | null;
   @Column('timestamptz', { default: () => 'now()' })

@@ -5,6 +5,8 @@ import { OrganizationEntity } from './organization';
 
 @Entity('run_cost')
 @Check('run_cost_total_check', 'total_micros = compute_micros + ai_micros + reported_micros')
+@Index('run_cost_total_idx', ['organizationId', 'totalMicros', 'jobId'])
+@Index('run_cost_duration_idx', ['organizationId', 'durationMs', 'jobId'], { where: 'duration_ms IS NOT NULL' })
 export class RunCostEntity {
   @PrimaryColumn('uuid')
   @ForeignKey(() => JobEntity, { name: 'run_cost_job_fk', onDelete: 'CASCADE' })
@@ -24,6 +26,9 @@ export class RunCostEntity {
   reportedMicros!: MicroUsd;
   @Column('bigint')
   totalMicros!: MicroUsd;
+  /** From its start to its end; null where it never started. Here and not with the job: a row that is written once. */
+  @Column('bigint', { nullable: true })
+  durationMs!: number | null;
   /** The prices that its usages were first found to have, by model and day: later ones don't change it by themselves. */
   @Column('jsonb', { default: [] })
   prices!: object[];
@@ -31,11 +36,12 @@ export class RunCostEntity {
   computedAt!: Date;
 }
 
-/** What a run's cost is made of. It outlives the job, with what costs are grouped by. */
+/** What a run, or a call of a model, cost, in parts. It outlives the job, with what costs are grouped by. */
 @Entity('run_cost_component')
 @Check('run_cost_component_kind_check', "kind IN ('ai', 'compute', 'reported')")
 @Index('run_cost_component_time_idx', ['organizationId', 'finishedAt'])
 export class RunCostComponentEntity {
+  /** Or the id of the model's call. */
   @PrimaryColumn('uuid')
   jobId!: string;
   @PrimaryColumn('integer')
@@ -43,12 +49,15 @@ export class RunCostComponentEntity {
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'run_cost_component_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  @Column('uuid')
-  workflowId!: string;
-  @Column('uuid')
-  agentId!: string;
+  @Column('uuid', { nullable: true })
+  workflowId!: string | null;
+  @Column('uuid', { nullable: true })
+  agentId!: string | null;
   @Column('uuid', { nullable: true })
   scheduleId!: string | null;
+  /** What a model was called for; null for a run's. */
+  @Column('text', { nullable: true })
+  purpose!: string | null;
   /** Null for a run that never started: it belongs to no day. */
   @Column('timestamptz', { nullable: true })
   finishedAt!: Date | null;
@@ -119,6 +128,27 @@ export class UsageCounterEntity {
   runMs!: number;
   @Column('bigint', { default: 0 })
   spendMicros!: MicroUsd;
+}
+
+/** That an organization was told of a month's limit, near or reached: once, whatever its use does afterwards. */
+@Entity('limit_notice')
+@Check('limit_notice_level_check', "level IN ('near', 'reached')")
+export class LimitNoticeEntity {
+  @PrimaryColumn('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'limit_notice_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @PrimaryColumn('date')
+  month!: string;
+  /** As the organization's settings name it. */
+  @PrimaryColumn('text')
+  limitName!: 'monthlyRunLimit' | 'monthlySpendLimitUsd';
+  @PrimaryColumn('text')
+  level!: 'near' | 'reached';
+  /** Runs, or micro-dollars: one that is set anew is another limit. */
+  @PrimaryColumn('bigint')
+  max!: number;
+  @Column('timestamptz', { default: () => 'now()' })
+  at!: Date;
 }
 
 /** A comparison of all counters with what they count; the night is that of one that nobody asked for. */

@@ -20,6 +20,9 @@ export class WorkflowEntity {
   /** The installation whose pinned version its runs bring along. */
   @Column('uuid', { nullable: true })
   workflowPackInstallationId!: string | null;
+  /** What it was made of, where that is not what somebody wrote. */
+  @Column('jsonb', { nullable: true })
+  source!: { kind: 'video'; recordingId: string | null } | null;
   @Column('integer', { default: 1 })
   revision!: number;
   /** Grows with every change, of metadata too: what an ETag is made of. */

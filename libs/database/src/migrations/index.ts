@@ -42,6 +42,25 @@ import { Feedback1763807000000 } from './1763807000000-feedback';
 import { FeedbackCarried1763807000001 } from './1763807000001-feedback-carried';
 import { FeedbackByIndex1763807050000 } from './1763807050000-feedback-by-index';
 import { FeedbackFences1763807050001 } from './1763807050001-feedback-fences';
+import { ImagingPictures1763810000000 } from './1763810000000-imaging-pictures';
+import { ModelCalls1763812000000 } from './1763812000000-model-calls';
+import { FeedbackByModel1763812000001 } from './1763812000001-feedback-by-model';
+import { VideoAnalyses1763812000002 } from './1763812000002-video-analyses';
+import { Chat1763813000000 } from './1763813000000-chat';
+import { Autopilot1763814000000 } from './1763814000000-autopilot';
+import { OwnDeadLetters1763820000000 } from './1763820000000-own-dead-letters';
+import { SortedRuns1763820000001 } from './1763820000001-sorted-runs';
+import { OrganizationEvents1763820000002 } from './1763820000002-organization-events';
+import { BatchesBySize1763820000003 } from './1763820000003-batches-by-size';
+import { SessionFaults1763820000100 } from './1763820000100-session-faults';
+import { AssistantRetention1763820000101 } from './1763820000101-assistant-retention';
+import { FilmAnswers1763820000102 } from './1763820000102-film-answers';
+import { Webhooks1763820000200 } from './1763820000200-webhooks';
+import { CostMonths1763820000400 } from './1763820000400-cost-months';
+import { AutopilotByOrganization1763822900000 } from './1763822900000-autopilot-by-organization';
+import { FeedbackByReference1763824000000 } from './1763824000000-feedback-by-reference';
+import { LimitNotices1763828000000 } from './1763828000000-limit-notices';
+import { AskedDeliveries1763828000001 } from './1763828000001-asked-deliveries';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -89,4 +108,23 @@ export const migrations = [
   FeedbackCarried1763807000001,
   FeedbackByIndex1763807050000,
   FeedbackFences1763807050001,
+  ImagingPictures1763810000000,
+  ModelCalls1763812000000,
+  FeedbackByModel1763812000001,
+  VideoAnalyses1763812000002,
+  Chat1763813000000,
+  Autopilot1763814000000,
+  OwnDeadLetters1763820000000,
+  SortedRuns1763820000001,
+  OrganizationEvents1763820000002,
+  BatchesBySize1763820000003,
+  SessionFaults1763820000100,
+  AssistantRetention1763820000101,
+  FilmAnswers1763820000102,
+  Webhooks1763820000200,
+  CostMonths1763820000400,
+  AutopilotByOrganization1763822900000,
+  FeedbackByReference1763824000000,
+  LimitNotices1763828000000,
+  AskedDeliveries1763828000001,
 ];

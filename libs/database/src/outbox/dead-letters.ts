@@ -2,27 +2,43 @@ import type { QueueName } from '@muster/contracts';
 import type { Page } from '@muster/platform';
 import type { Database } from '../database';
 import type { OutboxEntity } from '../entities/outbox';
+import type { Scope } from '../transactions/scope';
 import type { Transaction } from '../transactions/transaction';
 
-/** Messages that were given up, newest first. */
-export async function listDeadLetters(database: Database, page: Page, queue?: QueueName): Promise<OutboxEntity[]> {
-  return database.transaction('system', (tx) => {
+export interface DeadLettersAsked {
+  page: Page;
+  queue?: QueueName | undefined;
+  /** A part of the queue, the name or the error. */
+  q?: string | undefined;
+}
+
+/** Messages that were given up, newest first: an organization's, or those of all. */
+export async function listDeadLetters(
+  database: Database,
+  scope: Scope,
+  { page, queue, q }: DeadLettersAsked,
+): Promise<OutboxEntity[]> {
+  return database.transaction(scope, (tx) => {
     const query = tx.manager
       .createQueryBuilder<OutboxEntity>('OutboxEntity', 'letter')
       .where('letter.nextPublishAt IS NULL')
       .orderBy('letter.id', 'DESC')
       .limit(page.limit + 1);
+    if (scope !== 'system') query.andWhere('letter.organizationId = :organizationId', scope);
     if (queue) query.andWhere('letter.queue = :queue', { queue });
+    const text = "concat_ws(' ', letter.queue, letter.name, letter.lastError)";
+    if (q) query.andWhere(`strpos(lower(${text}), lower(:q)) > 0`, { q });
     if (page.after) query.andWhere('letter.id < :after', { after: page.after[0] });
     return query.getMany();
   });
 }
 
-/** Gives a dead letter all its attempts again, at once. False when there is no such dead letter. */
+/** Gives a dead letter all its attempts again, at once. False when there is no such dead letter in the scope. */
 export async function replayDeadLetter(tx: Transaction, id: string): Promise<boolean> {
   const touched = await tx.execute(
-    'UPDATE outbox SET next_publish_at = now(), attempts = 0 WHERE id = $1 AND next_publish_at IS NULL',
-    [id],
+    `UPDATE outbox SET next_publish_at = now(), attempts = 0
+     WHERE id = $1 AND next_publish_at IS NULL AND ($2::uuid IS NULL OR organization_id = $2)`,
+    [id, tx.scope === 'system' ? null : tx.scope.organizationId],
   );
   return touched === 1;
 }

@@ -17,6 +17,8 @@ const preparedUpTo = 8;
 /** A question to the database, with its parameters from $1 on; it has a name, so that it is prepared. */
 export interface Condition {
   name: string;
+  /** What is done with it, `WITH …`, and perhaps asked about. */
+  with?: string;
   sql: string;
   values: readonly unknown[];
 }
@@ -54,13 +56,32 @@ function insert(messages: OutboxMessage[]): Statement {
 }
 
 /** The statement that writes the message's row where the condition holds. */
-export function insertWhere(message: OutboxMessage, { name, sql, values }: Condition): Statement {
-  const own = columnTypes.map((type, at) => `$${values.length + at + 1}::${type}`);
+export function insertWhere(message: OutboxMessage, { name, with: before, sql, values }: Condition): Statement {
   return {
     name: `outbox_insert_${name}`,
-    text: `${into} SELECT ${own.join(', ')}, ${grace} WHERE ${sql}`,
+    text: `${before ? `${before} ` : ''}${into} SELECT ${ownColumns(values.length)}, ${grace} WHERE ${sql}`,
     values: [...values, ...valuesOf(message)],
   };
+}
+
+/**
+ * A part of a statement that is a transaction by itself: the message's row for what it found, which is one thing or
+ * none. Its values come behind so many others; who asks publishes the message (`Database.publish`).
+ */
+export function insertFrom(found: string, behind: number): string {
+  return `${into} SELECT ${ownColumns(behind)}, ${grace} FROM ${found}`;
+}
+
+export function messageWithValues(
+  message: QueueMessage,
+  organizationId: string,
+): { message: OutboxMessage; values: unknown[] } {
+  const [made] = messagesOf([message], organizationId);
+  return { message: made!, values: valuesOf(made!) };
+}
+
+function ownColumns(behind: number): string {
+  return columnTypes.map((type, at) => `$${behind + at + 1}::${type}`).join(', ');
 }
 
 function valuesOf({ id, queue, name, payload, organizationId, requestId, traceparent }: OutboxMessage): unknown[] {

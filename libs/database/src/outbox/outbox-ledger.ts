@@ -1,11 +1,30 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { RetryPolicy } from '@muster/contracts';
-import { Coalescer, MessageLedger, hideCredentials } from '@muster/platform';
+import { Coalescer, MessageLedger, hideCredentials, newId, PubSub } from '@muster/platform';
 import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
+import type { OutboxEntity } from '../entities/outbox';
+import { currentTransaction } from '../events/tell-organization';
 import { runScoped } from '../transactions/run-scoped';
 import { OutboxRelay } from './outbox-relay';
+
+/** What the service enqueued for itself has no organization, until it is given up: then it is that of what it names. */
+const owners = [
+  'organization_id',
+  ...Object.entries({
+    agentId: 'agent',
+    jobId: 'job',
+    commandId: 'agent_command',
+    wakeId: 'agent_wake',
+    batchId: 'batch',
+    recomputeId: 'cost_recompute',
+    pilotBatchId: 'pilot_batch',
+    sessionId: 'autopilot_session',
+    analysisId: 'video_analysis',
+    submissionId: 'feedback_submission',
+  }).map(([name, table]) => `(SELECT t.organization_id FROM ${table} t WHERE t.id = (payload->>'${name}')::uuid)`),
+].join(', ');
 
 /** Says whether a message still waits, takes handled ones off the table, and decides what becomes of failed ones. */
 @Injectable()
@@ -29,6 +48,7 @@ export class OutboxLedger extends MessageLedger implements OnApplicationShutdown
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
     @Inject(OutboxRelay) private readonly relay: OutboxRelay,
+    @Inject(PubSub) private readonly pubSub: PubSub,
   ) {
     super();
   }
@@ -49,16 +69,27 @@ export class OutboxLedger extends MessageLedger implements OnApplicationShutdown
   override async failed(id: string, error: unknown, policy: RetryPolicy): Promise<'retry' | 'dead'> {
     const reason = hideCredentials(error instanceof Error ? error.message : String(error)).slice(0, 1000);
     const text = `
+      WITH failed AS (
       UPDATE outbox
       SET attempts = attempts + 1,
           last_error = $2,
+          organization_id = CASE WHEN attempts + 1 >= $3 THEN COALESCE(${owners}) ELSE organization_id END,
           next_publish_at = CASE WHEN attempts + 1 >= $3 THEN NULL
             ELSE now() + LEAST($4 * power(2, attempts), $5) * (0.5 + random() / 2) * interval '1 millisecond' END
       WHERE id = $1 AND next_publish_at IS NOT NULL
-      RETURNING next_publish_at IS NULL AS dead`;
-    const values = [id, reason, policy.attempts, policy.backoffMs, policy.maxBackoffMs];
-    const [row] = await this.run<{ dead: boolean }>('outbox_failed', text, values);
-    return row?.dead ? 'dead' : 'retry';
+      RETURNING id, queue, name, organization_id, next_publish_at IS NULL AS dead),
+      told AS (
+        INSERT INTO organization_event (organization_id, transaction_id, id, type, data)
+        SELECT organization_id, ${currentTransaction}, $6, 'dead_letter',
+               jsonb_build_object('id', id, 'queue', queue, 'name', name)
+        FROM failed WHERE dead AND organization_id IS NOT NULL)
+      SELECT dead, organization_id FROM failed`;
+    const values = [id, reason, policy.attempts, policy.backoffMs, policy.maxBackoffMs, newId()];
+    type Failed = Pick<OutboxEntity, 'organizationId'> & { dead: boolean };
+    const [row] = await this.run<Failed>('outbox_failed', text, values);
+    if (!row?.dead) return 'retry';
+    if (row.organizationId) this.pubSub.publish('organization', [row.organizationId]);
+    return 'dead';
   }
 
   async onApplicationShutdown(): Promise<void> {

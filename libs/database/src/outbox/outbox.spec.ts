@@ -34,6 +34,17 @@ class TestProcessor extends QueueProcessor {
   }
 }
 
+/** The app's other queue, of which nobody enqueues anything here. */
+@ProcessesQueue('webhooks')
+class OtherProcessor extends QueueProcessor {
+  @HandlesJob('webhooks', 'probe')
+  @HandlesJob('webhooks', 'fan-out')
+  @HandlesJob('webhooks', 'send-due')
+  never(): Promise<void> {
+    return Promise.reject(new Error('nobody enqueued this'));
+  }
+}
+
 @Injectable()
 class RecordingPublisher extends MessagePublisher {
   published: OutboxMessage[] = [];
@@ -52,7 +63,7 @@ describe('outbox', () => {
     harness = await startHarness({
       name: 'feedback-sync',
       configs: [BaseConfig],
-      modules: [DatabaseModule, { module: class {}, providers: [TestProcessor] }],
+      modules: [DatabaseModule, { module: class {}, providers: [TestProcessor, OtherProcessor] }],
     });
   });
   afterAll(() => harness.close());
@@ -163,7 +174,7 @@ describe('outbox', () => {
       await sweepOutbox(harness.db, publisher, { republishMs: 60_000, limit: 10 });
       return (await rows())[0]?.nextPublishAt === null;
     });
-    const [letter] = await listDeadLetters(harness.db, { limit: 10, after: null });
+    const [letter] = await listDeadLetters(harness.db, 'system', { page: { limit: 10, after: null } });
     expect(letter).toMatchObject({ attempts: 8, queue: 'feedback', name: 'probe' });
     expect(letter!.lastError).toBe('no such luck: msk_abcdefgh_[redacted]');
     failWith = null;

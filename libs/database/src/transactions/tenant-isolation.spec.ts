@@ -1,4 +1,4 @@
-import { BaseConfig } from '@muster/platform';
+import { BaseConfig, newId } from '@muster/platform';
 import { type Harness, makeOrganization, makeUser, startHarness } from '@muster/testing';
 import { DatabaseModule } from '../database.module';
 import type { Scope } from './scope';
@@ -75,11 +75,21 @@ describe('tenant isolation in the database', () => {
     }
   });
 
-  it('lets a tenant see no message and no canary', async () => {
-    for (const table of ['outbox', 'queue_probe']) {
-      await expect(harness.db.query({ organizationId: ours }, `SELECT * FROM ${table}`)).rejects.toThrow(
-        /permission denied/,
+  it('lets a tenant see its own messages, nobody else’s or the service’s, and no canary', async () => {
+    const ids = [ours, theirs, null].map((organizationId) => ({ id: newId(), organizationId }));
+    for (const { id, organizationId } of ids) {
+      await harness.db.query(
+        'system',
+        `INSERT INTO outbox (id, queue, name, payload, organization_id) VALUES ($1, 'dispatch', 'probe', '{}', $2)`,
+        [id, organizationId],
       );
+    }
+    const own = { organizationId: ours };
+    expect(await harness.db.query(own, 'SELECT id FROM outbox')).toEqual([{ id: ids[0]!.id }]);
+    const changed = await harness.db.query(own, 'UPDATE outbox SET attempts = 7 RETURNING id');
+    expect(changed).toEqual([{ id: ids[0]!.id }]);
+    for (const statement of ['DELETE FROM outbox', `UPDATE outbox SET payload = '{}'`, 'SELECT * FROM queue_probe']) {
+      await expect(harness.db.query(own, statement)).rejects.toThrow(/permission denied/);
     }
   });
 

@@ -1,5 +1,5 @@
 import type { QueueMessage, OutboxMessage } from '@muster/contracts';
-import type { MessageInHand, Topic } from '@muster/platform';
+import type { MessageInHand, Metrics, Topic } from '@muster/platform';
 import { DatabaseError, type PoolClient, type QueryResultRow } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { type Condition, insertMessages, insertWhere, messagesOf } from '../outbox/insert-messages';
@@ -24,6 +24,7 @@ export class Transaction {
   private readonly enqueued = new Set<string>();
   private readonly afterCommit: (() => void)[] = [];
   private readonly promised = new Map<Topic, Set<string>>();
+  private readonly counts: ((metrics: Metrics) => void)[] = [];
   private readonly deferred: Statement[] = [];
   private begun = false;
   private unanswered?: Error;
@@ -97,6 +98,16 @@ export class Transaction {
   /** Says to every process, once the transaction is durable, that there is more to read of the thing. */
   notify(topic: Topic, id: string): void {
     this.promised.set(topic, (this.promised.get(topic) ?? new Set()).add(id));
+  }
+
+  /** Counts it once the transaction is durable, so that metrics tell of nothing that did not happen. */
+  measure(count: (metrics: Metrics) => void): void {
+    this.counts.push(count);
+  }
+
+  /** What is to be counted once it is durable. */
+  get measures(): readonly ((metrics: Metrics) => void)[] {
+    return this.counts;
   }
 
   /** The ids of the messages that left the table with it. */

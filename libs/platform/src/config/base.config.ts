@@ -1,4 +1,6 @@
 import { isAddressOrRange, outboundFaults } from '../http/addresses/address-policy';
+import { readHeaders } from '../tracing/otlp-headers';
+import { type SamplerName, samplers } from '../tracing/samplers';
 import { EnvChoice, EnvInt, EnvList, EnvText, EnvUrl } from './env';
 import { readMasterKeys } from './master-keys';
 
@@ -127,6 +129,65 @@ export class BaseConfig {
     min: 1,
   })
   readonly rateLimitAnonymousPerMinute!: number;
+
+  @EnvUrl('OTEL_EXPORTER_OTLP_ENDPOINT', {
+    description: 'Where traces are sent to, as OTLP over HTTP (below it /v1/traces); absent means that none are made.',
+    protocols: ['http:', 'https:'],
+    optional: true,
+  })
+  readonly otlpEndpoint?: string;
+
+  @EnvText('OTEL_EXPORTER_OTLP_HEADERS', {
+    description: 'What the collector asks for, as name=value between commas, values percent-encoded.',
+    optional: true,
+    secret: true,
+    check: (text) => readHeaders(text).faults,
+  })
+  readonly otlpHeaders?: string;
+
+  @EnvInt('OTEL_EXPORTER_OTLP_TIMEOUT', {
+    description: 'Milliseconds that the collector has for a batch, with all its tries.',
+    default: 10_000,
+    min: 100,
+    max: 60_000,
+  })
+  readonly otlpTimeoutMs!: number;
+
+  @EnvText('OTEL_SERVICE_NAME', {
+    description: 'What traces say of where they are from; absent means muster-<app>.',
+    optional: true,
+    pattern: /^[\x21-\x7e]{1,100}$/,
+  })
+  readonly otelServiceName?: string;
+
+  @EnvChoice('OTEL_TRACES_SAMPLER', samplers, {
+    description: 'Which traces are kept; those named parentbased do what their caller says, where it says anything.',
+    default: 'parentbased_always_on',
+  })
+  readonly tracesSampler!: SamplerName;
+
+  @EnvText('OTEL_TRACES_SAMPLER_ARG', {
+    description: 'Of a traceidratio sampler: the part of all traces, from 0 to 1.',
+    default: '1',
+    pattern: /^(0(\.\d{1,6})?|1(\.0+)?)$/,
+  })
+  readonly tracesSamplerArg!: string;
+
+  @EnvInt('OTEL_BSP_MAX_QUEUE_SIZE', {
+    description: 'So many spans wait for the collector at most, of one process; what is more is dropped and counted.',
+    default: 2048,
+    min: 1,
+    max: 100_000,
+  })
+  readonly spanQueueSize!: number;
+
+  @EnvInt('OTEL_BSP_SCHEDULE_DELAY', {
+    description: 'Milliseconds that spans wait for others to go with them.',
+    default: 5000,
+    min: 10,
+    max: 60_000,
+  })
+  readonly spanDelayMs!: number;
 
   @EnvList('OUTBOUND_ALLOW', {
     description:

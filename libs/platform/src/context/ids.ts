@@ -1,5 +1,8 @@
-import { v7 } from 'uuid';
+import { NIL, v7 } from 'uuid';
 import { randomBytes } from './random-bytes';
+
+/** Before every id. */
+export const nilId: string = NIL;
 
 let lastMs = 0;
 let sequence = 0;

@@ -5,14 +5,41 @@ export class Semaphore {
   constructor(private free: number) {}
 
   async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.free > 0) this.free -= 1;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+    const release = await this.acquire();
     try {
       return await work();
     } finally {
+      release();
+    }
+  }
+
+  /** A turn, until it is given back; throws the signal's reason where that comes first. */
+  async acquire(signal?: AbortSignal): Promise<() => void> {
+    signal?.throwIfAborted();
+    if (this.free > 0) this.free -= 1;
+    else await this.wait(signal);
+    let isOurs = true;
+    return () => {
+      if (!isOurs) return;
+      isOurs = false;
       const next = this.waiting.shift();
       if (next) next();
       else this.free += 1;
-    }
+    };
+  }
+
+  private wait(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.waiting.splice(this.waiting.indexOf(enter), 1);
+        reject(signal!.reason as Error);
+      };
+      const enter = () => {
+        signal?.removeEventListener('abort', leave);
+        resolve();
+      };
+      signal?.addEventListener('abort', leave, { once: true });
+      this.waiting.push(enter);
+    });
   }
 }

@@ -8,6 +8,7 @@ import { type RequestContext, runInContext } from '../context/request-context';
 import { acceptRequestId, continueTrace } from '../context/trace';
 import type { Metrics } from '../operations/metrics';
 import { parseJsonBody } from './bodies/json-body';
+import { recordRequest } from './record-request';
 import { KnownPaths } from './known-paths';
 import { sendProblem } from './problem-filter';
 import { originOf } from './addresses/public-address';
@@ -134,6 +135,8 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
     };
     if (request.url.startsWith('/api/')) void reply.header('cache-control', 'no-store');
     void reply.headers(ownHeaders);
+    // Its bytes are judged by their signature, whatever their sender calls them.
+    if (request.routeOptions.config?.unparsed) request.headers['content-type'] = 'application/json';
     if (!request.routeOptions.config?.noTimeout) startTimeout(request, reply, config.requestTimeoutMs, logger);
     done(refusedUrl(request) ?? (request.is404 ? noRoute(request, paths) : undefined));
   });
@@ -145,6 +148,7 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
     const seconds = (performance.now() - request.startedAt) / 1000;
     const route = request.routeOptions.url ?? 'none';
     metrics.httpSeconds.observe({ method: request.method, route, status: reply.statusCode }, seconds);
+    recordRequest(request, { route, status: reply.statusCode });
     if (tellsAnswers) {
       logger.debug('answered', {
         ...request.context,

@@ -9,7 +9,7 @@ export interface Page {
 }
 
 /** What a list is sorted by, so that a cursor which we did not write never reaches a statement. */
-export type SortKind = 'id' | 'time' | 'text' | 'integer' | 'bigint';
+export type SortKind = 'id' | 'time' | 'text' | 'integer' | 'bigint' | 'instant' | 'amount';
 
 const fits: Record<SortKind, (value: string) => boolean> = {
   id: isUuid,
@@ -17,6 +17,9 @@ const fits: Record<SortKind, (value: string) => boolean> = {
   text: (value) => !value.includes('\0') && !hasHalfPair(value),
   integer: (value) => /^\d{1,10}$/.test(value) && Number(value) <= 2_147_483_647,
   bigint: (value) => /^\d{1,15}$/.test(value),
+  // A time to the microsecond, and an amount: or nothing, of a row that has none.
+  instant: (value) => value === '' || (/^[\d-]{10}T[\d:]{8}\.\d{6}Z$/.test(value) && !Number.isNaN(Date.parse(value))),
+  amount: (value) => /^(-?\d{1,18})?$/.test(value),
 };
 
 /** The page that a query asks for. A cursor is opaque to clients: the sort values of the last row they saw. */
@@ -44,11 +47,22 @@ interface Weighed {
   /** Of a scan: false for the row that it came to, where that is none of those asked for. */
   matches?: boolean;
   scanEnd?: boolean;
+  /** Of a list that is sorted: what a cursor says of the row, and where it stands. */
+  sortValue?: string | null;
+  sortPlace?: number;
 }
 
 /** What a statement says of its page is no part of its rows. */
 function withoutWeight<T extends object>(row: T): T {
-  const { pageRows, bytesBefore: _, matches, scanEnd: __, ...own } = row as T & Weighed;
+  const {
+    pageRows,
+    bytesBefore: _,
+    matches,
+    scanEnd: __,
+    sortValue: ___,
+    sortPlace: ____,
+    ...own
+  } = row as T & Weighed;
   return pageRows === undefined && matches === undefined ? row : (own as unknown as T);
 }
 

@@ -1,6 +1,7 @@
 import { pino, type DestinationStream, type Logger as Pino } from 'pino';
 import type { LoggerService } from '@nestjs/common';
 import { currentContext } from '../context/request-context';
+import { traceIdOf } from '../context/trace';
 
 /** Members that never reach a log line, at whatever depth people usually put them. */
 const secretNames = [
@@ -32,7 +33,7 @@ export function createLogger(options: { app: string; level: string; destination?
       base: { app: options.app, pid: process.pid },
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
-      mixin: () => ({ ...currentContext(), origin: undefined }),
+      mixin: describeWork,
       redact: { paths: redactedPaths, censor: '[redacted]' },
       hooks: {
         logMethod(args, method) {
@@ -53,6 +54,12 @@ export function createLogger(options: { app: string; level: string; destination?
     },
     options.destination ?? pino.destination({ fd: 1, sync: false }),
   );
+}
+
+/** Whose work it is; the trace's id stands by itself, because that is what people look for. */
+function describeWork(): object {
+  const context = currentContext();
+  return context ? { ...context, traceId: traceIdOf(context.traceparent), origin: undefined } : {};
 }
 
 export function hideCredentials(text: string): string {

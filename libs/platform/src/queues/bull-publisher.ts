@@ -2,6 +2,7 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { type MessageData, type OutboxMessage, type QueueName } from '@muster/contracts';
 import { Queue } from 'bullmq';
 import { MessagePublisher } from './message-ledger';
+import { publishedSpan } from './message-spans';
 import { RedisConnections } from './redis-connections';
 
 @Injectable()
@@ -23,15 +24,17 @@ export class BullPublisher extends MessagePublisher implements OnApplicationShut
   }
 
   private async add(queue: QueueName, messages: OutboxMessage[]): Promise<void> {
+    const spans = messages.map(publishedSpan);
     await this.queue(queue).addBulk(
-      messages.map(({ id, name, payload, organizationId, requestId, traceparent }) => ({
+      messages.map(({ id, name, payload, organizationId, requestId }, at) => ({
         name,
-        data: { payload, organizationId, requestId, traceparent } satisfies MessageData,
+        data: { payload, organizationId, requestId, traceparent: spans[at]!.traceparent } satisfies MessageData,
         // The outbox id is the job id: while a message is waiting or at work, a second one is a no-op. Nothing is kept
         // afterwards, because a kept job would swallow the message of a retry.
         opts: { jobId: id, removeOnComplete: true, removeOnFail: true },
       })),
     );
+    for (const span of spans) span.end();
   }
 
   async onApplicationShutdown(): Promise<void> {

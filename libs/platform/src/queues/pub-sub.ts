@@ -3,8 +3,8 @@ import type { Redis } from 'ioredis';
 import { newId } from '../context/ids';
 import { RedisConnections } from './redis-connections';
 
-/** What can be new: an agent's timeline, a command for an agent, an agent's own state, a job. Each with the thing's id. */
-export const topics = ['timeline', 'command', 'agent', 'job'] as const;
+/** What can be new, each with the thing's id: of an agent its timeline, commands and state; a job; a session's events; an organization's. */
+export const topics = ['timeline', 'command', 'agent', 'job', 'autopilot', 'organization'] as const;
 export type Topic = (typeof topics)[number];
 type Listener = (id: string) => void;
 

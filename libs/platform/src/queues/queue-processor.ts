@@ -12,10 +12,13 @@ import {
 } from '@muster/contracts';
 import type { Job } from 'bullmq';
 import { runInContext } from '../context/request-context';
-import { acceptRequestId, continueTrace } from '../context/trace';
+import { acceptRequestId } from '../context/trace';
 import { within } from '../context/within';
 import { Metrics } from '../operations/metrics';
+import { wordOf } from '../tracing/spans';
 import { type MessageInHand, MessageLedger } from './message-ledger';
+import { handledSpan } from './message-spans';
+import { minutesKept } from './queue-rates';
 
 /** The name under which workers find their connection. */
 export const workerConfig = 'worker';
@@ -39,6 +42,7 @@ export function ProcessesQueue(queue: QueueName): ClassDecorator {
         maxStalledCount: 1_000_000,
         removeOnComplete: { count: 0 },
         removeOnFail: { count: 0 },
+        metrics: { maxDataPoints: minutesKept },
       },
     ) as ClassDecorator,
   );
@@ -71,13 +75,21 @@ export abstract class QueueProcessor extends WorkerHost {
   @Inject(Metrics) private readonly metrics!: Metrics;
 
   override async process(job: Job<MessageData>): Promise<void> {
-    const { organizationId, requestId, traceparent } = job.data;
+    const { organizationId, requestId } = job.data;
+    const span = handledSpan(job);
     const context = {
       requestId: acceptRequestId(requestId),
-      traceparent: continueTrace(traceparent),
+      traceparent: span.traceparent,
       ...(organizationId ? { organizationId } : {}),
     };
-    await runInContext(context, () => this.handle(job));
+    try {
+      await runInContext(context, () => this.handle(job));
+    } catch (error) {
+      span.fail(wordOf(error));
+      throw error;
+    } finally {
+      span.end();
+    }
   }
 
   /** Before the connections go: a worker that is closed without one leaves its timers behind. */

@@ -8,14 +8,15 @@ import { BullPublisher } from './bull-publisher';
 import { MessagePublisher } from './message-ledger';
 import { handlersIn, QUEUE_OF_PROCESSOR, workerConfig } from './queue-processor';
 import { PubSub } from './pub-sub';
+import { QueueRates } from './queue-rates';
 import { RedisConnections } from './redis-connections';
 
 const APP_NAME = Symbol('app name');
 
 @Global()
 @Module({
-  providers: [RedisConnections, PubSub, { provide: CounterStore, useClass: RedisCounterStore }],
-  exports: [RedisConnections, PubSub, CounterStore],
+  providers: [RedisConnections, PubSub, QueueRates, { provide: CounterStore, useClass: RedisCounterStore }],
+  exports: [RedisConnections, PubSub, QueueRates, CounterStore],
 })
 class RedisModule {}
 

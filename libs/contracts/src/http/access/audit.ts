@@ -35,6 +35,8 @@ export class AuditQuery extends PageQuery {
   @TextField({ optional: true, max: 100, description: 'For example user.update.' }) action?: string;
   @TextField({ optional: true, max: 100 }) actorId?: string;
   @TextField({ optional: true, max: 100 }) targetId?: string;
+  @TextField({ optional: true, max: 200, description: 'A part of the action, of who did it, or of the target.' })
+  q?: string;
   @DateTimeField({ optional: true }) from?: string;
   @DateTimeField({ optional: true }) to?: string;
 }

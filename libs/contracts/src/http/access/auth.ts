@@ -22,6 +22,8 @@ export class IdentityOrganization {
 export class Identity {
   @ObjectField(() => IdentityUser) user!: IdentityUser;
   @ObjectField(() => IdentityOrganization) organization!: IdentityOrganization;
+  @UuidField({ optional: true, description: 'While a super_admin looks at another organization: their own.' })
+  ownOrganizationId?: string;
 }
 
 export class OrganizationOverrideBody {

@@ -35,7 +35,7 @@ export class OrganizationSettings {
     min: 1,
     max: 36_500,
     example: 90,
-    description: 'Days that are kept of what runs wrote; null: for ever.',
+    description: 'Days that are kept of what runs wrote, and of pictures that imaging made; null: for ever.',
   })
   logRetentionDays!: number | null;
   @IntField({

@@ -56,10 +56,18 @@ export const commandKinds = [
   'attach_recording',
   'stop_recording',
   'deploy_extension',
+  'autopilot_open',
+  'autopilot_look',
+  'autopilot_attempt',
+  'autopilot_close',
   'repair',
   'restart',
+  'files',
 ] as const;
 export type CommandKind = (typeof commandKinds)[number];
 
 export const timelineKinds = ['lifecycle', 'provisioning', 'execution', 'status', 'job'] as const;
 export type TimelineKind = (typeof timelineKinds)[number];
+
+export const recordingStatuses = ['starting', 'recording', 'stopping', 'kept', 'failed'] as const;
+export type RecordingStatus = (typeof recordingStatuses)[number];

@@ -8,6 +8,7 @@ import {
   TextField,
   TextListField,
   UuidField,
+  NumberField,
 } from '../fields';
 import { PageQuery } from '../pages';
 import { type AgentProvider, agentProviders, type AgentStatus, agentStatuses } from './agent-words';
@@ -35,6 +36,8 @@ export class Agent {
   @BooleanField({ example: false }) idleAutoStopExempt!: boolean;
   @TextField({ nullable: true, example: '1.4.0' }) workerVersion!: string | null;
   @UuidField({ nullable: true }) currentJobId!: string | null;
+  @NumberField({ example: 0.12, description: 'What its machine costs for an hour that it is on.' })
+  computeUsdPerHour!: number;
   @DateTimeField({ nullable: true, description: 'When idle stop will come, if nothing happens before.' })
   stopAt!: string | null;
   @TextField({
@@ -51,11 +54,20 @@ export class AgentList {
   @TextField({ nullable: true }) nextCursor!: string | null;
 }
 
+const agentSorts = ['name', '-name', 'status', '-status', 'lastSeen', '-lastSeen', 'createdAt', '-createdAt'] as const;
+export type AgentSort = (typeof agentSorts)[number];
+
 export class AgentQuery extends PageQuery {
   @EnumField(agentStatuses, { optional: true, description: 'Terminated agents are shown only when asked for.' })
   status?: AgentStatus;
   @TextField({ optional: true, max: 64 }) label?: string;
   @TextField({ optional: true, max: 100, description: 'A part of the name.' }) q?: string;
+  @EnumField(agentSorts, {
+    optional: true,
+    example: 'createdAt',
+    description: 'With - the greatest first; createdAt when absent. What has no value comes last.',
+  })
+  sort?: AgentSort;
 }
 
 export class CreateAgentBody {

@@ -12,6 +12,7 @@ import {
   UrlField,
   UuidField,
 } from '../fields';
+import { PageQuery } from '../pages';
 import { IgnoreUnknownFields } from '../unknown-fields';
 import { type CommandKind, commandKinds } from './agent-words';
 
@@ -52,6 +53,12 @@ export class CommandResultBody {
   @IntField({ optional: true, nullable: true, min: -2_147_483_648, example: 0 }) exitCode?: number | null;
 }
 
+@IgnoreUnknownFields()
+export class CommandOutputBody {
+  @TextField({ min: 0, max: 65_536, description: 'What it has printed until now; its end, where that is longer.' })
+  output!: string;
+}
+
 export class CommandReceipt {
   @BooleanField({ description: 'Whether it counted.' }) accepted!: boolean;
   @TextField({ optional: true, example: 'already finished' }) reason?: string;
@@ -65,11 +72,60 @@ export class CommandStatusQuery {
   @UuidField({ description: 'As the request that began it answered.' }) commandId!: string;
 }
 
+export class SnippetStatusQuery extends CommandStatusQuery {
+  @QueryIntField({
+    optional: true,
+    max: 25,
+    description: 'Seconds to wait for its end, or for other output than the caller has; 0 when absent.',
+  })
+  wait?: number;
+  @QueryIntField({
+    optional: true,
+    description: 'With wait: how long the output is that the caller has. 0 when absent.',
+  })
+  seen?: number;
+}
+
 export class CommandStatus {
   @EnumField(['pending', 'success', 'failed']) status!: 'pending' | 'success' | 'failed';
-  @TextField({ optional: true, min: 0, max: 4_194_304, example: '42\n' }) output?: string;
+  @TextField({
+    optional: true,
+    min: 0,
+    max: 4_194_304,
+    example: '42\n',
+    description: 'While it is pending: what code has printed until now, or the end of that.',
+  })
+  output?: string;
   @TextField({ optional: true, min: 0, max: 100_000, example: 'NameError: name x is not defined' }) error?: string;
   @TextField({ optional: true, example: 'execution_timeout' }) code?: string;
+}
+
+const commandStatuses = ['pending', 'success', 'failed'] as const;
+
+export class CommandQuery extends PageQuery {
+  @EnumField(commandStatuses, { optional: true }) status?: (typeof commandStatuses)[number];
+  @EnumField(commandKinds, { optional: true }) kind?: CommandKind;
+  @TextField({ optional: true, max: 200, description: 'A part of its error, or the id of it or its job.' }) q?: string;
+}
+
+/** What was asked of a machine, and what came of it; neither what it carried nor what it answered. */
+export class CommandEntry {
+  @UuidField() commandId!: string;
+  @EnumField(commandKinds, { example: 'snippet' }) kind!: CommandKind;
+  @EnumField(commandStatuses, { example: 'success' }) status!: (typeof commandStatuses)[number];
+  @UuidField({ nullable: true }) jobId!: string | null;
+  @TextField({ nullable: true, min: 0, max: 1000, description: 'Its beginning, where it is long.', example: null })
+  error!: string | null;
+  @TextField({ nullable: true, example: 'execution_timeout' }) code!: string | null;
+  @DateTimeField() createdAt!: string;
+  @DateTimeField({ nullable: true, description: 'When the machine had it.' }) takenAt!: string | null;
+  @DateTimeField({ description: 'After this it is no longer wanted.' }) deadline!: string;
+  @DateTimeField({ nullable: true }) finishedAt!: string | null;
+}
+
+export class CommandHistory {
+  @ListField(() => CommandEntry) commands!: CommandEntry[];
+  @TextField({ nullable: true }) nextCursor!: string | null;
 }
 
 export class RunSnippetBody {

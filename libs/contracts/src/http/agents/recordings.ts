@@ -1,8 +1,6 @@
 import { DateTimeField, EnumField, IntField, ListField, TextField, UuidField } from '../fields';
 import { PageQuery } from '../pages';
-
-const recordingStatuses = ['starting', 'recording', 'stopping', 'kept', 'failed'] as const;
-export type RecordingStatus = (typeof recordingStatuses)[number];
+import { type RecordingStatus, recordingStatuses } from './agent-words';
 
 export const recordingKinds = ['screen', 'browser'] as const;
 export type RecordingKind = (typeof recordingKinds)[number];
@@ -56,4 +54,6 @@ export class RecordingList {
 
 export class RecordingQuery extends PageQuery {
   @EnumField(recordingStatuses, { optional: true }) status?: RecordingStatus;
+  @TextField({ optional: true, max: 200, description: 'A part of its name, start URL or error, or its id.' })
+  q?: string;
 }

@@ -1,6 +1,6 @@
 import { DateTimeField, EnumField, IntField, JsonField, ListField, TextField, UuidField } from '../fields';
 import { jobStatuses, type LogLevel, logLevels } from '../jobs/job-status';
-import { PageQuery } from '../pages';
+import { listOrders, PageQuery } from '../pages';
 import { agentStatuses, lifecycleEvents, lifecycleSources, type TimelineKind, timelineKinds } from './agent-words';
 
 export class AgentEventsQuery {
@@ -56,8 +56,6 @@ export class AgentResyncEvent {
   @TextField({ nullable: true, description: 'The oldest entry that is kept.', example: '90' }) oldest!: string | null;
   @TextField({ description: 'The newest entry, after which the stream goes on.', example: '99' }) latest!: string;
 }
-
-export const listOrders = ['desc', 'asc'] as const;
 
 export class AgentLogsQuery extends PageQuery {
   @EnumField(timelineKinds, { optional: true }) kind?: TimelineKind;

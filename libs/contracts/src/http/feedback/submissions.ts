@@ -20,9 +20,10 @@ import {
   feedbackTypes,
 } from './feedback-words';
 
-const title = { max: 200, example: 'The claims list stays empty' };
+const title = { max: 200, pattern: /\S/, example: 'The claims list stays empty' };
 const description = {
   max: 10_000,
+  pattern: /\S/,
   example: 'After signing in, the list shows nothing until the page is loaded again.',
 };
 const steps = { max: 10_000, optional: true, example: '1. Sign in\n2. Open Claims' };
@@ -139,6 +140,7 @@ export class FeedbackSubmissionDetail extends FeedbackSubmission {
 export class FeedbackFilter extends PageQuery {
   @EnumField(feedbackTypes, { optional: true }) type?: FeedbackType;
   @EnumField(feedbackStatuses, { optional: true }) status?: FeedbackStatus;
+  @TextField({ optional: true, max: 200, description: 'A part of the title or the description.' }) q?: string;
   @DayOrTimeField({ optional: true, description: 'A day in the organization’s time zone, or a moment.' }) from?: string;
   @DayOrTimeField({ optional: true, description: 'Likewise, and included.' }) to?: string;
 }

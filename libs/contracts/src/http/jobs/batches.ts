@@ -1,6 +1,7 @@
 import {
   IdListField,
   BooleanField,
+  EnumField,
   DateTimeField,
   IntField,
   JsonListField,
@@ -105,8 +106,18 @@ export class BatchList {
   @TextField({ nullable: true }) nextCursor!: string | null;
 }
 
+const batchSorts = ['createdAt', '-createdAt', 'total', '-total'] as const;
+export type BatchSort = (typeof batchSorts)[number];
+
 export class BatchQuery extends PageQuery {
   @UuidField({ optional: true }) workflowId?: string;
+  @TextField({ optional: true, max: 200, description: 'A part of its id or of its workflow’s name.' }) q?: string;
+  @EnumField(batchSorts, {
+    optional: true,
+    example: '-createdAt',
+    description: 'With - the greatest first; -createdAt when absent. What has no value comes last.',
+  })
+  sort?: BatchSort;
 }
 
 export class CancelBatchBody {

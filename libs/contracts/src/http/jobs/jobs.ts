@@ -15,7 +15,7 @@ import {
   UsdField,
   UuidField,
 } from '../fields';
-import { PageQuery } from '../pages';
+import { listOrders, PageQuery } from '../pages';
 import {
   type JobStatus,
   jobStatuses,
@@ -125,8 +125,10 @@ export class Job {
   @BooleanField({ example: false, description: 'It runs, and has made no progress for longer than it should.' })
   stalled!: boolean;
   @UuidField() workflowId!: string;
+  @TextField({ example: 'Download EOBs' }) workflowName!: string;
   @IntField({ min: 1, example: 3 }) workflowRevision!: number;
   @UuidField() agentId!: string;
+  @TextField({ example: 'Front desk 1' }) agentName!: string;
   @UuidField({ nullable: true }) scheduleId!: string | null;
   @UuidField({ nullable: true }) batchId!: string | null;
   @UuidField({ nullable: true }) retryOf!: string | null;
@@ -170,7 +172,15 @@ export class JobList {
   @TextField({ nullable: true }) nextCursor!: string | null;
 }
 
-/** Which jobs; every one that is given must fit. */
+const jobSorts = [
+  ...(['queuedAt', '-queuedAt', 'startedAt', '-startedAt', 'finishedAt', '-finishedAt'] as const),
+  ...(['durationMs', '-durationMs', 'totalCostUsd', '-totalCostUsd'] as const),
+] as const;
+export type JobSort = (typeof jobSorts)[number];
+const jobSortsSaid =
+  'With - the greatest first; -queuedAt when absent. What has no value yet comes last; a cost has one when its run is over.';
+
+/** Which jobs, and in which order; every one that is given must fit. */
 export class JobFilter extends PageQuery {
   @EnumField(jobStatuses, { optional: true }) status?: JobStatus;
   @UuidField({ optional: true }) agentId?: string;
@@ -179,6 +189,31 @@ export class JobFilter extends PageQuery {
   @UuidField({ optional: true }) batchId?: string;
   @DateTimeField({ optional: true, description: 'Queued then or later.' }) from?: string;
   @DateTimeField({ optional: true, description: 'Queued before.' }) to?: string;
+  @TextField({
+    optional: true,
+    max: 200,
+    description: 'A run’s id, or a part of it, of the error or of the workflow’s name.',
+  })
+  q?: string;
+  @EnumField(jobSorts, { optional: true, example: '-queuedAt', description: jobSortsSaid }) sort?: JobSort;
+}
+
+/** As the list has them, but whole. */
+export class JobsExportQuery {
+  @EnumField(jobStatuses, { optional: true }) status?: JobStatus;
+  @UuidField({ optional: true }) agentId?: string;
+  @UuidField({ optional: true }) workflowId?: string;
+  @UuidField({ optional: true }) scheduleId?: string;
+  @UuidField({ optional: true }) batchId?: string;
+  @DateTimeField({ optional: true, description: 'Queued then or later.' }) from?: string;
+  @DateTimeField({ optional: true, description: 'Queued before.' }) to?: string;
+  @TextField({
+    optional: true,
+    max: 200,
+    description: 'A run’s id, or a part of it, of the error or of the workflow’s name.',
+  })
+  q?: string;
+  @EnumField(jobSorts, { optional: true, example: '-queuedAt', description: jobSortsSaid }) sort?: JobSort;
 }
 
 export class JobStatusAnswer {
@@ -259,6 +294,8 @@ export class StepQuery {
 }
 
 export class JobLogsQuery extends PageQuery {
+  @EnumField(listOrders, { optional: true, example: 'asc', description: 'asc when absent: the oldest first.' })
+  order?: (typeof listOrders)[number];
   @EnumField(logLevels, { optional: true }) level?: LogLevel;
   @TextField({ optional: true, description: 'A part of the message, in any case.' }) q?: string;
   @DateTimeField({ optional: true }) from?: string;

@@ -1,4 +1,14 @@
-import { DateTimeField, EnumField, IntField, JsonField, ListField, ObjectField, TextField, UuidField } from '../fields';
+import {
+  DateTimeField,
+  EnumField,
+  IntField,
+  JsonField,
+  ListField,
+  NumberField,
+  ObjectField,
+  TextField,
+  UuidField,
+} from '../fields';
 import { PageQuery } from '../pages';
 import { queueNames } from '../../queues/catalogue';
 
@@ -29,6 +39,12 @@ export class QueueState {
   @IntField({ description: 'Committed and not handled yet.', example: 0 }) waiting!: number;
   @DateTimeField({ nullable: true }) oldestWaitingAt!: string | null;
   @IntField({ description: 'Given up after their last attempt.', example: 0 }) dead!: number;
+  @IntField({ nullable: true, description: 'Messages; null where Redis does not answer, as in the next two.' })
+  handledLastHour!: number | null;
+  @NumberField({ nullable: true, description: 'Messages, over the last five whole minutes.', example: 12.4 })
+  handledPerMinute!: number | null;
+  @IntField({ nullable: true, description: 'Attempts that failed, those that were tried again among them.' })
+  failedLastHour!: number | null;
   @ObjectField(() => QueueProbe, { nullable: true, description: 'The latest canary.' }) lastProbe!: QueueProbe | null;
 }
 
@@ -55,4 +71,5 @@ export class DeadLetterList {
 
 export class DeadLetterQuery extends PageQuery {
   @EnumField(queueNames, { optional: true }) queue?: string;
+  @TextField({ optional: true, max: 200, description: 'A part of its queue, its name or its error.' }) q?: string;
 }

@@ -1,6 +1,28 @@
-/** How far a version has come. Which may become which is a table of libs/packs. */
+import type { Role } from '../roles';
+
+/** How far a version has come. */
 export const packStages = ['draft', 'internal_verified', 'pilot', 'production', 'deprecated', 'archived'] as const;
 export type PackStage = (typeof packStages)[number];
+
+/** From where to where a version may go. */
+export const stageMoves: Record<PackStage, readonly PackStage[]> = {
+  draft: ['internal_verified', 'archived'],
+  internal_verified: ['pilot', 'draft', 'archived'],
+  pilot: ['production', 'internal_verified', 'archived'],
+  production: ['deprecated', 'pilot'],
+  deprecated: ['production', 'archived'],
+  archived: [],
+};
+
+/** What changes what runs for everybody is an admin's to decide. */
+export function roleForStage(to: PackStage): Role {
+  return ['production', 'deprecated', 'archived'].includes(to) ? 'admin' : 'member';
+}
+
+/** What an installation may be pinned to. */
+export function isInstallable(stage: PackStage): boolean {
+  return stage === 'pilot' || stage === 'production';
+}
 
 /** What moves an installation's pointer. */
 export const installationMoves = ['pin', 'rollback'] as const;

@@ -168,9 +168,30 @@ export class ScheduleList {
   @TextField({ nullable: true }) nextCursor!: string | null;
 }
 
+const scheduleSorts = [
+  'name',
+  '-name',
+  'nextRunAt',
+  '-nextRunAt',
+  'lastRunAt',
+  '-lastRunAt',
+  'createdAt',
+  '-createdAt',
+] as const;
+export type ScheduleSort = (typeof scheduleSorts)[number];
+
 export class ScheduleQuery extends PageQuery {
   @UuidField({ optional: true }) agentId?: string;
   @UuidField({ optional: true }) scriptId?: string;
+  @EnumField(['true', 'false'], { optional: true, description: 'false: those that are paused.' })
+  enabled?: 'true' | 'false';
+  @TextField({ optional: true, max: 200, description: 'A part of the name.' }) q?: string;
+  @EnumField(scheduleSorts, {
+    optional: true,
+    example: 'createdAt',
+    description: 'With - the greatest first; createdAt when absent. What has no value comes last.',
+  })
+  sort?: ScheduleSort;
 }
 
 export class DeleteScheduleQuery {

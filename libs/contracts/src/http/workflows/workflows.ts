@@ -1,5 +1,6 @@
 import {
   DateTimeField,
+  EnumField,
   IntField,
   JsonField,
   JsonListField,
@@ -36,6 +37,15 @@ const steps = {
     '{{NAME}} in a text is the variable or vault key of that name. A step of another type is kept and warned of.',
 };
 
+export class WorkflowSource {
+  @EnumField(['video']) kind!: 'video';
+  @UuidField({ nullable: true, description: 'Null: a film that somebody sent.' }) recordingId!: string | null;
+}
+
+export class ConfirmStepBody {
+  @EnumField(['confirmed']) review!: 'confirmed';
+}
+
 export class WorkflowWarning {
   @TextField({ nullable: true, max: 200, example: 'open', description: 'Null: it is about the workflow.' })
   stepId!: string | null;
@@ -52,6 +62,12 @@ export class Workflow {
   @TextListField(variables) variables!: string[];
   @TextField(script) script!: string;
   @JsonListField(steps) steps!: Record<string, unknown>[];
+  @ObjectField(() => WorkflowSource, {
+    nullable: true,
+    description:
+      'What a draft was made of. Its steps say with what confidence, atMs, frameUrl, and review: needed, confirmed or null.',
+  })
+  source!: WorkflowSource | null;
   @IntField({ min: 1, example: 3 }) revision!: number;
   @ListField(() => WorkflowWarning, {
     maxItems: 10_000,
@@ -79,8 +95,17 @@ export class WorkflowList {
   @TextField({ nullable: true }) nextCursor!: string | null;
 }
 
+const workflowSorts = ['name', '-name', 'updatedAt', '-updatedAt', 'createdAt', '-createdAt'] as const;
+export type WorkflowSort = (typeof workflowSorts)[number];
+
 export class WorkflowQuery extends PageQuery {
   @TextField({ optional: true, max: 200, description: 'Part of the name, in any case.' }) q?: string;
+  @EnumField(workflowSorts, {
+    optional: true,
+    example: 'createdAt',
+    description: 'With - the greatest first; createdAt when absent. What has no value comes last.',
+  })
+  sort?: WorkflowSort;
 }
 
 export class CreateWorkflowBody {

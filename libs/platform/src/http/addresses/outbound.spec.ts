@@ -87,9 +87,9 @@ describe('outbound calls', () => {
 
   it('connect to the address that was checked, whatever the name says the next time', async () => {
     let asked = 0;
-    const rebinding = new Outbound([], (_name, _options, answer) => {
+    const rebinding = new Outbound([], () => {
       asked += 1;
-      answer(null, [{ address: asked === 1 ? '93.184.216.34' : '127.0.0.1', family: 4 }]);
+      return Promise.resolve([{ address: asked === 1 ? '93.184.216.34' : '127.0.0.1', family: 4 }]);
     });
     await rebinding.check('http://rebind.test/');
     await expect(rebinding.fetch({ url: `http://rebind.test:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
@@ -97,8 +97,8 @@ describe('outbound calls', () => {
   });
 
   it('never take a private address from among a name’s addresses', async () => {
-    const mixed = new Outbound(['192.0.2.0/24'], (_name, _options, answer) =>
-      answer(null, [
+    const mixed = new Outbound(['192.0.2.0/24'], () =>
+      Promise.resolve([
         { address: '127.0.0.1', family: 4 },
         { address: '192.0.2.1', family: 4 },
       ]),
@@ -121,8 +121,8 @@ describe('outbound calls', () => {
   });
 
   it('reach an address inside only for who calls from that host, also by a name, and on a kept connection', async () => {
-    const named = new Outbound(['127.0.0.0/8', 'localhost', '10.0.0.0/8'], (_name, _options, answer) =>
-      answer(null, [{ address: '127.0.0.1', family: 4 }]),
+    const named = new Outbound(['127.0.0.0/8', 'localhost', '10.0.0.0/8'], () =>
+      Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
     );
     const call = (host: string, namedFrom: string | null) => named.fetch({ url: `http://${host}:${port}/`, namedFrom });
     for (const host of ['127.0.0.1', 'localhost', 'near.localhost']) {

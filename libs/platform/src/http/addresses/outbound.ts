@@ -1,9 +1,15 @@
-import { lookup as systemLookup } from 'node:dns';
-import { Agent as HttpAgent, type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
+import {
+  Agent as HttpAgent,
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as httpRequest,
+} from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type { LookupFunction } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { AddressPolicy, isOfHost } from './address-policy';
+import { type FoundAddress, Names } from './find-addresses';
 
 export interface OutboundRequest {
   url: string;
@@ -26,6 +32,13 @@ export interface OutboundAnswer {
   body: Buffer;
 }
 
+/** An answer whose body is still on its way. */
+export interface OutboundStream {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: IncomingMessage;
+}
+
 /** The address is not one that we call. Nothing was sent. */
 export class OutboundRefused extends Error {
   override name = 'OutboundRefused';
@@ -37,11 +50,7 @@ export class OutboundFailed extends Error {
 }
 
 /** Finds every address of a name. */
-type Resolve = (
-  hostname: string,
-  options: { all: true },
-  answer: (error: NodeJS.ErrnoException | null, addresses: { address: string; family: number }[]) => void,
-) => void;
+type Resolve = (hostname: string) => Promise<FoundAddress[]>;
 
 const defaultAnswerBytes = 1024 * 1024;
 const defaultTimeoutMs = 10_000;
@@ -54,30 +63,29 @@ const defaultTimeoutMs = 10_000;
 @Injectable()
 export class Outbound implements OnApplicationShutdown {
   private readonly policy: AddressPolicy;
+  private readonly known = new WeakSet<Socket>();
+  private readonly resolve: Resolve;
   private readonly agents = {
     'http:': new HttpAgent({ keepAlive: true, maxFreeSockets: 1024 }),
     'https:': new HttpsAgent({ keepAlive: true, maxFreeSockets: 1024 }),
   };
 
-  constructor(
-    allow: readonly string[],
-    private readonly resolve: Resolve = systemLookup,
-  ) {
+  constructor(allow: readonly string[], resolve?: Resolve) {
     this.policy = new AddressPolicy(allow);
+    const names = new Names({ inside: allow.length > 0 });
+    this.resolve = resolve ?? ((hostname) => names.find(hostname));
   }
 
-  async fetch(request: OutboundRequest): Promise<OutboundAnswer> {
-    const url = this.checkUrl(request.url);
-    const hostname = bareHost(url);
-    if (this.policy.isAddress(hostname)) this.requireNear(hostname, request.namedFrom);
-    try {
-      return await this.exchange(url, request);
-    } catch (error) {
-      // The other side closed a kept connection at the moment that we used it: it has read nothing of this request.
-      if (!(error instanceof StaleConnection)) throw error;
-      if (request.sentOnce) throw new OutboundFailed('the connection broke');
-      return this.exchange(url, request);
-    }
+  fetch(request: OutboundRequest): Promise<OutboundAnswer> {
+    return this.call(request, (url) => this.exchange(url, request));
+  }
+
+  /** As fetch, but hands the answer on as it comes, without a limit of time or size: the signal ends all of it. */
+  open(
+    request: Omit<OutboundRequest, 'timeoutMs' | 'maxAnswerBytes'>,
+    signal?: AbortSignal | null,
+  ): Promise<OutboundStream> {
+    return this.call(request, (url) => this.begin(url, request, signal));
   }
 
   /** Throws OutboundRefused where a call would; also when the name leads nowhere. For addresses that are used later. */
@@ -92,6 +100,20 @@ export class Outbound implements OnApplicationShutdown {
 
   onApplicationShutdown(): void {
     for (const agent of Object.values(this.agents)) agent.destroy();
+  }
+
+  private async call<T>(request: OutboundRequest, exchange: (url: URL) => Promise<T>): Promise<T> {
+    const url = this.checkUrl(request.url);
+    const hostname = bareHost(url);
+    if (this.policy.isAddress(hostname)) this.requireNear(hostname, request.namedFrom);
+    try {
+      return await exchange(url);
+    } catch (error) {
+      // The other side closed a kept connection at the moment that we used it: it has read nothing of this request.
+      if (!(error instanceof StaleConnection)) throw error;
+      if (request.sentOnce) throw new OutboundFailed('the connection broke');
+      return exchange(url);
+    }
   }
 
   /** What can be said of a URL without asking anyone. Its parser has made one form of all ways to write an address. */
@@ -122,51 +144,36 @@ export class Outbound implements OnApplicationShutdown {
   /** In place of the system's lookup, so that the address which was checked is the one that is connected to. */
   private lookupFor(namedFrom?: string | null): LookupFunction {
     return (hostname, options, answer) => {
-      this.resolve(hostname, { all: true }, (error, found) => {
-        if (error) return answer(error, '', 0);
-        const open = found.filter(({ address }) => this.policy.allows(address, hostname));
-        const allowed = open.filter(({ address }) => this.isNear(address, namedFrom));
-        const [first] = allowed;
-        if (!first) {
-          const why = open.length ? 'no address of the host that named it' : 'no public address';
-          return answer(new OutboundRefused(`${hostname} has ${why}`), '', 0);
-        }
-        if (options.all) return answer(null, allowed);
-        answer(null, first.address, first.family);
-      });
+      this.resolve(hostname).then(
+        (found) => {
+          const open = found.filter(({ address }) => this.policy.allows(address, hostname));
+          const allowed = open.filter(({ address }) => this.isNear(address, namedFrom));
+          const [first] = allowed;
+          if (!first) {
+            const why = open.length ? 'no address of the host that named it' : 'no public address';
+            return answer(new OutboundRefused(`${hostname} has ${why}`), '', 0);
+          }
+          if (options.all) return answer(null, allowed);
+          answer(null, first.address, first.family);
+        },
+        (error: NodeJS.ErrnoException) => answer(error, '', 0),
+      );
     };
   }
 
   private exchange(url: URL, request: OutboundRequest): Promise<OutboundAnswer> {
-    const { method = 'GET', headers = {}, body, timeoutMs = defaultTimeoutMs, namedFrom } = request;
-    const { maxAnswerBytes = defaultAnswerBytes } = request;
-    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const { timeoutMs = defaultTimeoutMs, maxAnswerBytes = defaultAnswerBytes } = request;
     return new Promise((resolve, reject) => {
       let answered = false;
-      const outgoing = send(url, {
-        method,
-        agent: this.agents[url.protocol as 'http:' | 'https:'],
-        lookup: this.lookupFor(namedFrom),
-        headers: { ...headers, ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }) },
-      });
+      const outgoing = this.prepare(url, request);
       const timer = setTimeout(() => {
         outgoing.destroy(new OutboundFailed(`no answer within ${timeoutMs} ms`));
       }, timeoutMs);
       const fail = (error: NodeJS.ErrnoException) => {
         clearTimeout(timer);
-        const stale = outgoing.reusedSocket && !answered && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
-        reject(stale ? new StaleConnection() : asOutboundError(error));
+        reject(faultOf(error, outgoing, answered));
       };
       outgoing.on('error', fail);
-      // A connection that is kept was perhaps made for somebody else of the same name.
-      outgoing.on('socket', (socket) => {
-        if (socket.connecting || !socket.remoteAddress) return;
-        try {
-          this.requireNear(socket.remoteAddress, namedFrom);
-        } catch (error) {
-          outgoing.destroy(error as Error);
-        }
-      });
       outgoing.on('response', (response) => {
         answered = true;
         readBody(response, maxAnswerBytes).then((bytes) => {
@@ -174,12 +181,64 @@ export class Outbound implements OnApplicationShutdown {
           resolve({ status: response.statusCode!, headers: response.headers, body: bytes });
         }, fail);
       });
-      outgoing.end(body);
+      outgoing.end(request.body);
     });
+  }
+
+  private begin(url: URL, request: OutboundRequest, signal?: AbortSignal | null): Promise<OutboundStream> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason as Error);
+      let answered = false;
+      const outgoing = this.prepare(url, request);
+      const end = () => outgoing.destroy(signal!.reason as Error);
+      signal?.addEventListener('abort', end, { once: true });
+      outgoing.on('close', () => signal?.removeEventListener('abort', end));
+      // After the answer's head its body tells what broke.
+      outgoing.on('error', (error) => reject(signal?.aborted ? error : faultOf(error, outgoing, answered)));
+      outgoing.on('response', (response) => {
+        answered = true;
+        resolve({ status: response.statusCode!, headers: response.headers, body: response });
+      });
+      outgoing.end(request.body);
+    });
+  }
+
+  /** Whose answer has come whole listens no more, and may be ended all the same: that must not end the process. */
+  private takeErrors(socket: Socket): void {
+    if (this.known.has(socket)) return;
+    this.known.add(socket);
+    socket.on('error', () => undefined);
+  }
+
+  /** A request that goes to no other address than those that are checked; it is still to be sent. */
+  private prepare(url: URL, { method = 'GET', headers = {}, body, namedFrom }: OutboundRequest): ClientRequest {
+    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const outgoing = send(url, {
+      method,
+      agent: this.agents[url.protocol as 'http:' | 'https:'],
+      lookup: this.lookupFor(namedFrom),
+      headers: { ...headers, ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }) },
+    });
+    // A connection that is kept was perhaps made for somebody else of the same name.
+    outgoing.on('socket', (socket) => {
+      this.takeErrors(socket);
+      if (socket.connecting || !socket.remoteAddress) return;
+      try {
+        this.requireNear(socket.remoteAddress, namedFrom);
+      } catch (error) {
+        outgoing.destroy(error as Error);
+      }
+    });
+    return outgoing;
   }
 }
 
 class StaleConnection extends Error {}
+
+function faultOf(error: NodeJS.ErrnoException, { reusedSocket }: ClientRequest, answered: boolean): Error {
+  const stale = reusedSocket && !answered && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
+  return stale ? new StaleConnection() : asOutboundError(error);
+}
 
 async function readBody(response: IncomingMessage, maxAnswerBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];

@@ -49,6 +49,7 @@ export async function readForm<T>(
   const busboy = parserOf(request, rules);
   const texts = new Texts(rules);
   const hash = createHash('sha256');
+  const [marks, ownMarks] = [new Replacements(), new Replacements()];
   let file: { filename: string; contentType: string; content: Promise<T> } | undefined;
   let stream: BusboyFileStream | undefined;
   try {
@@ -67,7 +68,7 @@ export async function readForm<T>(
           );
         }
         stream = chunks;
-        const content = read(metered(chunks, hash, rules));
+        const content = read(metered(chunks, { hash, marks: ownMarks }, rules));
         content.catch(reject);
         file = { filename, contentType, content };
       });
@@ -80,12 +81,13 @@ export async function readForm<T>(
       busboy.on('finish', resolve);
       request.raw.on('error', reject);
       request.raw.on('close', () => request.raw.readableEnded || reject(broken('The form ended too soon.')));
+      request.raw.on('data', (chunk: Buffer) => marks.look(chunk));
       request.raw.pipe(busboy);
     });
-    const form: Form<T> = {
-      ...texts.read(),
-      ...(file ? { file: { ...file, content: await file.content } } : {}),
-    };
+    const content = await file?.content;
+    const form: Form<T> = { ...texts.read(), ...(file ? { file: { ...file, content: content as T } } : {}) };
+    // Each was written by the sender, or else the decoder has left it where bytes were no characters.
+    if (texts.replacements > marks.count - ownMarks.count) throw broken('The form has a text that is not valid UTF-8.');
     // What makes it the same request again, for whoever compares.
     request.body = { fields: form.fields, lists: form.lists, ...(file ? { [rules.file]: hash.digest('hex') } : {}) };
     return form;
@@ -124,11 +126,12 @@ function parserOf(request: FastifyRequest, rules: FormRules) {
 
 async function* metered(
   chunks: BusboyFileStream,
-  hash: ReturnType<typeof createHash>,
+  { hash, marks }: { hash: ReturnType<typeof createHash>; marks: Replacements },
   { file, maxFileBytes }: FormRules,
 ): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
     hash.update(chunk as Buffer);
+    marks.look(chunk as Buffer);
     yield chunk as Buffer;
   }
   if (chunks.truncated) {
@@ -136,8 +139,23 @@ async function* metered(
   }
 }
 
+const replacement = Buffer.from('\ufffd');
+
+/** How often U+FFFD itself is in what passes by. */
+class Replacements {
+  count = 0;
+  private last = Buffer.alloc(0);
+
+  look(chunk: Buffer): void {
+    const bytes = Buffer.concat([this.last, chunk]);
+    for (let at = bytes.indexOf(replacement); at !== -1; at = bytes.indexOf(replacement, at + 3)) this.count += 1;
+    this.last = bytes.subarray(1 - replacement.length);
+  }
+}
+
 /** The form's fields as they come, and what is wrong with one. */
 class Texts {
+  replacements = 0;
   private readonly given = new Map<string, string[]>();
   private bytes = 0;
 
@@ -153,8 +171,7 @@ class Texts {
       return new AppError('payload_too_large', { detail: `The form's fields have more than ${maxFieldBytes} bytes.` });
     }
     if (hasNul(name) || hasNul(value)) return broken('The form has a text with U+0000.', name);
-    // What the decoder leaves where bytes were no characters.
-    if (/\ufffd/.test(name + value)) return broken('The form has a text that is not valid UTF-8.', name);
+    this.replacements += (name + value).split('\ufffd').length - 1;
     if (known) known.push(value);
     else this.given.set(name, [value]);
     return null;

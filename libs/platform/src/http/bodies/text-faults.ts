@@ -5,6 +5,11 @@ export function hasHalfPair(text: string): boolean {
   return surrogate.test(text);
 }
 
+/** The text without what a database can't keep: U+0000, and halves of surrogate pairs, which become a mark. */
+export function storable(text: string): string {
+  return Buffer.from(text).toString().replaceAll('\0', '');
+}
+
 /** True when a string anywhere in the value, or a key, holds U+0000, which Postgres cannot store. */
 export function hasNul(value: unknown): boolean {
   if (typeof value === 'string') return value.includes('\0');

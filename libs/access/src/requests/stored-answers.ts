@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '@muster/contracts';
+import { type IdempotencyKeyEntity, type Transaction, tryLock } from '@muster/database';
+import { digestOf, isUuid } from '@muster/platform';
+import { isSealedText, type KeyRing, openText, sealText } from '@muster/vault';
+import type { FastifyRequest } from 'fastify';
+
+/** A request that came with an Idempotency-Key. */
+interface Repeatable {
+  keyRing: KeyRing;
+  organizationId: string;
+  request: FastifyRequest;
+  key: string;
+}
+
+interface Answer<Body> extends Pick<IdempotencyKeyEntity, 'status'> {
+  body: Body;
+  location?: string;
+  etag?: string;
+}
+
+const keepHours = 24;
+
+/** The answer that the first request with this key got; null where this is the first. */
+export async function recallAnswer<Body>(tx: Transaction, repeatable: Repeatable): Promise<Answer<Body> | null> {
+  const { organizationId, request, key } = repeatable;
+  const route = routeOf(request);
+  if (!(await tryLock(tx, 'idempotency', organizationId, route, key))) {
+    throw new AppError('idempotency_key_in_flight', {
+      detail: 'The first request with this Idempotency-Key is still at work; repeat this one in a moment.',
+      headers: { 'retry-after': '1' },
+    });
+  }
+  const [stored] = await tx.query<
+    Pick<IdempotencyKeyEntity, 'requestHash' | 'status' | 'location'> & { body: unknown }
+  >(
+    `SELECT request_hash, status, location, body FROM idempotency_key
+     WHERE organization_id = $1 AND route = $2 AND key = $3 AND expires_at > now()`,
+    [organizationId, route, key],
+  );
+  if (!stored) return null;
+  if (stored.requestHash !== hashOf(request)) {
+    throw new AppError('idempotency_key_reused', { detail: 'This Idempotency-Key was used with another request.' });
+  }
+  const { body, etag } = opened<Body>(repeatable, stored.body);
+  return { body, etag, status: stored.status, location: stored.location ?? undefined };
+}
+
+/**
+ * Keeps the answer for a day, with the change that it tells of; sealed, for it may be the one that shows a secret, and no
+ * row of ours shows one.
+ */
+export async function storeAnswer(
+  tx: Transaction,
+  repeatable: Repeatable,
+  { body, etag, status, location }: Answer<unknown>,
+): Promise<void> {
+  const { keyRing, organizationId, request, key } = repeatable;
+  const kept = sealText(keyRing, placeOf(repeatable), JSON.stringify({ body, etag }));
+  await tx.execute(
+    `INSERT INTO idempotency_key (organization_id, route, key, request_hash, status, location, body, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, now() + $8 * interval '1 hour')
+     ON CONFLICT (organization_id, route, key) DO UPDATE
+     SET request_hash = excluded.request_hash, status = excluded.status, location = excluded.location,
+         body = excluded.body, created_at = now(), expires_at = excluded.expires_at`,
+    [organizationId, routeOf(request), key, hashOf(request), status, location ?? null, JSON.stringify(kept), keepHours],
+  );
+}
+
+function opened<Body>(repeatable: Repeatable, kept: unknown): { body: Body; etag?: string } {
+  // As a service that was older kept it.
+  if (!isSealedText(kept)) return { body: kept as Body };
+  const { keyRing } = repeatable;
+  if (!keyRing.find(kept.masterKeyId)) {
+    throw new AppError('conflict', {
+      detail: 'The request with this Idempotency-Key was answered; its answer cannot be read any more.',
+    });
+  }
+  return JSON.parse(openText(keyRing, placeOf(repeatable), kept)) as { body: Body; etag?: string };
+}
+
+/** Binds an answer to whom it was given and for what. */
+function placeOf({ organizationId, request, key }: Repeatable): string {
+  return `${organizationId}/idempotency-key/${routeOf(request)}/${key}`;
+}
+
+/** The path and not its pattern: two agents' run-snippet are two routes to a client, and one agent's are one. */
+function routeOf(request: FastifyRequest): string {
+  const params = request.params as Record<string, string>;
+  const path = request.routeOptions.url!.replaceAll(/:(\w+)/g, (_, name: string) =>
+    encodeURIComponent(inOneSpelling(params[name] ?? '')),
+  );
+  return `${request.method} ${path}`;
+}
+
+/** The same request again is the same however its fields are ordered and its ids spelled. */
+function hashOf(request: FastifyRequest): string {
+  const digest = digestOf(request);
+  if (digest) return digest;
+  const text = JSON.stringify(request.body ?? null, (_, value: unknown) => {
+    if (typeof value === 'string') return inOneSpelling(value);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function inOneSpelling(text: string): string {
+  return isUuid(text) ? text.toLowerCase() : text;
+}

@@ -1,0 +1,44 @@
+import { formsOfSecret, patternOfForms, shortestSecret } from '@muster/contracts/secrets';
+import type { Database } from '@muster/database';
+import { isUuid } from '@muster/platform';
+import type { KeyRing } from '@muster/vault';
+import { signingSecretsOf } from '../signing/signing-secrets';
+import { secretValues } from './secrets';
+
+export interface Hidden {
+  text(value: string): string;
+  /** All texts of a JSON value, its keys too. */
+  deep<T>(value: T): T;
+}
+
+const mark = '[secret]';
+const credentials = /\bms[kes]_[A-Za-z0-9_-]{16,}/g;
+
+/** Hides what the organization's vault holds and what it signs with, and whatever is written as one of our credentials. */
+export async function hideSecrets(
+  { database, keyRing }: { database: Database; keyRing: KeyRing },
+  organizationId: string,
+): Promise<Hidden> {
+  const values = await secretValues(database, keyRing, organizationId);
+  return hiding([...values, ...signingSecretsOf(keyRing, organizationId)]);
+}
+
+export function hiding(secrets: readonly string[]): Hidden {
+  const forms = [...new Set(secrets.flatMap(formsOfSecret))]
+    .filter((form) => form.length >= shortestSecret)
+    .sort((a, b) => b.length - a.length);
+  const known = forms.length ? new RegExp(patternOfForms(forms), 'g') : null;
+  const text = (value: string): string => {
+    const without = known ? value.replace(known, mark) : value;
+    return without.replace(credentials, mark);
+  };
+  const deep = (value: unknown): unknown => {
+    // A PIN in JSON is a number; and ids and times are not hidden because it happens to stand in them.
+    if (typeof value === 'number') return secrets.includes(String(value)) ? mark : value;
+    if (typeof value === 'string') return isUuid(value) && !secrets.includes(value) ? value : text(value);
+    if (Array.isArray(value)) return value.map(deep);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [text(key), deep(each)]));
+  };
+  return { text, deep: deep as Hidden['deep'] };
+}

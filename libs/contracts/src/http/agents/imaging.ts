@@ -1,0 +1,101 @@
+import { DateTimeField, EnumField, IntField, ListField, ObjectField, TextField, TextMapField } from '../fields';
+import { IgnoreUnknownFields } from '../unknown-fields';
+
+/** One segment of a path: what leads to another folder is none. */
+const filenamePattern = /^(?!\.$)(?![\s\S]*\.\.)[^/\\]+$/;
+
+const mostImages = 4000;
+
+export class ImagingImage {
+  @IntField({ example: 1, description: 'Names the picture within the request.' }) ordinal!: number;
+  @TextField({ max: 255, pattern: filenamePattern, example: '00012345.dex' }) filename!: string;
+}
+
+export class ImagingImagesBody {
+  @TextField({
+    max: 1024,
+    pattern: /\S/,
+    description:
+      'The folder of the image files as the worker, or the practice’s network, knows it: a path, or `\\\\server\\share\\…`.',
+    example: '\\\\imaging\\images\\1234',
+  })
+  imagingPath!: string;
+  @IntField({ min: 1, max: Number.MAX_SAFE_INTEGER, example: 1234 }) patimageid!: number;
+  @ListField(() => ImagingImage, { minItems: 1, maxItems: mostImages }) images!: ImagingImage[];
+}
+
+const signedUrl = {
+  max: 4096,
+  format: 'uri',
+  example: 'https://bucket.example.com/imaging/1-full.jpg?X-Amz-Signature=0a',
+};
+const lent = 'Reads the picture for an hour, without credentials; null where there is none or it cannot be signed.';
+
+export class ConvertedImage extends ImagingImage {
+  @TextField({ nullable: true, max: 1024 }) fullKey!: string | null;
+  @TextField({ nullable: true, max: 1024 }) thumbnailKey!: string | null;
+  @TextField({ ...signedUrl, nullable: true, description: lent }) fullUrl!: string | null;
+  @TextField({ ...signedUrl, nullable: true, description: lent }) thumbnailUrl!: string | null;
+  @IntField({ nullable: true, example: 2000 }) width!: number | null;
+  @IntField({ nullable: true, example: 1500 }) height!: number | null;
+  @IntField({ nullable: true, example: 412_000, description: 'Of the full-size JPEG.' }) bytes!: number | null;
+  @TextField({ optional: true, max: 1000, example: 'the file ends within its pixels' }) error?: string;
+  @TextField({
+    optional: true,
+    example: 'damaged',
+    description: 'not_found, not_a_tiff, damaged, unsupported, image_too_large, path_not_allowed, upload_failed.',
+  })
+  code?: string;
+}
+
+export class ImagingImagesOutput {
+  @IntField({ max: Number.MAX_SAFE_INTEGER, example: 1234 }) patimageid!: number;
+  @ListField(() => ConvertedImage, { maxItems: mostImages }) images!: ConvertedImage[];
+  @IntField({ example: 12 }) converted!: number;
+  @IntField({ example: 0 }) failed!: number;
+}
+
+export class ImagingImagesStatus {
+  @EnumField(['pending', 'success', 'failed']) status!: 'pending' | 'success' | 'failed';
+  @ObjectField(() => ImagingImagesOutput, { optional: true }) output?: ImagingImagesOutput;
+  @TextField({ optional: true, min: 0, max: 100_000, example: 'none of 3 images could be converted' }) error?: string;
+  @TextField({ optional: true, example: 'no_image_converted' }) code?: string;
+}
+
+const imagingObjectNames = ['full', 'thumbnail', 'composite'] as const;
+export type ImagingObjectName = (typeof imagingObjectNames)[number];
+
+@IgnoreUnknownFields()
+export class CommandUploadObject {
+  @EnumField(imagingObjectNames, { description: 'Two of each image; the composite is one.' }) name!: ImagingObjectName;
+  @IntField({ optional: true, description: 'Of which image of the command.' }) ordinal?: number;
+  @IntField({ max: Number.MAX_SAFE_INTEGER, example: 412_000, description: 'In bytes; at most 100 MiB.' })
+  size!: number;
+}
+
+@IgnoreUnknownFields()
+export class CommandUploadsBody {
+  @ListField(() => CommandUploadObject, { minItems: 1, maxItems: 100 }) objects!: CommandUploadObject[];
+}
+
+export class CommandUploadTicket {
+  @EnumField(imagingObjectNames) name!: ImagingObjectName;
+  @IntField({ optional: true }) ordinal?: number;
+  @TextField({ max: 1024, example: 'imaging/1234/…/1-full.jpg' }) key!: string;
+  @TextField(signedUrl) uploadUrl!: string;
+  @EnumField(['PUT']) method!: 'PUT';
+  @TextMapField({ description: 'Must be sent as they are.' }) headers!: Record<string, string>;
+}
+
+export class CommandUploads {
+  @ListField(() => CommandUploadTicket, { description: 'In the order of the request.' })
+  uploads!: CommandUploadTicket[];
+  @DateTimeField() expiresAt!: string;
+}
+
+@IgnoreUnknownFields()
+export class CommandProgressBody {
+  @IntField({ example: 120 }) done!: number;
+  @IntField({ example: 2 }) failed!: number;
+  @IntField({ min: 1, example: 500 }) total!: number;
+}

@@ -1,0 +1,21 @@
+// The words of the wire that the console shares with the services: nothing here imports anything, so that a browser
+// gets these few lists and no classes.
+export {
+  type AgentStatus,
+  agentStatuses,
+  commandKinds,
+  recordingStatuses,
+  timelineKinds,
+} from './http/agents/agent-words';
+export { sessionStatuses } from './http/assistant/autopilot-words';
+export {
+  feedbackSeverities,
+  type FeedbackStatus,
+  feedbackStatuses,
+  type FeedbackType,
+  feedbackTypes,
+} from './http/feedback/feedback-words';
+export { isTerminal, type JobStatus, jobStatuses, logLevels, type StepStatus } from './http/jobs/job-status';
+export { isInstallable, type PackStage, roleForStage, stageMoves } from './http/packs/pack-words';
+export { deliveryStatuses, webhookTypes } from './http/webhooks/webhook-words';
+export { hasRole, organizationRoles, type Role, roles } from './http/roles';

@@ -1,0 +1,14 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** A session whose handling breaks is tried again ever later, and then ends; nobody rings for it again and again. */
+export class SessionFaults1763820000100 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      ALTER TABLE autopilot_session ADD faults integer NOT NULL DEFAULT 0, ADD ring_at timestamptz;
+      CREATE INDEX autopilot_session_ring_idx ON autopilot_session (ring_at) WHERE ring_at IS NOT NULL`);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE autopilot_session DROP faults, DROP ring_at');
+  }
+}

@@ -1,0 +1,25 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { isolate } from '../transactions/tenant-isolation';
+
+/** What a model said of a film's frames is kept with its bill: no death makes anybody ask, and pay, for it again. */
+export class FilmAnswers1763820000102 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE TABLE video_answer (
+        analysis_id uuid NOT NULL CONSTRAINT video_answer_analysis_fk REFERENCES video_analysis ON DELETE CASCADE,
+        asked integer NOT NULL,
+        model_call_id uuid NOT NULL,
+        organization_id uuid NOT NULL CONSTRAINT video_answer_organization_fk REFERENCES organization ON DELETE CASCADE,
+        answer text NOT NULL,
+        input_tokens bigint NOT NULL,
+        output_tokens bigint NOT NULL,
+        cost_micros bigint NOT NULL,
+        PRIMARY KEY (analysis_id, asked, model_call_id)
+      )`);
+    await isolate(runner, 'video_answer', { tenantColumn: 'organization_id' });
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE video_answer');
+  }
+}

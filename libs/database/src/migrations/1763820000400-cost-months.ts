@@ -1,0 +1,26 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { isolate } from '../transactions/tenant-isolation';
+
+/** Sums of whole months, of those of their days: a year of ten thousand machines has a million of the latter. */
+export class CostMonths1763820000400 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE TABLE run_cost_month (
+        organization_id uuid NOT NULL CONSTRAINT run_cost_month_organization_fk REFERENCES organization ON DELETE CASCADE,
+        grouped_by text NOT NULL,
+        month date NOT NULL,
+        key text NOT NULL,
+        model text,
+        runs integer NOT NULL,
+        ai_micros bigint NOT NULL,
+        compute_micros bigint NOT NULL,
+        reported_micros bigint NOT NULL,
+        PRIMARY KEY (organization_id, grouped_by, month, key)
+      )`);
+    await isolate(runner, 'run_cost_month', { tenantColumn: 'organization_id' });
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE run_cost_month');
+  }
+}

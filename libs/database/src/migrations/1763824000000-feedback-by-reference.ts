@@ -1,0 +1,23 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+const keyed = (where: string) => `
+  DROP INDEX feedback_link_external_key;
+  CREATE UNIQUE INDEX feedback_link_external_key ON feedback_link (tracker, scope, external_id) WHERE ${where}`;
+
+/**
+ * A webhook's delivery finds its work item by the issue's or task's id alone, and an issue or task that was unlinked
+ * holds its id against nobody.
+ */
+export class FeedbackByReference1763824000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(
+      'CREATE INDEX feedback_link_external_idx ON feedback_link (external_id) WHERE external_id IS NOT NULL',
+    );
+    await runner.query(keyed('external_id IS NOT NULL AND unlinked_at IS NULL'));
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query(keyed('external_id IS NOT NULL'));
+    await runner.query('DROP INDEX feedback_link_external_idx');
+  }
+}

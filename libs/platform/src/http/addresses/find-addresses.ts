@@ -1,0 +1,127 @@
+import { lookup, Resolver } from 'node:dns';
+import { readFile } from 'node:fs/promises';
+import { Semaphore } from '../../context/semaphore';
+import { within } from '../../context/within';
+
+export interface FoundAddress {
+  address: string;
+  family: number;
+}
+
+export interface NameSettings {
+  /** Whether names that are known on this machine and its network alone may be meant. */
+  inside: boolean;
+  /** Name servers, where they are not the system's. */
+  servers?: string[];
+  limitMs?: number;
+}
+
+const defaultLimitMs = 5000;
+const askAgainMs = 1500;
+/** What one family's answer is waited for when the other's is there. */
+const otherFamilyMs = 300;
+const hostsFile = '/etc/hosts';
+const hostsFreshMs = 5000;
+
+/**
+ * Finds the addresses of names that others chose. The system's own lookup keeps one of a few threads for as long as a
+ * name's servers are silent: two such names, and nobody finds any name any more, that of the database neither. So the
+ * name servers are asked from here, and the system's lookup is left what it alone knows, one name at a time.
+ */
+export class Names {
+  private readonly systemLookups = new Semaphore(1);
+  private hosts = new Map<string, FoundAddress[]>();
+  private hostsReadAt = -Infinity;
+
+  constructor(private readonly settings: NameSettings) {}
+
+  /** All of a name's addresses, or an error with the code of why there is none; within its time. */
+  async find(hostname: string): Promise<FoundAddress[]> {
+    const { limitMs = defaultLimitMs } = this.settings;
+    const name = hostname.toLowerCase().replace(/\.$/, '');
+    const known = (await this.inHosts()).get(name);
+    if (known) return known;
+    const resolver = new Resolver({ timeout: askAgainMs, tries: 2 });
+    if (this.settings.servers) resolver.setServers(this.settings.servers);
+    const over = new AbortController();
+    const late = () => {
+      throw nameError('ETIMEOUT', name);
+    };
+    try {
+      return await within(limitMs, this.ask(resolver, name, over.signal), late);
+    } finally {
+      over.abort();
+      resolver.cancel();
+    }
+  }
+
+  private async ask(resolver: Resolver, name: string, over: AbortSignal): Promise<FoundAddress[]> {
+    const families = [ofFamily(resolver, name, 4), ofFamily(resolver, name, 6)];
+    try {
+      await Promise.any(families);
+    } catch (error) {
+      const codes = (error as AggregateError).errors.map(({ code }: NodeJS.ErrnoException) => code ?? 'EAI_FAIL');
+      const unanswered = codes.find((code) => !isAbsence(code));
+      if (unanswered) throw nameError(unanswered, name);
+      if (!this.settings.inside) throw nameError('ENOTFOUND', name);
+      return this.askSystem(name, over);
+    }
+    let timer: NodeJS.Timeout | undefined;
+    const enough = new Promise<FoundAddress[]>((resolve) => (timer = setTimeout(resolve, otherFamilyMs, [])));
+    const found = await Promise.all(families.map((each) => Promise.race([each.catch(() => []), enough])));
+    clearTimeout(timer);
+    return found.flat();
+  }
+
+  /** Search domains, mDNS and whatever else the system was told of. */
+  private async askSystem(name: string, over: AbortSignal): Promise<FoundAddress[]> {
+    const leave = await this.systemLookups.acquire(over);
+    return new Promise((resolve, reject) => {
+      lookup(name, { all: true }, (error, addresses) => {
+        leave();
+        if (error) reject(error);
+        else resolve(addresses);
+      });
+    });
+  }
+
+  private async inHosts(): Promise<Map<string, FoundAddress[]>> {
+    if (performance.now() - this.hostsReadAt < hostsFreshMs) return this.hosts;
+    this.hostsReadAt = performance.now();
+    const text = await readFile(hostsFile, 'utf8').catch(() => '');
+    this.hosts = hostsIn(text);
+    return this.hosts;
+  }
+}
+
+function ofFamily(resolver: Resolver, name: string, family: 4 | 6): Promise<FoundAddress[]> {
+  return new Promise((resolve, reject) => {
+    resolver[family === 4 ? 'resolve4' : 'resolve6'](name, (error, addresses) => {
+      if (error) reject(error);
+      else if (addresses.length === 0) reject(nameError('ENODATA', name));
+      else resolve(addresses.map((address) => ({ address, family })));
+    });
+  });
+}
+
+/** There is no such name, or nobody to ask: the system may know it all the same. */
+function isAbsence(code: string): boolean {
+  return ['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'EBADNAME', 'ENONAME'].includes(code);
+}
+
+function nameError(code: string, name: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${code} ${name}`), { code });
+}
+
+function hostsIn(text: string): Map<string, FoundAddress[]> {
+  const hosts = new Map<string, FoundAddress[]>();
+  for (const line of text.split('\n')) {
+    const [address, ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
+    if (!address || names.length === 0) continue;
+    for (const name of names) {
+      const key = name.toLowerCase();
+      hosts.set(key, [...(hosts.get(key) ?? []), { address, family: address.includes(':') ? 6 : 4 }]);
+    }
+  }
+  return hosts;
+}

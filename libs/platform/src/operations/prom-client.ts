@@ -1,0 +1,62 @@
+import type * as PromClient from 'prom-client';
+
+// Its parts one by one: its entrance also loads OpenTelemetry's API, for the exemplars of one of its own metrics, which
+// costs each process 8 MB and 15 ms and nobody reads.
+// eslint-disable-next-line @typescript-eslint/no-require-imports
+const part = <T>(name: string): T => require(`prom-client/lib/${name}`) as T;
+
+export const Counter = part<typeof PromClient.Counter>('counter');
+export const Gauge = part<typeof PromClient.Gauge>('gauge');
+export const Histogram = part<typeof PromClient.Histogram>('histogram');
+export const Registry = part<typeof PromClient.Registry>('registry');
+
+type Collect = (
+  registry: PromClient.Registry,
+  options: { prefix: string; eventLoopMonitoringPrecision: number },
+) => void;
+
+const processMetrics = [
+  'processStartTime',
+  'osMemoryHeap',
+  'processOpenFileDescriptors',
+  'processMaxFileDescriptors',
+  'eventLoopLag',
+  'processHandles',
+  'processRequests',
+  'processResources',
+  'heapSizeAndUsed',
+  'heapSpacesSizeAndUsed',
+  'version',
+  'gc',
+];
+
+/** What prom-client calls default metrics, and the processor time, which is the part that we leave out. */
+export function collectProcessMetrics(registry: PromClient.Registry, prefix: string): void {
+  for (const name of processMetrics) {
+    part<Collect>(`metrics/${name}`)(registry, { prefix, eventLoopMonitoringPrecision: 10 });
+  }
+  countProcessorTime(registry, prefix);
+}
+
+function countProcessorTime(registry: PromClient.Registry, prefix: string): void {
+  const counters = (['user', 'system'] as const).map((kind) => {
+    const help = `Processor time of the process in seconds, ${kind}.`;
+    const counter = new Counter({ name: `${prefix}process_cpu_${kind}_seconds_total`, help, registers: [registry] });
+    return { kind, counter };
+  });
+  let last = { user: 0, system: 0 };
+  const total = new Counter({
+    name: `${prefix}process_cpu_seconds_total`,
+    help: 'Processor time of the process in seconds.',
+    registers: [registry],
+    collect() {
+      const now = process.cpuUsage();
+      for (const { kind, counter } of counters) {
+        const seconds = (now[kind] - last[kind]) / 1e6;
+        counter.inc(seconds);
+        total.inc(seconds);
+      }
+      last = now;
+    },
+  });
+}

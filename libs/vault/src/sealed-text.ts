@@ -1,0 +1,33 @@
+import { open, seal } from './envelope';
+import type { KeyRing } from './key-ring';
+
+/** An envelope as JSON keeps it: its bytes in base64. */
+export interface SealedText {
+  masterKeyId: string;
+  wrappedKey: string;
+  sealed: string;
+}
+
+/** As `seal`, for a place that keeps JSON. */
+export function sealText(keyRing: KeyRing, associatedData: string, value: string): SealedText {
+  const { masterKeyId, wrappedKey, sealed } = seal(keyRing, associatedData, value);
+  return { masterKeyId, wrappedKey: wrappedKey.toString('base64'), sealed: sealed.toString('base64') };
+}
+
+/** As `open`. */
+export function openText(
+  keyRing: KeyRing,
+  associatedData: string,
+  { masterKeyId, wrappedKey, sealed }: SealedText,
+): string {
+  return open(keyRing, associatedData, {
+    masterKeyId,
+    wrappedKey: Buffer.from(wrappedKey, 'base64'),
+    sealed: Buffer.from(sealed, 'base64'),
+  });
+}
+
+export function isSealedText(value: unknown): value is SealedText {
+  const { masterKeyId, wrappedKey, sealed } = (value ?? {}) as Partial<SealedText>;
+  return [masterKeyId, wrappedKey, sealed].every((part) => typeof part === 'string');
+}
