@@ -40,6 +40,7 @@ describe('why a machine is on, and until when', () => {
     computeMicrosPerHour: 120_000,
     prewake: true,
     bootMs: 60_000,
+    autopilotSessionId: null,
     idleStopPolicy: 'fixed' as IdleStopPolicy,
     gaps: null as number[] | null,
   };
@@ -149,6 +150,7 @@ describe('an idle stop', () => {
     idleStopMinutes: 30,
     prewake: true,
     bootMs: 60_000,
+    autopilotSessionId: null,
     idleStopPolicy: 'fixed' as IdleStopPolicy,
     gaps: null as number[] | null,
     expected: null,

@@ -12,13 +12,16 @@ export { rebootAgent, requireSwitch, startAgent, stopAgent } from './actions/pow
 export { requireOwnMachine } from './actions/require-own-machine';
 export { requireActable } from './actions/require-actable';
 export { runCommand } from './actions/run-command';
+export { waitForCommand } from './actions/wait-for-command';
 export { requireWoken } from './actions/wait-for-wake';
+export { readRunFiles } from './files/read-run-files';
 export { agentKeyOf, issueAgentKey } from './agent-keys';
 export { AgentsConfig } from './agents.config';
 export { type AgentRow, findAgent, loadAgent } from './registry/agent-row';
 export { createAgent } from './registry/create-agent';
 export { explainAgent } from './registry/explain-agent';
-export { listAgents } from './registry/list-agents';
+export { agentOrderOf, listAgents } from './registry/list-agents';
+export { measureMachines } from './registry/measure-machines';
 export { readLiveStatus } from './orders/live-status';
 export { terminateAgent } from './actions/terminate-agent';
 export { updateAgent } from './registry/update-agent';
@@ -28,8 +31,11 @@ export { pushColumns, type PushFacts } from './commands/command-row';
 export { failOverdueCommands } from './commands/fail-commands';
 export { composeBuilderCommand } from './commands/builder-command';
 export { CommandPolls } from './commands/poll-commands';
-export { readCommandStatus, readScript } from './commands/read-command';
-export { acknowledgeCommand, receiveResult } from './commands/receive-result';
+export { listCommands, type ListedCommand, readCommandStatus, readScript } from './commands/read-command';
+export { acknowledgeCommand, receiveOutput, receiveResult } from './commands/receive-result';
+export { readCompositeStatus } from './imaging/read-composite';
+export { startComposite } from './imaging/start-composite';
+export { workerTrace } from './traces/worker-trace';
 export { issueCommand, issueRun, type NewCommand } from './commands/issue-command';
 export { actionKinds } from './commands/record-actions';
 export { longestLead, prewakeLead, prewakeLeadMs } from './lifecycle/boot-time';
@@ -83,7 +89,13 @@ export {
 export { Reaper } from './reaper/reaper';
 export { ReaperConfig } from './reaper/reaper.config';
 export { ReaperModule } from './reaper/reaper.module';
+export { startFramesCommand } from './recordings/start-frames';
 export { findRecording, listRecordings, type RecordingRow } from './recordings/list-recordings';
+export { purgePictures } from './imaging/purge-pictures';
+export { readImagesStatus } from './imaging/read-images-status';
+export { reportProgress } from './imaging/report-progress';
+export { requestImagingUploads } from './imaging/request-imaging-uploads';
+export { requireDistinct, startImaging } from './imaging/start-imaging';
 export { type ArtifactRow, findArtifact, listArtifacts } from './uploads/list-artifacts';
 export { requestUpload } from './uploads/request-upload';
 export { lendDownload } from './extensions/lend-download';
@@ -93,6 +105,12 @@ export { findTimeline } from './timeline/read-onward';
 export { resyncFrame, type TimelineRow } from './timeline/timeline-event';
 export { TimelineHub } from './timeline/timeline-hub';
 export { TimelineStream } from './timeline/timeline-stream';
+export { beginEvents, eventsKeptDays } from './events/begin-events';
+export { resyncFrameOf } from './events/event-frame';
+export { EventHub } from './events/event-hub';
+export { writePlace } from './events/event-place';
+export { EventStream } from './events/event-stream';
+export { StreamRoom } from './streams/stream-room';
 export {
   beginClearing,
   endClearing,
@@ -102,6 +120,7 @@ export {
   releaseMachine,
   takeMachine,
 } from './work/machine-of-job';
+export { type MachineTaken, releaseSession, takeForSession, withdrawCommand } from './work/machine-of-session';
 export { purgeTimeline } from './timeline/purge-timeline';
 export { enqueueDueRemovals, promiseRemoval, removeObjects } from './uploads/remove-objects';
 export { whereToBegin } from './timeline/where-to-begin';

@@ -17,6 +17,14 @@ export {
 export { pinInstallation, rollBackInstallation } from './installations/move-pointer';
 export { createInstallation, updateInstallation } from './installations/save-installation';
 export { digestOfHex, packObjects } from './pack-objects';
+export {
+  presentBundle,
+  presentDraft,
+  presentInstallation,
+  presentPackBase,
+  presentPackSummary,
+  presentVersion,
+} from './packs/present-pack';
 export { findPack, listPacks, type PackRow, type PackSummaryRow } from './packs/pack-row';
 export { listProcesses, putProcess } from './packs/process-library';
 export { ensurePack, updatePack } from './packs/save-pack';
@@ -24,6 +32,6 @@ export { compareVersions } from './versions/compare-versions';
 export { exportVersion } from './versions/export-version';
 export { promoteVersion } from './versions/promote-version';
 export { publishVersion } from './versions/publish-version';
-export { listVersions, type VersionRow } from './versions/version-row';
+export { findVersion, listVersions, type VersionRow } from './versions/version-row';
 export { resolveLineage } from './resolve-lineage';
 export { requireInstallation } from './require-installation';

@@ -9,5 +9,14 @@ export { purgeScheduleHistory } from './ticks/purge-history';
 export { runDueSchedules } from './ticks/run-due-schedules';
 export { createSchedule, deleteSchedule, requireCron, timezoneOfOrganization, updateSchedule } from './save-schedule';
 export { nextDueInMs, scanDue } from './ticks/scan-due';
-export { findSchedule, listSchedules, recentRuns, type ScheduleRow, type ScheduleRunRow } from './schedule-row';
+export { presentAgents, presentChangedAgent } from './prewake/present-agents';
+export { presentPreview, presentRun, presentSchedule } from './present-schedule';
+export {
+  findSchedule,
+  listSchedules,
+  scheduleOrderOf,
+  recentRuns,
+  type ScheduleRow,
+  type ScheduleRunRow,
+} from './schedule-row';
 export { presentTicks, type TickReport } from './ticks/tick-report';

@@ -1,8 +1,9 @@
-import { AppError } from '@muster/contracts';
+import { AppError, type ScheduleQuery, type ScheduleSort } from '@muster/contracts';
 import {
   type Database,
+  orderedList,
+  orderOf,
   pageWithin,
-  scanWithin,
   type ScheduleEntity,
   type ScheduleRunEntity,
   type Transaction,
@@ -52,30 +53,39 @@ const select = `
          s.last_run_at, s.last_run_job_id, s.last_result, s.version, s.created_at, s.updated_at
   FROM schedule s`;
 
+const values = {
+  name: { value: 'lower(name)', type: 'text' },
+  nextRunAt: { value: 'next_run_at', type: 'timestamptz' },
+  lastRunAt: { value: 'last_run_at', type: 'timestamptz' },
+} as const;
+
+export const scheduleOrderOf = (sort?: ScheduleSort) => orderOf(sort, values);
+
 export function listSchedules(
   database: Database,
   organizationId: string,
-  { page, filter }: { page: Page; filter: { agentId?: string; scriptId?: string } },
-): Promise<ScheduleRow[]> {
-  const values: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
-  const within = ['organization_id = $1'];
-  if (page.after) within.push(`id > ${placed(page.after[0])}`);
+  { page, filter }: { page: Page; filter: Pick<ScheduleQuery, 'agentId' | 'scriptId' | 'enabled' | 'q' | 'sort'> },
+): Promise<(ScheduleRow & { sortValue: string | null })[]> {
+  const parameters: unknown[] = [organizationId];
+  const placed = (value: unknown) => `$${parameters.push(value)}`;
   // The narrowest is a range of an index; the other is looked at in it.
-  const [first, ...others] = [
+  const [first, ...looked] = [
     filter.agentId && `agent_id = ${placed(filter.agentId)}`,
     filter.scriptId && `workflow_id = ${placed(filter.scriptId)}`,
   ].filter((condition) => condition !== undefined);
-  if (first) within.push(first);
-  const limit = placed(page.limit + 1);
-  const listed = scanWithin({ from: 'schedule', columns: 'id', within, filter: others, order: 'id', limit });
-  return database.query<ScheduleRow>(
+  if (filter.enabled) looked.push(filter.enabled === 'true' ? 'enabled' : 'NOT enabled');
+  if (filter.q) looked.push(`strpos(lower(name), lower(${placed(filter.q)})) > 0`);
+  const within = ['organization_id = $1', ...(first ? [first] : [])];
+  const of = { from: 'schedule', within, looked, page, placed };
+  const { listed, order, sortValue } = orderedList(scheduleOrderOf(filter.sort), of);
+  return database.query<ScheduleRow & { sortValue: string | null }>(
     { organizationId },
-    pageWithin(`SELECT s.*, p.matches, p.scan_end FROM (${listed}) p JOIN (${select}) s ON s.id = p.id ORDER BY s.id`, {
-      order: 'id',
-      bytes: 'octet_length(variables::text)',
-    }),
-    values,
+    pageWithin(
+      `SELECT s.*, p.matches, p.scan_end, ${sortValue} AS sort_value, row_number() OVER (ORDER BY ${order}) AS sort_place
+       FROM (${listed}) p JOIN (${select}) s ON s.id = p.id ORDER BY ${order}`,
+      { order: 'sort_place', bytes: 'octet_length(variables::text)' },
+    ),
+    parameters,
   );
 }
 

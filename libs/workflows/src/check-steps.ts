@@ -1,5 +1,5 @@
 import { AppError, type FieldError } from '@muster/contracts';
-import { common, elementFault, type StepType, stepTypeOf } from './step-types';
+import { common, elementFault, recorderTypes, type StepType, stepTypeOf } from './step-types';
 
 export type Step = Record<string, unknown>;
 
@@ -28,6 +28,12 @@ function faultsOf(steps: readonly Step[]): FieldError[] {
     if (twin !== undefined) return [own('id', `id ${step['id']} is that of step ${twin + 1} too`)];
     return typeFaults(step).map(([field, message]) => own(field, message));
   });
+}
+
+/** Whether a run of a recording can do it, its id apart. */
+export function isStep(step: Step): boolean {
+  const { type } = step;
+  return typeof type === 'string' && Object.hasOwn(recorderTypes, type) && typeFaults(step, recorderTypes).length === 0;
 }
 
 export interface StepWarning {

@@ -1,4 +1,4 @@
-import { audit, type Principal, nameOf } from '@muster/access';
+import { type Actor, audit, nameOf } from '@muster/access';
 import { type CreateWorkflowBody, microsOrNot } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
@@ -9,10 +9,11 @@ import { lockWorkflow, type WorkflowRow } from './workflow-row';
 
 export async function createWorkflow(
   tx: Transaction,
-  caller: Principal,
+  caller: Actor,
   body: CreateWorkflowBody,
   /** Where something of it had to be kept before it. */
   id: string = newId(),
+  source: WorkflowRow['source'] = null,
 ): Promise<WorkflowRow> {
   const { name, description = '', variables = [], script = '', steps = [], maxCostUsd = null } = body;
   const { workflowPackInstallationId = null } = body;
@@ -20,9 +21,10 @@ export async function createWorkflow(
   requireSteps(steps);
   await requireInstallation(tx, caller.organizationId, workflowPackInstallationId);
   await tx.execute(
-    `INSERT INTO workflow (id, organization_id, name, description, max_cost_micros, workflow_pack_installation_id)
-     VALUES ($1, $2, $3, $4, $5, $6)`,
-    [id, caller.organizationId, name, description, microsOrNot(maxCostUsd), workflowPackInstallationId],
+    `INSERT INTO workflow (id, organization_id, name, description, max_cost_micros, workflow_pack_installation_id,
+       source)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [id, caller.organizationId, name, description, microsOrNot(maxCostUsd), workflowPackInstallationId, source],
   );
   await tx.execute(
     `INSERT INTO workflow_revision (workflow_id, revision, organization_id, variables, script, steps, saved_by)

@@ -1,11 +1,15 @@
 export { archiveWorkflow, updateWorkflow } from './change-workflow';
 export { warningsOf } from './check-variables';
+export { isStep, type Step } from './check-steps';
+export { confirmStep } from './confirm-step';
 export { compareRevisions, type RevisionDifference } from './compare-revisions';
 export { createWorkflow } from './create-workflow';
-export { listWorkflows, type WorkflowSummaryRow } from './list-workflows';
+export { listWorkflows, workflowOrderOf, type WorkflowSummaryRow } from './list-workflows';
 export { maxRecordingBytes, readRecording } from './recordings/read-recording';
 export { keepingScreenshots, prepareUpload, storeUpload } from './recordings/upload-recording';
 export { saveWorkflow } from './save-workflow';
+export { sessionProgram } from './sessions/session-program';
+export { type LearnedStep, writeLearnedScript, writeStableCode } from './sessions/write-stable-code';
 export { listRevisions, restoreRevision, type RevisionRow } from './workflow-revisions';
 export { requireSomethingToRun, runsAnything, scriptOf } from './what-runs';
 export { findWorkflow, noSuchWorkflow, type WorkflowRow } from './workflow-row';

@@ -1,28 +1,34 @@
-import { type Database, scanWithin } from '@muster/database';
+import type { WorkflowSort } from '@muster/contracts';
+import { type Database, orderedList, orderOf } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { WorkflowRow } from './workflow-row';
 
 export type WorkflowSummaryRow = Omit<WorkflowRow, 'script' | 'steps'>;
 
+const values = {
+  name: { value: 'lower(name)', type: 'text' },
+  updatedAt: { value: 'updated_at', type: 'timestamptz' },
+} as const;
+
+export const workflowOrderOf = (sort?: WorkflowSort) => orderOf(sort, values);
+
 export function listWorkflows(
   database: Database,
   organizationId: string,
-  { page, q }: { page: Page; q?: string },
-): Promise<WorkflowSummaryRow[]> {
-  const values: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
-  const within = ['organization_id = $1'];
-  if (page.after) within.push(`id > ${placed(page.after[0])}`);
+  { page, q, sort }: { page: Page; q?: string; sort?: WorkflowSort },
+): Promise<(WorkflowSummaryRow & { sortValue: string | null })[]> {
+  const parameters: unknown[] = [organizationId];
+  const placed = (value: unknown) => `$${parameters.push(value)}`;
   const looked = ['archived_at IS NULL'];
   if (q) looked.push(`strpos(lower(name), lower(${placed(q)})) > 0`);
-  const limit = placed(page.limit + 1);
-  const listed = scanWithin({ from: 'workflow', columns: 'id', within, filter: looked, order: 'id', limit });
-  return database.query<WorkflowSummaryRow>(
+  const of = { from: 'workflow', within: ['organization_id = $1'], looked, page, placed };
+  const { listed, order, sortValue } = orderedList(workflowOrderOf(sort), of);
+  return database.query<WorkflowSummaryRow & { sortValue: string | null }>(
     { organizationId },
     `SELECT w.id, w.name, w.description, w.max_cost_micros, w.workflow_pack_installation_id, w.revision, w.version,
-            r.variables, w.created_at, w.updated_at, p.matches, p.scan_end
+            r.variables, w.created_at, w.updated_at, p.matches, p.scan_end, ${sortValue} AS sort_value
      FROM (${listed}) p JOIN workflow w ON w.id = p.id
-     JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision ORDER BY w.id`,
-    values,
+     JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision ORDER BY ${order}`,
+    parameters,
   );
 }

@@ -112,8 +112,17 @@ function requireStatus({ status }: Pick<AgentRow, 'status'>, allowed: readonly A
   });
 }
 
-/** Throws while the machine has a run: whoever ends that has to say so. */
-export function requireFree({ currentJobId: jobId, running, status }: AgentRow, done: string): void {
+/** Throws while the machine has a run or a session: whoever ends that has to say so. */
+export function requireFree(
+  { currentJobId: jobId, running, status, autopilotSessionId }: AgentRow,
+  done: string,
+): void {
+  if (autopilotSessionId) {
+    throw new AppError('agent_not_ready', {
+      detail: `Autopilot session ${autopilotSessionId} has the agent, which is not ${done} under it; cancel it, or repeat this with force: true.`,
+      extra: { agentStatus: status, sessionId: autopilotSessionId },
+    });
+  }
   if (!jobId && !running) return;
   throw new AppError('agent_not_ready', {
     detail: `${jobId ? `Job ${jobId}` : 'A job'} runs on the agent, which is not ${done} under it; wait for it, or repeat this with force: true.`,

@@ -2,7 +2,7 @@ import { audit, type Principal } from '@muster/access';
 import type { Transaction } from '@muster/database';
 import { type CommandRequest, startCommand } from '../commands/start-command';
 
-export type CommandToRun = Omit<CommandRequest, 'organizationId' | 'agentId' | 'asked'>;
+export type CommandToRun = Omit<CommandRequest, 'organizationId' | 'agentId'>;
 
 /** Has code run on an agent for somebody, who is named in the trail. Answers the command's id. */
 export async function runCommand(

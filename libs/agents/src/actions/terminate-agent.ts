@@ -2,7 +2,7 @@ import { audit, spokenNameOf, type Principal, sourceOf } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { requireFree } from './power';
-import { type EndedCommand, endedColumns } from '../commands/ended-command';
+import { type EndedCommand, endedColumns, forgetSealed } from '../commands/ended-command';
 import { recordEnded } from '../commands/record-actions';
 import { moveAgent } from '../lifecycle/move-agent';
 import { failRecordingsOfTerminated } from '../recordings/settle-recordings';
@@ -30,7 +30,7 @@ export async function terminateAgent(
   const ended = await tx.query<EndedCommand>(
     `UPDATE agent_command
      SET status = 'failed', error_code = 'agent_not_ready', error = 'The agent was terminated.', finished_at = now(),
-         next_push_at = NULL
+         next_push_at = NULL, ${forgetSealed}
      WHERE agent_id = $1 AND organization_id = $2 AND status = 'pending' AND kind <> 'run'
      RETURNING ${endedColumns}`,
     [id, organizationId],

@@ -19,6 +19,7 @@ import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nes
 import { isOn } from '../lifecycle/agent-life';
 import { commandColumns, type CommandRow, nextPushAfterClaim, type PushFacts, pushColumns } from './command-row';
 import { composeDeliveries, missingSecretsText, enqueueForLostSecret } from './compose-delivery';
+import { DeliverySpan } from '../traces/delivery-span';
 import { failCommand } from './fail-commands';
 import { pushAloneMs } from './poll-commands';
 import { TakenCommands } from './taken-commands';
@@ -126,6 +127,18 @@ export class CommandDelivery implements BeforeApplicationShutdown {
 
   /** For whoever has claimed it; see issueRun. */
   async push(command: Claimed): Promise<DeliveryOutcome> {
+    const span = new DeliverySpan(command);
+    try {
+      const outcome = await this.tryPush(command);
+      span.end(outcome);
+      return outcome;
+    } catch (error) {
+      span.end('failed');
+      throw error;
+    }
+  }
+
+  private async tryPush(command: Claimed): Promise<DeliveryOutcome> {
     if (!command.isDue) return this.giveUp(command);
     const mends = command.agentStatus === 'offline' && mending.includes(command.kind);
     if (!isOn(command.agentStatus) && !mends) {
@@ -159,7 +172,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
         headers: {
           'content-type': 'application/json',
           ...(command.requestId ? { 'x-request-id': command.requestId } : {}),
-          ...(command.traceparent ? { traceparent: command.traceparent } : {}),
+          ...(wire.env['TRACEPARENT'] ? { traceparent: wire.env['TRACEPARENT'] } : {}),
           [signatureHeader]: sign(signingSecretsOf(this.keyRing, command.organizationId), body, this.clock.now()),
         },
         body,

@@ -6,6 +6,7 @@ import type { KeyRing } from '@muster/vault';
 import { agentKeyOf, deriveKey } from '../agent-keys';
 import type { CommandRow } from './command-row';
 import { openPayload } from './sealed-payload';
+import { workerTrace } from '../traces/worker-trace';
 
 export interface DeliveryParts {
   database: Database;
@@ -58,7 +59,7 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
           deadline: deadline.toISOString(),
           env: {
             SERVICE_BASE_URL: serviceUrl,
-            ...(traceparent ? { TRACEPARENT: traceparent } : {}),
+            ...(traceparent ? { TRACEPARENT: workerTrace({ id, traceparent }).worker } : {}),
             ...env,
             ...secrets,
             ...own,

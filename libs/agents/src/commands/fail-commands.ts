@@ -1,8 +1,8 @@
 import type { ErrorCode } from '@muster/contracts';
 import type { AgentCommandEntity, Database, Transaction } from '@muster/database';
-import { Round, sweep, type SweepCounts } from '@muster/platform';
+import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
 import { failRecordingsOf } from '../recordings/settle-recordings';
-import { type EndedCommand, endedColumns } from './ended-command';
+import { type EndedCommand, endedColumns, forgetSealed } from './ended-command';
 import { recordEnded } from './record-actions';
 
 /** Ends a command that its agent will not end any more; false where it had ended already. */
@@ -15,7 +15,8 @@ export async function failCommand(
   return database.transaction({ organizationId }, async (tx) => {
     const ended = await tx.query<EndedCommand>(
       `UPDATE agent_command
-       SET status = 'failed', error_code = $3, error = $4, finished_at = now(), next_push_at = NULL
+       SET status = 'failed', error_code = $3, error = $4, finished_at = now(), next_push_at = NULL,
+           ${forgetSealed}
        WHERE id = $1 AND organization_id = $2 AND status = 'pending'
        RETURNING ${endedColumns}`,
       [id, organizationId, code, error],
@@ -33,7 +34,7 @@ interface Overdue extends Pick<AgentCommandEntity, 'id'> {
   at: string;
 }
 
-const first: Overdue = { id: '00000000-0000-0000-0000-000000000000', at: '-infinity' };
+const first: Overdue = { id: nilId, at: '-infinity' };
 
 /** Fails what is past its deadline. Not runs: a run ends with its job. */
 export function failOverdueCommands(
@@ -63,7 +64,7 @@ async function failIfOverdue(tx: Transaction, id: string): Promise<boolean> {
   const ended = await tx.query<EndedCommand>(
     `UPDATE agent_command
      SET status = 'failed', error_code = 'execution_timeout', finished_at = now(), next_push_at = NULL,
-         error = CASE WHEN taken_at IS NULL THEN 'The agent did not take it in time.'
+         ${forgetSealed}, error = CASE WHEN taken_at IS NULL THEN 'The agent did not take it in time.'
                       ELSE 'The agent did not finish it in time.' END
      WHERE id = (
        SELECT id FROM agent_command
@@ -78,7 +79,10 @@ async function failIfOverdue(tx: Transaction, id: string): Promise<boolean> {
   return ended.length > 0;
 }
 
-/** A job that waits for a command learns that it is over; so does a machine that waits for the end of a deleted one. */
+/**
+ * A job that waits for a command learns that it is over; so does a machine that waits for the end of a deleted one, and a
+ * session of the autopilot.
+ */
 export async function enqueueFinished(tx: Transaction, ended: EndedCommand[]): Promise<void> {
   const awaited = ended.filter(({ jobId, kind }) => jobId !== null || kind === 'stop_job');
   await tx.enqueue(
@@ -87,5 +91,8 @@ export async function enqueueFinished(tx: Transaction, ended: EndedCommand[]): P
       name: 'command-finished' as const,
       payload: { commandId: id },
     })),
+    ...ended.flatMap(({ sessionId }) =>
+      sessionId ? [{ queue: 'autopilot' as const, name: 'advance-session' as const, payload: { sessionId } }] : [],
+    ),
   );
 }

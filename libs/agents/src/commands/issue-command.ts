@@ -1,6 +1,6 @@
 import type { CommandKind } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { acceptRequestId, continueTrace, currentContext, newId } from '@muster/platform';
+import { acceptRequestId, currentContext, newId, OpenSpan } from '@muster/platform';
 import { type CommandRow, nextPushAfterClaim } from './command-row';
 import { type Asked, recordAsked } from './record-actions';
 
@@ -54,9 +54,8 @@ function insertCommand(tx: Transaction, command: NewCommand, { isClaimed }: { is
   const { requestId, traceparent } = command.origin ?? currentContext() ?? {};
   const row = {
     ...{ id, organizationId, agentId, kind, payload, env, vaultKeys, jobId, deadline },
-    // What nobody asked for, such as a schedule's run, begins a trace of its own here.
     requestId: requestId ?? acceptRequestId(null),
-    traceparent: traceparent ?? continueTrace(null),
+    traceparent: traceparent ?? beginTrace(tx, kind),
   };
   tx.defer(
     `INSERT INTO agent_command
@@ -70,4 +69,11 @@ function insertCommand(tx: Transaction, command: NewCommand, { isClaimed }: { is
     isClaimed ? 'issue_run' : 'issue_command',
   );
   return row;
+}
+
+/** What nobody asked for, such as the end of a run that is past its time, begins a trace of its own. */
+function beginTrace(tx: Transaction, kind: CommandKind): string {
+  const span = new OpenSpan({ name: `command ${kind}` });
+  tx.onCommit(() => span.end());
+  return span.traceparent;
 }

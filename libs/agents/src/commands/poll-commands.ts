@@ -9,6 +9,7 @@ import { noSuchAgent } from '../registry/agent-row';
 import { refusedMachine } from '../registry/machine-caller';
 import { commandColumns, type CommandRow } from './command-row';
 import { type Composed, composeDeliveries, missingSecretsText, enqueueForLostSecret } from './compose-delivery';
+import { DeliverySpan } from '../traces/delivery-span';
 import { failCommand } from './fail-commands';
 
 const lookEveryMs = 2000;
@@ -102,9 +103,12 @@ export class CommandPolls implements OnApplicationShutdown {
     );
     if (rows.length === 0) return [];
     const commands: AgentCommand[] = [];
+    const spans = new Map(rows.map((row) => [row.id, new DeliverySpan(row)]));
     for (const composed of await this.compose(rows)) {
-      if ('command' in composed) commands.push(composed.command);
-      else if (composed.kind === 'run') await enqueueForLostSecret(this.database, { organizationId, agentId });
+      if ('command' in composed) {
+        commands.push(composed.command);
+        spans.get(composed.command.commandId)!.end('polled');
+      } else if (composed.kind === 'run') await enqueueForLostSecret(this.database, { organizationId, agentId });
       else {
         const error = missingSecretsText(composed.missing);
         await failCommand(this.database, { id: composed.id, organizationId }, { code: 'secret_missing', error });

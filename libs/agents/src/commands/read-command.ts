@@ -1,6 +1,7 @@
-import type { AgentScript, CommandKind, CommandStatus } from '@muster/contracts';
-import type { AgentCommandEntity, Database } from '@muster/database';
-import { noSuchAgent } from '../registry/agent-row';
+import type { AgentScript, CommandKind, CommandQuery, CommandStatus } from '@muster/contracts';
+import { type AgentCommandEntity, type Database, scanWithin } from '@muster/database';
+import type { Page } from '@muster/platform';
+import { findAgent, noSuchAgent } from '../registry/agent-row';
 import { noSuchCommand } from './receive-result';
 
 /** How a command of one of these kinds stands. */
@@ -49,11 +50,45 @@ export async function readScript(
   return row;
 }
 
-async function noSuchAgentOrCommand(database: Database, organizationId: string, agentId: string) {
+export async function noSuchAgentOrCommand(database: Database, organizationId: string, agentId: string) {
   const [agent] = await database.query(
     { organizationId },
     'SELECT id FROM agent WHERE id = $1 AND organization_id = $2',
     [agentId, organizationId],
   );
   return agent ? noSuchCommand() : noSuchAgent();
+}
+
+export type ListedCommand = Pick<
+  AgentCommandEntity,
+  'id' | 'kind' | 'status' | 'jobId' | 'error' | 'errorCode' | 'createdAt' | 'takenAt' | 'deadline' | 'finishedAt'
+>;
+
+const columns = 'id, kind, status, job_id, error, error_code, created_at, taken_at, deadline, finished_at';
+
+/** What an agent was asked, newest first: ids are made in the order of time. */
+export async function listCommands(
+  database: Database,
+  { organizationId, agentId }: { organizationId: string; agentId: string },
+  { page, filter: { status, kind, q } }: { page: Page; filter: CommandQuery },
+): Promise<ListedCommand[]> {
+  const values: unknown[] = [organizationId, agentId];
+  const placed = (value: unknown) => `$${values.push(value)}`;
+  const within = ['organization_id = $1', 'agent_id = $2'];
+  if (page.after) within.push(`id < ${placed(page.after[0])}`);
+  const looked: string[] = [];
+  if (status) looked.push(`status = ${placed(status)}`);
+  if (kind) looked.push(`kind = ${placed(kind)}`);
+  if (q) {
+    const text = placed(q);
+    looked.push(`(id::text = ${text} OR job_id::text = ${text} OR strpos(lower(error), lower(${text})) > 0)`);
+  }
+  const limit = placed(page.limit + 1);
+  // Neither payloads nor outputs, which are large, are read on the way.
+  const from = `(SELECT organization_id, agent_id, id, kind, status, job_id, left(error, 1000) AS error, error_code,
+    created_at, taken_at, deadline, finished_at FROM agent_command) command`;
+  const listed = scanWithin({ from, columns, within, filter: looked, order: 'id DESC', limit });
+  const rows = await database.query<ListedCommand>({ organizationId }, listed, values);
+  if (rows.length === 0) await findAgent(database, organizationId, agentId);
+  return rows;
 }

@@ -1,18 +1,18 @@
 import { AppError, type CommandReceipt, type CommandResultBody, invalidField } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { applyRecordingResult, recordingOutputOf } from '../recordings/settle-recordings';
-import { type EndedCommand, endedColumns } from './ended-command';
+import { type EndedCommand, endedColumns, forgetSealed } from './ended-command';
 import { enqueueFinished } from './fail-commands';
 import { recordEnded } from './record-actions';
 
-interface CommandOf {
+export interface CommandOf {
   organizationId: string;
   agentId: string;
   commandId: string;
 }
 
 const maxOutputBytes = 4 * 1024 * 1024;
-const finished: CommandReceipt = { accepted: false, reason: 'already finished' };
+export const finished: CommandReceipt = { accepted: false, reason: 'already finished' };
 
 /** The agent has it, and will not be given it again. */
 export async function acknowledgeCommand(database: Database, of: CommandOf): Promise<CommandReceipt> {
@@ -32,6 +32,28 @@ export async function acknowledgeCommand(database: Database, of: CommandOf): Pro
   return row.taken ? { accepted: true } : finished;
 }
 
+/** What code has printed until now; whoever waits for it is told. Its result takes the place of that. */
+export async function receiveOutput(database: Database, of: CommandOf, output: string): Promise<CommandReceipt> {
+  const { organizationId, agentId, commandId } = of;
+  return database.transaction({ organizationId }, async (tx) => {
+    const [row] = await tx.query<{ kept: boolean }>(
+      `WITH kept AS (
+         UPDATE agent_command SET output = $4
+         WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND status = 'pending'
+           AND kind IN ('snippet', 'function', 'builder')
+         RETURNING id)
+       SELECT EXISTS (SELECT FROM kept) AS kept
+       FROM agent_command WHERE id = $1 AND agent_id = $2 AND organization_id = $3`,
+      [commandId, agentId, organizationId, output],
+      'receive_output',
+    );
+    if (!row) throw noSuchCommand();
+    if (!row.kept) return finished;
+    tx.notify('command', agentId);
+    return { accepted: true };
+  });
+}
+
 /** The first result counts. */
 export async function receiveResult(
   database: Database,
@@ -48,7 +70,7 @@ export async function receiveResult(
            AND EXISTS (SELECT FROM agent_command WHERE id = $1 AND agent_id = $2 AND status = 'pending'))
        UPDATE agent_command
        SET status = $4, output = $5, error = $6, error_code = $7, exit_code = $8, finished_at = now(),
-           taken_at = COALESCE(taken_at, now()), next_push_at = NULL
+           taken_at = COALESCE(taken_at, now()), next_push_at = NULL, ${forgetSealed}
        WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND status = 'pending'
        RETURNING ${endedColumns}`,
       [

@@ -1,7 +1,10 @@
 import type { CommandKind, LifecycleSource } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
+import { recordSpan } from '@muster/platform';
+import { imagingKinds } from '../imaging/imaging-keys';
 import { appendTimeline, type TimelineEntry } from '../timeline/append-timeline';
 import type { EndedCommand } from './ended-command';
+import { workerTrace } from '../traces/worker-trace';
 
 /** Actions that are commands: nothing else shows that somebody asked for them, nor what came of them. */
 export const actionKinds = [
@@ -11,6 +14,9 @@ export const actionKinds = [
   'attach_recording',
   'stop_recording',
 ] as const satisfies CommandKind[];
+
+/** These too are told of: they take minutes, and are no code of the caller's. */
+const toldKinds: readonly CommandKind[] = [...actionKinds, ...imagingKinds];
 
 const longestError = 500;
 
@@ -33,7 +39,8 @@ export function recordAsked(
 
 /** By their agents' ids in order, so that two of these never wait for each other's timelines. */
 export function recordEnded(tx: Transaction, ended: EndedCommand[], source: LifecycleSource | 'worker'): void {
-  const told = ended.filter(({ kind }) => actionKinds.some((each) => each === kind));
+  tx.onCommit(() => ended.forEach(recordWork));
+  const told = ended.filter(({ kind }) => toldKinds.includes(kind));
   for (const agentId of [...new Set(told.map((command) => command.agentId))].sort()) {
     const commands = told.filter((command) => command.agentId === agentId);
     const { organizationId } = commands[0]!;
@@ -43,6 +50,28 @@ export function recordEnded(tx: Transaction, ended: EndedCommand[], source: Life
       commands.map((command) => ({ ...entryOf(command), source })),
     );
   }
+}
+
+/** What its worker did, as a span of its request's trace. A run's is told with its job. */
+function recordWork(command: EndedCommand): void {
+  const { id, kind, traceparent, takenAt, finishedAt, status, code } = command;
+  if (kind === 'run' || !traceparent || !takenAt || !finishedAt) return;
+  const { worker, pushedBy } = workerTrace({ id, traceparent });
+  recordSpan({
+    name: `worker ${kind}`,
+    kind: 'consumer',
+    traceparent: worker,
+    parentId: pushedBy,
+    startMs: takenAt.getTime(),
+    endMs: finishedAt.getTime(),
+    attributes: {
+      'muster.organization_id': command.organizationId,
+      'muster.agent_id': command.agentId,
+      'muster.command_id': id,
+      'muster.status': status,
+    },
+    error: status === 'failed' ? (code ?? 'failed') : undefined,
+  });
 }
 
 function entryOf({ id, kind, status, error, code }: EndedCommand): TimelineEntry {

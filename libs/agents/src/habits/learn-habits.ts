@@ -1,5 +1,5 @@
 import type { AgentEntity, AgentIdleEntity, Database, Transaction } from '@muster/database';
-import { Round, sweep, type SweepCounts } from '@muster/platform';
+import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
 import { foldRuns, type IdleSpan, type RunSpan } from './fold-runs';
 import { settleSavings } from './settle-savings';
 
@@ -33,12 +33,7 @@ export function learnHabits(database: Database, round = new Round('learn habits'
     name: 'habits',
     outcomes: ['learned'],
     candidates: (after: Pick<AgentEntity, 'id'> | null, limit) =>
-      database.query<Pick<AgentEntity, 'id'>>(
-        'system',
-        candidates,
-        [after?.id ?? '00000000-0000-0000-0000-000000000000', limit],
-        'habit_candidates',
-      ),
+      database.query<Pick<AgentEntity, 'id'>>('system', candidates, [after?.id ?? nilId, limit], 'habit_candidates'),
     settle: ({ id }) =>
       database.transaction('system', async (tx) => {
         const locked = await tx.query(

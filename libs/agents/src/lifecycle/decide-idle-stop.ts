@@ -16,6 +16,7 @@ export interface IdleFacts
       | 'idleStopFailedAt'
       | 'bootMs'
       | 'lastActivity'
+      | 'autopilotSessionId'
     >,
     Pick<OrganizationSettingsEntity, 'autoStopEnabled' | 'idleStopMinutes' | 'idleStopPolicy' | 'prewake'> {
   /** Its last idle times, as keptGaps writes them; null where none is known. */
@@ -73,6 +74,8 @@ function reasonToStay(facts: IdleFacts): string | null {
   if (status === 'draining' || (status === 'online' && facts.drain)) return 'it is being drained';
   if (status !== 'online' && status !== 'offline') return `it is ${status}`;
   if (facts.running || (facts.queued && status === 'online')) return 'it has work';
+  // A paused one too: its browser is to be as it was when somebody answers. It ends by itself after a day.
+  if (facts.autopilotSessionId) return 'an autopilot session has it';
   if (facts.commands) return 'a command is under way';
   if (facts.waking) return 'it is being woken';
   if (facts.idleAutoStopExempt) return 'it is pinned';

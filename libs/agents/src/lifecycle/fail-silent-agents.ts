@@ -1,5 +1,5 @@
 import type { AgentEntity, Database, Transaction } from '@muster/database';
-import { Round, sweep, type SweepCounts } from '@muster/platform';
+import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
 import { agentMoves, inSql, isOn } from './agent-life';
 import { moveAgent } from './move-agent';
 
@@ -34,7 +34,7 @@ export function failSilentAgents(
            AND (last_seen < now() - $1 * interval '1 millisecond' OR last_seen IS NULL)
            AND status_since < now() - $1 * interval '1 millisecond'
          ORDER BY id LIMIT $3`,
-        [offlineAfterMs, after?.id ?? '00000000-0000-0000-0000-000000000000', limit],
+        [offlineAfterMs, after?.id ?? nilId, limit],
         'silent_agents',
       ),
     settle: async ({ id }) =>

@@ -1,6 +1,7 @@
 import { audit } from '@muster/access';
 import type { AgentStatus, LifecycleEvent, LifecycleSource } from '@muster/contracts';
 import type { AgentEntity, Transaction } from '@muster/database';
+import { emitEvent } from '@muster/webhooks';
 import { switchIdle } from '../habits/switch-idle';
 import { inSql, isOff, type MoveOf, offStatuses, originsOf } from './agent-life';
 import { appendTimeline, type TimelineEntry } from '../timeline/append-timeline';
@@ -52,7 +53,7 @@ export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ pre
       kind: 'status',
       source,
       message: `${previous} → ${to}: ${reason}`,
-      data: { status: to, previousStatus: previous, lastSeen: moved.lastSeen, vmState: moved.vmState },
+      data: { status: to, previousStatus: previous, reason, lastSeen: moved.lastSeen, vmState: moved.vmState },
     });
   }
   appendTimeline(tx, { organizationId, agentId }, entries);
@@ -62,7 +63,23 @@ export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ pre
     audit(tx, actor, { action: actions[to] ?? `agent.${to}`, target: { type: 'agent', id: agentId }, changes });
   }
   tx.notify('agent', agentId);
+  if (previous !== to && isTold(to)) emitEvent(tx, { organizationId, type: `agent.${to}`, of: [{ id: agentId }] });
+  if (eventType && failedWakes.has(eventType)) emitWakeFailed(tx, { organizationId, agentId });
   return { previous };
+}
+
+function isTold(status: AgentStatus): status is 'online' | 'offline' | 'stopped' {
+  return status === 'online' || status === 'offline' || status === 'stopped';
+}
+
+const failedWakes = new Set<LifecycleEvent>(['wake_failed', 'wake_timeout']);
+
+/** Whoever waited for the machine waits in vain: it did not start, or not in time. */
+export function emitWakeFailed(
+  tx: Transaction,
+  { organizationId, agentId }: Pick<AgentMove, 'organizationId' | 'agentId'>,
+): void {
+  emitEvent(tx, { organizationId, type: 'agent.wake_failed', of: [{ id: agentId }] });
 }
 
 export interface LifecycleFacts {

@@ -5,7 +5,7 @@ import {
   type OrganizationSettingsEntity,
   type Transaction,
 } from '@muster/database';
-import { Round, sweep, type SweepCounts } from '@muster/platform';
+import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
 import { mostGaps } from '../habits/choose-idle-limit';
 import { learnOf } from '../habits/learn-habits';
 import { decideIdleStop, type IdleDecision, type IdleFacts } from './decide-idle-stop';
@@ -37,7 +37,7 @@ export const workColumns = `
   a.current_job_id IS NOT NULL
     OR EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'queued') AS queued,
   EXISTS (SELECT FROM agent_command c WHERE c.agent_id = a.id AND c.status = 'pending' AND c.kind <> 'run') AS commands,
-  EXISTS (SELECT FROM agent_wake w WHERE w.agent_id = a.id AND w.state = 'open') AS waking`;
+  EXISTS (SELECT FROM agent_wake w WHERE w.agent_id = a.id AND w.state = 'open') AS waking, a.autopilot_session_id`;
 
 /**
  * Each organization's machines that nothing has happened on for its limit. What is decided under the lock is more than
@@ -49,7 +49,7 @@ export const idleCandidates = `
     SELECT a.id, COALESCE(a.last_activity_at, a.status_since) AS at FROM agent a
     WHERE a.organization_id = s.organization_id
       AND a.status IN ${stoppable} AND a.provider <> 'external' AND NOT a.idle_auto_stop_exempt
-      AND a.drain IS NULL
+      AND a.drain IS NULL AND a.autopilot_session_id IS NULL
       AND COALESCE(a.last_activity_at, a.status_since)
             <= $1::timestamptz - CASE s.idle_stop_policy WHEN 'adaptive' THEN 0 ELSE s.idle_stop_minutes END
                * interval '1 minute'
@@ -72,11 +72,9 @@ interface Candidate extends Pick<AgentEntity, 'id'>, Pick<OrganizationSettingsEn
   at: string;
 }
 
-const noId = '00000000-0000-0000-0000-000000000000';
-
 /** The values of idleCandidates: what comes behind one, from the beginning on. */
 export function idleValues(now: Date, limit: number, after: Candidate | null = null): unknown[] {
-  return [now, limit, after?.organizationId ?? noId, after?.at ?? '-infinity', after?.id ?? noId];
+  return [now, limit, after?.organizationId ?? nilId, after?.at ?? '-infinity', after?.id ?? nilId];
 }
 
 /**

@@ -4,7 +4,7 @@ import { newId } from '@muster/platform';
 import { appendTimeline } from '../timeline/append-timeline';
 import { isOn } from './agent-life';
 import { measureBoot } from './boot-time';
-import { lifecycleEntry, moveAgent } from './move-agent';
+import { emitWakeFailed, lifecycleEntry, moveAgent } from './move-agent';
 
 export interface WakeRequest {
   organizationId: string;
@@ -110,6 +110,7 @@ export async function completeWake(
     'complete_wake',
   );
   if (!wake) return;
+  tx.measure(({ wakes }) => wakes.inc({ outcome: 'ready' }));
   measureBoot(tx, agentId);
   await announceReady(tx, { organizationId, agentId, reason: `it reported after ${wake.seconds.toFixed(1)} s` });
 }
@@ -125,10 +126,12 @@ export async function cancelWake(
     [agentId, reason],
   );
   if (cancelled === 0) return;
+  tx.measure(({ wakes }) => wakes.inc({ outcome: 'cancelled' }));
   const { status } = await lockAgent(tx, organizationId, agentId);
   appendTimeline(tx, { organizationId, agentId }, [
     lifecycleEntry({ eventType: 'wake_failed', source: 'provider', reason, previous: status, current: status }),
   ]);
+  emitWakeFailed(tx, { organizationId, agentId });
   tx.notify('agent', agentId);
 }
 

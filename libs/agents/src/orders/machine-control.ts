@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { AgentStatus } from '@muster/contracts';
 import { type AgentEntity, Database } from '@muster/database';
-import { Clock, Round } from '@muster/platform';
+import { Clock, nilId, Round } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
 import { carryOutOrder } from './carry-out-order';
@@ -20,7 +20,7 @@ interface Candidate {
   status?: AgentStatus;
 }
 
-const first: Candidate = { id: '00000000-0000-0000-0000-000000000000', at: '-infinity' };
+const first: Candidate = { id: nilId, at: '-infinity' };
 
 interface Failure {
   error: unknown;

@@ -8,7 +8,7 @@ import { withEndedBoot } from '../lifecycle/ended-boots';
 import { holdLease, leaseMs } from './hold-lease';
 import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';
 import { isOn } from '../lifecycle/agent-life';
-import { lifecycleEntry, moveAgent } from '../lifecycle/move-agent';
+import { emitWakeFailed, lifecycleEntry, moveAgent } from '../lifecycle/move-agent';
 import { cancelWake, announceReady } from '../lifecycle/wakes';
 
 export interface MachineParts {
@@ -222,6 +222,7 @@ export async function settleAgent(
     appendTimeline(tx, { organizationId, agentId }, [
       lifecycleEntry({ eventType, source, reason, previous: status, current: status }),
     ]);
+    emitWakeFailed(tx, { organizationId, agentId });
     tx.notify('agent', agentId);
   }
   if (found) await tx.execute('UPDATE agent SET vm_state = $2, vm_ip = $3 WHERE id = $1', [agentId, found, ip]);
@@ -229,14 +230,16 @@ export async function settleAgent(
 }
 
 /** Ends an open wake, once. */
-export function close(
+export async function close(
   tx: Transaction,
   wakeId: string,
   state: 'ready' | 'failed' | 'timeout',
   error: string | null,
 ): Promise<number> {
-  return tx.execute(
+  const closed = await tx.execute(
     `UPDATE agent_wake SET state = $2, error = $3, finished_at = now() WHERE id = $1 AND state = 'open'`,
     [wakeId, state, error],
   );
+  if (closed > 0) tx.measure(({ wakes }) => wakes.inc({ outcome: state }));
+  return closed;
 }

@@ -172,9 +172,11 @@ describe('machines', () => {
         requestWake(tx, { ...of, source: 'api', reason: 'test', timeoutMs: 20_000 }),
       );
       await waitFor('the start', () => count('start') === 1);
-      // As if the process had died between the provider's answer and its note of it.
-      await lab.db.query('system', 'UPDATE agent_wake SET next_try_at = now() WHERE agent_id = $1', [of.agentId]);
-      await waitFor('another look', () => count('describe') > 0);
+      // As if the process had died between the provider's answer and its note of it, which may be written only now.
+      await waitFor('another look', async () => {
+        await lab.db.query('system', 'UPDATE agent_wake SET next_try_at = now() WHERE agent_id = $1', [of.agentId]);
+        return count('describe') > 0;
+      });
       await handshake(of, 'new boot');
       expect(count('start')).toBe(1);
     });

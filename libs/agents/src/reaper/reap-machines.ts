@@ -1,5 +1,5 @@
 import type { Database } from '@muster/database';
-import { type Clock, Round } from '@muster/platform';
+import { type Clock, nilId, Round } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import type { ListedMachine, Machine, Machines } from '@muster/vm';
 import { machineColumns, machineOf, type MachineRow } from '../orders/machine-of';
@@ -103,8 +103,7 @@ async function findPlaces({ database, machines, keyRing, clock }: ReaperParts): 
     if (row.status !== 'terminated') place?.living.push({ ...row, machine });
   }
   // The deployment's own places are there without any agent.
-  const nobody = '00000000-0000-0000-0000-000000000000';
-  const home = { agentId: nobody, organizationId: nobody, providerRef: null, providerConfig: {}, sign: () => '' };
+  const home = { agentId: nilId, organizationId: nilId, providerRef: null, providerConfig: {}, sign: () => '' };
   for (const provider of ['local', 'docker']) add(provider, home);
   return [...places.values()];
 }

@@ -3,7 +3,6 @@ import { Database, type MachineFindingEntity } from '@muster/database';
 import { Clock, Metrics, type Round } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines } from '@muster/vm';
-import { Counter, Gauge } from 'prom-client';
 import { type ReaperCounts, type ReaperParts, reapMachines } from './reap-machines';
 import { ReaperConfig } from './reaper.config';
 
@@ -12,8 +11,6 @@ import { ReaperConfig } from './reaper.config';
 export class Reaper {
   private readonly parts: ReaperParts;
   private readonly ending = new AbortController();
-  private readonly findings: Gauge;
-  private readonly actions: Counter;
 
   constructor(
     @Inject(ReaperConfig) private readonly config: ReaperConfig,
@@ -21,21 +18,9 @@ export class Reaper {
     @Inject(Machines) machines: Machines,
     @Inject(KeyRing) keyRing: KeyRing,
     @Inject(Clock) clock: Clock,
-    @Inject(Metrics) { registry }: Metrics,
+    @Inject(Metrics) private readonly metrics: Metrics,
   ) {
     this.parts = { database, machines, keyRing, clock };
-    this.findings = new Gauge({
-      name: 'muster_machine_findings',
-      help: 'Machines that no agent owns (orphan), and agents whose machine is gone (gone).',
-      labelNames: ['kind'],
-      registers: [registry],
-    });
-    this.actions = new Counter({
-      name: 'muster_reaper_actions_total',
-      help: 'What came of findings, by what was done.',
-      labelNames: ['action'],
-      registers: [registry],
-    });
   }
 
   async runOnce(round?: Round): Promise<ReaperCounts> {
@@ -50,14 +35,14 @@ export class Reaper {
       silentPlaces,
       failed,
     })) {
-      this.actions.inc({ action }, count);
+      this.metrics.reaperActions.inc({ action }, count);
     }
     const rows = await this.database.query<Pick<MachineFindingEntity, 'kind'> & { count: number }>(
       'system',
       'SELECT kind, count(*)::int AS count FROM machine_finding GROUP BY kind',
     );
     for (const kind of ['orphan', 'gone']) {
-      this.findings.set({ kind }, rows.find((row) => row.kind === kind)?.count ?? 0);
+      this.metrics.machineFindings.set({ kind }, rows.find((row) => row.kind === kind)?.count ?? 0);
     }
     // What is as it should be is no news.
     return { ...counts, places: 0 };

@@ -1,4 +1,4 @@
-import type { RecordingStatus } from '@muster/contracts';
+import type { RecordingQuery } from '@muster/contracts';
 import { type ArtifactEntity, type Database, type RecordingEntity, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { findAgent } from '../registry/agent-row';
@@ -36,13 +36,18 @@ const select = `
 export async function listRecordings(
   database: Database,
   { organizationId, agentId }: { organizationId: string; agentId: string },
-  { page, status }: { page: Page; status?: RecordingStatus },
+  { page, filter: { status, q } }: { page: Page; filter: RecordingQuery },
 ): Promise<RecordingRow[]> {
   const values: unknown[] = [organizationId, agentId];
   const placed = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1', 'agent_id = $2'];
   if (page.after) within.push(`id < ${placed(page.after[0])}`);
   const looked = status ? [`status = ${placed(status)}`] : [];
+  if (q) {
+    const text = placed(q);
+    const texts = `concat_ws(chr(10), name, start_url, error)`;
+    looked.push(`(strpos(lower(${texts}), lower(${text})) > 0 OR id::text = lower(${text}))`);
+  }
   const limit = placed(page.limit + 1);
   const listed = scanWithin({ from: 'recording', columns: 'id', within, filter: looked, order: 'id DESC', limit });
   const rows = await database.query<RecordingRow>(

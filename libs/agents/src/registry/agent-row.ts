@@ -31,6 +31,7 @@ export interface AgentRow
       | 'lastActivity'
       | 'idleStopFailedAt'
       | 'bootMs'
+      | 'autopilotSessionId'
     >,
     Pick<OrganizationSettingsEntity, 'autoStopEnabled' | 'idleStopMinutes' | 'idleStopPolicy' | 'prewake'> {
   gaps: number[] | null;

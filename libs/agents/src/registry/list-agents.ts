@@ -1,5 +1,5 @@
-import type { AgentStatus } from '@muster/contracts';
-import { type Database, scanWithin } from '@muster/database';
+import type { AgentSort, AgentStatus } from '@muster/contracts';
+import { type Database, orderedList, orderOf } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { type AgentRow, selectAgents } from './agent-row';
 
@@ -7,28 +7,36 @@ export interface AgentFilter {
   status?: AgentStatus;
   label?: string;
   q?: string;
+  sort?: AgentSort;
 }
 
-/** In the order in which they were made. Terminated ones only when asked for. */
+/** What they can be sorted by; a machine is heard so often that no index is kept of it. */
+const values = {
+  name: { value: 'lower(name)', type: 'text' },
+  status: { value: 'status', type: 'text' },
+  lastSeen: { value: 'last_seen', type: 'timestamptz' },
+} as const;
+
+export const agentOrderOf = (sort?: AgentSort) => orderOf(sort, values);
+
+/** In the order in which they were made unless asked otherwise. Terminated ones only when asked for. */
 export function listAgents(
   database: Database,
   organizationId: string,
-  { status, label, q }: AgentFilter,
+  { status, label, q, sort }: AgentFilter,
   page: Page,
-): Promise<AgentRow[]> {
-  const values: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
-  const within = ['organization_id = $1'];
-  if (page.after) within.push(`id > ${placed(page.after[0])}`);
+): Promise<(AgentRow & { sortValue: string | null })[]> {
+  const parameters: unknown[] = [organizationId];
+  const placed = (value: unknown) => `$${parameters.push(value)}`;
   const looked = [status ? `status = ${placed(status)}` : `status <> 'terminated'`];
   if (label) looked.push(`${placed(label)} = ANY(labels)`);
   if (q) looked.push(`strpos(lower(name), lower(${placed(q)})) > 0`);
-  const limit = placed(page.limit + 1);
-  const listed = scanWithin({ from: 'agent', columns: 'id', within, filter: looked, order: 'id', limit });
-  return database.query<AgentRow>(
+  const of = { from: 'agent', within: ['organization_id = $1'], looked, page, placed };
+  const { listed, order, sortValue } = orderedList(agentOrderOf(sort), of);
+  return database.query<AgentRow & { sortValue: string | null }>(
     { organizationId },
-    `SELECT listed.*, p.matches, p.scan_end FROM (${listed}) p
-     CROSS JOIN LATERAL (${selectAgents} WHERE a.id = p.id) listed ORDER BY listed.id`,
-    values,
+    `SELECT agent.*, p.matches, p.scan_end, ${sortValue} AS sort_value FROM (${listed}) p
+     CROSS JOIN LATERAL (${selectAgents} WHERE a.id = p.id) agent ORDER BY ${order}`,
+    parameters,
   );
 }

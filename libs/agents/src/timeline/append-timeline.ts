@@ -1,5 +1,5 @@
 import type { Principal } from '@muster/access';
-import type { Transaction } from '@muster/database';
+import { currentTransaction, type Transaction } from '@muster/database';
 
 export type EntryKind = 'lifecycle' | 'provisioning' | 'execution' | 'status' | 'job';
 export type EntryLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -30,6 +30,7 @@ export function appendTimeline(tx: Transaction, of: TimelineOf, entries: Timelin
   if (others.length === 0) appendOne(tx, of, entry!);
   else appendMany(tx, of, entries);
   tx.notify('timeline', of.agentId);
+  if (entries.some(({ kind }) => isTold(kind))) tx.notify('organization', of.organizationId);
 }
 
 /** Most are one: a statement whose plan does not depend on how many there are, so that Postgres keeps it. */
@@ -37,8 +38,8 @@ function appendOne(tx: Transaction, { organizationId, agentId }: TimelineOf, ent
   tx.defer(
     `WITH head AS (${nextNumbers('$1', '$2', '1')})
      INSERT INTO timeline_entry
-       (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at)
-     SELECT $1, head.last_seq, $2, $3, $4, $5, $6, $7, $8, COALESCE($9::timestamptz, now()) FROM head`,
+       (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
+     SELECT $1, head.last_seq, $2, $3, $4, $5, $6, $7, $8, COALESCE($9::timestamptz, now()), ${toldBy('$3::text')} FROM head`,
     [agentId, organizationId, ...columnsOf(entry)],
     'append_entry',
   );
@@ -49,15 +50,20 @@ function appendMany(tx: Transaction, { organizationId, agentId }: TimelineOf, en
   tx.defer(
     `WITH head AS (${nextNumbers('$1', '$2', '$3')})
      INSERT INTO timeline_entry
-       (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at)
+       (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
      SELECT $1, head.last_seq - $3 + e.n, $2, e.kind, e.level, e.message, e.source, e.job_id, e.data,
-            COALESCE(e.at, now())
+            COALESCE(e.at, now()), ${toldBy('e.kind')}
      FROM head, unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::uuid[], $9::jsonb[], $10::timestamptz[])
        WITH ORDINALITY AS e (kind, level, message, source, job_id, data, at, n)`,
     [agentId, organizationId, rows.length, ...rows[0]!.map((_, column) => rows.map((row) => row[column]))],
     'append_timeline',
   );
 }
+
+/** What the organization's stream tells: all but what runs, and those who set up a machine, write. */
+const told: readonly EntryKind[] = ['job', 'status', 'lifecycle'];
+const isTold = (kind: EntryKind) => told.includes(kind);
+const toldBy = (kind: string) => `CASE WHEN ${kind} IN ('${told.join("', '")}') THEN ${currentTransaction} END`;
 
 function columnsOf({ kind, level, message, source, jobId, data, at }: TimelineEntry): unknown[] {
   return [
@@ -91,9 +97,10 @@ export function appendEntry(names: Record<'agent' | 'jobId' | 'organizationId' |
     ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + 1
     RETURNING agent_id, last_seq),
   told AS (
-    INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at)
+    INSERT INTO timeline_entry
+      (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
     SELECT head.agent_id, head.last_seq, ${organizationId}, ${said('kind')}, ${said('level')}, ${said('message')},
-           ${said('source')}, ${jobId}, ${entry}::jsonb->'data', now()
+           ${said('source')}, ${jobId}, ${entry}::jsonb->'data', now(), ${currentTransaction}
     FROM head)`;
 }
 

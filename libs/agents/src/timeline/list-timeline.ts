@@ -1,7 +1,8 @@
 import { AppError, type AgentLogsQuery } from '@muster/contracts';
-import { type Database, pageWithin, scanWithin } from '@muster/database';
+import { type Database, maxRowsLookedAt, pageWithin, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { EntryKind } from './append-timeline';
+import { numbersOfPeriod } from './numbers-of-period';
 import type { TimelineRow } from './timeline-event';
 
 /** An agent's timeline, newest first unless asked otherwise; one row more than the page has, where there is one. */
@@ -16,15 +17,20 @@ export async function listTimeline(
   return rows;
 }
 
-/** What a job wrote, in order. */
+/** What a job wrote, in order unless asked otherwise. */
 export function readJobLogs(
   database: Database,
   organizationId: string,
   jobId: string,
   page: Page,
-  filters: Pick<AgentLogsQuery, 'level' | 'q' | 'from' | 'to'> = {},
+  filters: Pick<AgentLogsQuery, 'level' | 'q' | 'from' | 'to' | 'order'> = {},
 ): Promise<TimelineRow[]> {
-  return select(database, organizationId, page, { ...filters, jobId, kind: 'execution', order: 'asc' });
+  return select(database, organizationId, page, {
+    ...filters,
+    order: filters.order ?? 'asc',
+    jobId,
+    kind: 'execution',
+  });
 }
 
 interface Filters extends Pick<AgentLogsQuery, 'level' | 'jobId' | 'q' | 'from' | 'to'> {
@@ -33,8 +39,53 @@ interface Filters extends Pick<AgentLogsQuery, 'level' | 'jobId' | 'q' | 'from' 
   order: 'asc' | 'desc';
 }
 
-function select(database: Database, organizationId: string, page: Page, filters: Filters): Promise<TimelineRow[]> {
-  const { agentId, kind, level, jobId, q, from, to, order } = filters;
+/** So long, and at so many rows in all, one request looks for a page of what no index knows. */
+const lookForMs = 150;
+const maxScans = 10;
+/** What a page may weigh before it is looked on for the rest of it. */
+const maxSearchedBytes = 1024 * 1024;
+
+/** Looks on, one scan after the other, until the page is full: a search need not ask a hundred times for a long log. */
+async function select(
+  database: Database,
+  organizationId: string,
+  page: Page,
+  filters: Filters,
+): Promise<TimelineRow[]> {
+  const until = performance.now() + lookForMs;
+  const numbers = await numbersWithin(database, organizationId, filters);
+  const rows: ScannedRow[] = [];
+  let { after, limit } = page;
+  let pageRows = 0;
+  for (let scans = 1; ; scans += 1) {
+    const found = await scanOnce(database, organizationId, { after, limit }, { ...filters, numbers });
+    rows.push(...found);
+    pageRows += found[0]?.pageRows ?? 0;
+    limit -= found.filter(({ matches }) => matches).length;
+    const end = found.at(-1);
+    // A page that is cut short, or full, or at the end of everything.
+    if (!end?.scanEnd || end.pageRows > found.length || limit <= 0) break;
+    const bytes = rows.reduce((sum, { message }) => sum + message.length, 0);
+    if (scans === maxScans || performance.now() > until || bytes > maxSearchedBytes) break;
+    after = [String(end.seq)];
+  }
+  if (rows[0]) rows[0].pageRows = pageRows;
+  return rows;
+}
+
+interface ScannedRow extends TimelineRow {
+  pageRows: number;
+  matches: boolean;
+  scanEnd: boolean;
+}
+
+async function scanOnce(
+  database: Database,
+  organizationId: string,
+  page: Page,
+  filters: Filters & { numbers: Numbers | null },
+): Promise<ScannedRow[]> {
+  const { agentId, kind, level, jobId, q, from, to, order, numbers } = filters;
   const values: unknown[] = [organizationId];
   const placed = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1'];
@@ -52,16 +103,15 @@ function select(database: Database, organizationId: string, page: Page, filters:
   if (q) looked.push(`message ILIKE ${placed(`%${q.replaceAll(/[\\%_]/g, '\\$&')}%`)}`);
   if (from) looked.push(`at >= ${placed(from)}`);
   if (to) looked.push(`at <= ${placed(to)}`);
-  const isOfAgent = agentId !== undefined && jobId === undefined;
   const listed = scanWithin({
-    from: (from || to) && isOfAgent ? ofPeriod(within, { from, to }, placed) : 'timeline_entry',
+    from: numbers ? ofPeriod(within, { ...filters, numbers }, placed) : 'timeline_entry',
     columns: 'seq, kind, level, message, source, job_id, data, at',
-    within: (from || to) && isOfAgent ? ['true'] : within,
+    within: numbers ? ['true'] : within,
     filter: looked,
     order: `seq ${order}`,
     limit: placed(page.limit + 1),
   });
-  return database.query<TimelineRow>(
+  return database.queryInOrder<ScannedRow>(
     { organizationId },
     pageWithin(listed, {
       order: `seq ${order}`,
@@ -71,22 +121,43 @@ function select(database: Database, organizationId: string, page: Page, filters:
   );
 }
 
+type Numbers = Awaited<ReturnType<typeof numbersOfPeriod>>;
+
+/** Of an agent's timeline a period has numbers; a job's is short enough to be gone through. */
+async function numbersWithin(
+  database: Database,
+  organizationId: string,
+  { agentId, jobId, from, to }: Filters,
+): Promise<Numbers | null> {
+  if (agentId === undefined || jobId !== undefined || (from ?? to) === undefined) return null;
+  return numbersOfPeriod(database, { organizationId, agentId }, { from, to });
+}
+
 /**
  * What may have happened in a period: of the entries that were written down when they happened those of its months
  * alone, and all of the few that came late or from a clock that is wrong, which have an index of their own.
  */
 function ofPeriod(
   within: string[],
-  { from, to }: Pick<Filters, 'from' | 'to'>,
+  { from, to, order, numbers }: Pick<Filters, 'from' | 'to' | 'order'> & { numbers: { after: string; upto: string } },
   placed: (value: unknown) => string,
 ): string {
-  const inTime = [`recorded_at - at BETWEEN ${hourAhead} AND ${hourBehind}`];
+  const inTime = [
+    // A CASE, as Postgres takes a BETWEEN on what it has no figures of for one row in 200, and would sort those.
+    `CASE WHEN recorded_at - at BETWEEN ${hourAhead} AND ${hourBehind} THEN true ELSE false END`,
+    `seq > ${placed(numbers.after)}`,
+    `seq <= ${placed(numbers.upto)}`,
+  ];
   if (from) inTime.push(`recorded_at >= ${placed(new Date(Date.parse(from) - hourMs))}`);
   if (to) inTime.push(`recorded_at <= ${placed(new Date(Date.parse(to) + hourMs))}`);
-  const select = 'SELECT seq, kind, level, message, source, job_id, data, at FROM timeline_entry WHERE';
-  return `(${select} ${[...within, ...inTime].join(' AND ')}
-    UNION ALL ${select} ${within.join(' AND ')}
-      AND recorded_at - at NOT BETWEEN ${hourAhead} AND ${hourBehind}) entry`;
+  // Each limited by itself, as far as a page looks: so each goes along its index instead of sorting all of a period.
+  const listed = (conditions: string[]) =>
+    `(SELECT seq, kind, level, message, source, job_id, data, at FROM timeline_entry
+      WHERE ${conditions.join(' AND ')} ORDER BY seq ${order} LIMIT ${maxRowsLookedAt})`;
+  return `(${listed([...within, ...inTime])} UNION ALL ${listed([
+    ...within,
+    `recorded_at - at NOT BETWEEN ${hourAhead} AND ${hourBehind}`,
+  ])}) entry`;
 }
 
 const hourMs = 3_600_000;

@@ -8,10 +8,13 @@ export function takeMachine(agentId: string, jobId: string): string {
            last_activity = 'a job was given to it' WHERE id = ${agentId}`;
 }
 
-/** For a statement with `jobs`, whose workers say that they have begun them: so they have the commands. */
-export function markRunTaken(jobs: string): string {
+/**
+ * For a statement whose `begun` has a row where the job's worker says that it has begun it: so it has the command. The
+ * job is said by a parameter, because a plan that joins it may walk all commands there are.
+ */
+export function markRunTaken({ begun, jobId }: { begun: string; jobId: string }): string {
   return `UPDATE agent_command c SET taken_at = COALESCE(c.taken_at, now()), next_push_at = NULL, push_error = NULL
-    FROM ${jobs} WHERE c.job_id = ${jobs}.id AND c.kind = 'run' AND c.status = 'pending'`;
+    FROM ${begun} WHERE c.job_id = ${jobId} AND c.kind = 'run' AND c.status = 'pending'`;
 }
 
 /** The machine is free again, and what was to start or to be started of the job is over. */

@@ -1,5 +1,5 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
-import type { BatchEntity, Database, JobEntity, Transaction } from '@muster/database';
+import { type BatchEntity, type Database, type JobEntity, tellOrganization, type Transaction } from '@muster/database';
 import { stopJobs } from '../ends/cancel-jobs';
 import { noSuchBatch } from './read-batches';
 
@@ -17,14 +17,17 @@ export async function requestBatchCancel(
   { reason }: { reason?: string },
 ): Promise<void> {
   const { organizationId } = caller;
-  const found = await tx.execute(
+  const [found] = await tx.query<Pick<BatchEntity, 'workflowId' | 'total' | 'rejected'>>(
     `UPDATE batch SET cancel_requested_at = COALESCE(cancel_requested_at, now()),
        cancel_reason = COALESCE(cancel_reason, $3), cancel_source = COALESCE(cancel_source, $4)
-     WHERE id = $1 AND organization_id = $2`,
+     WHERE id = $1 AND organization_id = $2 RETURNING workflow_id, total, rejected`,
     [id, organizationId, reason ?? null, sourceOf(caller)],
   );
   if (!found) throw noSuchBatch();
   audit(tx, caller, { action: 'batch.cancel', target: { type: 'batch', id }, changes: { reason: reason ?? null } });
+  const { workflowId, total, rejected } = found;
+  const data = { batchId: id, workflowId, status: 'cancelling', total: total - rejected };
+  tellOrganization(tx, { organizationId, type: 'batch', data });
   await tx.enqueue({ queue: 'dispatch', name: 'cancel-batch', payload: { batchId: id } });
 }
 

@@ -9,7 +9,7 @@ import {
   microsOrNot,
   type RejectedRow,
 } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import { tellOrganization, type Transaction } from '@muster/database';
 import { currentContext, isUuid, newId } from '@muster/platform';
 import { bundleOf, lineageOf } from '@muster/packs';
 import { limitColumns, type LimitFacts, monthOf, reserveRuns } from '@muster/pricing';
@@ -86,6 +86,8 @@ export async function launchBatch(
     });
   }
   await recordOnTimelines(tx, { organizationId, batchId, runs, source: sourceOf(caller) });
+  const data = { batchId, workflowId, status: 'started', total: runs.length };
+  tellOrganization(tx, { organizationId, type: 'batch', data });
   audit(tx, caller, {
     action: 'batch.create',
     target: { type: 'batch', id: batchId },

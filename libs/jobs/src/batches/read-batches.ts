@@ -1,6 +1,6 @@
-import { AppError, type MicroUsd } from '@muster/contracts';
-import { type BatchEntity, type Database, pageWithin } from '@muster/database';
-import type { Page } from '@muster/platform';
+import { AppError, type BatchSort, type MicroUsd } from '@muster/contracts';
+import { type BatchEntity, type Database, pageWithin, scanWithin } from '@muster/database';
+import type { Page, SortKind } from '@muster/platform';
 
 export interface BatchRow extends Pick<
   BatchEntity,
@@ -47,27 +47,58 @@ export async function findBatch(database: Database, organizationId: string, id: 
   return row;
 }
 
+export const batchSortKindsOf = (sort?: BatchSort): SortKind[] => (bySize(sort) ? ['integer', 'id'] : ['id']);
+const bySize = (sort?: BatchSort) => sort?.endsWith('total') ?? false;
+
+export interface BatchFilter {
+  workflowId?: string;
+  q?: string;
+  sort?: BatchSort;
+}
+
 /**
- * Newest first: ids are made in the order of time. The runs of each are counted, so that a page of large batches ends
- * early.
+ * Newest first unless asked otherwise: ids are made in the order of time. The runs of each are counted, so that a page of
+ * large batches ends early.
  */
 export function listBatches(
   database: Database,
   organizationId: string,
-  { page, workflowId }: { page: Page; workflowId?: string },
-): Promise<BatchRow[]> {
+  { page, filter: { workflowId, q, sort } }: { page: Page; filter: BatchFilter },
+): Promise<(BatchRow & { sortValue: string | null })[]> {
   const values: unknown[] = [organizationId];
   const placed = (value: unknown) => `$${values.push(value)}`;
-  const conditions = ['organization_id = $1'];
-  if (page.after) conditions.push(`id < ${placed(page.after[0])}`);
-  if (workflowId) conditions.push(`workflow_id = ${placed(workflowId)}`);
-  const listed = pageWithin(
-    `SELECT * FROM batch WHERE ${conditions.join(' AND ')} ORDER BY id DESC LIMIT ${placed(page.limit + 1)}`,
-    { order: 'id DESC', bytes: `total * ${bytesOfRun}` },
-  );
-  return database.query<BatchRow>(
+  const isBySize = bySize(sort);
+  const descends = sort?.startsWith('-') ?? true;
+  const [direction, sign] = descends ? ['DESC', '<'] : ['ASC', '>'];
+  const order = isBySize ? `total ${direction}, id ${direction}` : `id ${direction}`;
+  const within = ['organization_id = $1'];
+  const filter: string[] = [];
+  if (page.after && isBySize) {
+    within.push(`(total, id) ${sign} (${placed(page.after[0])}::int, ${placed(page.after[1])}::uuid)`);
+  } else if (page.after) within.push(`id ${sign} ${placed(page.after[0])}`);
+  if (workflowId) (isBySize ? filter : within).push(`workflow_id = ${placed(workflowId)}`);
+  if (q) {
+    const asked = placed(q);
+    filter.push(`(strpos(id::text, lower(${asked})) > 0 OR workflow_id IN (
+      SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND strpos(lower(w.name), lower(${asked})) > 0))`);
+  }
+  const found = scanWithin({
+    from: 'batch',
+    columns: 'id, total',
+    within,
+    filter,
+    order,
+    limit: placed(page.limit + 1),
+  });
+  const listed = pageWithin(`SELECT b.*, f.matches, f.scan_end FROM (${found}) f JOIN batch b ON b.id = f.id`, {
+    order,
+    bytes: `total * ${bytesOfRun}`,
+  });
+  const columns = `SELECT b.page_rows, b.matches, b.scan_end, ${isBySize ? 'b.total::text' : 'NULL::text'} AS sort_value,`;
+  return database.query<BatchRow & { sortValue: string | null }>(
     { organizationId },
-    `WITH page AS (${listed}) ${select.replace('SELECT', 'SELECT b.page_rows,')} ORDER BY b.id DESC`,
+    `WITH page AS (${listed}) ${select.replace('SELECT', columns)}
+     ORDER BY ${isBySize ? `b.total ${direction}, ` : ''}b.id ${direction}`,
     values,
   );
 }

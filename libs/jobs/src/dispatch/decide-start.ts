@@ -8,6 +8,8 @@ export interface StartFacts {
     drain: 'finish' | 'now' | null;
     /** The job that has the machine; null when it is free. */
     currentJobId: string | null;
+    /** The autopilot's session that has the machine. */
+    autopilotSessionId?: string | null;
     /** What is left of a job that was given up is being killed. */
     clearing?: boolean;
   };
@@ -39,6 +41,8 @@ export function decideStart(facts: StartFacts): StartDecision {
     return { action: 'fail', code: 'nothing_to_run', reason: 'the workflow has neither a script nor steps' };
   }
   if (agent.currentJobId) return wait('agent_busy', `job ${agent.currentJobId} has the machine`);
+  if (agent.autopilotSessionId)
+    return wait('agent_busy', `autopilot session ${agent.autopilotSessionId} has the machine`);
   if (agent.clearing) return wait('agent_busy', 'what is left of its last job is being killed');
   if (work.takes === 'after_drain') return drained;
   if (facts.missingSecrets.length) return withoutSecrets(facts.missingSecrets);

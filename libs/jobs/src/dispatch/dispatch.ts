@@ -34,12 +34,16 @@ import { decideReadiness, decideStart, withoutSecrets, type StartDecision } from
 import { DispatchConfig } from './dispatch.config';
 import { finishJob } from '../ends/finish-job';
 import { jobEntry } from '../launch/insert-job';
+import { type StartFacts, startSpan } from './start-span';
 
 interface AgentFacts
   extends
     LimitFacts,
     PushFacts,
-    Pick<AgentEntity, 'organizationId' | 'status' | 'provider' | 'drain' | 'currentJobId' | 'dispatchedAt'>,
+    Pick<
+      AgentEntity,
+      'organizationId' | 'status' | 'provider' | 'drain' | 'currentJobId' | 'dispatchedAt' | 'autopilotSessionId'
+    >,
     Pick<OrganizationSettingsEntity, 'maxConcurrentRuns'> {
   agentId: AgentEntity['id'];
   clearing: boolean;
@@ -48,9 +52,9 @@ interface AgentFacts
 
 interface HeadJob
   extends
+    StartFacts,
     Pick<
       JobEntity,
-      | 'id'
       | 'workflowId'
       | 'workflowRevision'
       | 'variables'
@@ -61,7 +65,6 @@ interface HeadJob
       | 'scheduleId'
       | 'retryOf'
       | 'requestId'
-      | 'traceparent'
     >,
     Pick<WorkflowRevisionEntity, 'script'> {
   workflowName: string;
@@ -161,6 +164,7 @@ export class Dispatch {
     const { id: jobId, workflowId, workflowRevision, variables, maxRuntimeMs, vaultKeys, lineage, bundle } = head;
     // Empty: what the bundle begins with.
     const script = runOf(head) ?? '';
+    const span = startSpan(tx, { ...head, organizationId, agentId });
     const command = issueRun(tx, {
       organizationId,
       agentId,
@@ -175,7 +179,7 @@ export class Dispatch {
       },
       env: { ...lineage, ...variables },
       vaultKeys,
-      origin: { requestId: head.requestId, traceparent: head.traceparent },
+      origin: { requestId: head.requestId, traceparent: span.traceparent },
       deadline: new Date(this.clock.now().getTime() + commandLifeMs),
     });
     tx.defer(
@@ -285,7 +289,7 @@ async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<{
 
 const startFacts = `
   SELECT a.organization_id, a.id AS agent_id, a.status, a.provider, a.drain,
-         a.current_job_id, a.dispatched_at,
+         a.current_job_id, a.dispatched_at, a.autopilot_session_id,
          EXISTS (SELECT FROM agent_command c WHERE c.id = a.clearing_command_id) AS clearing,
          s.vm_auto_wake_on_job AS auto_wake, s.max_concurrent_runs, ${pushColumns}, ${limitColumns('$2')}
   FROM agent a JOIN organization o ON o.id = a.organization_id
@@ -297,7 +301,9 @@ const firstInQueue = `
   SELECT j.id, j.workflow_id, j.workflow_revision, r.script, j.variables,
          CASE WHEN r.script !~ '\\S' THEN r.steps END AS steps,
          (SELECT name FROM workflow w WHERE w.id = j.workflow_id) AS workflow_name,
-         j.vault_keys, j.max_runtime_ms, j.lineage, j.bundle, j.schedule_id, j.retry_of, j.request_id, j.traceparent
+         j.vault_keys, j.max_runtime_ms, j.lineage, j.bundle, j.schedule_id, j.retry_of, j.request_id, j.traceparent,
+         j.waiting_reason,
+         extract(epoch FROM clock_timestamp() - GREATEST(j.queued_at, j.not_before))::float8 AS waited_seconds
   FROM job j JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
   WHERE j.agent_id = $1 AND j.status = 'queued' AND j.command_id IS NULL AND j.cancel_requested_at IS NULL
     AND j.not_before <= now()

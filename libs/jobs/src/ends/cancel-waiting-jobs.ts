@@ -2,6 +2,7 @@ import { appendTimeline } from '@muster/agents';
 import type { LifecycleSource } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
 import { recordRuns } from '@muster/pricing';
+import { emitEvent } from '@muster/webhooks';
 import { jobEntry } from '../launch/insert-job';
 import { progressOf } from '../lists/job-progress';
 
@@ -44,6 +45,7 @@ export async function cancelWaitingJobs(
     await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
   }
   for (const { jobId } of ended) tx.notify('job', jobId);
+  emitEvent(tx, { organizationId, type: 'job.cancelled', of: ended.map(({ jobId }) => ({ id: jobId })) });
   await tx.enqueue(
     ...ended.map(({ jobId }) => ({
       queue: 'metering' as const,

@@ -1,6 +1,6 @@
 import { appendTimeline, inSql, isOff, moveAgent, offStatuses } from '@muster/agents';
 import type { AgentEntity, Database, JobEntity, Transaction } from '@muster/database';
-import { Round, sweep, type SweepCounts } from '@muster/platform';
+import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
 import { issueStop, stopDeadlineMs, stopGraceMs } from './cancel-job';
 import { finishJob } from './finish-job';
 import { jobEntry } from '../launch/insert-job';
@@ -45,8 +45,6 @@ export function escalateCancels(
   });
 }
 
-const noId = '00000000-0000-0000-0000-000000000000';
-
 type CancelOutcome = 'confirmed' | 'killed' | 'rebooted';
 
 interface Candidate extends Pick<JobEntity, 'id'> {
@@ -68,7 +66,7 @@ function candidatesAfter(
        AND (j.cancel_step < 2 OR (j.cancel_step = 2 AND a.provider <> 'external')
             OR a.status IN ${inSql([...offStatuses, 'online'])})
      ORDER BY j.cancel_requested_at, j.id LIMIT $6`,
-    [after?.at ?? '-infinity', after?.id ?? noId, now, stopGraceMs, stopDeadlineMs / 2, limit],
+    [after?.at ?? '-infinity', after?.id ?? nilId, now, stopGraceMs, stopDeadlineMs / 2, limit],
   );
 }
 

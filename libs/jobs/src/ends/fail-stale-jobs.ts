@@ -1,6 +1,7 @@
 import { appendTimeline } from '@muster/agents';
 import { type Database, databaseTime, type JobEntity, type Transaction } from '@muster/database';
-import { Round, sweep } from '@muster/platform';
+import { nilId, Round, sweep } from '@muster/platform';
+import { emitEvent } from '@muster/webhooks';
 import { decideStale, type StaleFacts, type StaleLimits } from './decide-stale';
 import { giveUpRun } from './give-up-run';
 import { jobEntry } from '../launch/insert-job';
@@ -69,7 +70,7 @@ interface Search extends Decided {
   after: Candidate;
 }
 
-const first: Candidate = { id: '00000000-0000-0000-0000-000000000000', at: '-infinity' };
+const first: Candidate = { id: nilId, at: '-infinity' };
 
 /** There are no more runs than machines, so it looks at those only: by when they began. */
 export const staleRunsSql = `
@@ -137,6 +138,7 @@ async function settleJob(tx: Transaction, id: string, options: Decided): Promise
       }),
     ]);
     tx.notify('job', id);
+    emitEvent(tx, { organizationId, type: 'job.stalled', of: [{ id }] });
     return { stalled: true };
   }
   if (decision.action === 'none') {

@@ -8,10 +8,13 @@ import {
   type TerminalJobStatus,
 } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
+import { withinTrace } from '@muster/platform';
 import { readLimits, recordRuns, reserveRuns } from '@muster/pricing';
+import { emitEvent } from '@muster/webhooks';
 import { insertJob, jobEntry } from '../launch/insert-job';
 import { countedSteps, type ProgressFacts, progressOf } from '../lists/job-progress';
 import { lockJobFirst } from '../lists/job-row';
+import { recordRun, traceOfRun } from './record-run';
 import { retryDelay } from './retry-delay';
 
 export interface JobEnd {
@@ -58,6 +61,8 @@ interface Ended
       | 'batchRow'
       | 'lineage'
       | 'bundle'
+      | 'commandId'
+      | 'traceparent'
     > {
   previous: JobEntity['status'];
   applied: boolean;
@@ -78,6 +83,7 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   const { organizationId, jobId, to, source, error } = end;
   releaseMachine(tx, agentId, { jobId, to, error });
   const { startedAt, finishedAt } = ended;
+  tx.onCommit(() => recordRun(end, ended));
   recordRuns(tx, organizationId, [{ jobId, outcome: to, startedAt, finishedAt }]);
   const attemptsLeft = ended.attempt <= ended.maxRetries;
   // Who asked for its end does not want another one.
@@ -98,8 +104,12 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   const retried = tries && refusal === null;
   if (retried) await retry(tx, end, ended);
   tx.notify('job', jobId);
-  await tx.enqueue({ queue: 'metering', name: 'job-finished', payload: { jobId } });
+  // Who ends it may have come another way, such as a cancel: what it costs belongs to its own trace.
+  await withinTrace(traceOfRun(ended), () =>
+    tx.enqueue({ queue: 'metering', name: 'job-finished', payload: { jobId } }),
+  );
   enqueueNext(tx, agentId);
+  emitEvent(tx, { organizationId, type: `job.${to}`, of: [{ id: jobId }] });
   return { applied, previous, retried };
 }
 
@@ -132,14 +142,14 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
          reported_cost_micros = COALESCE($9, job.reported_cost_micros),
          screenshot_key = COALESCE($10, job.screenshot_key), percent = COALESCE($11, job.percent),
          waiting_reason = NULL, waiting_since = NULL
-       FROM was WHERE job.id = was.id AND was.status = ANY($12) AND job.billed_at IS NULL
+       FROM was WHERE job.id = $1 AND was.status = ANY($12) AND job.billed_at IS NULL
          -- What was never given to an agent cannot have run there.
          AND (NOT $5 OR job.command_id IS NOT NULL)
        RETURNING job.*)
      SELECT was.status AS previous, m.id IS NOT NULL AS applied, m.agent_id, m.finished_at, m.started_at, m.attempt,
             m.max_retries, m.retry_delay_ms, m.retry_backoff, m.workflow_id, m.workflow_revision, m.variables,
             m.vault_keys, m.priority, m.max_runtime_ms, m.max_cost_micros, m.schedule_id, m.batch_id, m.batch_row,
-            m.lineage, m.bundle,
+            m.lineage, m.bundle, m.command_id, m.traceparent,
             m.cancel_requested_at IS NOT NULL AS cancel_requested, m.percent, steps.*
      FROM was LEFT JOIN moved m ON m.id = was.id CROSS JOIN ${countedSteps()} steps`,
     [
@@ -201,6 +211,7 @@ async function retry(tx: Transaction, { organizationId, jobId }: JobEnd, ended: 
     bundle: ended.bundle,
     retryOf: jobId,
     attempt: attempt + 1,
+    traceparent: ended.traceparent,
     delayMs: retryDelay({ attempt, retryBackoff, retryDelayMs }, Math.random()),
     source: 'retry',
   });

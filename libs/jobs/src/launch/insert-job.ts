@@ -1,7 +1,7 @@
 import { appendTimeline, type TimelineEntry } from '@muster/agents';
 import type { JobBundle, JobStatus, LifecycleSource, MicroUsd } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { currentContext, newId } from '@muster/platform';
+import { continueTrace, currentContext, newId, spanWithin } from '@muster/platform';
 
 export interface NewJob {
   organizationId: string;
@@ -27,6 +27,8 @@ export interface NewJob {
   /** How long it must wait before it may start. */
   delayMs?: number;
   source: LifecycleSource;
+  /** The trace that it belongs to, whoever writes it down. */
+  traceparent?: string | null;
 }
 
 export const defaultPriority = 5;
@@ -70,7 +72,7 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
       JSON.stringify(job.lineage ?? {}),
       Math.round(delayMs),
       context?.requestId ?? null,
-      context?.traceparent ?? null,
+      spanWithin(job.traceparent ?? null) ?? continueTrace(null),
       job.maxCostMicros ?? null,
       job.bundle?.installationId ?? null,
       job.bundle ? JSON.stringify(job.bundle) : null,

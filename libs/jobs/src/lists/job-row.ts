@@ -39,6 +39,8 @@ export interface JobRow extends Pick<
   | 'result'
   | 'screenshotKey'
 > {
+  workflowName: string;
+  agentName: string;
   stalled: boolean;
   stepsTotal: number;
   stepsPassed: number;
@@ -52,6 +54,8 @@ export const jobColumns = `j.id, j.organization_id, j.status, j.workflow_id, j.w
   j.max_runtime_ms, j.max_cost_micros, j.bundle, j.queued_at, j.started_at, j.finished_at, j.waiting_reason, j.waiting_since,
   j.cancel_requested_at, j.percent, j.current_step, j.claims_attempted, j.claims_eob_uploaded, j.claims_no_eob_found,
   j.claims_failed, j.total_cost_micros, j.error, j.error_code, j.result, j.screenshot_key,
+  (SELECT w.name FROM workflow w WHERE w.id = j.workflow_id) AS workflow_name,
+  (SELECT a.name FROM agent a WHERE a.id = j.agent_id) AS agent_name,
   COALESCE(j.status = 'running' AND j.stalled_at > COALESCE(j.last_progress_at, j.started_at), false) AS stalled,
   s.total AS steps_total, s.passed AS steps_passed, s.failed AS steps_failed, s.running AS step_running`;
 
@@ -60,6 +64,9 @@ export const jobSource = `job j CROSS JOIN LATERAL (
          (count(*) FILTER (WHERE status = 'failed'))::int AS failed,
          (array_agg(name ORDER BY step_order DESC) FILTER (WHERE status = 'running'))[1] AS running
   FROM job_step WHERE job_id = j.id) s`;
+
+/** What a listed one weighs. */
+export const bytesOfJob = `octet_length(variables::text) + COALESCE(octet_length(result::text), 0)`;
 
 export async function findJob(database: Database, organizationId: string, id: string): Promise<JobRow> {
   const [row] = await database.query<JobRow>(

@@ -1,67 +1,52 @@
 import { findAgent } from '@muster/agents';
-import type { JobFilter, MicroUsd } from '@muster/contracts';
+import type { JobSort, MicroUsd } from '@muster/contracts';
 import { type Database, type JobEntity, pageWithin, scanWithin } from '@muster/database';
-import { firstIdAt, type Page } from '@muster/platform';
-import { jobColumns, type JobRow, jobSource } from './job-row';
+import type { Page } from '@muster/platform';
+import { type JobFilters, lookedOf, rangeOf } from './job-filters';
+import { bytesOfJob, jobColumns, type JobRow, jobSource } from './job-row';
+import { type JobSorting, listSortedJobs, sortingOf } from './list-sorted-jobs';
 
-/** Newest first: ids are made in the order of time. */
+export interface ListedJob extends JobRow {
+  /** What it is sorted by, as its page's cursor has it; empty where it has none. */
+  sortValue?: string;
+}
+
+/** Newest first unless asked otherwise: ids are made in the order of time. */
 export function listJobs(
   database: Database,
   organizationId: string,
-  { page, filter }: { page: Page; filter: Omit<JobFilter, 'limit' | 'cursor'> },
-): Promise<JobRow[]> {
+  { page, filter, sort = '-queuedAt' }: { page: Page; filter: JobFilters; sort?: JobSort },
+): Promise<ListedJob[]> {
+  const sorting = sortingOf(sort);
+  if (sorting.kind !== 'queued') return listSortedJobs(database, organizationId, { page, filter, sorting });
+  const { descends } = sorting;
   const values: unknown[] = [organizationId];
   const placed = (value: unknown) => `$${values.push(value)}`;
-  const { from, to } = filter;
-  const within = ['organization_id = $1'];
-  if (page.after) within.push(`id < ${placed(page.after[0])}`);
-  if (from) within.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - apartMs)))}`);
-  if (to) within.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + apartMs)))}`);
-  const looked = [];
-  if (from) looked.push(`queued_at >= ${placed(from)}`);
-  if (to) looked.push(`queued_at < ${placed(to)}`);
-  // One of them is a range of an index, the narrowest; the others are looked at in it.
-  const [first, ...others] = ranges.filter((range) => range.of(filter) !== undefined);
-  if (first) {
-    const value = placed(first.of(filter));
-    within.push(`${first.column} = ${value}`);
-    // What is another organization's is not searched for rows of ours.
-    if (first.owner)
-      within.push(`EXISTS (SELECT FROM ${first.owner} o WHERE o.id = ${value} AND o.organization_id = $1)`);
-  }
-  for (const { column, of } of others) looked.push(`${column} = ${placed(of(filter))}`);
+  const range = rangeOf(filter, placed);
+  if (page.after) range.push(`id ${descends ? '<' : '>'} ${placed(page.after[0])}`);
+  const order = `id ${descends ? 'DESC' : 'ASC'}`;
   const listed = scanWithin({
     from: 'job',
     columns: 'id',
-    within,
-    filter: looked,
-    order: 'id DESC',
+    within: range,
+    filter: lookedOf(filter, placed),
+    order,
     limit: placed(page.limit + 1),
   });
-  return database.query<JobRow>(
+  return database.query<ListedJob>(
     { organizationId },
     pageWithin(
-      `SELECT ${jobColumns}, p.matches, p.scan_end FROM (${listed}) p JOIN ${jobSource} ON j.id = p.id ORDER BY j.id DESC`,
-      { order: 'id DESC', bytes: `octet_length(variables::text) + COALESCE(octet_length(result::text), 0)` },
+      `SELECT ${jobColumns}, p.matches, p.scan_end FROM (${listed}) p JOIN ${jobSource} ON j.id = p.id ORDER BY j.${order}`,
+      { order, bytes: bytesOfJob },
     ),
     values,
   );
 }
 
-/** So far a run's time may be from that of its id: they are two clocks, and a batch takes a while. */
-const apartMs = 10 * 60_000;
-
-type Filter = Pick<JobFilter, 'status' | 'agentId' | 'workflowId' | 'scheduleId' | 'batchId'>;
-
-/** What an index has in the order of ids, the narrowest first. Of the completed there are too many for one. */
-const ranges: { column: string; of: (filter: Filter) => string | undefined; owner?: string }[] = [
-  { column: 'batch_id', of: ({ batchId }) => batchId, owner: 'batch' },
-  { column: 'schedule_id', of: ({ scheduleId }) => scheduleId },
-  { column: 'agent_id', of: ({ agentId }) => agentId, owner: 'agent' },
-  { column: 'status', of: ({ status }) => (status === 'completed' ? undefined : status) },
-  { column: 'workflow_id', of: ({ workflowId }) => workflowId, owner: 'workflow' },
-  { column: 'status', of: ({ status }) => (status === 'completed' ? status : undefined) },
-];
+/** What the cursor of a page in that order has of its last row. */
+export function sortKindsOf(sort: JobSort = '-queuedAt'): JobSorting['cursor'] {
+  return sortingOf(sort).cursor;
+}
 
 export interface RunRow extends Pick<JobEntity, 'id' | 'status' | 'startedAt' | 'error'> {
   durationSeconds: number | null;

@@ -1,6 +1,7 @@
 import { appendEntry, appendTimeline, entryParameter, markRunTaken, markWorking } from '@muster/agents';
 import { type CallbackReason, invalidField, isTerminal, type JobStatus, type JobWebhookBody } from '@muster/contracts';
 import { type Database, type JobEntity, type Transaction, violatedConstraint } from '@muster/database';
+import { emitEvent, eventParts, valuesOfEvent } from '@muster/webhooks';
 import { finishJob } from '../ends/finish-job';
 import { jobEntry } from '../launch/insert-job';
 import { countedSteps, progressOf } from '../lists/job-progress';
@@ -113,16 +114,19 @@ async function applyWithoutProgress(
     source: 'worker',
     progress: progressOf(begun),
   });
-  const [sign] = await database.query<Sign>(
+  const event = valuesOfEvent(organizationId);
+  const [sign] = await database.query<Sign & { told: boolean }>(
     { organizationId },
     signOfLife,
-    [...values, entryParameter(entry)],
+    [...values, entryParameter(entry), ...event.values],
     'sign_of_life',
   );
   if (!sign) return null;
+  if (sign.told) database.publish([event.message]);
   if (sign.began) {
     database.notify('timeline', sign.agentId);
     database.notify('job', jobId);
+    database.notify('organization', organizationId);
   }
   return answerOf(sign);
 }
@@ -146,12 +150,12 @@ const applied = `
         ELSE job.last_progress_at END,
       screenshot_key = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($7, job.screenshot_key) ELSE job.screenshot_key END,
       webhook_seq = GREATEST(job.webhook_seq, $4)
-    FROM was WHERE job.id = was.id AND was.dispatched AND was.status IN ('queued', 'running')
+    FROM was WHERE job.id = $1 AND was.dispatched AND was.status IN ('queued', 'running')
     RETURNING job.id, job.percent, job.current_step, job.agent_id),
   began AS (
     SELECT moved.id, moved.agent_id FROM moved JOIN was ON was.id = moved.id WHERE was.status = 'queued'),
   taken AS (
-    ${markRunTaken('began')}),
+    ${markRunTaken({ begun: 'began', jobId: '$1' })}),
   alive AS (
     ${markWorking('SELECT agent_id FROM moved', 'a job’s sign of life')})`;
 const answered = `
@@ -164,7 +168,9 @@ const signWithProgress = `${applied} ${answered}, steps.*
 
 /** Counts nothing that others may have changed while it waited for the job, so it needs no lock in front of it. */
 const signOfLife = `${applied},
-  ${appendEntry({ agent: 'began', jobId: '$1', organizationId: '$2', entry: '$8' })} ${answered}
+  ${appendEntry({ agent: 'began', jobId: '$1', organizationId: '$2', entry: '$8' })},
+  ${eventParts({ of: 'began', subject: 'began.id', organization: '$2', type: 'job.started', behind: 8 })}
+  ${answered}, EXISTS (SELECT FROM webhook_event_told) AS told
   FROM was LEFT JOIN moved ON moved.id = was.id`;
 
 function notifySign(tx: Transaction, of: { organizationId: string; jobId: string }, sign: Sign): void {
@@ -176,6 +182,7 @@ function notifySign(tx: Transaction, of: { organizationId: string; jobId: string
     jobEntry({ jobId, status: 'running', previousStatus, message, source: 'worker', progress }),
   ]);
   tx.notify('job', jobId);
+  if (began) emitEvent(tx, { organizationId, type: 'job.started', of: [{ id: jobId }] });
 }
 
 function answerOf({ status, accepted, dispatched }: Sign): ReportAnswer {

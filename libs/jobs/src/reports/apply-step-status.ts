@@ -1,11 +1,13 @@
 import { appendTimeline, markWorking } from '@muster/agents';
 import { type CallbackReason, isTerminal, microsOf, type StepStatus, type StepStatusBody } from '@muster/contracts';
 import type { Database, JobEntity, JobStepEntity } from '@muster/database';
+import { isTracing } from '@muster/platform';
 import type { Reporter } from './apply-job-report';
 import { jobEntry } from '../launch/insert-job';
 import { progressOf } from '../lists/job-progress';
 import { overOrUnknown } from '../deletion/deleted-job';
 import { lockJobFirst } from '../lists/job-row';
+import { recordStep, type StepTrace } from './record-step';
 
 const ranks: Record<StepStatus, number> = { pending: 0, running: 1, skipped: 2, passed: 3, failed: 4 };
 
@@ -14,11 +16,14 @@ const ranks: Record<StepStatus, number> = { pending: 0, running: 1, skipped: 2, 
  * rank. A total order, so whatever order they arrive in, and however often, the step ends in the same state.
  */
 function stateKey({ status, seq = 0 }: { status: StepStatus; seq?: number }): number {
-  const over = ranks[status] > 1 ? 1 : 0;
-  return over * 2 ** 51 + Math.min(seq, 2 ** 40) * 8 + ranks[status];
+  return (isOver(status) ? 1 : 0) * 2 ** 51 + Math.min(seq, 2 ** 40) * 8 + ranks[status];
 }
 
-interface Applied extends Pick<JobEntity, 'percent'> {
+function isOver(status: StepStatus): boolean {
+  return ranks[status] > 1;
+}
+
+interface Applied extends Pick<JobEntity, 'percent'>, StepTrace {
   jobStatus: JobEntity['status'];
   previousStatus: JobStepEntity['status'] | null;
   changed: boolean;
@@ -59,6 +64,7 @@ export async function applyStepStatus(
         usage?.inputTokens ?? 0,
         usage?.outputTokens ?? 0,
         typeof usage?.costUsd === 'number' ? microsOf(usage.costUsd) : null,
+        isTracing(),
       ],
       'apply_step',
     );
@@ -83,6 +89,8 @@ export async function applyStepStatus(
         }),
       ]);
       tx.notify('job', jobId);
+      const ends = isOver(status) && !(row.previousStatus && isOver(row.previousStatus));
+      if (ends) tx.onCommit(() => recordStep({ organizationId, agentId }, report, row));
     }
     return row;
   });
@@ -93,7 +101,9 @@ export async function applyStepStatus(
 
 const applyStep = `
   WITH j AS (
-    SELECT id, status, percent, status = 'running' AND max_cost_micros IS NOT NULL AS has_budget FROM job WHERE id = $1 AND organization_id = $2 AND agent_id = $3),
+    SELECT id, status, percent, status = 'running' AND max_cost_micros IS NOT NULL AS has_budget, command_id, traceparent,
+           CASE WHEN $19::boolean THEN variables END AS variables
+    FROM job WHERE id = $1 AND organization_id = $2 AND agent_id = $3),
   old AS (
     SELECT s.* FROM job_step s JOIN j ON j.id = s.job_id WHERE s.step_order = $4),
   step AS (
@@ -139,6 +149,6 @@ const applyStep = `
     SELECT count(*)::int AS steps_total, (count(*) FILTER (WHERE status = 'passed'))::int AS steps_passed,
            (count(*) FILTER (WHERE status = 'failed'))::int AS steps_failed
     FROM (SELECT status FROM others UNION ALL SELECT status FROM step) every)
-  SELECT j.status AS job_status, j.percent, j.has_budget, old.status AS previous_status, counted.*,
+  SELECT j.status AS job_status, j.percent, j.has_budget, j.command_id, j.traceparent, j.variables, old.status AS previous_status, counted.*,
          old.job_id IS NULL OR $8::bigint > old.state_key OR EXISTS (SELECT FROM spent) AS changed
   FROM j CROSS JOIN counted LEFT JOIN old ON true`;

@@ -54,7 +54,7 @@ describe('what a run costs the database', () => {
       heartbeat: '2 statements, 1 round trips',
       step: '6 statements, 2 round trips',
       log: '2 statements, 1 round trips',
-      end: '10 statements, 2 round trips',
+      end: '11 statements, 2 round trips',
     });
   });
 });

@@ -1,5 +1,5 @@
 import type { Database, PackBundleEntity, PackUploadEntity, RuntimeBundleEntity } from '@muster/database';
-import { type Round, sweep } from '@muster/platform';
+import { nilId, type Round, sweep } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
 import { packObjects } from '../pack-objects';
 
@@ -7,8 +7,6 @@ interface Parts {
   database: Database;
   storage: ObjectStorage;
 }
-
-const beginning = '00000000-0000-0000-0000-000000000000';
 
 /** What nobody needs: uploads after a day, drafts that were replaced 30 days ago, and bytes that nothing names. */
 export async function collectPacks(
@@ -34,7 +32,7 @@ async function collectUploads({ database, storage }: Parts, round: Round, now: D
         'system',
         `SELECT id, upload_key FROM pack_upload WHERE created_at < $1::timestamptz - interval '1 day' AND id > $2
          ORDER BY id LIMIT $3`,
-        [now, after?.id ?? beginning, limit],
+        [now, after?.id ?? nilId, limit],
       ),
     settle: async ({ id, uploadKey }) => {
       await storage.delete(uploadKey);
@@ -66,7 +64,7 @@ async function collectDrafts({ database, storage }: Parts, round: Round, now: Da
       database.query<Draft>(
         'system',
         `SELECT b.id, b.organization_id FROM runtime_bundle b WHERE ${unusedDraft} AND b.id > $2 ORDER BY b.id LIMIT $3`,
-        [now, after?.id ?? beginning, limit],
+        [now, after?.id ?? nilId, limit],
       ),
     settle: ({ id, organizationId }) =>
       database.transaction('system', async (tx) => {
@@ -107,7 +105,7 @@ async function collectBundles({ database, storage }: Parts, round: Round, now: D
         `SELECT o.organization_id, o.digest FROM pack_bundle o
          WHERE ${unnamedBundle} AND (o.organization_id, o.digest) > ($2, $3)
          ORDER BY o.organization_id, o.digest LIMIT $4`,
-        [now, after?.organizationId ?? beginning, after?.digest ?? '', limit],
+        [now, after?.organizationId ?? nilId, after?.digest ?? '', limit],
       ),
     settle: async ({ organizationId, digest }) => {
       if (!(await beginRemoval(database, { organizationId, digest }, now))) return null;

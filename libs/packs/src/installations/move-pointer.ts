@@ -1,8 +1,8 @@
 import { audit, nameOf, type Principal } from '@muster/access';
-import { AppError, type InstallationMove } from '@muster/contracts';
+import { AppError, type InstallationMove, isInstallable } from '@muster/contracts';
 import type { JobEntity, PackVersionEntity, Transaction } from '@muster/database';
 import { etagOf, newId, requireMatch } from '@muster/platform';
-import { isInstallable } from '../versions/stage-moves';
+import { emitEvent } from '@muster/webhooks';
 import { noSuchVersion } from '../versions/version-row';
 import { type InstallationRow, lockInstallation } from './installation-row';
 
@@ -96,5 +96,6 @@ export async function movePointer(
     target: { type: 'pack_installation', id },
     changes: { pinnedVersionId: [from, to], ...(reason ? { reason } : {}) },
   });
+  emitEvent(tx, { organizationId, type: 'installation.pinned', of: [{ id }] });
   return lockInstallation(tx, organizationId, id);
 }

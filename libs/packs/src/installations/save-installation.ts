@@ -1,9 +1,8 @@
 import { audit, changesBetween, type Principal } from '@muster/access';
-import { AppError, type CreateInstallationBody, type UpdateInstallationBody } from '@muster/contracts';
+import { AppError, type CreateInstallationBody, isInstallable, type UpdateInstallationBody } from '@muster/contracts';
 import { type Transaction, violatedConstraint } from '@muster/database';
 import { etagOf, newId, requireMatch } from '@muster/platform';
 import { lockPack } from '../packs/pack-row';
-import { isInstallable } from '../versions/stage-moves';
 import { type InstallationRow, lockInstallation } from './installation-row';
 import { holdStage, movePointer, notInstallable } from './move-pointer';
 

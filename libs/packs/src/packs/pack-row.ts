@@ -33,14 +33,20 @@ export async function lockPack(tx: Transaction, organizationId: string, id: stri
   return row;
 }
 
-export function listPacks(database: Database, organizationId: string, page: Page): Promise<PackSummaryRow[]> {
+export function listPacks(
+  database: Database,
+  organizationId: string,
+  { page, q }: { page: Page; q?: string | undefined },
+): Promise<PackSummaryRow[]> {
   return database.query<PackSummaryRow>(
     { organizationId },
     `SELECT ${columns},
             (SELECT count(*) FROM pack_version v WHERE v.pack_id = p.id)::integer AS version_count,
             (SELECT count(*) FROM pack_installation i WHERE i.pack_id = p.id)::integer AS installation_count
-     FROM ${join} WHERE p.organization_id = $1 AND ($2::uuid IS NULL OR p.id > $2) ORDER BY p.id LIMIT $3`,
-    [organizationId, page.after?.[0] ?? null, page.limit + 1],
+     FROM ${join} WHERE p.organization_id = $1 AND ($2::uuid IS NULL OR p.id > $2)
+       AND ($4::text IS NULL OR strpos(lower(p.name || ' ' || p.worker_key), lower($4)) > 0)
+     ORDER BY p.id LIMIT $3`,
+    [organizationId, page.after?.[0] ?? null, page.limit + 1, q ?? null],
   );
 }
 

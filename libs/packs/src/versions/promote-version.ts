@@ -1,9 +1,10 @@
 import { audit, nameOf, type Principal } from '@muster/access';
-import { AppError, hasRole, type PromoteVersionBody } from '@muster/contracts';
+import { AppError, hasRole, type PromoteVersionBody, roleForStage } from '@muster/contracts';
 import type { PackInstallationEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
+import { emitEvent } from '@muster/webhooks';
 import { lockPack } from '../packs/pack-row';
-import { requireMove, roleFor } from './stage-moves';
+import { requireMove } from './stage-moves';
 import { lockVersion, readVersion, type VersionRow } from './version-row';
 
 export async function promoteVersion(
@@ -13,8 +14,10 @@ export async function promoteVersion(
   { stage, reason = null }: { stage: PromoteVersionBody['stage']; reason?: string | null },
 ): Promise<VersionRow> {
   const { organizationId } = caller;
-  if (!hasRole(caller.role, roleFor(stage))) {
-    throw new AppError('permission_denied', { detail: `To make a version ${stage} needs the role ${roleFor(stage)}.` });
+  if (!hasRole(caller.role, roleForStage(stage))) {
+    throw new AppError('permission_denied', {
+      detail: `To make a version ${stage} needs the role ${roleForStage(stage)}.`,
+    });
   }
   await lockPack(tx, organizationId, packId);
   const version = await lockVersion(tx, organizationId, { packId, versionId });
@@ -37,6 +40,7 @@ export async function promoteVersion(
     target: { type: 'pack_version', id: versionId },
     changes: { stage: [version.stage, stage], ...(reason ? { reason } : {}) },
   });
+  emitEvent(tx, { organizationId, type: 'pack.promoted', of: [{ id: versionId, details: { packId } }] });
   return readVersion(tx, organizationId, { packId, versionId });
 }
 

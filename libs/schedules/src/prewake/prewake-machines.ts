@@ -1,6 +1,6 @@
 import { lastWakeFailures, longestLead, prewakeLead, requestWake, wakeBackoffMs } from '@muster/agents';
 import type { AgentEntity, Database, OrganizationSettingsEntity, ScheduleEntity, Transaction } from '@muster/database';
-import { Round, sweep, type SweepCounts } from '@muster/platform';
+import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
 import { guardColumns, guardFactsOf, type GuardRow, guardTables } from '../ticks/guard-facts';
 import { decidePrewake } from './decide-prewake';
 
@@ -45,12 +45,7 @@ export function prewakeMachines(
     name: 'prewake',
     outcomes: ['woken'],
     candidates: (after: Sleeper | null, limit) =>
-      database.query<Sleeper>(
-        'system',
-        sleepers,
-        [now(), after?.id ?? '00000000-0000-0000-0000-000000000000', limit],
-        'prewake_sleepers',
-      ),
+      database.query<Sleeper>('system', sleepers, [now(), after?.id ?? nilId, limit], 'prewake_sleepers'),
     settle: (sleeper) =>
       database.transaction({ organizationId: sleeper.organizationId }, (tx) =>
         prewake(tx, sleeper, { now: now(), wakeTimeoutMs }),

@@ -17,6 +17,7 @@ import {
   noFigures,
   type FleetFigures,
   second,
+  idleTickMs,
   stepMs,
   type SimulatedAgent as Agent,
   type SimulatedJob as Job,
@@ -33,7 +34,6 @@ export interface FleetOptions {
   policy: IdleStopPolicy;
 }
 
-export const idleTickMs = 30 * second;
 const watchTickMs = 10 * second;
 const staleTickMs = minute;
 const sweepRestMs = minute;
@@ -139,7 +139,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     }
     if (job && job.startedAt !== null) figures.neededHours += stepMs / hour;
     if (!up) return;
-    if (!agent.shaken && agent.status !== 'stopping') shakeHands(agent, clock);
+    if (!agent.shaken && agent.status !== 'stopping') shakeHands(agent, now, clock);
     if (!agent.shaken) return;
     agent.lastSeen = clock;
     agent.firstWakeSinceSeen = null;
@@ -157,8 +157,10 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     if (job.endsAt <= now && job.fate === 'ends') over(agent, now, clock, 'completed');
   }
 
-  function shakeHands(agent: Agent, clock: number): void {
+  function shakeHands(agent: Agent, now: number, clock: number): void {
     agent.shaken = true;
+    // Its wake was given up: until now nobody knew that it is on.
+    if (agent.failedWakes > 0 && agent.idleSince !== null) agent.allowanceMs += now - agent.idleSince;
     agent.lastActivityAt = clock;
     Object.assign(agent, { failedWakes: 0, silentWake: false, afterRun: false });
     if (agent.wake) measureBoot(agent, clock - agent.wake.requestedAt);
@@ -280,6 +282,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
         expected: expectedOf(agent),
         gaps: agent.gaps,
         lastActivity: agent.afterRun ? runEnded : null,
+        autopilotSessionId: null,
       },
       new Date(clock),
     );

@@ -1,5 +1,5 @@
-import { idleTickMs, simulateFleet } from './simulated-fleet.harness';
-import { type FleetFigures, stepMs } from './simulated-machines.harness';
+import { simulateFleet } from './simulated-fleet.harness';
+import { type FleetFigures, idleTickMs, stepMs } from './simulated-machines.harness';
 
 // FLEET_AGENTS=1000 FLEET_DAYS=7 runs it at length.
 const agents = Number(process.env['FLEET_AGENTS'] ?? 50);

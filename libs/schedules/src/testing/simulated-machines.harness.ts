@@ -9,6 +9,7 @@ export const hour = 60 * minute;
 export const day = 24 * hour;
 /** How finely time is looked at. */
 export const stepMs = 2 * second;
+export const idleTickMs = 30 * second;
 
 export interface SimulatedJob {
   attempt: number;

@@ -2,6 +2,7 @@ import { prewakeLeadMs, wakeBackoffMs } from '@muster/agents';
 import { isHeld } from './simulated-schedules.harness';
 import {
   type FleetFigures,
+  idleTickMs,
   minute,
   second,
   type SimulatedAgent,
@@ -61,6 +62,8 @@ export function closeIdle(figures: FleetFigures, agent: SimulatedAgent, now: num
   if (agent.idleSince === null) return;
   const idleMs = now - agent.idleSince;
   figures.longestIdleMs = Math.max(figures.longestIdleMs, idleMs);
-  figures.longestIdleNetMs = Math.max(figures.longestIdleNetMs, idleMs - agent.allowanceMs);
+  // Whatever stood in the way for a moment may have been there at the tick that would have stopped it.
+  const missedTickMs = agent.allowanceMs > 0 ? idleTickMs : 0;
+  figures.longestIdleNetMs = Math.max(figures.longestIdleNetMs, idleMs - agent.allowanceMs - missedTickMs);
   agent.idleSince = null;
 }

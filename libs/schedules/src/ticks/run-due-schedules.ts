@@ -1,6 +1,7 @@
 import type { Actor } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import { type Database, isDatabaseUnavailable, type Transaction } from '@muster/database';
+import { inSpan } from '@muster/platform';
 import { parseCron } from '../cron/cron-rule';
 import { decideRun, decideTick } from './decide-tick';
 import { readGuardFacts } from './guard-facts';
@@ -80,7 +81,9 @@ async function settleSchedule(
   }
   try {
     for (let more = true, first = true; more; first = false) {
-      const step = await database.transaction(scope, (tx) => settleNext(tx, due, request));
+      // Each of its runs is a trace of its own, unless somebody asked for the tick.
+      const settle = () => database.transaction(scope, (tx) => settleNext(tx, due, request));
+      const step = await inSpan({ name: 'schedule run', attributes: { 'muster.schedule_id': due.id } }, settle);
       for (const outcome of step.outcomes) if (first || outcome.nominalAt) report(outcome);
       more = step.more;
     }

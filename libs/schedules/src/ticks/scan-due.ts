@@ -1,4 +1,5 @@
 import { type Database, lock, type ScheduleEntity, tryLock } from '@muster/database';
+import { nilId } from '@muster/platform';
 
 /** A schedule whose next time has come. */
 export interface Due extends Pick<ScheduleEntity, 'id' | 'organizationId'> {
@@ -53,5 +54,5 @@ export function scanDueSql(ofOrganization: boolean): string {
 }
 
 export function scanDueValues(now: Date, limit: number, after?: Due): unknown[] {
-  return [now, after?.nextRunAt ?? '-infinity', after?.id ?? '00000000-0000-0000-0000-000000000000', limit];
+  return [now, after?.nextRunAt ?? '-infinity', after?.id ?? nilId, limit];
 }

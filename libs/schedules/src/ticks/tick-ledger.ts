@@ -1,4 +1,5 @@
-import type { Transaction } from '@muster/database';
+import { tellOrganization, type Transaction } from '@muster/database';
+import { emitEvent } from '@muster/webhooks';
 import type { ScheduleRow } from '../schedule-row';
 import type { Outcome } from './tick-report';
 
@@ -25,6 +26,10 @@ export function recordOutcome(
     [id, organizationId, nominalAt, kind, now, outcome, reason, detail?.slice(0, 2000) ?? null, jobId],
     'record_schedule_run',
   );
+  tellOrganization(tx, { organizationId, type: 'schedule', data: { scheduleId: id, outcome, reason, jobId } });
+  if (outcome === 'launched') return;
+  const details = { reason, nominalAt: nominalAt.toISOString() };
+  emitEvent(tx, { organizationId, type: `schedule.${outcome}`, of: [{ id, details }] });
 }
 
 /** Nominal times that the misfire policy drops. */
@@ -44,6 +49,10 @@ export function recordMisfires(
     [id, organizationId, times, now, `missed, and dropped by the misfire policy ${misfirePolicy}`],
     'record_misfires',
   );
+  const of = times.map((time) => ({ id, details: { reason: 'misfire', nominalAt: time.toISOString() } }));
+  emitEvent(tx, { organizationId, type: 'schedule.skipped', of });
+  const data = { scheduleId: id, outcome: 'skipped', reason: 'misfire', jobId: null };
+  tellOrganization(tx, { organizationId, type: 'schedule', data });
 }
 
 export async function isSettled(tx: Transaction, scheduleId: string, nominalAt: Date): Promise<boolean> {

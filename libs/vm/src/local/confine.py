@@ -1,8 +1,8 @@
 """Starts a program where it sees its own folder, the system's programs, and nothing else of this machine.
 
 The one argument is JSON: command, machine (the folder that is its own), home, uid (of the account; null: ours),
-namespaces (whether it gets its own). With those also paths: readable, hidden (which wins over readable), and needed
-(which wins over hidden). Standard library only.
+namespaces (whether it gets its own). With those also paths: readable, lent (readable as their owner reads them), hidden
+(which wins over these), and needed (which wins over hidden). Standard library only.
 """
 
 import ctypes
@@ -18,7 +18,8 @@ CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID = 0x20000, 0x8000000, 0x1
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC = 1, 2, 4, 8, 32, 4096, 16384
 MS_PRIVATE, MNT_DETACH = 1 << 18, 2
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
-MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE, MOUNT_ATTR_RDONLY = 442, -100, 0x8000, 1
+OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR, MOUNT_ATTR_RDONLY, MOUNT_ATTR_IDMAP = 428, 429, 442, 1, 0x100000
+AT_FDCWD, AT_RECURSIVE, AT_EMPTY_PATH = -100, 0x8000, 0x1000
 SYSTEM = "usr bin sbin lib lib32 lib64 libx32 etc opt nix gnu sys".split()
 
 order = json.loads(sys.argv[1])
@@ -31,7 +32,7 @@ def main():
     if not order["namespaces"]:
         become_the_program()
     # What leads to a path may be links that have no meaning in the new root.
-    for name in ("readable", "hidden"):
+    for name in ("readable", "lent", "hidden"):
         order[name] = list(dict.fromkeys(each for path in order[name] for each in (path, os.path.realpath(path))))
     enter_namespaces()
     inner = os.fork()
@@ -111,6 +112,9 @@ def build_root():
     for path in order["readable"]:
         if os.path.exists("/old" + path) and not is_system(path):
             show(path)
+    for path in order["lent"]:
+        if os.path.exists("/old" + path) and not is_system(path):
+            lend(path)
     hidden = [path for path in order["hidden"] if hide(path)]
     # Its own, and what it is of, above what hides everything around them.
     for path in order["needed"]:
@@ -127,6 +131,13 @@ def build_root():
 
 
 def show(path, writable=False):
+    target = place_for(path)
+    mount("/old" + path, target, None, MS_BIND | MS_REC)
+    if not writable:
+        read_only(target)
+
+
+def place_for(path):
     target = "/new" + path
     if not os.path.lexists(target):
         if os.path.isdir("/old" + path):
@@ -134,9 +145,56 @@ def show(path, writable=False):
         else:
             mkdir(os.path.dirname(target))
             os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
-    mount("/old" + path, target, None, MS_BIND | MS_REC)
-    if not writable:
-        read_only(target)
+    return target
+
+
+def lend(path):
+    """Read-only, and what its owner may read the program's account may. Not every file system can do that: then as it is."""
+    try:
+        tree = call("syscall", number(OPEN_TREE), number(AT_FDCWD), os.fsencode("/old" + path), number(1 | AT_RECURSIVE))
+        try:
+            if order["uid"] is not None:
+                read_as_owner(tree, os.stat("/old" + path))
+            target = os.fsencode(place_for(path))
+            call("syscall", number(MOVE_MOUNT), number(tree), b"", number(AT_FDCWD), target, number(4))
+        finally:
+            os.close(tree)
+        read_only("/new" + path)
+    except OSError:
+        show(path)
+
+
+def read_as_owner(tree, owner):
+    """The mount gets a user namespace in which the owner's number is the account's. Nobody lives in it."""
+    ready, done = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            call("unshare", CLONE_NEWUSER)
+            os.write(ready[1], b".")
+            os.close(done[1])
+            os.read(done[0], 1)
+        finally:
+            os._exit(0)
+    try:
+        os.close(ready[1])
+        if not os.read(ready[0], 1):
+            raise OSError(errno.EPERM, "no user namespace")
+        for name, inside in (("uid_map", owner.st_uid), ("gid_map", owner.st_gid)):
+            with open(f"/new/proc/{child}/{name}", "w") as file:
+                file.write(f"{inside} {order['uid']} 1")
+        space = os.open(f"/new/proc/{child}/ns/user", os.O_RDONLY)
+        attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_IDMAP, 0, 0, space)
+        flags = number(AT_EMPTY_PATH | AT_RECURSIVE)
+        call("syscall", number(MOUNT_SETATTR), number(tree), b"", flags, attributes, ctypes.c_size_t(32))
+        os.close(space)
+    finally:
+        os.close(done[1])
+        os.waitpid(child, 0)
+
+
+def number(value):
+    return ctypes.c_long(value)
 
 
 def hide(path):
@@ -242,9 +300,11 @@ def code_of(status):
 
 
 def call(name, *arguments, about=None):
-    if getattr(libc, name)(*arguments) == -1:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{name}: {os.strerror(number)}" + (f" ({about})" if about else ""))
+    result = getattr(libc, name)(*arguments)
+    if result == -1:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{name}: {os.strerror(code)}" + (f" ({about})" if about else ""))
+    return result
 
 
 try:

@@ -1,17 +1,27 @@
-import { spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, statfsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmod, chown, mkdir, rm, writeFile } from 'node:fs/promises';
+import { release, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { waitFor } from '@muster/testing';
 import { testMachine } from '../conformance';
 import { accountOf } from './agent-account';
-import { findConfinement } from './confinement';
+import { confine, findConfinement } from './confinement';
+import { imagingGround } from './imaging-ground';
 import { bootsIn, folder, supervise, useGrounds } from './local-ground.harness';
 import { workerGround } from './worker-ground';
 
 useGrounds();
 
 const isRoot = process.getuid!() === 0;
+/** Linux 5.12, and ext4, XFS or Btrfs: elsewhere a folder is lent as it is. */
+const mapsOwners =
+  Number(
+    release()
+      .split('.', 2)
+      .map((part) => part.padStart(3, '0'))
+      .join(''),
+  ) >= 5_012 && [0xef53, 0x58465342, 0x9123683e].includes(statfsSync(tmpdir()).type);
 const confined = { confinement: undefined };
 const noteOf = (root: string, agentId: string) => {
   try {
@@ -77,6 +87,46 @@ describe('a worker that is confined as well as can be', () => {
     expect(readdirSync(path)).not.toContain('runs');
     expect(statSync(join(root, 'outside')).uid).toBe(process.getuid!());
     await supervision.close();
+  });
+});
+
+describe('the folders of a practice', () => {
+  it('are those that the variables name, and none of the system’s own', () => {
+    const { env, lent } = imagingGround({
+      IMAGING_ROOT: '/mnt/images',
+      IMAGING_ALLOWED_ROOTS: '/mnt/images; /srv/more/old;relative',
+      IMAGING_DATA_FILE: '/srv/data/images.dat',
+      IMAGING_PATH_MAP: '\\\\server\\share=/mnt/share',
+      PRACTICE_DATABASE: 'sqlite:////srv/practice/practice.db',
+      PRACTICE_PASSWORD: 'none of its business',
+      IMAGING_ROOT_2: 'nor this',
+    });
+    // One that is relative counts from where the service was started.
+    const folders = ['/mnt/images', '/mnt/share', '/srv/data', '/srv/more/old', '/srv/practice', resolve('relative')];
+    expect(lent.sort()).toEqual(folders.sort());
+    expect(Object.keys(env).sort()).toEqual([
+      ...['IMAGING_ALLOWED_ROOTS', 'IMAGING_DATA_FILE', 'IMAGING_PATH_MAP', 'IMAGING_ROOT', 'PRACTICE_DATABASE'],
+    ]);
+    const odd = { IMAGING_ROOT: '/', IMAGING_ALLOWED_ROOTS: '/etc;/tmp', PRACTICE_DATABASE: 'odbc:Driver=/srv/a/b.so' };
+    expect(imagingGround(odd).lent).toEqual([]);
+  });
+
+  (isRoot && mapsOwners ? it : it.skip)('are read as their owner reads them, and written by nobody', async () => {
+    const [root, place] = [await folder(), await folder()];
+    await chmod(root, 0o711);
+    await writeFile(join(place, 'image'), 'seen', { mode: 0o600 });
+    const machine = join(root, 'machine');
+    await mkdir(machine);
+    await chown(machine, 45_678, 45_678);
+    const code = `try { require('fs').writeFileSync('${place}/image', '') } catch (error) { console.log(error.code) }
+      console.log(require('fs').readFileSync('${place}/image', 'utf8'))`;
+    const input = { ...workerGround(root, { PATH: process.env['PATH']! }), lent: [place] };
+    const command = [process.execPath, '-e', code];
+    const worker = { account: 45_678, machine, home: machine, lease: machine, command };
+    const [program, ...args] = confine({ account: true, namespaces: true }, worker, input);
+    const { stdout, stderr } = spawnSync(program!, args, { encoding: 'utf8', env: input.baseEnv, cwd: '/' });
+    expect([stdout, stderr]).toEqual(['EROFS\nseen\n', '']);
+    await Promise.all([root, place].map((each) => rm(each, { recursive: true })));
   });
 });
 

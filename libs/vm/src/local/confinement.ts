@@ -24,6 +24,10 @@ export interface ConfinementInput {
   baseEnv: Record<string, string>;
   /** Further paths that no script may see, such as files with secrets. */
   secretPaths: string[];
+  /** Further paths that every worker may read as their owner does, where they are not hidden. */
+  lent?: string[];
+  /** And those that it must. */
+  needed?: string[];
 }
 
 /** A worker's part of the machine. */
@@ -59,9 +63,15 @@ export function confine(confinement: Confinement, worker: Confined, input: Confi
     uid: account,
     namespaces: confinement.namespaces,
     readable: readablePaths(input.baseEnv),
+    lent: input.lent ?? [],
     // Beside the folder of all agents are the service's database and keys; beside its code may be its settings.
     hidden: [dirname(input.root), input.root, codeFolder, ...input.secretPaths].filter(isBelowSystemFolder),
-    needed: [partsOf(input.program), process.execPath, lease],
+    needed: [
+      ...partsOf(input.program),
+      process.execPath,
+      lease,
+      ...(input.needed ?? []).filter((path) => existsSync(path)),
+    ],
   };
   return [pythonOf(input.baseEnv), '-I', '-S', confinePy, JSON.stringify(order)];
 }
@@ -69,6 +79,7 @@ export function confine(confinement: Confinement, worker: Confined, input: Confi
 const confinePy = join(__dirname, 'confine.py');
 const built = resolve(__dirname, '../../../..');
 const codeFolder = basename(built) === 'dist' ? dirname(built) : built;
+const contracts = join(built, 'libs/contracts/src');
 const tryMs = 15_000;
 
 /** Runs a worker's needs once: its program is there to read, and Python to run. */
@@ -122,9 +133,11 @@ function saidBy([program, ...args]: string[], env: Record<string, string>): Prom
   });
 }
 
-/** What was built with the service is of many files, any other one is one. */
-function partsOf(program: string): string {
-  return program.startsWith(`${codeFolder}/`) ? dirname(program) : program;
+/** What was built with the service is of many files, and takes words of the wire from contracts; any other is one. */
+function partsOf(program: string): string[] {
+  return program.startsWith(`${codeFolder}/`)
+    ? [dirname(program), contracts].filter((path) => existsSync(path))
+    : [program];
 }
 
 /** Without /usr itself, or /tmp, there would be no ground to stand on. */

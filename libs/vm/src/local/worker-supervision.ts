@@ -31,6 +31,9 @@ export interface SupervisionOptions {
   baseEnv: Record<string, string>;
   /** What no worker may read, beside our own folders: files with secrets. */
   secretPaths?: string[];
+  /** What every worker may read beside the system's own, and what it must: the files of a practice, Pillow. */
+  lent?: string[];
+  needed?: string[];
   /** How workers are confined; absent: as well as can be. */
   confinement?: Confinement;
   graceMs?: number;
@@ -78,6 +81,8 @@ export class WorkerSupervision implements LocalSupervisor {
       restartDelayMs: 500,
       healthyAfterMs: 60_000,
       secretPaths: [],
+      lent: [],
+      needed: [],
       ...options,
     };
     if (options.confinement) this.confinement = Promise.resolve(options.confinement);
@@ -232,8 +237,8 @@ export class WorkerSupervision implements LocalSupervisor {
   }
 
   private confinementInput(): ConfinementInput {
-    const { machines, program, baseEnv, secretPaths } = this.options;
-    return { root: machines.root, program, baseEnv, secretPaths };
+    const { machines, program, baseEnv, secretPaths, lent, needed } = this.options;
+    return { root: machines.root, program, baseEnv, secretPaths, lent, needed };
   }
 
   private async recordBegun(folder: AgentFolder, begun: Begun): Promise<void> {

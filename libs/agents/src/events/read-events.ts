@@ -1,0 +1,108 @@
+import type { Database, JobEntity, OrganizationEventEntity, TimelineEntryEntity } from '@muster/database';
+import type { EventPlace } from './event-place';
+import { nilId } from '@muster/platform';
+
+/** An entry of a timeline, or what was told beside them. */
+export interface EventRow
+  extends
+    Pick<OrganizationEventEntity, 'transactionId' | 'at'>,
+    Pick<TimelineEntryEntity, 'seq' | 'jobId' | 'data'>,
+    Partial<Pick<TimelineEntryEntity, 'agentId' | 'message'>> {
+  thing: string;
+  type: string;
+  workflowId: JobEntity['workflowId'] | null;
+}
+
+/** What stands behind a place: a page of it, and where its reader is then. */
+export interface EventPage {
+  rows: EventRow[];
+  next: EventPlace;
+  /** There may be more of it. */
+  isFull: boolean;
+}
+
+const pageRows = 200;
+
+/** An organization that is followed, and one of the places that its readers have come to. */
+export interface Reading {
+  organizationId: string;
+  place: EventPlace;
+}
+
+/** The next page of each, in one statement and so of one snapshot: what is seen in it is read, or on a further page. */
+export async function readEvents(database: Database, readings: Reading[]): Promise<EventPage[]> {
+  const places = readings.map(({ place }) => place);
+  const rows = await database.query<EventRow & { n: number; now: number; seen: string }>(
+    'system',
+    statement,
+    [
+      readings.map((_, n) => n),
+      readings.map(({ organizationId }) => organizationId),
+      places.map(({ seen }) => seen),
+      places.map(({ within }) => within?.upto ?? null),
+      places.map(({ within }) => within?.last.transactionId ?? 0),
+      places.map(({ within }) => within?.last.thing ?? nilId),
+      places.map(({ within }) => within?.last.seq ?? 0),
+      places.map(({ at }) => new Date(at - longestTransactionMs)),
+    ],
+    'read_organization_events',
+  );
+  return readings.map(({ place }, n) => {
+    const own = rows.filter((row) => row.n === n);
+    const { now, seen } = own[0]!;
+    return pageOf(
+      place,
+      { now, seen },
+      own.filter(({ type }) => type !== null),
+    );
+  });
+}
+
+function pageOf(place: EventPlace, { now, seen }: { now: number; seen: string }, rows: EventRow[]): EventPage {
+  const upto = place.within?.upto ?? seen;
+  const isFull = rows.length >= pageRows;
+  // At the end of what its snapshot shows, that one is what is read.
+  if (!isFull) return { rows, next: { at: place.within ? place.at : now, seen: upto }, isFull: !!place.within };
+  return { rows, next: placeBehind(place, upto, rows.at(-1)!), isFull };
+}
+
+/** Where a reader is who has had this row of a page, and none behind it. */
+export function placeBehind({ at, seen }: EventPlace, upto: string, row: EventRow): EventPlace {
+  const { transactionId, thing, seq } = row;
+  return { at, seen, within: { upto, last: { transactionId, thing, seq } } };
+}
+
+/** An entry's time is when its transaction began; none of ours takes as long. It says which months are looked into. */
+const longestTransactionMs = 3_600_000;
+
+const isNew = (row: string, thing: string, seq: string) => `
+  ${row}.organization_id = f.organization_id
+  AND ${row}.transaction_id >= GREATEST(f.oldest, f.last_transaction)
+  AND NOT pg_visible_in_snapshot(${row}.transaction_id::text::xid8, f.seen)
+  AND (f.upto IS NULL OR (
+    pg_visible_in_snapshot(${row}.transaction_id::text::xid8, f.upto)
+    AND (${row}.transaction_id, ${thing}, ${seq}) > (f.last_transaction, f.last_thing, f.last_seq)))`;
+
+const statement = `
+  WITH f AS MATERIALIZED (
+    SELECT n, organization_id, seen::pg_snapshot AS seen, upto::pg_snapshot AS upto, last_transaction, last_thing, last_seq,
+           since, pg_snapshot_xmin(seen::pg_snapshot)::text::bigint AS oldest
+    FROM unnest($1::int[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::uuid[], $7::bigint[], $8::timestamptz[])
+      AS asked (n, organization_id, seen, upto, last_transaction, last_thing, last_seq, since))
+  SELECT f.n, (extract(epoch FROM now()) * 1000)::bigint AS now, pg_current_snapshot()::text AS seen,
+         p.transaction_id, p.thing, p.seq, p.type, p.agent_id, p.job_id, p.message, p.data, p.at, j.workflow_id
+  FROM f
+  LEFT JOIN LATERAL (
+    SELECT * FROM (
+      (SELECT t.transaction_id, t.agent_id AS thing, t.seq, t.kind AS type, t.agent_id, t.job_id, t.message, t.data, t.at
+       FROM timeline_entry t
+       WHERE ${isNew('t', 't.agent_id', 't.seq')} AND t.transaction_id IS NOT NULL AND t.recorded_at >= f.since
+       ORDER BY t.transaction_id, t.agent_id, t.seq LIMIT ${pageRows})
+      UNION ALL
+      (SELECT e.transaction_id, e.id, 0, e.type, NULL, NULL, NULL, e.data, e.at
+       FROM organization_event e WHERE ${isNew('e', 'e.id', '0')}
+       ORDER BY e.transaction_id, e.id LIMIT ${pageRows})) both_kinds
+    ORDER BY transaction_id, thing, seq LIMIT ${pageRows}
+  ) p ON true
+  LEFT JOIN job j ON j.id = p.job_id AND j.organization_id = f.organization_id
+  ORDER BY f.n, p.transaction_id, p.thing, p.seq`;

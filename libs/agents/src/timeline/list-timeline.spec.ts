@@ -1,0 +1,176 @@
+import { DatabaseModule } from '@muster/database';
+import { BaseConfig, pageOf, paginate } from '@muster/platform';
+import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
+import { Client } from 'pg';
+import { listTimeline } from './list-timeline';
+
+const dayMs = 86_400_000;
+const months = ['2024-01', '2024-02', '2024-03', '2024-04'];
+const start = Date.UTC(2024, 0, 1);
+const end = Date.UTC(2024, 4, 1);
+
+describe('an agent’s timeline of a period, and a search of it', () => {
+  let harness: Harness;
+  let owner: Client;
+  let organizationId: string;
+  let agents = 0;
+
+  beforeAll(async () => {
+    harness = await startHarness({
+      name: 'gateway',
+      configs: [BaseConfig],
+      modules: [DatabaseModule],
+      env: { DATABASE_POOL_SIZE: '2' },
+    });
+    owner = new Client({ connectionString: harness.databaseUrl });
+    await owner.connect();
+    for (const [at, month] of months.entries()) {
+      const next = new Date(Date.UTC(2024, at + 1, 1)).toISOString();
+      const partition = `timeline_entry_${month.replace('-', '')}`;
+      await owner.query(`CREATE TABLE ${partition} PARTITION OF timeline_entry
+        FOR VALUES FROM ('${month}-01T00:00:00Z') TO ('${next}')`);
+      // Its pages are counted below, and a vacuum would be counted with them.
+      await owner.query(`ALTER TABLE ${partition} SET (autovacuum_enabled = false)`);
+    }
+    ({ id: organizationId } = await makeOrganization(harness.db));
+  });
+  afterAll(async () => {
+    await owner.end();
+    await harness.close();
+  });
+
+  /** Entries by their number: when each was written, and how long before that it says that it happened. */
+  async function write(entries: { seq: number; recordedAt: number; lateMs: number }[]): Promise<string> {
+    const { id } = await makeAgent(harness.db, { organizationId, name: `agent ${(agents += 1)}` });
+    await owner.query(
+      `INSERT INTO timeline_entry (agent_id, seq, recorded_at, at, organization_id, kind, level, message, source)
+       SELECT $1, seq, to_timestamp(recorded / 1000.0), to_timestamp((recorded - late) / 1000.0), $2, 'execution', 'info',
+              'x', 'worker'
+       FROM unnest($3::bigint[], $4::bigint[], $5::bigint[]) AS e (seq, recorded, late)`,
+      [
+        id,
+        organizationId,
+        entries.map(({ seq }) => seq),
+        entries.map(({ recordedAt }) => recordedAt),
+        entries.map(({ lateMs }) => lateMs),
+      ],
+    );
+    return id;
+  }
+
+  const numbers = async (agentId: string, query: { from?: string; to?: string; order?: 'asc' | 'desc' }) => {
+    const page = { limit: 1999, after: null };
+    const rows = await listTimeline(harness.db, { organizationId, agentId }, query, page);
+    return rows.map(({ seq }) => Number(seq));
+  };
+
+  it('is all of it and no more, whatever months and numbers it has, late entries and those from the future too', async () => {
+    const random = seeded(20240101);
+    for (let round = 0; round < 12; round += 1) {
+      const count = Math.floor(random() * 400);
+      // Some months are empty; entries that waited for one another have changed places.
+      const silent = Math.floor(random() * 5);
+      let seq = Math.floor(random() * 1000);
+      const entries = Array.from({ length: count }, () => start + Math.floor(random() * (end - start)))
+        .sort((a, b) => a - b)
+        .filter((at) => new Date(at).getUTCMonth() !== silent)
+        .map((recordedAt) => {
+          seq += 1 + (random() < 0.2 ? Math.floor(random() * 500) : 0);
+          const late = random();
+          const lateMs = late < 0.1 ? random() * 40 * dayMs : late < 0.15 ? -random() * 2 * dayMs : random() * 60_000;
+          const moved = recordedAt + Math.floor((random() - 0.5) * 30 * 60_000);
+          return { seq, recordedAt: Math.min(Math.max(moved, start), end - 1), lateMs: Math.floor(lateMs) };
+        });
+      const agentId = await write(entries);
+      for (let asked = 0; asked < 15; asked += 1) {
+        const [a, b] = [0, 1]
+          .map(() => start - 5 * dayMs + random() * (end - start + 10 * dayMs))
+          .sort((x, y) => x - y);
+        const from = random() < 0.8 ? Math.floor(a!) : undefined;
+        const to = random() < 0.8 ? Math.floor(b!) : undefined;
+        const order = random() < 0.5 ? ('asc' as const) : ('desc' as const);
+        const expected = entries
+          .filter(({ recordedAt, lateMs }) => {
+            const at = recordedAt - lateMs;
+            return (from === undefined || at >= from) && (to === undefined || at <= to);
+          })
+          .map(({ seq: of }) => of);
+        const iso = (ms?: number) => (ms === undefined ? undefined : new Date(ms).toISOString());
+        expect(await numbers(agentId, { from: iso(from), to: iso(to), order })).toEqual(
+          order === 'asc' ? expected : expected.reverse(),
+        );
+      }
+    }
+  });
+
+  it('is found without walking through the rest of its month', async () => {
+    const count = 100_000;
+    const all = Array.from({ length: count }, (_, at) => ({ seq: at + 1, recordedAt: start + at * 25_000, lateMs: 0 }));
+    const [agentId] = [await write(all), await write(all), await write(all), await write(all)];
+    // Before Postgres has counted what came: it would take it for nothing, and sort all of it for each page.
+    const uncounted = await walked();
+    await listTimeline(harness.db, { organizationId, agentId }, { q: 'no such line' }, { limit: 50, after: null });
+    expect((await walked()) - uncounted).toBeLessThan(2500);
+    await owner.query('VACUUM ANALYZE timeline_entry');
+    for (const order of ['asc', 'desc'] as const) {
+      const query = { from: '2024-01-15T00:00:00Z', to: '2024-01-15T12:00:00Z', order };
+      const before = await walked();
+      expect(await numbers(agentId, query)).toHaveLength(1729);
+      // Its own pages, and those that halving looks at.
+      expect((await walked()) - before).toBeLessThan(400);
+    }
+    // The first page of a long one walks no further.
+    const before = await walked();
+    const long = { from: '2024-01-05T00:00:00Z', to: '2024-01-25T00:00:00Z', order: 'desc' as const };
+    const rows = await listTimeline(harness.db, { organizationId, agentId }, long, { limit: 50, after: null });
+    expect(rows).toHaveLength(51);
+    expect((await walked()) - before).toBeLessThan(400);
+  });
+
+  it('is searched a bounded part at a time, and every page goes on where the one before it ended', async () => {
+    const count = 60_000;
+    const needles = [1, 2, 3, 30_000, 30_001];
+    const all = Array.from({ length: count }, (_, at) => ({ seq: at + 1, recordedAt: start + at * 1000, lateMs: 0 }));
+    const agentId = await write(all);
+    await owner.query(`UPDATE timeline_entry SET message = 'needle' WHERE agent_id = $1 AND seq = ANY ($2)`, [
+      agentId,
+      needles,
+    ]);
+    for (const order of ['asc', 'desc'] as const) {
+      const found: number[] = [];
+      const ends: number[] = [order === 'asc' ? 0 : count + 1];
+      for (let cursor: string | undefined; ;) {
+        const page = pageOf({ limit: 2, cursor }, 'bigint');
+        const rows = await listTimeline(harness.db, { organizationId, agentId }, { q: 'NEEDLE', order }, page);
+        const { items, nextCursor } = paginate(rows, page, ({ seq }) => [String(seq)]);
+        found.push(...items.map(({ seq }) => Number(seq)));
+        if (nextCursor === null) break;
+        cursor = nextCursor;
+        const [end] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [string];
+        // Ten scans at most.
+        expect(Math.abs(Number(end) - ends.at(-1)!)).toBeLessThanOrEqual(25_000);
+        ends.push(Number(end));
+      }
+      expect(found).toEqual(order === 'asc' ? needles : needles.toReversed());
+      expect(ends.length).toBeGreaterThan(3);
+    }
+  });
+
+  const walked = async () => {
+    // What each connection has counted so far, the owner's vacuum among it.
+    const flush = 'SELECT pg_stat_force_next_flush(), pg_sleep(0.1)';
+    await Promise.all([harness.db.query('system', flush), harness.db.query('system', flush), owner.query(flush)]);
+    const { rows } = await owner.query<{ read: string }>(
+      `SELECT sum(heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read) AS read FROM pg_statio_user_tables WHERE relname = 'timeline_entry_202401'`,
+    );
+    return Number(rows[0]!.read);
+  };
+});
+
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+}

@@ -1,0 +1,40 @@
+import { atSpan, continueTrace, isTraceparent, isTracing, recordSpan, spanIdOf } from '@muster/platform';
+import type { DeliveryOutcome } from '../commands/command-delivery';
+import type { CommandRow } from '../commands/command-row';
+import { workerTrace } from './worker-trace';
+
+type Delivered = Pick<CommandRow, 'id' | 'organizationId' | 'agentId' | 'jobId' | 'kind' | 'traceparent'>;
+
+/**
+ * One attempt to bring a command to its worker. The one that the worker took is the worker's parent; those in vain stand
+ * beside it.
+ */
+export class DeliverySpan {
+  private readonly startMs = Date.now();
+  private readonly begun = performance.now();
+
+  constructor(private readonly command: Delivered) {}
+
+  end(outcome: DeliveryOutcome | 'polled' | 'failed'): void {
+    const { id, organizationId, agentId, jobId, kind, traceparent } = this.command;
+    if (!isTracing() || !isTraceparent(traceparent)) return;
+    const isTaken = outcome === 'taken' || outcome === 'known' || outcome === 'polled';
+    const { pushedBy } = workerTrace({ id, traceparent });
+    recordSpan({
+      name: `push ${kind}`,
+      kind: 'client',
+      traceparent: isTaken ? atSpan(traceparent, pushedBy) : continueTrace(traceparent),
+      parentId: spanIdOf(traceparent),
+      startMs: this.startMs,
+      endMs: this.startMs + performance.now() - this.begun,
+      attributes: {
+        'muster.organization_id': organizationId,
+        'muster.agent_id': agentId,
+        'muster.job_id': jobId,
+        'muster.command_id': id,
+        'muster.outcome': outcome,
+      },
+      error: isTaken ? undefined : outcome.replaceAll(' ', '_'),
+    });
+  }
+}

@@ -1,0 +1,49 @@
+import type { AgentCommandEntity, AgentEntity, Transaction } from '@muster/database';
+
+/** Who has the machine already. */
+export type MachineTaken = { jobId: string } | { sessionId: string };
+
+/**
+ * An autopilot session has the machine from now on, and no job is given to it. Its holder has the agent's lock. Null
+ * where it could be had.
+ */
+export async function takeForSession(
+  tx: Transaction,
+  { organizationId, agentId }: { organizationId: string; agentId: string },
+  sessionId: string,
+): Promise<MachineTaken | null> {
+  const taken = await tx.execute(
+    `UPDATE agent SET autopilot_session_id = $3, last_activity_at = now(), last_activity = 'an autopilot session'
+     WHERE id = $1 AND organization_id = $2 AND current_job_id IS NULL AND autopilot_session_id IS NULL`,
+    [agentId, organizationId, sessionId],
+    'take_agent_for_session',
+  );
+  if (taken > 0) return null;
+  const [agent] = await tx.query<Pick<AgentEntity, 'currentJobId' | 'autopilotSessionId'>>(
+    'SELECT current_job_id, autopilot_session_id FROM agent WHERE id = $1 AND organization_id = $2',
+    [agentId, organizationId],
+  );
+  if (agent?.currentJobId) return { jobId: agent.currentJobId };
+  return { sessionId: agent!.autopilotSessionId! };
+}
+
+/** The machine is free again. */
+export function releaseSession(tx: Transaction, agentId: string, sessionId: string): void {
+  tx.defer(
+    `UPDATE agent SET autopilot_session_id = NULL, last_activity_at = now(), last_activity = 'an autopilot session'
+     WHERE id = $1 AND autopilot_session_id = $2`,
+    [agentId, sessionId],
+    'release_agent_of_session',
+  );
+}
+
+/** Ends a command that its agent has not taken; false where it has. For one whose agent is not on, that is certain. */
+export async function withdrawCommand(tx: Transaction, id: AgentCommandEntity['id'], error: string): Promise<boolean> {
+  const withdrawn = await tx.execute(
+    `UPDATE agent_command SET status = 'failed', error = $2, finished_at = now(), next_push_at = NULL
+     WHERE id = $1 AND status = 'pending' AND taken_at IS NULL`,
+    [id, error],
+    'withdraw_command',
+  );
+  return withdrawn > 0;
+}

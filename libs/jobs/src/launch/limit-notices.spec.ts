@@ -1,0 +1,105 @@
+import { settleJobCost } from '../ends/settle-job-cost';
+import { finishJob } from '../ends/finish-job';
+import { launchBatch } from '../batches/launch-batch';
+import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+
+describe('A month’s limit', () => {
+  let lab: JobsLab;
+
+  beforeAll(async () => {
+    lab = await openJobsLab();
+    await lab.query(
+      `INSERT INTO webhook_endpoint (id, organization_id, url, events)
+       VALUES (gen_random_uuid(), $1, 'http://receiver.invalid/', '{limit.near,limit.reached}')`,
+      [lab.organizationId],
+    );
+  });
+  afterAll(() => lab.close());
+
+  const limitTo = ({ runs = null, usd = null }: { runs?: number | null; usd?: number | null }) =>
+    lab.query('UPDATE organization_settings SET monthly_run_limit = $1, monthly_spend_limit_micros = $2', [
+      runs,
+      usd === null ? null : usd * 1_000_000,
+    ]);
+  beforeEach(async () => {
+    const tables = ['job', 'usage_event', 'usage_counter', 'webhook_event', 'organization_event'];
+    for (const table of tables) await lab.query(`DELETE FROM ${table}`);
+    await lab.query('UPDATE agent SET current_job_id = NULL');
+  });
+  const launch = (count: number, body = {}) => Promise.all(Array.from({ length: count }, () => lab.launch(body)));
+  const end = async (jobId: string, totalCostUsd: number) => {
+    const { organizationId } = lab;
+    await lab.harness.db.transaction('system', (tx) =>
+      finishJob(tx, { organizationId, jobId, to: 'completed', source: 'watchdog', totalCostUsd }),
+    );
+    await lab.harness.db.transaction('system', (tx) => settleJobCost(tx, jobId));
+  };
+  const batch = (rows: number) =>
+    lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
+      launchBatch(tx, lab.caller, {
+        input: { workflowId: lab.workflowId, agentIds: [lab.agentId] },
+        rows: Array.from({ length: rows }, (_, at) => ({ row: at + 1, cells: new Map(), errors: [] })),
+        now: new Date(),
+      }),
+    );
+  /** To webhook endpoints, and to who follows the organization; what is told at one moment has no order. */
+  const told = async () => ({
+    endpoints: (
+      await lab.query<{ fact: string }>(
+        `SELECT concat_ws(' ', type, details->>'limit', details->>'used', details->>'max') AS fact
+       FROM webhook_event ORDER BY type, created_at`,
+      )
+    ).map(({ fact }) => fact),
+    followers: (
+      await lab.query<{ fact: string }>(
+        `SELECT concat_ws(' ', data->>'limit', data->>'percent') AS fact FROM organization_event
+       WHERE type = 'limit' ORDER BY (data->>'percent')::int, at`,
+      )
+    ).map(({ fact }) => fact),
+  });
+
+  it('is told of once as near and once as used up, however many launches cross it side by side', async () => {
+    await limitTo({ runs: 2000 });
+    await batch(1590);
+    expect(await told()).toEqual({ endpoints: [], followers: [] });
+    await launch(30);
+    expect(await told()).toEqual({
+      endpoints: ['limit.near monthlyRunLimit 1600 2000'],
+      followers: ['monthlyRunLimit 80'],
+    });
+    await batch(370);
+    await Promise.allSettled(Array.from({ length: 30 }, () => lab.launch()));
+    expect(await told()).toEqual({
+      endpoints: ['limit.near monthlyRunLimit 1600 2000', 'limit.reached monthlyRunLimit 2000 2000'],
+      followers: ['monthlyRunLimit 80', 'monthlyRunLimit 100'],
+    });
+  });
+
+  it('is told of once though what is held falls below it and comes to it again; one that is set anew is another', async () => {
+    await limitTo({ usd: 10 });
+    for (const _ of [1, 2, 3]) {
+      const [jobId] = await launch(1, { maxCostUsd: 8 });
+      await end(jobId!, 0);
+    }
+    const once = { endpoints: ['limit.near monthlySpendLimitUsd 8 10'], followers: ['monthlySpendLimitUsd 80'] };
+    expect(await told()).toEqual(once);
+    await limitTo({ usd: 9 });
+    await launch(1, { maxCostUsd: 8 });
+    expect(await told()).toEqual({
+      endpoints: [...once.endpoints, 'limit.near monthlySpendLimitUsd 8 9'],
+      followers: [...once.followers, 'monthlySpendLimitUsd 80'],
+    });
+  });
+
+  it('is told of by what runs turn out to have cost, at whatever moment they are settled', async () => {
+    await limitTo({ usd: 20 });
+    const jobs = await launch(9);
+    await Promise.all(jobs.slice(0, 7).map((jobId) => end(jobId, 2)));
+    expect(await told()).toEqual({ endpoints: [], followers: [] });
+    await Promise.all(jobs.slice(7).map((jobId) => end(jobId, 3)));
+    expect(await told()).toEqual({
+      endpoints: ['limit.near monthlySpendLimitUsd 17 20', 'limit.reached monthlySpendLimitUsd 20 20'],
+      followers: ['monthlySpendLimitUsd 80', 'monthlySpendLimitUsd 100'],
+    });
+  });
+});

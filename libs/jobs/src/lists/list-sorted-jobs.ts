@@ -1,0 +1,182 @@
+import type { JobSort } from '@muster/contracts';
+import { behindOf, type Database, exact, pageWithin, scanWithin } from '@muster/database';
+import type { Page, SortKind } from '@muster/platform';
+import { allOf, type JobFilters, lookedOf, rangeOf } from './job-filters';
+import { bytesOfJob, jobColumns, jobSource } from './job-row';
+import type { ListedJob } from './list-jobs';
+
+/** With what a page's statement says of it. */
+interface FoundJob extends ListedJob {
+  pageRows: number;
+  scanEnd: boolean;
+}
+
+type SortName = Exclude<JobSort, `-${string}`>;
+
+export interface JobSorting {
+  kind: 'queued' | 'other';
+  name: SortName;
+  descends: boolean;
+  /** What a cursor has of the last row. */
+  cursor: SortKind[];
+}
+
+interface Order {
+  /** What an index has the runs in the order of, where they have it: `of` is what is read, `key` its column, `id` the run's. */
+  of: string;
+  key: string;
+  id: string;
+  /** The same of a row of `job`, whether an index has it or not. */
+  value: string;
+  type: 'timestamptz' | 'bigint';
+  /** Rows that one answer looks at: those of a run's cost are looked at with the run. */
+  rows: number;
+}
+
+const millis = (column: string) => `floor(EXTRACT(epoch FROM ${column}) * 1000)`;
+const ofTime = (key: string): Order => ({
+  ...{ of: 'job', key, id: 'id', value: key, type: 'timestamptz', rows: 2500 },
+});
+const ofCost = (key: string, value: string): Order => ({
+  ...{ of: 'run_cost r JOIN job j ON j.id = r.job_id', key, id: 'job_id', value },
+  ...{ type: 'bigint', rows: 800 },
+});
+
+const orders: Record<Exclude<SortName, 'queuedAt'>, Order> = {
+  startedAt: ofTime('started_at'),
+  finishedAt: ofTime('finished_at'),
+  durationMs: ofCost('duration_ms', `(${millis('finished_at')} - ${millis('started_at')})::bigint`),
+  // What an open run has cost so far is nothing that it could be sorted by.
+  totalCostUsd: ofCost('total_micros', 'CASE WHEN finished_at IS NOT NULL THEN total_cost_micros END'),
+};
+
+/** So many runs are sorted as they are; of more, an index's order is gone along. */
+const sortedAtOnce = 2500;
+
+export function sortingOf(sort: JobSort): JobSorting {
+  const descends = sort.startsWith('-');
+  const name = sort.replace('-', '') as SortName;
+  if (name === 'queuedAt') return { kind: 'queued', name, descends, cursor: ['id'] };
+  return { kind: 'other', name, descends, cursor: [orders[name].type === 'bigint' ? 'amount' : 'instant', 'id'] };
+}
+
+interface Asked {
+  page: Page;
+  filter: JobFilters;
+  sorting: JobSorting;
+}
+
+/**
+ * Runs in the order of what they have; those that have it not yet, or never, come behind, in the order of their ids.
+ * Where an index narrows what is asked for to few, these are sorted. Else the index of the order is gone along, within
+ * bounds, and what has no value comes when that is at its end.
+ */
+export async function listSortedJobs(database: Database, organizationId: string, asked: Asked): Promise<ListedJob[]> {
+  const { page, sorting } = asked;
+  const order = orders[sorting.name as keyof typeof orders];
+  if (await areFew(database, organizationId, asked)) return read(database, organizationId, asked, sortedRows(order));
+  const isBehind = page.after?.[0] === '';
+  const valued = isBehind ? [] : await read(database, organizationId, asked, rowsByIndex(order));
+  const isCut = valued.length > page.limit || (valued[0]?.pageRows ?? 0) > valued.length;
+  if (isCut || valued.at(-1)?.scanEnd) return valued;
+  const rest = { ...asked, page: { limit: page.limit - valued.length, after: isBehind ? page.after : null } };
+  const others = await read(database, organizationId, rest, rowsWithout(order));
+  return joined(valued, others);
+}
+
+/** What is read of the page's rows before they are read whole: `id`, `sort_key`, `matches` and `scan_end`. */
+type Listing = (of: {
+  filter: JobFilters;
+  after: { value: string; id: string } | null;
+  descends: boolean;
+  limit: string;
+  placed: (value: unknown) => string;
+}) => string;
+
+const direction = (descends: boolean) => (descends ? 'DESC' : 'ASC');
+const beyond = (descends: boolean) => (descends ? '<' : '>');
+
+function sortedRows({ value, type }: Order): Listing {
+  return ({ filter, after, descends, limit, placed }) => {
+    const conditions = [...rangeOf(filter, placed), ...lookedOf(filter, placed)];
+    const found = `SELECT id, ${value} AS sort_key FROM job WHERE ${conditions.join(' AND ')}`;
+    const behind = after ? [behindOf({ last: after.value, id: after.id, descends, type, placed })] : ['true'];
+    return `SELECT id, sort_key, true AS matches, false AS scan_end FROM (${found}) found
+      WHERE ${behind.join()} ORDER BY sort_key ${direction(descends)} NULLS LAST, id ${direction(descends)} LIMIT ${limit}`;
+  };
+}
+
+function rowsByIndex({ of, key, id, type, rows }: Order): Listing {
+  return ({ filter, after, descends, limit, placed }) => {
+    const owner = of === 'job' ? 'organization_id' : 'r.organization_id';
+    const within = [`${owner} = $1`, `${key} IS NOT NULL`];
+    if (after) {
+      within.push(`(${key}, ${id}) ${beyond(descends)} (${placed(after.value)}::${type}, ${placed(after.id)}::uuid)`);
+    }
+    const order = `${key} ${direction(descends)}, ${id} ${direction(descends)}`;
+    const listed = scanWithin({
+      from: of,
+      columns: `${id}, ${key}`,
+      within,
+      filter: allOf(filter, placed),
+      order,
+      limit,
+      rows,
+    });
+    // The order's own columns are enough for a page that nothing is looked at for: the runs are joined afterwards.
+    return `SELECT ${id} AS id, ${key} AS sort_key, matches, scan_end FROM (${listed}) listed`;
+  };
+}
+
+function rowsWithout({ of, key, rows, type }: Order): Listing {
+  return ({ filter, after, descends, limit, placed }) => {
+    const within = ['organization_id = $1'];
+    if (after) within.push(`id ${beyond(descends)} ${placed(after.id)}::uuid`);
+    // Asked row by row: an EXISTS is planned as one walk through all costs.
+    const cost = `(SELECT r.${key} FROM run_cost r WHERE r.job_id = scanned.id)`;
+    const looked = [`${of === 'job' ? key : cost} IS NULL`, ...allOf(filter, placed)];
+    const order = `id ${direction(descends)}`;
+    const listed = scanWithin({ from: 'job', columns: 'id', within, filter: looked, order, limit, rows });
+    return `SELECT id, NULL::${type} AS sort_key, matches, scan_end FROM (${listed}) listed`;
+  };
+}
+
+async function read(
+  database: Database,
+  organizationId: string,
+  { page, filter, sorting: { name, descends } }: Asked,
+  listing: Listing,
+): Promise<FoundJob[]> {
+  const values: unknown[] = [organizationId];
+  const placed = (value: unknown) => `$${values.push(value)}`;
+  const [value, id] = page.after ?? [];
+  const after = id === undefined ? null : { value: value!, id };
+  const listed = listing({ filter, after, descends, limit: placed(page.limit + 1), placed });
+  const order = `sort_key ${direction(descends)} NULLS LAST, id ${direction(descends)}`;
+  const { type } = orders[name as keyof typeof orders];
+  const whole = `SELECT ${jobColumns}, p.matches, p.scan_end, p.sort_key FROM (${listed}) p JOIN ${jobSource} ON j.id = p.id`;
+  return database.query<FoundJob>(
+    { organizationId },
+    `SELECT sorted.*, COALESCE(CASE WHEN sort_key IS NOT NULL THEN ${exact(type, 'sorted')} END, '') AS sort_value
+     FROM (${pageWithin(whole, { order, bytes: bytesOfJob })}) sorted ORDER BY ${order}`,
+    values,
+  );
+}
+
+async function areFew(database: Database, organizationId: string, { filter }: Asked): Promise<boolean> {
+  const values: unknown[] = [organizationId];
+  const range = rangeOf(filter, (value) => `$${values.push(value)}`);
+  const [found] = await database.query<{ count: number }>(
+    { organizationId },
+    `SELECT count(*)::int AS count FROM (SELECT FROM job WHERE ${range.join(' AND ')} LIMIT ${sortedAtOnce + 1}) few`,
+    values,
+  );
+  return found!.count <= sortedAtOnce;
+}
+
+/** Both parts as one page: an early end of the second is one of the page. */
+function joined(valued: FoundJob[], others: FoundJob[]): ListedJob[] {
+  const [first, ...following] = [...valued, ...others];
+  if (!first) return [];
+  return [{ ...first, pageRows: valued.length + (others[0]?.pageRows ?? 0) }, ...following];
+}

@@ -1,0 +1,51 @@
+import { type MicroUsd, type WaitingReason, waitingReasons } from '@muster/contracts';
+import type { Database, JobEntity } from '@muster/database';
+
+export interface MeasuredRuns {
+  running: number;
+  /** Queued ones by what they were said to wait for; `nothing` is about to start. */
+  waiting: Record<WaitingReason | 'nothing', { count: number; ageSeconds: number }>;
+  reservedMicros: MicroUsd;
+  /** Machines whose run is over, and that were not released with it. */
+  heldMachines: number;
+  /** Runs whose worker was answered that their end is known, and that still run. */
+  unapplied: number;
+}
+
+/** Runs that are open, and what must be so of those that are not, over all organizations. */
+export async function measureRuns(database: Database): Promise<MeasuredRuns> {
+  const [waiting, [open], [faults]] = await Promise.all([
+    database.query<Pick<JobEntity, 'waitingReason'> & { count: number; ageSeconds: number }>(
+      'system',
+      `SELECT waiting_reason, count(*)::int AS count,
+              extract(epoch FROM now() - min(COALESCE(waiting_since, GREATEST(queued_at, not_before))))::float8 AS age_seconds
+       FROM job WHERE status = 'queued' GROUP BY waiting_reason`,
+      [],
+      'count_waiting_runs',
+    ),
+    database.query<Pick<MeasuredRuns, 'running' | 'reservedMicros'>>('system', openRuns, [], 'count_open_runs'),
+    database.query<Pick<MeasuredRuns, 'heldMachines' | 'unapplied'>>('system', unequal, [], 'count_unequal_runs'),
+  ]);
+  const of = (reason: WaitingReason | 'nothing') => {
+    const row = waiting.find(({ waitingReason }) => (waitingReason ?? 'nothing') === reason);
+    return { count: row?.count ?? 0, ageSeconds: Math.max(0, row?.ageSeconds ?? 0) };
+  };
+  const reasons = [...waitingReasons, 'nothing'] as const;
+  return {
+    ...open!,
+    ...faults!,
+    waiting: Object.fromEntries(reasons.map((reason) => [reason, of(reason)])) as MeasuredRuns['waiting'],
+  };
+}
+
+const openRuns = `
+  SELECT (SELECT count(*)::int FROM job WHERE status = 'running') AS running,
+         (SELECT COALESCE(sum(reserved_micros), 0)::bigint FROM job
+          WHERE status IN ('queued', 'running') OR reserved_micros > 0) AS reserved_micros`;
+
+/** By the few that are open, or that a machine names: what has ended long ago is not walked through. */
+const unequal = `
+  SELECT (SELECT count(*)::int FROM agent a JOIN job j ON j.id = a.current_job_id
+          WHERE j.finished_at < now() - interval '1 minute') AS held_machines,
+         (SELECT count(*)::int FROM job j JOIN agent_command c ON c.id = j.command_id
+          WHERE j.status = 'running' AND c.status <> 'pending' AND c.finished_at < now() - interval '5 minutes') AS unapplied`;

@@ -1,0 +1,99 @@
+import type { Job, JobStatusAnswer, JobStep, RunListItem } from '@muster/contracts';
+import { isTerminal, type JobStatus, usdOf, usdOrNull } from '@muster/contracts';
+import type { ObjectStorage } from '@muster/storage';
+import { progressOf } from './job-progress';
+import type { JobRow } from './job-row';
+import type { RunRow } from './list-jobs';
+import type { StepRow } from './list-steps';
+
+const screenshotSeconds = 3600;
+
+export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<Job> {
+  const { waitingReason, waitingSince, startedAt, finishedAt } = row;
+  return {
+    id: row.id,
+    status: row.status,
+    cancelling: row.cancelRequestedAt !== null && !isTerminal(row.status),
+    stalled: row.stalled,
+    workflowId: row.workflowId,
+    workflowName: row.workflowName,
+    workflowRevision: row.workflowRevision,
+    agentId: row.agentId,
+    agentName: row.agentName,
+    scheduleId: row.scheduleId,
+    batchId: row.batchId,
+    retryOf: row.retryOf,
+    attempt: row.attempt,
+    priority: row.priority,
+    variables: row.variables,
+    maxRetries: row.maxRetries,
+    retryDelayMs: row.retryDelayMs,
+    maxRuntimeMs: row.maxRuntimeMs,
+    maxCostUsd: usdOrNull(row.maxCostMicros),
+    bundle: row.bundle,
+    queuedAt: row.queuedAt.toISOString(),
+    startedAt: timeOf(startedAt),
+    finishedAt: timeOf(finishedAt),
+    durationMs: startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : null,
+    progress: progressOf({ ...row, currentStep: row.stepRunning ?? row.currentStep }),
+    waiting: waitingReason && waitingSince ? { reason: waitingReason, since: waitingSince.toISOString() } : null,
+    claims: {
+      attempted: row.claimsAttempted,
+      eobUploaded: row.claimsEobUploaded,
+      noEobFound: row.claimsNoEobFound,
+      failed: row.claimsFailed,
+    },
+    totalCostUsd: usdOrNull(row.totalCostMicros),
+    error: row.error,
+    errorCode: row.errorCode,
+    result: row.result ?? null,
+    screenshotUrl: await screenshotUrlOf(row, storage),
+  };
+}
+
+export async function presentJobStatus(row: JobRow, storage: ObjectStorage): Promise<JobStatusAnswer> {
+  const { id, status, result, error, totalCostMicros, finishedAt } = row;
+  const screenshotUrl = await screenshotUrlOf(row, storage);
+  return {
+    jobId: id,
+    status,
+    result: result ?? null,
+    error,
+    totalCostUsd: usdOrNull(totalCostMicros),
+    screenshotUrl,
+    finishedAt: timeOf(finishedAt),
+  };
+}
+
+export function presentStep({ costMicros, ...row }: StepRow): JobStep {
+  return {
+    ...row,
+    startedAt: timeOf(row.startedAt),
+    finishedAt: timeOf(row.finishedAt),
+    costUsd: usdOf(costMicros),
+  };
+}
+
+export function presentRun(row: RunRow): RunListItem {
+  return {
+    id: row.id,
+    status: row.status as JobStatus,
+    startedAt: timeOf(row.startedAt),
+    duration: row.durationSeconds,
+    totalCost: usdOf(row.aiCostMicros),
+    totalSteps: row.stepsTotal,
+    passedSteps: row.stepsPassed,
+    failedSteps: row.stepsFailed,
+    error: row.error,
+  };
+}
+
+/** Interface, section 2: null where it cannot be signed. */
+async function screenshotUrlOf({ screenshotKey }: JobRow, storage: ObjectStorage): Promise<string | null> {
+  if (!screenshotKey) return null;
+  return storage.presignGet(screenshotKey, { expiresInSeconds: screenshotSeconds }).catch(() => null);
+}
+
+function timeOf(date: Date | null): string | null {
+  return date?.toISOString() ?? null;
+}

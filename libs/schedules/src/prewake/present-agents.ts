@@ -1,0 +1,44 @@
+import { type AgentRow, type ExpectedRun, explainAgent } from '@muster/agents';
+import { type Agent, usdOf } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+import { expectedRuns, nextExpectedRun } from './expected-runs';
+
+/** With what their schedules have them expect. */
+export async function presentAgents(
+  database: Database,
+  organizationId: string,
+  { rows, now }: { rows: AgentRow[]; now: Date },
+): Promise<Agent[]> {
+  const expected = await expectedRuns(database, organizationId, { agentIds: rows.map(({ id }) => id), now });
+  return rows.map((row) => presentAgent(row, expected.get(row.id) ?? null, now));
+}
+
+/** As a transaction leaves it. */
+export async function presentChangedAgent(tx: Transaction, row: AgentRow, now: Date): Promise<Agent> {
+  return presentAgent(row, await nextExpectedRun(tx, row.id, now), now);
+}
+
+function presentAgent(row: AgentRow, expected: ExpectedRun | null, now: Date): Agent {
+  const { why, stopAt } = explainAgent(row, expected, now);
+  return {
+    id: row.id,
+    name: row.name,
+    status: row.status,
+    provider: row.provider,
+    providerRef: row.providerRef,
+    labels: row.labels,
+    lastSeen: row.lastSeen?.toISOString() ?? null,
+    lastActivityAt: row.lastActivityAt?.toISOString() ?? null,
+    publicTunnelUrl: row.publicTunnelUrl,
+    tunnelUrl: row.tunnelUrl,
+    vmState: row.vmState,
+    vmIp: row.vmIp,
+    idleAutoStopExempt: row.idleAutoStopExempt,
+    workerVersion: row.workerVersion,
+    currentJobId: row.currentJobId,
+    computeUsdPerHour: usdOf(row.computeMicrosPerHour),
+    stopAt: stopAt?.toISOString() ?? null,
+    why,
+    createdAt: row.createdAt.toISOString(),
+  };
+}
