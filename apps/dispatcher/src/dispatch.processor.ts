@@ -1,7 +1,9 @@
 import { Inject } from '@nestjs/common';
 import { CommandDelivery, MachineControl } from '@muster/agents';
+import { advanceAnalysis } from '@muster/assistant';
 import type {
   AgentPayload,
+  AnalysisPayload,
   BatchPayload,
   CommandPayload,
   JobPayloadIds,
@@ -11,6 +13,7 @@ import type {
 import { answerQueueProbe, Database } from '@muster/database';
 import { cancelBatch, checkBudget, confirmStop, Dispatch, settleStoppedAgent } from '@muster/jobs';
 import { Clock, HandlesJob, type MessageInHand, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { FilmWork } from './film-work';
 
 @ProcessesQueue('dispatch')
 export class DispatchProcessor extends QueueProcessor {
@@ -20,6 +23,7 @@ export class DispatchProcessor extends QueueProcessor {
     @Inject(CommandDelivery) private readonly delivery: CommandDelivery,
     @Inject(MachineControl) private readonly machines: MachineControl,
     @Inject(Clock) private readonly clock: Clock,
+    @Inject(FilmWork) private readonly films: FilmWork,
   ) {
     super();
   }
@@ -57,6 +61,11 @@ export class DispatchProcessor extends QueueProcessor {
   @HandlesJob('dispatch', 'control-agent')
   async controlAgent({ agentId }: AgentPayload): Promise<void> {
     await this.machines.control(agentId);
+  }
+
+  @HandlesJob('dispatch', 'analyze-video')
+  async analyzeVideo({ analysisId }: AnalysisPayload): Promise<void> {
+    await advanceAnalysis(this.films.parts, analysisId);
   }
 
   @HandlesJob('dispatch', 'cancel-batch')

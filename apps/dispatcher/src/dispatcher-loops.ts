@@ -10,6 +10,7 @@ import {
   ReaperConfig,
   stopIdleAgents,
 } from '@muster/agents';
+import { ringDueAnalyses, sweepSessions } from '@muster/assistant';
 import { Database } from '@muster/database';
 import { Dispatch, DispatchConfig, escalateCancels, stopOverBudget, sweepDispatch } from '@muster/jobs';
 import { AppLoops, Clock, LoopLedger, Metrics, PubSub } from '@muster/platform';
@@ -55,6 +56,7 @@ export class DispatcherLoops extends AppLoops {
           budgetMs: 10_000,
           runOnce: (round) => stopOverBudget(database, {}, round),
         },
+        { name: 'ring for analyses', intervalMs: 1000, restsWhenQuiet: true, runOnce: () => ringDueAnalyses(database) },
         {
           name: 'push commands',
           intervalMs: commandSweepMs,
@@ -66,6 +68,12 @@ export class DispatcherLoops extends AppLoops {
           intervalMs: commandSweepMs,
           restsWhenQuiet: true,
           runOnce: (round) => failOverdueCommands(database, round),
+        },
+        {
+          name: 'sweep autopilot sessions',
+          intervalMs: commandSweepMs,
+          restsWhenQuiet: true,
+          runOnce: (round) => sweepSessions(database, round),
         },
         {
           name: 'fail silent agents',

@@ -1,5 +1,6 @@
 import { AgentsConfig, ReaperConfig } from '@muster/agents';
 import { DispatchConfig } from '@muster/jobs';
+import { ModelsConfig } from '@muster/models';
 import type { BaseConfig } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
 import { VmConfig } from '@muster/vm';
@@ -10,4 +11,5 @@ export const dispatcherConfigs: [new () => BaseConfig, ...(new () => BaseConfig)
   ReaperConfig,
   VmConfig,
   StorageConfig,
+  ModelsConfig,
 ];

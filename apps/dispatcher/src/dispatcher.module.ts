@@ -1,15 +1,30 @@
 import { Module } from '@nestjs/common';
+import { Autopilot } from '@muster/assistant';
+import { StorageModule } from '@muster/storage';
 import { AccessModule } from '@muster/access';
 import { DatabaseModule } from '@muster/database';
 import { JobsModule } from '@muster/jobs';
+import { ModelsModule } from '@muster/models';
 import { VaultModule } from '@muster/vault';
+import { AutopilotProcessor } from './autopilot.processor';
 import { DispatchProcessor } from './dispatch.processor';
 import { AgentsModule, MachinesModule, ReaperModule } from '@muster/agents';
 import { DispatcherLoops } from './dispatcher-loops';
+import { FilmWork } from './film-work';
 import { LocalWorkers } from './local-workers';
 
 @Module({
-  imports: [DatabaseModule, AccessModule, VaultModule, AgentsModule, MachinesModule, ReaperModule, JobsModule],
-  providers: [DispatchProcessor, DispatcherLoops, LocalWorkers],
+  imports: [
+    DatabaseModule,
+    AccessModule,
+    VaultModule,
+    AgentsModule,
+    MachinesModule,
+    ReaperModule,
+    JobsModule,
+    ModelsModule,
+    StorageModule,
+  ],
+  providers: [DispatchProcessor, AutopilotProcessor, Autopilot, DispatcherLoops, FilmWork, LocalWorkers],
 })
 export class DispatcherModule {}

@@ -4,17 +4,34 @@ import {
   type ClonedDatabase,
   cloneDatabase,
   HttpClient,
+  openPool,
   testEnvironment,
   testPassword,
   waitFor,
 } from '@muster/testing';
-import { Pool } from 'pg';
+import type { Pool } from 'pg';
 import { planNames } from './chaos/chaos-script';
 import { SimulatedWorker } from './chaos/chaos-simulated';
 import { type Held, type MachineOrder, MachinePark, type ParkedMachine } from './machine-park';
 import { seeded } from './seed';
 import { ServiceProcess } from './service-process';
-import { type Place, StatementGates } from './statement-gates';
+import { StatementGates } from './statement-gates';
+
+/** Where the dispatcher can be held, as the statement that it has sent and Postgres has not carried out. */
+const places = {
+  'wake begun': 'BEFORE INSERT ON agent_wake',
+  'wake taken in hand': 'BEFORE UPDATE ON agent_wake FOR EACH ROW WHEN (NEW.attempt > OLD.attempt)',
+  'start noted':
+    'BEFORE UPDATE ON agent_wake FOR EACH ROW WHEN (NEW.next_try_at = NEW.deadline AND OLD.next_try_at < OLD.deadline)',
+  'job given': 'BEFORE INSERT ON agent_command',
+  'idle stop begun': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.status = 'stopping' AND OLD.status <> 'stopping')`,
+  'order taken in hand': 'BEFORE INSERT ON agent_control',
+  'order noted':
+    'BEFORE UPDATE ON agent_control FOR EACH ROW WHEN (NEW.issued_at IS NOT NULL AND OLD.issued_at IS NULL)',
+  'stop settled': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.status = 'stopped' AND OLD.status = 'stopping')`,
+  'end settled': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.vm_state = 'gone' AND OLD.vm_state IS DISTINCT FROM 'gone')`,
+};
+type Place = keyof typeof places;
 
 export type Act = 'wake' | 'idle stop' | 'idle stop, then a job' | 'manual stop' | 'reboot' | 'terminate';
 
@@ -47,6 +64,7 @@ export interface Struck extends Boundary {
   baseline: number;
 }
 
+const keyOfAgent = `CASE table_name WHEN 'agent' THEN item->>'id' ELSE item->>'agent_id' END`;
 const email = 'kills@example.com';
 const apps = ['gateway', 'ingest', 'scheduler', 'dispatcher'] as const;
 const generousMs = 120_000;
@@ -66,14 +84,14 @@ export class MachineKills {
   private constructor(
     private readonly database: ClonedDatabase,
     private readonly pool: Pool,
-    private readonly gates: StatementGates,
+    private readonly gates: StatementGates<Place>,
     readonly park: MachinePark,
     private readonly env: NodeJS.ProcessEnv,
   ) {}
 
   static async open(): Promise<MachineKills> {
     const database = await cloneDatabase();
-    const pool = new Pool({ connectionString: database.url, max: 20 });
+    const pool = openPool(database, 20);
     const park = await MachinePark.open();
     const env = testEnvironment(database.url, {
       OUTBOUND_ALLOW: '127.0.0.0/8',
@@ -89,7 +107,7 @@ export class MachineKills {
       BOOTSTRAP_SUPER_ADMIN_EMAIL: email,
       BOOTSTRAP_SUPER_ADMIN_PASSWORD: testPassword,
     });
-    const stage = new MachineKills(database, pool, await StatementGates.build(pool), park, env);
+    const stage = new MachineKills(database, pool, await StatementGates.build(pool, places, keyOfAgent), park, env);
     await Promise.all(apps.map((app) => stage.start(app)));
     stage.api = await new HttpClient(stage.services.get('gateway')!.url).signIn(email, testPassword);
     await stage.ask('PATCH', '/api/organization/settings', { idleStopMinutes: 0.05 });

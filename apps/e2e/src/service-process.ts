@@ -8,6 +8,8 @@ export class ServiceProcess {
   private constructor(
     private readonly child: ChildProcess,
     readonly url: string,
+    /** Of its probes and metrics. */
+    readonly internalUrl: string,
     private readonly said: string[],
   ) {}
 
@@ -19,11 +21,12 @@ export class ServiceProcess {
     const said: string[] = [];
     for (const stream of [child.stdout!, child.stderr!])
       stream.on('data', (chunk: Buffer) => said.push(chunk.toString()));
-    const url = await new Promise<string>((resolve, reject) => {
-      child.once('message', (message: { url: string }) => resolve(message.url.replace('[::1]', '127.0.0.1')));
+    const { url, internalPort } = await new Promise<{ url: string; internalPort: number }>((resolve, reject) => {
+      child.once('message', resolve);
       child.once('exit', (code) => reject(new Error(`${app} ended with ${code}: ${said.join('')}`)));
     });
-    return new ServiceProcess(child, url, said);
+    const internalUrl = `http://127.0.0.1:${internalPort}`;
+    return new ServiceProcess(child, url.replace('[::1]', '127.0.0.1'), internalUrl, said);
   }
 
   get pid(): number {

@@ -59,10 +59,11 @@ describe('npm start', () => {
     const folder = await mkdtemp(join(tmpdir(), 'muster-start-demo-'));
     const begun = start(['--port', String(port), '--data-dir', folder]);
     await begun.ready();
-    const [, path] = await waitFor('the example', () => /(\/api\/jobs\/\S+)/.exec(begun.said));
+    const [, id] = await waitFor('the example', () => /\/app\/runs\/(\S+)/.exec(begun.said));
+    const path = `/api/jobs/${id}`;
     const api = new HttpClient(`http://127.0.0.1:${port}`).withKey(/API key +(msk_\S+)/.exec(begun.said)![1]!);
     const job = await waitFor('its end', async () => {
-      const { body } = await api.get(path!);
+      const { body } = await api.get(path);
       return body.status !== 'queued' && body.status !== 'running' && body;
     });
     expect(job).toMatchObject({
@@ -70,7 +71,7 @@ describe('npm start', () => {
       progress: { percent: 100, stepsPassed: 3, stepsFailed: 0 },
       claims: { attempted: 2, eobUploaded: 1, noEobFound: 1 },
     });
-    await waitFor('its cost', async () => (await api.get(path!)).body.totalCostUsd > 0);
+    await waitFor('its cost', async () => (await api.get(path)).body.totalCostUsd > 0);
 
     const agentId = job.agentId as string;
     const workerOf = () =>

@@ -1,5 +1,6 @@
 import { SignInConfig } from '@muster/access';
 import { FeedbackConfig } from '@muster/feedback';
+import { ModelsConfig } from '@muster/models';
 import type { BaseConfig } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 import { GatewayConfig } from './gateway.config';
@@ -10,4 +11,5 @@ export const gatewayConfigs: [typeof GatewayConfig, ...(new () => BaseConfig)[]]
   SignInConfig,
   VmConfig,
   FeedbackConfig,
+  ModelsConfig,
 ];

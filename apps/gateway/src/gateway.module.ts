@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccessModule, Passwords } from '@muster/access';
 import { DatabaseModule } from '@muster/database';
+import { ModelsModule } from '@muster/models';
 import { StorageModule } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { VmModule } from '@muster/vm';
@@ -18,12 +19,22 @@ import { AgentActionsController } from './agents/agent-actions.controller';
 import { AgentsController } from './agents/agents.controller';
 import { ArtifactsController } from './agents/artifacts.controller';
 import { FunctionsController } from './agents/functions.controller';
+import { ImagingImagesController } from './agents/imaging-images.controller';
 import { RecordingsController } from './agents/recordings.controller';
-import { timelineHub } from './agents/timeline-hub.provider';
+import { AutopilotEventsController } from './assistant/autopilot-events.controller';
+import { AutopilotSessionsController } from './assistant/autopilot-sessions.controller';
+import { AutopilotController } from './assistant/autopilot.controller';
+import { streamHubs } from './agents/stream-hubs.provider';
 import { TimelineController } from './agents/timeline.controller';
+import { AssistantParts } from './assistant/assistant-parts';
+import { ChatController } from './assistant/chat.controller';
+import { VideoAnalysesController } from './assistant/video-analyses.controller';
+import { ManageController } from './assistant/manage.controller';
+import { ImagingCompositeController } from './imaging/imaging-composite.controller';
 import { AgentRunsController } from './jobs/agent-runs.controller';
 import { BatchesController } from './jobs/batches.controller';
 import { JobsController } from './jobs/jobs.controller';
+import { JobsExportController } from './jobs/jobs-export.controller';
 import { DraftsController } from './packs/drafts.controller';
 import { InstallationsController } from './packs/installations.controller';
 import { PacksController } from './packs/packs.controller';
@@ -37,28 +48,38 @@ import { CostsController } from './pricing/costs.controller';
 import { ModelPricesController } from './pricing/model-prices.controller';
 import { UsageController } from './usage/usage.controller';
 import { WorkflowsController } from './workflows/workflows.controller';
+import { WebhookDeliveriesController } from './webhooks/webhook-deliveries.controller';
+import { WebhookEndpointsController } from './webhooks/webhook-endpoints.controller';
 import { AuthController } from './auth/auth.controller';
 import { Bootstrap } from './bootstrap';
+import { ConsoleFiles } from './console/console-files';
+import { ConsoleRoutes } from './console/console.routes';
 import { DocsController } from './docs/docs.controller';
 import { FeedbackSubmissionsController } from './feedback/feedback-submissions.controller';
 import { HealthController } from './health/health.controller';
 import { ApiKeysController } from './organization/api-keys.controller';
 import { AuditController } from './organization/audit.controller';
+import { DeadLettersController } from './organization/dead-letters.controller';
+import { EventsController } from './organization/events.controller';
 import { ObjectsRoutes } from './objects/objects.routes';
+import { OrganizationModelController } from './organization/organization-model.controller';
 import { OrganizationController } from './organization/organization.controller';
 import { UsersController } from './organization/users.controller';
 import { VaultController } from './organization/vault.controller';
 
 @Module({
-  imports: [DatabaseModule, AccessModule, VaultModule, VmModule, StorageModule],
+  imports: [DatabaseModule, AccessModule, VaultModule, VmModule, StorageModule, ModelsModule],
   controllers: [
     HealthController,
     AuthController,
     OrganizationController,
+    OrganizationModelController,
     UsersController,
     ApiKeysController,
     VaultController,
     AuditController,
+    DeadLettersController,
+    EventsController,
     OrganizationsController,
     ClientPricingController,
     LoopsController,
@@ -70,9 +91,18 @@ import { VaultController } from './organization/vault.controller';
     AgentCommandsController,
     AgentScriptController,
     FunctionsController,
+    ImagingCompositeController,
     RecordingsController,
+    ImagingImagesController,
     ArtifactsController,
     TimelineController,
+    ManageController,
+    AutopilotController,
+    AutopilotEventsController,
+    AutopilotSessionsController,
+    ChatController,
+    VideoAnalysesController,
+    JobsExportController,
     JobsController,
     BatchesController,
     AgentRunsController,
@@ -92,8 +122,18 @@ import { VaultController } from './organization/vault.controller';
     DraftsController,
     VersionsController,
     InstallationsController,
+    WebhookEndpointsController,
+    WebhookDeliveriesController,
     DocsController,
   ],
-  providers: [Passwords, Bootstrap, ObjectsRoutes, timelineHub],
+  providers: [
+    Passwords,
+    Bootstrap,
+    ObjectsRoutes,
+    { provide: ConsoleFiles, useFactory: () => new ConsoleFiles() },
+    ConsoleRoutes,
+    ...streamHubs,
+    AssistantParts,
+  ],
 })
 export class GatewayModule {}

@@ -83,6 +83,34 @@ describe('repeated requests at the gateway', () => {
       expect((await client.post('/api/users', body())).status).toBe(201);
     });
 
+    it.each<[string, (made: any) => string, object]>([
+      ['/api/api-keys', ({ secret }) => secret, { name: 'Once', scope: 'api' }],
+      ['/api/agents', ({ workerKey }) => workerKey, { name: 'Once', provider: 'external' }],
+      ['/api/webhook-endpoints', ({ secret }) => secret, { url: 'https://93.184.215.14/', events: ['*'] }],
+    ])('shows the secret of %s to a repeat as well, and no row has it', async (path, secretOf, input) => {
+      const key = newId();
+      const client = tenant.as.admin.with({ 'idempotency-key': key });
+      const [first, second] = [await client.post(path, input), await client.post(path, input)];
+      expect([first.status, second.status, second.headers.get('idempotency-replayed')]).toEqual([201, 201, 'true']);
+      expect(secretOf(first.body)).toMatch(/^(msk|whsec)_.{30}/);
+      expect(second.body).toEqual(first.body);
+      expect(second.headers.get('etag')).toBe(first.headers.get('etag'));
+      const rows = await harness.db.query('system', 'SELECT * FROM idempotency_key WHERE key = $1', [key]);
+      expect(rows).toHaveLength(1);
+      const secret = secretOf(first.body);
+      expect(JSON.stringify(rows)).not.toContain(secret.slice(secret.lastIndexOf('_') + 1));
+    });
+
+    it('is answered as an older service kept it', async () => {
+      const key = newId();
+      const client = tenant.as.admin.with({ 'idempotency-key': key });
+      const input = body();
+      await client.post('/api/users', input);
+      await harness.db.query('system', `UPDATE idempotency_key SET body = '{"id":"kept"}' WHERE key = $1`, [key]);
+      const { status, body: answer } = await client.post('/api/users', input);
+      expect([status, answer]).toEqual([201, { id: 'kept' }]);
+    });
+
     it('is one organization’s own', async () => {
       const other = await harness.makeTenant();
       const key = { 'idempotency-key': newId() };

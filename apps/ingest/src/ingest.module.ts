@@ -7,6 +7,7 @@ import { VaultModule } from '@muster/vault';
 import { CommandsController } from './agents/commands.controller';
 import { MachinesController } from './agents/machines.controller';
 import { DownloadsController } from './agents/downloads.controller';
+import { ImagingCommandsController } from './agents/imaging-commands.controller';
 import { UploadsController } from './agents/uploads.controller';
 import { FeedbackWebhooksController } from './feedback/feedback-webhooks.controller';
 import { JobCallbacksController } from './jobs/job-callbacks.controller';
@@ -19,6 +20,7 @@ import { RunSummaryController } from './pilot/run-summary.controller';
     CommandsController,
     DownloadsController,
     UploadsController,
+    ImagingCommandsController,
     JobCallbacksController,
     RunSummaryController,
     FeedbackWebhooksController,

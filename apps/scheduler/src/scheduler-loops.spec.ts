@@ -1,4 +1,5 @@
 import { createApiKey, putSecret, resolveSecrets } from '@muster/access';
+import { queueCatalogue } from '@muster/contracts';
 import { newId } from '@muster/platform';
 import {
   FakeClock,
@@ -33,7 +34,7 @@ describe('maintenance', () => {
   it('sends every queue a canary, and measures what nobody handles', async () => {
     await waitFor('canaries', async () => {
       const rows = await harness.db.query('system', 'SELECT DISTINCT queue FROM queue_probe');
-      return rows.length === 4;
+      return rows.length === Object.keys(queueCatalogue).length;
     });
     await waitFor('the own queue’s answer', async () => {
       const rows = await harness.db.query('system', `SELECT 1 FROM queue_probe WHERE handled_by = 'scheduler'`);

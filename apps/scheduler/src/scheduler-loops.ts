@@ -1,15 +1,32 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { purgeExpired, rewrapSecrets } from '@muster/access';
-import { enqueueDueRemovals, keepTimelinePartitions, purgeIdleTimes, purgeTimeline } from '@muster/agents';
-import { Database, purgeQueueProbes, readBacklog, requestQueueProbes, sweepOutbox } from '@muster/database';
+import {
+  enqueueDueRemovals,
+  keepTimelinePartitions,
+  purgeIdleTimes,
+  purgePictures,
+  purgeTimeline,
+  eventsKeptDays,
+} from '@muster/agents';
+import { purgeAssistant } from '@muster/assistant';
+import {
+  Database,
+  purgeOrganizationEvents,
+  purgeQueueProbes,
+  readBacklog,
+  requestQueueProbes,
+  sweepOutbox,
+} from '@muster/database';
 import { failStaleJobs, purgeReports } from '@muster/jobs';
 import { purgeBatchClaims, sweepRollups } from '@muster/pilot';
 import { AppLoops, Clock, MessagePublisher, LoopLedger, Metrics, PubSub } from '@muster/platform';
 import { collectPacks } from '@muster/packs';
-import { purgeUsage, reconcileNightly, sweepCostDays } from '@muster/pricing';
+import { purgeUsage, reconcileNightly, settleLostCalls, sweepCostDays } from '@muster/pricing';
 import { nextDueInMs, purgeScheduleHistory, runDueSchedules } from '@muster/schedules';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
+import { rewrapWebhookSecrets } from '@muster/webhooks';
+import { measureHouse } from './measure-house';
 import { SchedulerConfig } from './scheduler.config';
 
 /** The service's own ticks, and what keeps the house in order. */
@@ -71,7 +88,19 @@ export class SchedulerLoops extends AppLoops {
           name: 'measure backlog',
           intervalMs: 5000,
           runOnce: async () => {
-            for (const { queue, waiting } of await readBacklog(database)) metrics.backlog.set({ queue }, waiting);
+            for (const { queue, waiting, waitedSeconds, dead } of await readBacklog(database)) {
+              metrics.backlog.set({ queue }, waiting);
+              metrics.backlogAge.set({ queue }, waitedSeconds);
+              metrics.deadLettersKept.set({ queue }, dead);
+            }
+            return {};
+          },
+        },
+        {
+          name: 'measure house',
+          intervalMs: config.measureTickMs,
+          runOnce: async () => {
+            await measureHouse(database, metrics, clock.now());
             return {};
           },
         },
@@ -87,6 +116,7 @@ export class SchedulerLoops extends AppLoops {
           runOnce: async (round) => ({
             ...(await purgeExpired(database, clock.now(), round)),
             ...(await purgeQueueProbes(database, round)),
+            ...(await purgeOrganizationEvents(database, { now: clock.now(), keepDays: eventsKeptDays + 1 }, round)),
           }),
         },
         {
@@ -98,12 +128,19 @@ export class SchedulerLoops extends AppLoops {
             ...(await purgeReports(database, round, clock.now())),
             ...(await purgeBatchClaims(database, round, clock.now())),
             ...(await purgeUsage(database, round, clock.now())),
+            ...(await purgePictures({ database, storage }, round, clock.now())),
+            ...(await purgeAssistant({ database, storage }, round, clock.now())),
           }),
         },
         {
           name: 'settle cost days',
           intervalMs: config.rollupsTickMs,
           runOnce: (round) => sweepCostDays(database, round),
+        },
+        {
+          name: 'settle lost model calls',
+          intervalMs: maintenanceTickMs,
+          runOnce: () => settleLostCalls(database),
         },
         {
           name: 'settle roi rollups',
@@ -132,7 +169,11 @@ export class SchedulerLoops extends AppLoops {
         {
           name: 'rewrap secrets',
           intervalMs: maintenanceTickMs,
-          runOnce: (round) => rewrapSecrets(database, keyRing, round),
+          runOnce: async (round) => {
+            const secrets = await rewrapSecrets(database, keyRing, round);
+            const webhooks = await rewrapWebhookSecrets(database, keyRing, round);
+            return { looked: secrets.looked + webhooks.looked, rewrapped: secrets.rewrapped + webhooks.rewrapped };
+          },
         },
         {
           name: 'keep timeline partitions',

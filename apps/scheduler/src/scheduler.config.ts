@@ -18,6 +18,13 @@ export class SchedulerConfig extends CronConfig {
   })
   readonly timelineRetentionDays!: number;
 
+  @EnvInt('MEASURE_TICK_MS', {
+    description: 'How often machines, waiting runs, money and what must be equal are measured for /metrics.',
+    default: 15_000,
+    min: 50,
+  })
+  readonly measureTickMs!: number;
+
   @EnvInt('RETENTION_TICK_MS', {
     description: 'How often what organizations keep no longer is dropped.',
     default: 600_000,

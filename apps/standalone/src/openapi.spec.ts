@@ -4,6 +4,10 @@ import { startHarness } from '@muster/testing';
 import { openApiOf } from './openapi';
 import { standalone } from './standalone';
 
+interface Operation {
+  parameters?: { in: string; name: string }[];
+}
+
 describe('the OpenAPI document', () => {
   it('is what the code says; npm run generate writes it anew', async () => {
     const harness = await startHarness(standalone);
@@ -16,6 +20,20 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('names each parameter of a route once, a header in whatever case', () => {
+    const twice: string[] = [];
+    const { paths } = openApiDocument as { paths: Record<string, Record<string, Operation>> };
+    for (const [path, methods] of Object.entries(paths)) {
+      for (const [method, { parameters = [] }] of Object.entries(methods)) {
+        const names = parameters.map(
+          ({ in: place, name }) => `${place} ${place === 'header' ? name.toLowerCase() : name}`,
+        );
+        if (new Set(names).size < names.length) twice.push(`${method} ${path}`);
+      }
+    }
+    expect(twice).toEqual([]);
+  });
+
   it('passes the linter', () => {
     expect(execFileSync(process.execPath, ['tools/lint/openapi.mjs']).toString()).toBe('openapi: 0 problems\n');
   });
@@ -24,7 +42,7 @@ describe('the OpenAPI document', () => {
     const harness = await startHarness(standalone);
     try {
       const door = await harness.http.get('/');
-      expect([door.status, door.headers.get('location')]).toEqual([302, '/api/docs']);
+      expect([door.status, door.headers.get('location')]).toEqual([302, '/app']);
       const page = await harness.http.get('/api/docs');
       expect(page.headers.get('content-type')).toMatch('text/html');
       for (const [, file] of page.text.matchAll(/(?:src|href)="([^"]+)"/g)) {

@@ -99,7 +99,7 @@ export class AuthController {
       async (tx, caller) => {
         const user = caller as UserPrincipal;
         const organization: IdentityOrganization = await overrideOrganization(tx, user, body.organizationId);
-        return { body: { ...presentIdentity(user), organization } };
+        return { body: presentIdentity(user, organization) };
       },
       { scope: 'system' },
     );

@@ -1,10 +1,16 @@
 import type { Principal } from '@muster/access';
-import type { Identity } from '@muster/contracts';
+import type { Identity, IdentityOrganization } from '@muster/contracts';
 
-export function presentIdentity(principal: Principal): Identity {
-  const email = principal.kind === 'user' ? principal.email : null;
+export function presentIdentity(principal: Principal, organization = organizationOf(principal)): Identity {
+  const isUser = principal.kind === 'user';
+  const isElsewhere = isUser && organization.id !== principal.homeOrganizationId;
   return {
-    user: { id: principal.id, email, role: principal.role },
-    organization: { id: principal.organizationId, name: principal.organizationName },
+    user: { id: principal.id, email: isUser ? principal.email : null, role: principal.role },
+    organization,
+    ...(isElsewhere ? { ownOrganizationId: principal.homeOrganizationId } : {}),
   };
+}
+
+function organizationOf({ organizationId: id, organizationName: name }: Principal): IdentityOrganization {
+  return { id, name };
 }

@@ -33,12 +33,12 @@ const page = `<!doctype html>
 /** The OpenAPI document of all apps, and a page that reads it. */
 @Controller()
 export class DocsController {
-  /** Who opens the printed address in a browser finds the reference. */
+  /** Who opens the service's address in a browser finds the console. */
   @Get('/')
   @ApiExcludeEndpoint()
   @Endpoint({ summary: 'The front door', access: anyone })
   frontDoor(@Res() reply: FastifyReply): void {
-    void reply.redirect('/api/docs', 302);
+    void reply.redirect('/app', 302);
   }
 
   @Get('/api/openapi.json')

@@ -3,9 +3,8 @@ import { ApiTags } from '@nestjs/swagger';
 import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
 import { invalidField, LaunchedJob, RunList, RunOnAgentBody } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { launchJob, listAgentRuns } from '@muster/jobs';
+import { launchJob, listAgentRuns, presentRun } from '@muster/jobs';
 import { Clock } from '@muster/platform';
-import { presentRun } from './present-job';
 
 @ApiTags('Agents')
 @Controller('/api/agents/:id')

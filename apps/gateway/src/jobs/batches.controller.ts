@@ -11,10 +11,9 @@ import {
   CreatedBatch,
   maxBatchBytes,
 } from '@muster/contracts';
-import { Database } from '@muster/database';
-import { findBatch, launchBatch, listBatches, requestBatchCancel } from '@muster/jobs';
+import { Database, placeOf } from '@muster/database';
+import { findBatch, launchBatch, batchSortKindsOf, listBatches, presentBatch, requestBatchCancel } from '@muster/jobs';
 import { Clock, FormOrJson, Given, pageOf, paginate } from '@muster/platform';
-import { presentBatch } from './present-batch';
 import { readBatch } from './read-batch';
 
 @ApiTags('Batches')
@@ -58,9 +57,9 @@ export class BatchesController {
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: BatchQuery): Promise<BatchList> {
-    const page = pageOf(query, 'id');
-    const rows = await listBatches(this.database, organizationId, { page, workflowId: query.workflowId });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const page = pageOf(query, ...batchSortKindsOf(query.sort));
+    const rows = await listBatches(this.database, organizationId, { page, filter: query });
+    const { items, nextCursor } = paginate(rows, page, placeOf);
     return { batches: items.map(presentBatch), nextCursor };
   }
 

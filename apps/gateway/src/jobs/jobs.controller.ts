@@ -26,13 +26,25 @@ import {
   LaunchJobBody,
   StepQuery,
 } from '@muster/contracts';
-import { Database } from '@muster/database';
-import { cancelJob, cancelJobs, deleteJob, findJob, launchJob, listJobs, listSteps, replayJob } from '@muster/jobs';
+import { Database, placeOf } from '@muster/database';
+import {
+  cancelJob,
+  cancelJobs,
+  deleteJob,
+  findJob,
+  launchJob,
+  listJobs,
+  listSteps,
+  presentJob,
+  presentJobStatus,
+  presentStep,
+  replayJob,
+  sortKindsOf,
+} from '@muster/jobs';
 import { forgetJobOfBatches } from '@muster/pilot';
 import { Clock, pageOf, paginate } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import { presentEntry } from '../agents/present-entry';
-import { presentJob, presentJobStatus, presentStep } from './present-job';
 
 @ApiTags('Jobs')
 @Controller()
@@ -46,15 +58,16 @@ export class JobsController {
 
   @Get('/api/jobs')
   @Endpoint({
-    summary: 'List jobs, newest first',
+    summary: 'List jobs, newest first unless sorted otherwise',
     access: sessionsAndKeysOf('viewer'),
     answer: JobList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: JobFilter): Promise<JobList> {
-    const page = pageOf(query, 'id');
-    const rows = await listJobs(this.database, organizationId, { page, filter: query });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { sort, ...filter } = query;
+    const page = pageOf(query, ...sortKindsOf(sort));
+    const rows = await listJobs(this.database, organizationId, { page, filter, sort });
+    const { items, nextCursor } = paginate(rows, page, placeOf);
     return { jobs: await Promise.all(items.map((row) => presentJob(row, this.storage))), nextCursor };
   }
 
@@ -197,7 +210,7 @@ export class JobsController {
 
   @Get('/api/jobs/:id/logs')
   @Endpoint({
-    summary: 'Read what a job wrote, in order',
+    summary: 'Read what a job wrote, oldest first unless asked otherwise',
     access: sessionsAndKeysOf('viewer'),
     answer: AgentLogList,
     errors: ['invalid_payload', 'not_found'],

@@ -11,7 +11,7 @@ import {
   revokeApiKey,
   sessionsOf,
 } from '@muster/access';
-import { ApiKey, ApiKeyList, ApiKeyParams, CreateApiKeyBody, CreatedApiKey, PageQuery } from '@muster/contracts';
+import { ApiKey, ApiKeyList, ApiKeyParams, CreateApiKeyBody, CreatedApiKey, SearchQuery } from '@muster/contracts';
 import { type ApiKeyEntity, Database } from '@muster/database';
 import { Clock, pageOf, paginate } from '@muster/platform';
 
@@ -31,9 +31,9 @@ export class ApiKeysController {
     answer: ApiKeyList,
     errors: ['invalid_payload'],
   })
-  async list(@OrganizationId() organizationId: string, @Query() query: PageQuery): Promise<ApiKeyList> {
+  async list(@OrganizationId() organizationId: string, @Query() query: SearchQuery): Promise<ApiKeyList> {
     const page = pageOf(query, 'time', 'text');
-    const rows = await listApiKeys(this.database, organizationId, page);
+    const rows = await listApiKeys(this.database, organizationId, { page, q: query.q });
     const { items, nextCursor } = paginate(rows, page, ({ createdAt, id }) => [createdAt.toISOString(), id]);
     return { apiKeys: items.map(presentApiKey), nextCursor };
   }
@@ -48,6 +48,7 @@ export class ApiKeysController {
     answer: CreatedApiKey,
     status: 201,
     errors: ['agent_not_found'],
+    idempotent: true,
   })
   create(@Mutation() mutation: MutationRequest, @Body() body: CreateApiKeyBody): Promise<CreatedApiKey> {
     return this.mutations.run(mutation, async (tx, caller) => {

@@ -1,7 +1,8 @@
-import { Body, Controller, Get, Headers, Inject, Patch } from '@nestjs/common';
+import { Body, Controller, Get, Inject, Patch } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import {
   Endpoint,
+  IfMatch,
   Mutation,
   MutationRequest,
   Mutations,
@@ -52,7 +53,7 @@ export class OrganizationController {
   update(
     @Mutation() mutation: MutationRequest,
     @Body() body: UpdateOrganizationSettingsBody,
-    @Headers('if-match') ifMatch: string | undefined,
+    @IfMatch() ifMatch: string | undefined,
   ): Promise<OrganizationSettings> {
     return this.mutations.run(mutation, async (tx, caller) => {
       const settings = await updateSettings(tx, caller, body, ifMatch);

@@ -13,7 +13,7 @@ import {
   sessionsOf,
   updateUser,
 } from '@muster/access';
-import { CreateUserBody, PageQuery, UpdateUserBody, User, UserList } from '@muster/contracts';
+import { CreateUserBody, SearchQuery, UpdateUserBody, User, UserList } from '@muster/contracts';
 import { Database, type UserEntity } from '@muster/database';
 import { pageOf, paginate } from '@muster/platform';
 
@@ -33,9 +33,9 @@ export class UsersController {
     answer: UserList,
     errors: ['invalid_payload'],
   })
-  async list(@OrganizationId() organizationId: string, @Query() query: PageQuery): Promise<UserList> {
+  async list(@OrganizationId() organizationId: string, @Query() query: SearchQuery): Promise<UserList> {
     const page = pageOf(query, 'id');
-    const rows = await listUsers(this.database, organizationId, page);
+    const rows = await listUsers(this.database, organizationId, { page, q: query.q });
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { users: items.map(presentUser), nextCursor };
   }

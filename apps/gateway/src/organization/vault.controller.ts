@@ -11,7 +11,7 @@ import {
   putSecret,
   sessionsOf,
 } from '@muster/access';
-import { PageQuery, PutSecretBody, Secret, SecretList } from '@muster/contracts';
+import { PutSecretBody, SearchQuery, Secret, SecretList } from '@muster/contracts';
 import { Database, type VaultSecretEntity } from '@muster/database';
 import { enqueueWaitingAgents } from '@muster/jobs';
 import { pageOf, paginate } from '@muster/platform';
@@ -33,9 +33,9 @@ export class VaultController {
     answer: SecretList,
     errors: ['invalid_payload'],
   })
-  async list(@OrganizationId() organizationId: string, @Query() query: PageQuery): Promise<SecretList> {
+  async list(@OrganizationId() organizationId: string, @Query() query: SearchQuery): Promise<SecretList> {
     const page = pageOf(query, 'text');
-    const rows = await listSecrets(this.database, organizationId, page);
+    const rows = await listSecrets(this.database, organizationId, { page, q: query.q });
     const { items, nextCursor } = paginate(rows, page, ({ key }) => [key]);
     return { secrets: items.map(presentSecret), nextCursor };
   }

@@ -1,8 +1,9 @@
-import { Body, Controller, Get, Headers, Inject, Param, Post, Put } from '@nestjs/common';
+import { Body, Controller, Get, Inject, Param, Post, Put } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import {
   Caller,
   Endpoint,
+  IfMatch,
   Mutation,
   MutationRequest,
   Mutations,
@@ -27,17 +28,17 @@ import {
   findDraft,
   maxExportBytes,
   moveDraftHead,
-  prepareDirectDraft,
   type PreparedDraft,
+  prepareDirectDraft,
   prepareImport,
   prepareUpload,
+  presentDraft,
   readBundle,
   uploadSeconds,
 } from '@muster/packs';
 import { checkBody, etagOf, FormOrJson, Given, Reply, ReplyHead } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import { asLegacyFailure, deprecationHeaders } from './legacy-publish';
-import { presentDraft } from './present-pack';
 
 const mebibyte = 1024 * 1024;
 const directLimit = 24 * mebibyte;
@@ -88,7 +89,7 @@ export class DraftsController {
     @Caller() caller: Principal,
     @Param('id') id: string,
     @Body() body: PutDraftBody,
-    @Headers('if-match') ifMatch?: string,
+    @IfMatch() ifMatch?: string,
   ): Promise<PackDraft> {
     return this.takeDirect(mutation, caller, { packId: id, body, ifMatch });
   }

@@ -1,6 +1,6 @@
-import { Body, Controller, Get, Headers, Inject, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import { Endpoint, IfMatch, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
 import {
   CreateInstallationBody,
   InstallationHistory,
@@ -22,11 +22,11 @@ import {
   listInstallations,
   listMoves,
   pinInstallation,
+  presentInstallation,
   rollBackInstallation,
   updateInstallation,
 } from '@muster/packs';
 import { etagOf, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
-import { presentInstallation } from './present-pack';
 
 @ApiTags('Workflow packs')
 @Controller('/api/workflow-pack-installations')
@@ -101,7 +101,7 @@ export class InstallationsController {
     @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Body() change: UpdateInstallationBody,
-    @Headers('if-match') ifMatch?: string,
+    @IfMatch() ifMatch?: string,
   ): Promise<PackInstallation> {
     return this.mutations.run(mutation, async (tx, caller) =>
       presented(await updateInstallation(tx, caller, id, { change, ifMatch })),
@@ -123,7 +123,7 @@ export class InstallationsController {
     @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Body() body: PinBody,
-    @Headers('if-match') ifMatch?: string,
+    @IfMatch() ifMatch?: string,
   ): Promise<PackInstallation> {
     return this.mutations.run(
       mutation,
@@ -145,7 +145,7 @@ export class InstallationsController {
     @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Body() body: RollbackBody,
-    @Headers('if-match') ifMatch?: string,
+    @IfMatch() ifMatch?: string,
   ): Promise<RollbackAnswer> {
     return this.mutations.run(mutation, async (tx, caller) => {
       const { installation, queuedJobs } = await rollBackInstallation(tx, caller, id, { ...body, ifMatch });

@@ -1,7 +1,7 @@
-import { Body, Controller, Get, Headers, Inject, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
-import { EnsurePackBody, PageQuery, UpdatePackBody, WorkflowPack, WorkflowPackList } from '@muster/contracts';
+import { Endpoint, IfMatch, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import { EnsurePackBody, SearchQuery, UpdatePackBody, WorkflowPack, WorkflowPackList } from '@muster/contracts';
 import { Database } from '@muster/database';
 import {
   ensurePack,
@@ -11,16 +11,14 @@ import {
   listPacks,
   listVersions,
   type PackRow,
-  updatePack,
-} from '@muster/packs';
-import { etagOf, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
-import {
   presentBundle,
   presentInstallation,
   presentPackBase,
   presentPackSummary,
   presentVersion,
-} from './present-pack';
+  updatePack,
+} from '@muster/packs';
+import { etagOf, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
 
 const newest = { limit: 200, after: null };
 
@@ -34,9 +32,9 @@ export class PacksController {
 
   @Get()
   @Endpoint({ summary: 'List workflow packs', access: sessionsOf('viewer'), answer: WorkflowPackList })
-  async list(@OrganizationId() organizationId: string, @Query() query: PageQuery): Promise<WorkflowPackList> {
+  async list(@OrganizationId() organizationId: string, @Query() query: SearchQuery): Promise<WorkflowPackList> {
     const page = pageOf(query, 'id');
-    const rows = await listPacks(this.database, organizationId, page);
+    const rows = await listPacks(this.database, organizationId, { page, q: query.q });
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { packs: items.map(presentPackSummary), nextCursor };
   }
@@ -102,7 +100,7 @@ export class PacksController {
     @OrganizationId() organizationId: string,
     @Param('id') id: string,
     @Body() change: UpdatePackBody,
-    @Headers('if-match') ifMatch?: string,
+    @IfMatch() ifMatch?: string,
   ): Promise<WorkflowPack> {
     const pack = await this.mutations.run(mutation, async (tx, caller) => {
       const row = await updatePack(tx, caller, id, { change, ifMatch });

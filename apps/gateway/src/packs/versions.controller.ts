@@ -12,10 +12,17 @@ import {
   VersionDiffQuery,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { compareVersions, exportVersion, findPack, listVersions, promoteVersion, publishVersion } from '@muster/packs';
+import {
+  compareVersions,
+  exportVersion,
+  findPack,
+  listVersions,
+  presentVersion,
+  promoteVersion,
+  publishVersion,
+} from '@muster/packs';
 import { pageOf, paginate } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
-import { presentVersion } from './present-pack';
 
 @ApiTags('Workflow packs')
 @Controller('/api/workflow-packs/:id/versions')

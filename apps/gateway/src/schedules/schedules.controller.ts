@@ -1,8 +1,9 @@
-import { Body, Controller, Delete, Get, Headers, Inject, Param, Post, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Inject, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import {
   Caller,
   Endpoint,
+  IfMatch,
   Mutation,
   MutationRequest,
   Mutations,
@@ -25,16 +26,20 @@ import {
   ScheduleTicks,
   UpdateScheduleBody,
 } from '@muster/contracts';
-import { Database } from '@muster/database';
+import { Database, placeOf } from '@muster/database';
 import { Clock, etagOf, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
 import {
   createSchedule,
   deleteSchedule,
   executeSchedules,
   findSchedule,
-  foreseeForced,
   forceSchedule,
+  foreseeForced,
   listSchedules,
+  scheduleOrderOf,
+  presentPreview,
+  presentRun,
+  presentSchedule,
   presentTicks,
   recentRuns,
   requireCron,
@@ -42,7 +47,6 @@ import {
   updateSchedule,
 } from '@muster/schedules';
 import { VmConfig } from '@muster/vm';
-import { presentPreview, presentRun, presentSchedule } from './present-schedule';
 
 @ApiTags('Schedules')
 @Controller('/api/schedules')
@@ -62,9 +66,9 @@ export class SchedulesController {
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: ScheduleQuery): Promise<ScheduleList> {
-    const page = pageOf(query, 'id');
+    const page = pageOf(query, ...scheduleOrderOf(query.sort).cursor);
     const rows = await listSchedules(this.database, organizationId, { page, filter: query });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { items, nextCursor } = paginate(rows, page, placeOf);
     return { schedules: items.map(presentSchedule), nextCursor };
   }
 
@@ -174,7 +178,7 @@ export class SchedulesController {
     @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Body() change: UpdateScheduleBody,
-    @Headers('if-match') ifMatch?: string,
+    @IfMatch() ifMatch?: string,
   ): Promise<Schedule> {
     return this.mutations.run(mutation, async (tx, caller) => {
       const row = await updateSchedule(tx, caller, id, { change, ifMatch, now: this.clock.now() });
@@ -187,13 +191,14 @@ export class SchedulesController {
     summary: 'Disable a schedule, or with hard=true delete it and its history',
     access: sessionsAndKeysOf('member'),
     status: 204,
-    errors: ['invalid_payload', 'not_found', 'precondition_failed'],
+    errors: ['invalid_payload', 'not_found'],
+    etag: 'change',
   })
   delete(
     @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Query() { hard }: DeleteScheduleQuery,
-    @Headers('if-match') ifMatch?: string,
+    @IfMatch() ifMatch?: string,
   ): Promise<void> {
     return this.mutations.run(mutation, async (tx, caller) => {
       await deleteSchedule(tx, caller, id, { hard: hard === 'true', ifMatch });

@@ -57,6 +57,12 @@ describe('a recording that is uploaded', () => {
   };
   const countOf = async () => (await tenant.api.get('/api/workflows?limit=200')).body.workflows.length;
 
+  it('may be called anything, and is called by as much of it as a name may have', async () => {
+    const title = `x${'😀'.repeat(150)}`;
+    const { status, body } = await upload(JSON.stringify({ title, steps }));
+    expect([status, body.name]).toEqual([201, `x${'😀'.repeat(99)}…`]);
+  });
+
   it('becomes a workflow with its steps, its variables and a script that Python can read', async () => {
     const made = await upload(flow);
     expect(made.status).toBe(201);

@@ -1,8 +1,17 @@
-import { Body, Controller, Delete, Get, Headers, Inject, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import {
+  Endpoint,
+  IfMatch,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  OrganizationId,
+  sessionsAndKeysOf,
+} from '@muster/access';
 import {
   invalidField,
+  ConfirmStepBody,
   CreateWorkflowBody,
   PageQuery,
   RevisionDiff,
@@ -15,28 +24,29 @@ import {
   WorkflowList,
   WorkflowQuery,
   WorkflowRevisionList,
-  usdOrNull,
 } from '@muster/contracts';
-import { Database } from '@muster/database';
+import { Database, placeOf } from '@muster/database';
 import { etagOf, FormOrJson, Given, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import {
   archiveWorkflow,
+  confirmStep,
   compareRevisions,
   createWorkflow,
   findWorkflow,
   keepingScreenshots,
   listRevisions,
   listWorkflows,
+  workflowOrderOf,
   maxRecordingBytes,
   prepareUpload,
   restoreRevision,
   saveWorkflow,
   storeUpload,
   updateWorkflow,
-  warningsOf,
   type WorkflowRow,
 } from '@muster/workflows';
+import { presentSummary, presentWorkflow } from './present-workflow';
 import { readUpload } from './read-upload';
 
 @ApiTags('Workflows')
@@ -56,9 +66,10 @@ export class WorkflowsController {
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: WorkflowQuery): Promise<WorkflowList> {
-    const page = pageOf(query, 'id');
-    const rows = await listWorkflows(this.database, organizationId, { page, q: query.q });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { q, sort } = query;
+    const page = pageOf(query, ...workflowOrderOf(sort).cursor);
+    const rows = await listWorkflows(this.database, organizationId, { page, q, sort });
+    const { items, nextCursor } = paginate(rows, page, placeOf);
     return { workflows: items.map(presentSummary), nextCursor };
   }
 
@@ -71,11 +82,12 @@ export class WorkflowsController {
     status: 201,
     etag: 'read',
     errors: ['not_found'],
+    idempotent: true,
   })
   create(@Mutation() mutation: MutationRequest, @Body() body: CreateWorkflowBody): Promise<Workflow> {
     return this.mutations.run(mutation, async (tx, caller) => {
       const row = await createWorkflow(tx, caller, body);
-      return { ...presented(row), location: `/api/workflows/${row.id}` };
+      return { ...(await this.presented(caller, row)), location: `/api/workflows/${row.id}` };
     });
   }
 
@@ -107,7 +119,7 @@ export class WorkflowsController {
     return keepingScreenshots(this.storage, prepared, () =>
       this.mutations.run(mutation, async (tx, caller) => {
         const row = await storeUpload(tx, caller, prepared);
-        return { ...presented(row), location: `/api/workflows/${row.id}` };
+        return { ...(await this.presented(caller, row)), location: `/api/workflows/${row.id}` };
       }),
     );
   }
@@ -127,7 +139,7 @@ export class WorkflowsController {
   ): Promise<Workflow> {
     const row = await findWorkflow(this.database, organizationId, id);
     reply.etag(row.version);
-    return presentWorkflow(row);
+    return presentWorkflow(this.storage, organizationId, row);
   }
 
   @Post('/:id/save')
@@ -143,10 +155,10 @@ export class WorkflowsController {
     @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Body() body: SaveWorkflowBody,
-    @Headers('if-match') ifMatch?: string,
+    @IfMatch() ifMatch?: string,
   ): Promise<Workflow> {
     return this.mutations.run(mutation, async (tx, caller) =>
-      presented(await saveWorkflow(tx, caller, id, body, { ifMatch })),
+      this.presented(caller, await saveWorkflow(tx, caller, id, body, { ifMatch })),
     );
   }
 
@@ -163,10 +175,10 @@ export class WorkflowsController {
     @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Body() change: UpdateWorkflowBody,
-    @Headers('if-match') ifMatch?: string,
+    @IfMatch() ifMatch?: string,
   ): Promise<Workflow> {
     return this.mutations.run(mutation, async (tx, caller) =>
-      presented(await updateWorkflow(tx, caller, id, { change, ifMatch })),
+      this.presented(caller, await updateWorkflow(tx, caller, id, { change, ifMatch })),
     );
   }
 
@@ -179,11 +191,7 @@ export class WorkflowsController {
     errors: ['invalid_payload', 'not_found'],
     etag: 'change',
   })
-  archive(
-    @Mutation() mutation: MutationRequest,
-    @Param('id') id: string,
-    @Headers('if-match') ifMatch?: string,
-  ): Promise<void> {
+  archive(@Mutation() mutation: MutationRequest, @Param('id') id: string, @IfMatch() ifMatch?: string): Promise<void> {
     return this.mutations.run(mutation, async (tx, caller) => {
       await archiveWorkflow(tx, caller, id, { ifMatch });
       return { body: undefined };
@@ -236,12 +244,38 @@ export class WorkflowsController {
     @Mutation() mutation: MutationRequest,
     @Param('id') id: string,
     @Param('revision') revision: string,
-    @Headers('if-match') ifMatch?: string,
+    @IfMatch() ifMatch?: string,
   ): Promise<Workflow> {
     const wanted = revisionOf(revision);
     return this.mutations.run(mutation, async (tx, caller) =>
-      presented(await restoreRevision(tx, caller, id, { revision: wanted, ifMatch })),
+      this.presented(caller, await restoreRevision(tx, caller, id, { revision: wanted, ifMatch })),
     );
+  }
+
+  @Patch('/:id/steps/:step')
+  @Endpoint({
+    summary: 'Confirm a step of a draft',
+    description: 'Runs stop in front of a step that is marked for review until somebody has confirmed it.',
+    access: sessionsAndKeysOf('member'),
+    body: ConfirmStepBody,
+    answer: Workflow,
+    errors: ['not_found', 'conflict'],
+    etag: 'change',
+  })
+  confirm(
+    @Mutation() mutation: MutationRequest,
+    @Param('id') id: string,
+    @Param('step') stepId: string,
+    @Body() _body: ConfirmStepBody,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Workflow> {
+    return this.mutations.run(mutation, async (tx, caller) =>
+      this.presented(caller, await confirmStep(tx, caller, { id, stepId, ifMatch })),
+    );
+  }
+
+  private async presented({ organizationId }: { organizationId: string }, row: WorkflowRow) {
+    return { body: await presentWorkflow(this.storage, organizationId, row), etag: etagOf(row.version) };
   }
 }
 
@@ -251,28 +285,4 @@ function revisionOf(text: string): number {
     throw invalidField('revision', 'revision must be a positive integer', detail);
   }
   return Number(text);
-}
-
-function presented(row: WorkflowRow) {
-  return { body: presentWorkflow(row), etag: etagOf(row.version) };
-}
-
-function presentWorkflow(row: WorkflowRow): Workflow {
-  const { script, steps } = row;
-  return { ...presentSummary(row), script, steps, warnings: warningsOf(row) };
-}
-
-function presentSummary(row: Omit<WorkflowRow, 'script' | 'steps'>) {
-  const { id, name, description, variables, revision, createdAt, updatedAt } = row;
-  return {
-    id,
-    name,
-    description,
-    maxCostUsd: usdOrNull(row.maxCostMicros),
-    workflowPackInstallationId: row.workflowPackInstallationId,
-    variables,
-    revision,
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-  };
 }

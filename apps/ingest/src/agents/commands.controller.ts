@@ -2,8 +2,14 @@ import type { Socket } from 'node:net';
 import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Caller, Endpoint, type Principal, workers } from '@muster/access';
-import { acknowledgeCommand, CommandPolls, receiveResult, requireOwnAgent } from '@muster/agents';
-import { AgentCommandList, CommandPollQuery, CommandReceipt, CommandResultBody } from '@muster/contracts';
+import { acknowledgeCommand, CommandPolls, receiveOutput, receiveResult, requireOwnAgent } from '@muster/agents';
+import {
+  AgentCommandList,
+  CommandOutputBody,
+  CommandPollQuery,
+  CommandReceipt,
+  CommandResultBody,
+} from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Connection, OpenStreams, Reply, ReplyHead } from '@muster/platform';
 
@@ -57,6 +63,26 @@ export class CommandsController {
     requireOwnAgent(caller, agentId);
     const { organizationId } = caller;
     return acknowledgeCommand(this.database, { organizationId, agentId, commandId });
+  }
+
+  @Post('/:commandId/output')
+  @Endpoint({
+    summary: 'Say what a command’s code has printed until now',
+    description: 'Shown to whoever asks for its status, until its result takes the place of it.',
+    access: workers,
+    body: CommandOutputBody,
+    answer: CommandReceipt,
+    errors: ['not_found'],
+  })
+  output(
+    @Caller() caller: Principal,
+    @Param('id') agentId: string,
+    @Param('commandId') commandId: string,
+    @Body() { output }: CommandOutputBody,
+  ): Promise<CommandReceipt> {
+    requireOwnAgent(caller, agentId);
+    const { organizationId } = caller;
+    return receiveOutput(this.database, { organizationId, agentId, commandId }, output);
   }
 
   @Post('/:commandId/result')

@@ -51,6 +51,33 @@ describe('what machines give back', () => {
   });
   afterAll(() => harness.close());
 
+  describe('what code has printed', () => {
+    const outputOf = async (commandId: string) =>
+      (await sql('SELECT status, output FROM agent_command WHERE id = $1', [commandId]))[0];
+
+    it('is kept until the result takes its place, and changes nothing afterwards', async () => {
+      const id = await makeMachine();
+      const commandId = await makeCommand(id, null);
+      const path = `/api/agents/${id}/commands/${commandId}`;
+      expect((await worker.post(`${path}/output`, { output: 'first\n' })).body).toEqual({ accepted: true });
+      expect(await outputOf(commandId)).toEqual({ status: 'pending', output: 'first\n' });
+      await worker.post(`${path}/result`, { status: 'success', output: 'all of it\n' });
+      const late = await worker.post(`${path}/output`, { output: 'first\n' });
+      expect([late.status, late.body]).toEqual([200, { accepted: false, reason: 'already finished' }]);
+      expect(await outputOf(commandId)).toEqual({ status: 'success', output: 'all of it\n' });
+    });
+
+    it('is taken of code alone, and of nobody else’s command', async () => {
+      const id = await makeMachine();
+      const stop = await makeCommand(id, await makeJob(id, 'running'));
+      const path = `/api/agents/${id}/commands/${stop}/output`;
+      expect((await worker.post(path, { output: 'x' })).body.accepted).toBe(false);
+      expect(await outputOf(stop)).toEqual({ status: 'pending', output: null });
+      const theirs = await makeOrganization();
+      expect((await theirs.worker.post(path, { output: 'x' })).status).toBe(404);
+    });
+  });
+
   describe('a result', () => {
     it('is the machine’s activity, and tells the job that waits for it, once', async () => {
       const id = await makeMachine();

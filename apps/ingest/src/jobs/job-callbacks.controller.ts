@@ -32,11 +32,8 @@ import {
   organizationOfJob,
   type Reporter,
 } from '@muster/jobs';
-import { Clock, RawBody } from '@muster/platform';
+import { Clock, Metrics, nilId, RawBody } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
-
-/** An organization that nobody has. */
-const nobody = '00000000-0000-0000-0000-000000000000';
 
 /** What workers say of their jobs. At least once and in any order; what changes nothing is answered, never an error. */
 @ApiTags('Callbacks')
@@ -46,6 +43,7 @@ export class JobCallbacksController {
     @Inject(Database) private readonly database: Database,
     @Inject(KeyRing) private readonly keyRing: KeyRing,
     @Inject(Clock) private readonly clock: Clock,
+    @Inject(Metrics) private readonly metrics: Metrics,
   ) {}
 
   @Post('/api/job-webhook')
@@ -58,7 +56,7 @@ export class JobCallbacksController {
     errors: ['not_found'],
   })
   webhook(@Caller() caller: Principal, @Body() body: JobWebhookBody): Promise<JobWebhookAnswer> {
-    return applyJobReport(this.database, reporterOf(caller), body);
+    return this.counted('job-webhook', applyJobReport(this.database, reporterOf(caller), body));
   }
 
   @Post('/api/agents/:id/step-status')
@@ -78,7 +76,7 @@ export class JobCallbacksController {
   ): Promise<CallbackAnswer> {
     const { organizationId, agentId: own } = reporterOf(caller);
     if (own && own !== agentId) throw new AppError('permission_denied', { detail: 'This key is another agent’s.' });
-    return applyStepStatus(this.database, { organizationId, agentId }, body);
+    return this.counted('step-status', applyStepStatus(this.database, { organizationId, agentId }, body));
   }
 
   @Post('/api/job-logs')
@@ -91,7 +89,7 @@ export class JobCallbacksController {
     errors: ['not_found'],
   })
   logs(@Caller() caller: Principal, @Body() { logs }: JobLogsBody): Promise<JobLogsAnswer> {
-    return appendJobLogs(this.database, reporterOf(caller), logs);
+    return this.counted('job-logs', appendJobLogs(this.database, reporterOf(caller), logs));
   }
 
   @Post('/api/jobs/:id/claim-results')
@@ -123,18 +121,28 @@ export class JobCallbacksController {
     if (key && key.organizationId !== owner) throw new AppError('not_found', { detail: 'There is no such job.' });
     const signed = Buffer.concat([Buffer.from(`${jobId}.`), rawBody]);
     // Who has no key is not told whether there is such a job: its signature is as wrong as any.
-    const organizationId = owner ?? nobody;
+    const organizationId = owner ?? nilId;
     const secrets = signingSecretsOf(this.keyRing, organizationId);
     const verdict = verify(secrets, signature, signed, this.clock.now());
     if (verdict !== 'valid') {
       throw new AppError('unauthenticated', { detail: `The signature in ${signatureHeader} is ${verdict}.` });
     }
     const agentId = key?.kind === 'api_key' ? key.agentId : null;
-    return applyClaimResults(
-      this.database,
-      { organizationId, agentId },
-      { jobId, claims, signedAt: signedAt(signature!) },
+    return this.counted(
+      'claim-results',
+      applyClaimResults(this.database, { organizationId, agentId }, { jobId, claims, signedAt: signedAt(signature!) }),
     );
+  }
+
+  /** Counted once it is in the database: applied, or the reason that its worker is told. */
+  private async counted<T extends { accepted: boolean | number; reason?: string }>(
+    callback: string,
+    applying: Promise<T>,
+  ): Promise<T> {
+    const answer = await applying;
+    const isApplied = answer.accepted !== false && answer.accepted !== 0;
+    this.metrics.callbacks.inc({ callback, outcome: isApplied ? 'applied' : (answer.reason ?? 'nothing_new') });
+    return answer;
   }
 }
 

@@ -1,0 +1,25 @@
+import { Autopilot } from '@muster/assistant';
+import type { ProbePayload, SessionPayload } from '@muster/contracts';
+import { answerQueueProbe, Database } from '@muster/database';
+import { HandlesJob, type MessageInHand, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { Inject } from '@nestjs/common';
+
+@ProcessesQueue('autopilot')
+export class AutopilotProcessor extends QueueProcessor {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Autopilot) private readonly autopilot: Autopilot,
+  ) {
+    super();
+  }
+
+  @HandlesJob('autopilot', 'probe')
+  async probe({ probeId }: ProbePayload): Promise<void> {
+    await answerQueueProbe(this.database, probeId, 'dispatcher');
+  }
+
+  @HandlesJob('autopilot', 'advance-session')
+  async advanceSession({ sessionId }: SessionPayload, message: MessageInHand): Promise<void> {
+    await this.autopilot.advance(sessionId, message);
+  }
+}

@@ -1,0 +1,174 @@
+import { newId } from '@muster/platform';
+import { type Harness, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+interface Listed {
+  id: string;
+  status: string;
+  queuedAt: string;
+  startedAt: string | null;
+  finishedAt: string | null;
+  durationMs: number | null;
+  totalCostUsd: number | null;
+}
+
+const names = ['queuedAt', 'startedAt', 'finishedAt', 'durationMs', 'totalCostUsd'] as const;
+const sorts = names.flatMap((name) => [name, `-${name}`]);
+
+describe('lists of runs', () => {
+  let harness: Harness;
+  let few: Tenant;
+  let many: Tenant;
+  let agentIds: [few: string, many: string];
+
+  beforeAll(async () => {
+    harness = await startHarness({ ...gateway, env: { RATE_LIMIT_PER_MINUTE: '1000000' } });
+    few = await harness.makeTenant();
+    many = await harness.makeTenant();
+    agentIds = [await insertRuns(few, 40), await insertRuns(many, 2700)];
+  });
+  afterAll(() => harness.close());
+
+  /** Runs with the same times and costs as others, some that never began, some that are open, one in nine failed. */
+  async function insertRuns({ organizationId }: Tenant, count: number): Promise<string> {
+    const { id: agentId } = await makeAgent(harness.db, { organizationId });
+    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId, name: 'Download EOBs' });
+    const ids = Array.from({ length: count }, newId);
+    await harness.db.query(
+      'system',
+      `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, queued_at, started_at,
+                        finished_at, total_cost_micros, error)
+       SELECT id, $2, $3, 1, $4,
+              CASE WHEN n % 11 = 5 THEN 'queued' WHEN n % 13 = 3 THEN 'cancelled' WHEN n % 9 = 1 THEN 'failed' ELSE 'completed' END,
+              now(), CASE WHEN n % 11 <> 5 AND n % 13 <> 3 THEN now() - n / 5 * interval '1.000007 minutes' END,
+              CASE WHEN n % 11 <> 5 THEN now() - n / 5 * interval '1.000007 minutes' + n % 7 * interval '0.25 seconds' END,
+              CASE WHEN n % 11 <> 5 THEN n % 4 * 1000 END, CASE WHEN n % 9 = 1 THEN 'the portal said no' END
+       FROM unnest($1::uuid[]) WITH ORDINALITY ids (id, n)`,
+      [ids, organizationId, workflowId, agentId],
+    );
+    await harness.db.query(
+      'system',
+      `INSERT INTO run_cost (job_id, organization_id, compute_micros_per_hour, compute_micros, ai_micros, reported_micros,
+                             total_micros, duration_ms)
+       SELECT id, organization_id, 0, total_cost_micros, 0, 0, total_cost_micros,
+              floor(extract(epoch FROM finished_at) * 1000) - floor(extract(epoch FROM started_at) * 1000)
+       FROM job WHERE organization_id = $1 AND finished_at IS NOT NULL`,
+      [organizationId],
+    );
+    return agentId;
+  }
+
+  async function readAll(of: Tenant, query: string, limit: number): Promise<Listed[]> {
+    const listed: Listed[] = [];
+    for (let cursor = ''; ;) {
+      const { status, body } = await of.api.get(`/api/jobs?limit=${limit}&${query}${cursor}`);
+      if (status !== 200) throw new Error(`${query}: ${harness.logs.slice(-4).join()}`);
+      listed.push(...body.jobs);
+      if (body.nextCursor === null) return listed;
+      cursor = `&cursor=${body.nextCursor}`;
+    }
+  }
+
+  /** What stands before what: values in their order, none behind, and of the same the ids. */
+  function inOrder(sort: string, rows: Listed[]): Listed[] {
+    const name = sort.replace('-', '') as (typeof names)[number];
+    const sign = sort.startsWith('-') ? -1 : 1;
+    const valueOf = (row: Listed) => (name === 'queuedAt' ? null : row[name]);
+    return [...rows].sort((a, b) => {
+      const [x, y] = [valueOf(a), valueOf(b)];
+      if (x !== y) return x === null ? 1 : y === null ? -1 : x < y ? -sign : sign;
+      return a.id < b.id ? -sign : sign;
+    });
+  }
+
+  it.each(sorts)('are sorted by %s over all their pages, nothing twice or missing, few or many', async (sort) => {
+    for (const [tenant, count, limit] of [
+      [few, 40, 3],
+      [many, 2700, 200],
+    ] as const) {
+      const listed = await readAll(tenant, `sort=${sort}`, limit);
+      expect(listed).toHaveLength(count);
+      expect(listed.map(({ id }) => id)).toEqual(inOrder(sort, listed).map(({ id }) => id));
+    }
+  });
+
+  it.each(['-startedAt', 'durationMs', '-totalCostUsd'])(
+    'are sorted by %s when they are filtered too',
+    async (sort) => {
+      const filters = ['status=failed', `status=completed&agentId=${agentIds[1]}`, 'q=portal'];
+      for (const filter of filters) {
+        const listed = await readAll(many, `sort=${sort}&${filter}`, 50);
+        const unsorted = await readAll(many, filter, 200);
+        expect(listed.map(({ id }) => id)).toEqual(inOrder(sort, unsorted).map(({ id }) => id));
+        expect(listed.length).toBeGreaterThan(100);
+      }
+    },
+  );
+
+  it('find a run by its id, a part of it, its error or its workflow’s name, and no one else’s', async () => {
+    const [row] = await readAll(few, 'sort=queuedAt', 200);
+    const found = async (q: string, of = few) => (await readAll(of, `q=${encodeURIComponent(q)}`, 200)).length;
+    expect((await readAll(few, `q=${row!.id.toUpperCase()}`, 10)).map(({ id }) => id)).toEqual([row!.id]);
+    expect(await found(row!.id.slice(-10))).toBe(1);
+    expect(await found(row!.id, many)).toBe(0);
+    expect(await found('PORTAL said')).toBe((await readAll(few, 'status=failed', 200)).length);
+    expect(await found('download eob')).toBe(40);
+    expect(await found('100%')).toBe(0);
+  });
+
+  it('take no cursor of another order, and no order that they don’t have', async () => {
+    const { body } = await few.api.get('/api/jobs?limit=2&sort=-startedAt');
+    for (const query of ['sort=-totalCostUsd', 'sort=queuedAt', '']) {
+      const answer = await few.api.get(`/api/jobs?${query}&cursor=${body.nextCursor}`);
+      expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
+    }
+    expect((await few.api.get('/api/jobs?sort=error')).status).toBe(400);
+  });
+
+  it('are a table too, whole and in the order asked for, that no spreadsheet runs anything of', async () => {
+    const exported = async (of: Tenant, query: string) => {
+      const { status, headers, text } = await of.api.get(`/api/jobs/export?${query}`);
+      expect([status, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
+      expect(headers.get('content-disposition')).toMatch(/^attachment; filename="runs-\d{4}-\d\d-\d\d\.csv"$/);
+      const [head, ...lines] = text
+        .replace(/^\ufeff/, '')
+        .trimEnd()
+        .split('\r\n');
+      expect(head).toMatch(/^id,status,workflowId,workflow,agentId,agent,queuedAt,/);
+      return lines;
+    };
+    const idsOf = (lines: string[]) => lines.map((line) => line.split(',')[0]);
+    for (const query of ['', 'sort=-durationMs', 'sort=totalCostUsd&status=failed', 'q=portal']) {
+      const listed = await readAll(many, query, 200);
+      expect(idsOf(await exported(many, query))).toEqual(listed.map(({ id }) => id));
+    }
+    const { organizationId } = few;
+    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId, name: '=cmd|"x"!A1, or' });
+    const { id } = await makeJob(harness.db, { organizationId, workflowId, agentId: agentIds[0], error: '\t+1' });
+    const [line] = await exported(few, `q=${id}`);
+    expect(line).toContain(`${id},queued,${workflowId},"'=cmd|""x""!A1, or",${agentIds[0]},`);
+    expect(line).toContain(`,"'\t+1",`);
+    expect(await exported(many, `q=${id}`)).toEqual([]);
+    expect((await few.api.get('/api/jobs/export?status=lost')).status).toBe(400);
+    expect((await harness.http.get('/api/jobs/export')).status).toBe(401);
+  });
+
+  it('order what a run wrote as asked', async () => {
+    const [{ id: jobId }] = (await readAll(few, 'sort=queuedAt', 10)) as [Listed];
+    await harness.db.query(
+      'system',
+      `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, level, message, job_id)
+       SELECT $1, n, $2, 'execution', CASE n WHEN 2 THEN 'error' ELSE 'info' END, 'line ' || n, $3 FROM generate_series(1, 5) n`,
+      [agentIds[0], few.organizationId, jobId],
+    );
+    const messages = async (query: string) =>
+      (await few.api.get(`/api/jobs/${jobId}/logs?${query}`)).body.entries.map(
+        (entry: { message: string }) => entry.message,
+      );
+    expect(await messages('')).toEqual(['line 1', 'line 2', 'line 3', 'line 4', 'line 5']);
+    expect(await messages('order=desc&limit=2')).toEqual(['line 5', 'line 4']);
+    expect(await messages('order=desc&level=error&q=LINE')).toEqual(['line 2']);
+    const { body } = await few.api.get(`/api/jobs/${jobId}/logs?order=desc&limit=2`);
+    expect(await messages(`order=desc&limit=2&cursor=${body.nextCursor}`)).toEqual(['line 3', 'line 2']);
+  });
+});

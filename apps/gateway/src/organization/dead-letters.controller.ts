@@ -1,0 +1,48 @@
+import { Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { audit, Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import { DeadLetterList, DeadLetterQuery, type QueueName, SuccessAnswer } from '@muster/contracts';
+import { Database, listDeadLetters, replayDeadLetter } from '@muster/database';
+import { pageOf, paginate } from '@muster/platform';
+import { noSuchDeadLetter, presentDeadLetter } from '../admin/present-dead-letter';
+
+/** Messages of the organization that were given up. */
+@ApiTags('Queues')
+@Controller('/api/dead-letters')
+export class DeadLettersController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List the organization’s messages that were given up, newest first',
+    access: sessionsOf('admin'),
+    answer: DeadLetterList,
+    errors: ['invalid_payload'],
+  })
+  async list(@OrganizationId() organizationId: string, @Query() query: DeadLetterQuery): Promise<DeadLetterList> {
+    const page = pageOf(query, 'id');
+    const queue = query.queue as QueueName | undefined;
+    const rows = await listDeadLetters(this.database, { organizationId }, { page, queue, q: query.q });
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { deadLetters: items.map(presentDeadLetter), nextCursor };
+  }
+
+  @Post('/:id/replay')
+  @Endpoint({
+    summary: 'Publish it again, with all its attempts',
+    access: sessionsOf('admin'),
+    answer: SuccessAnswer,
+    status: 202,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  replay(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<SuccessAnswer> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      if (!(await replayDeadLetter(tx, id))) throw noSuchDeadLetter();
+      audit(tx, caller, { action: 'dead_letter.replay', target: { type: 'dead_letter', id } });
+      return { body: { success: true }, location: '/api/dead-letters' };
+    });
+  }
+}

@@ -1,0 +1,98 @@
+import { MessageLedger, newId } from '@muster/platform';
+import { type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+/** No second attempt. */
+const once = { attempts: 1, backoffMs: 1, maxBackoffMs: 1 };
+
+describe('dead letters', () => {
+  let harness: Harness;
+  let ours: Tenant;
+  let theirs: Tenant;
+  let ourAgentId: string;
+  let theirAgentId: string;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    ours = await harness.makeTenant();
+    theirs = await harness.makeTenant();
+    ourAgentId = (await makeAgent(harness.db, ours)).id;
+    theirAgentId = (await makeAgent(harness.db, theirs)).id;
+  });
+  afterAll(() => harness.close());
+  beforeEach(() => harness.db.query('system', 'DELETE FROM outbox'));
+
+  /** A message as the service enqueues it for itself: of nobody, but for what it names. */
+  const giveUp = async (agentId: string, organizationId: string | null = null) => {
+    const id = newId();
+    await harness.db.query(
+      'system',
+      `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at)
+       VALUES ($1, 'dispatch', 'dispatch-agent', jsonb_build_object('agentId', $2::text), $3, now() + interval '1 hour')`,
+      [id, agentId, organizationId],
+    );
+    const ledger = harness.app.nest.get(MessageLedger, { strict: false });
+    expect(await ledger.failed(id, new Error('broke'), once)).toBe('dead');
+    return id;
+  };
+  const listed = async (path: string, who: Tenant['api']) => {
+    const { status, body } = await who.get(path);
+    expect(status).toBe(200);
+    return (body.deadLetters as { id: string }[]).map(({ id }) => id);
+  };
+  const isDead = async (id: string) => {
+    const [row] = await harness.db.query('system', 'SELECT next_publish_at FROM outbox WHERE id = $1', [id]);
+    return row!['nextPublishAt'] === null;
+  };
+
+  it('are listed to an admin of the organization that they are of, newest first, and all of them to a super_admin', async () => {
+    const first = await giveUp(ourAgentId);
+    const foreign = await giveUp(theirAgentId);
+    const second = await giveUp(ourAgentId, ours.organizationId);
+    expect(await listed('/api/dead-letters', ours.as.admin)).toEqual([second, first]);
+    expect(await listed('/api/dead-letters?queue=metering', ours.as.admin)).toEqual([]);
+    expect(await listed('/api/dead-letters', theirs.as.admin)).toEqual([foreign]);
+    expect(await listed('/api/admin/dead-letters', ours.as.super_admin)).toEqual([second, foreign, first]);
+    const { body } = await ours.as.admin.get('/api/dead-letters?limit=1');
+    expect(body.deadLetters).toEqual([
+      {
+        id: second,
+        organizationId: ours.organizationId,
+        queue: 'dispatch',
+        name: 'dispatch-agent',
+        payload: { agentId: ourAgentId },
+        attempts: 1,
+        lastError: 'broke',
+        createdAt: expect.any(String),
+      },
+    ]);
+    expect(await listed(`/api/dead-letters?limit=1&cursor=${body.nextCursor}`, ours.as.admin)).toEqual([first]);
+  });
+
+  it('are published again by an admin whose they are, which leaves an audit row, and by no one else', async () => {
+    const id = await giveUp(ourAgentId);
+    const path = `/api/dead-letters/${id}/replay`;
+    expect((await theirs.as.admin.post(path)).body.code).toBe('not_found');
+    expect((await ours.as.member.post(path)).status).toBe(403);
+    expect((await ours.api.post(path)).status).toBe(403);
+    expect(await isDead(id)).toBe(true);
+    expect(await ours.as.admin.post(path)).toMatchObject({ status: 202, body: { success: true } });
+    expect(await isDead(id)).toBe(false);
+    expect((await ours.as.admin.post(path)).body.code).toBe('not_found');
+    const { body } = await ours.as.admin.get(`/api/audit?action=dead_letter.replay&targetId=${id}`);
+    expect(body.entries).toHaveLength(1);
+  });
+
+  it('leaves alone what still has attempts', async () => {
+    const [{ id }] = (await harness.db.query<{ id: string }>(
+      'system',
+      `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at, attempts)
+       VALUES (gen_random_uuid(), 'dispatch', 'dispatch-agent', '{}', $1, now() + interval '1 hour', 3) RETURNING id`,
+      [ours.organizationId],
+    )) as [{ id: string }];
+    expect(await listed('/api/dead-letters', ours.as.admin)).toEqual([]);
+    expect((await ours.as.admin.post(`/api/dead-letters/${id}/replay`)).status).toBe(404);
+    const [row] = await harness.db.query('system', 'SELECT attempts FROM outbox WHERE id = $1', [id]);
+    expect(row).toEqual({ attempts: 3 });
+  });
+});

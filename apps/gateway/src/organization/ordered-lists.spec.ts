@@ -1,0 +1,103 @@
+import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { newId } from '@muster/platform';
+import { gateway } from '../gateway.harness';
+
+describe('lists of what an organization has set up', () => {
+  let harness: Harness;
+  let ours: Tenant;
+  const agents: string[] = [];
+  const workflows: string[] = [];
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    ours = await harness.makeTenant();
+    const { organizationId } = ours;
+    for (const [name, status, lastSeen] of [
+      ['beta', 'online', new Date('2026-01-02T00:00:00.000Z')],
+      ['Alpha', 'stopped', null],
+      ['gamma', 'online', new Date('2026-01-03T00:00:00.000Z')],
+      ['delta', 'offline', null],
+    ] as const) {
+      agents.push((await makeAgent(harness.db, { organizationId, name, status, lastSeen })).id);
+    }
+    for (const name of ['Zebra', 'apple', 'Mango'])
+      workflows.push((await makeWorkflow(harness.db, { organizationId, name })).id);
+    for (const [n, name] of ['c', 'A', 'b'].entries()) {
+      await harness.db.query(
+        'system',
+        `INSERT INTO schedule (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, next_run_at, last_run_at)
+         VALUES ($1, $2, $3, $4, $5, '0 3 * * *', 'UTC', now() + $6 * interval '1 hour', $7)`,
+        [newId(), organizationId, `Schedule ${name}`, workflows[0], agents[0], 3 - n, n === 1 ? new Date() : null],
+      );
+      await harness.db.query(
+        'system',
+        `INSERT INTO batch (id, organization_id, workflow_id, workflow_revision, total, rejected, created_by)
+         VALUES ($1, $2, $3, 1, $4, 0, 'test')`,
+        [newId(), organizationId, workflows[n], [7, 3, 7][n]],
+      );
+    }
+    const other = await harness.makeTenant();
+    await makeAgent(harness.db, { organizationId: other.organizationId, name: 'aaa' });
+  });
+  afterAll(() => harness.close());
+
+  /** All of its rows, two at a time. */
+  async function read<T>(path: string, items: string, of: (row: any) => T): Promise<T[]> {
+    const found: T[] = [];
+    for (let cursor = ''; ;) {
+      const { status, body } = await ours.api.get(`${path}${path.includes('?') ? '&' : '?'}limit=2${cursor}`);
+      if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)} ${harness.logs.slice(-3).join()}`);
+      found.push(...body[items].map(of));
+      if (body.nextCursor === null) return found;
+      cursor = `&cursor=${body.nextCursor}`;
+    }
+  }
+  const names = (path: string, items: string) => read(path, items, ({ name }) => String(name));
+
+  it.each([
+    ['name', ['Alpha', 'beta', 'delta', 'gamma']],
+    ['-name', ['gamma', 'delta', 'beta', 'Alpha']],
+    ['lastSeen', ['beta', 'gamma', 'Alpha', 'delta']],
+    ['-lastSeen', ['gamma', 'beta', 'delta', 'Alpha']],
+    ['status', ['delta', 'beta', 'gamma', 'Alpha']],
+    ['createdAt', ['beta', 'Alpha', 'gamma', 'delta']],
+    ['-createdAt', ['delta', 'gamma', 'Alpha', 'beta']],
+  ])('has agents by %s, what has no value last, nothing twice or missing', async (sort, expected) => {
+    expect(await names(`/api/agents?sort=${sort}`, 'agents')).toEqual(expected);
+  });
+
+  it('has agents in an order when they are filtered too', async () => {
+    expect(await names('/api/agents?sort=-name&status=online', 'agents')).toEqual(['gamma', 'beta']);
+    expect(await names('/api/agents?sort=name&q=ta', 'agents')).toEqual(['beta', 'delta']);
+  });
+
+  it('has workflows, schedules and batches sorted and searched', async () => {
+    expect(await names('/api/workflows?sort=name', 'workflows')).toEqual(['apple', 'Mango', 'Zebra']);
+    expect(await names('/api/workflows?sort=-createdAt', 'workflows')).toEqual(['Mango', 'apple', 'Zebra']);
+    expect(await names('/api/workflows?sort=updatedAt&q=A', 'workflows')).toEqual(['Zebra', 'apple', 'Mango']);
+    const schedules = (query: string) => names(`/api/schedules?${query}`, 'schedules');
+    expect(await schedules('sort=name')).toEqual(['Schedule A', 'Schedule b', 'Schedule c']);
+    expect(await schedules('sort=nextRunAt')).toEqual(['Schedule b', 'Schedule A', 'Schedule c']);
+    expect(await schedules('sort=-lastRunAt')).toEqual(['Schedule A', 'Schedule b', 'Schedule c']);
+    expect(await schedules('q=LE+b')).toEqual(['Schedule b']);
+    const batches = (query: string) =>
+      read(`/api/batches?${query}`, 'batches', ({ workflowId }) => workflows.indexOf(workflowId));
+    expect(await batches('')).toEqual([2, 1, 0]);
+    expect(await batches('sort=createdAt')).toEqual([0, 1, 2]);
+    expect(await batches('sort=-total')).toEqual([2, 0, 1]);
+    expect(await batches('sort=total')).toEqual([1, 0, 2]);
+    expect(await batches('q=mango')).toEqual([2]);
+  });
+
+  it('takes no order that it does not have, and no cursor of another one', async () => {
+    const { body } = await ours.api.get('/api/agents?sort=name&limit=1');
+    for (const query of [
+      'sort=boot',
+      'sort=--name',
+      `cursor=${body.nextCursor}`,
+      `sort=lastSeen&cursor=${body.nextCursor}`,
+    ]) {
+      expect((await ours.api.get(`/api/agents?${query}`)).status).toBe(400);
+    }
+  });
+});

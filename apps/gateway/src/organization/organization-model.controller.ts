@@ -1,0 +1,75 @@
+import { Body, Controller, Delete, Get, Inject, Put } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, IfMatch, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import { AppError, OrganizationModel, PutOrganizationModelBody } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Models } from '@muster/models';
+import { etagOf, Reply, ReplyHead } from '@muster/platform';
+import {
+  checkModelAddress,
+  deleteOrganizationModel,
+  findOrganizationModel,
+  modelRevision,
+  putOrganizationModel,
+} from '@muster/pricing';
+
+@ApiTags('Organization')
+@Controller('/api/organization/model')
+export class OrganizationModelController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(Models) private readonly models: Models,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'Read which language model the organization has of its own',
+    access: sessionsOf('admin'),
+    answer: OrganizationModel,
+    errors: ['not_found'],
+    etag: 'read',
+  })
+  async read(@Reply() reply: ReplyHead, @OrganizationId() organizationId: string): Promise<OrganizationModel> {
+    const model = await findOrganizationModel(this.database, organizationId);
+    if (!model) throw new AppError('not_found', { detail: 'The organization has no model of its own.' });
+    reply.etag(modelRevision(model));
+    return model;
+  }
+
+  @Put()
+  @Endpoint({
+    summary: 'Bring a language model of the organization’s own',
+    description: 'It is called in place of the deployment’s, with the secret that is named.',
+    access: sessionsOf('admin'),
+    body: PutOrganizationModelBody,
+    answer: OrganizationModel,
+    etag: 'change',
+  })
+  async put(
+    @Mutation() mutation: MutationRequest,
+    @Body() body: PutOrganizationModelBody,
+    @IfMatch() ifMatch?: string,
+  ): Promise<OrganizationModel> {
+    await checkModelAddress(this.models, body.baseUrl);
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const model = await putOrganizationModel(tx, caller, body, ifMatch);
+      return { body: model, etag: etagOf(modelRevision(model)) };
+    });
+  }
+
+  @Delete()
+  @Endpoint({
+    summary: 'Take the organization’s own model away: the deployment’s holds again',
+    access: sessionsOf('admin'),
+    status: 204,
+    errors: ['not_found'],
+    etag: 'change',
+  })
+  delete(@Mutation() mutation: MutationRequest, @IfMatch() ifMatch?: string): Promise<void> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      await deleteOrganizationModel(tx, caller, ifMatch);
+      return { body: undefined };
+    });
+  }
+}

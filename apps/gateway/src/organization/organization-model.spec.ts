@@ -1,0 +1,235 @@
+import { settleJobCost } from '@muster/jobs';
+import { type ModelCaller, openModel, recomputeCosts, unequalCounters, verifyCostDays } from '@muster/pricing';
+import { FakeModel, type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
+import { KeyRing } from '@muster/vault';
+import { Clock, newId } from '@muster/platform';
+import { Models } from '@muster/models';
+import { gateway } from '../gateway.harness';
+
+const path = '/api/organization/model';
+const hello = [{ role: 'user' as const, content: 'Hello?' }];
+
+const partsOf = ({ app: { nest }, db: database }: Harness) => ({
+  ...{ database, keyRing: nest.get(KeyRing, { strict: false }), models: nest.get(Models, { strict: false }) },
+  clock: nest.get(Clock, { strict: false }),
+});
+
+describe('language models', () => {
+  let fake: FakeModel;
+  let harness: Harness;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    fake = await FakeModel.start();
+    harness = await startHarness({ ...gateway, env: { ...fake.env, OUTBOUND_ALLOW: '127.0.0.1' } });
+  });
+  beforeEach(async () => {
+    fake.reset();
+    tenant = await harness.makeTenant();
+  });
+  afterEach(() => expect(fake.faults).toEqual([]));
+  afterAll(async () => {
+    await harness.close();
+    await fake.close();
+  });
+
+  const open = (of: Partial<ModelCaller> = {}) =>
+    openModel(partsOf(harness), { organizationId: tenant.organizationId, purpose: 'chat', ...of });
+  const price = () =>
+    tenant.as.admin.put('/api/organization/model-prices', {
+      prices: [
+        ...[fake.name, fake.visionName].map((model) => ({
+          ...{ provider: 'openai-compatible', model, inputUsdPerMillion: 1000, outputUsdPerMillion: 2000 },
+          from: '2020-01-01',
+        })),
+      ],
+    });
+  const limit = (monthlySpendLimitUsd: number) =>
+    tenant.as.admin.patch('/api/organization/settings', { monthlySpendLimitUsd });
+  const rows = () =>
+    harness.db.query<Record<string, unknown>>(
+      'system',
+      'SELECT * FROM model_call WHERE organization_id = $1 ORDER BY id',
+      [tenant.organizationId],
+    );
+  const costsBy = async (groupBy: string) => (await tenant.as.viewer.get(`/api/costs?groupBy=${groupBy}`)).body;
+
+  describe('that an organization brings', () => {
+    const own = () => ({ baseUrl: fake.url, name: fake.name, apiKeyVaultKey: 'OWN_MODEL_KEY' });
+    const putKey = (value = 'own-key-of-acme') => tenant.as.admin.put('/api/vault/OWN_MODEL_KEY', { value });
+
+    it('are changed and taken away only as they were read, where If-Match says so', async () => {
+      const { admin } = tenant.as;
+      await putKey();
+      const match = (etag: string) => admin.with({ 'if-match': etag });
+      expect((await match('"any"').put(path, own())).body.code).toBe('precondition_failed');
+      expect((await admin.get(path)).status).toBe(404);
+      const made = (await admin.put(path, own())).headers.get('etag')!;
+      expect((await admin.get(path)).headers.get('etag')).toBe(made);
+      const both = await Promise.all(['one', 'two'].map((name) => match(made).put(path, { ...own(), name })));
+      expect(both.map(({ status }) => status).sort()).toEqual([200, 412]);
+      const kept = both.find(({ status }) => status === 200)!;
+      expect((await match(made).delete(path)).status).toBe(412);
+      expect((await admin.get(path)).body).toEqual(kept.body);
+      expect((await match(kept.headers.get('etag')!).delete(path)).status).toBe(204);
+      expect((await match('*').put(path, own())).status).toBe(412);
+    });
+
+    it('are set, shown without the key, called with it, and taken away by admins, with a trail', async () => {
+      const { admin, member } = tenant.as;
+      expect(await admin.get(path)).toMatchObject({ status: 404 });
+      await putKey();
+      fake.keys.add('own-key-of-acme');
+      expect(await member.put(path, own())).toMatchObject({ status: 403 });
+      const shown = { ...own(), visionName: null };
+      expect(await admin.put(path, own())).toMatchObject({ status: 200, body: shown });
+      const read = await admin.get(path);
+      expect(read.body).toEqual(shown);
+      expect(read.text).not.toContain('own-key-of-acme');
+      fake.says('Ours.');
+      await (await open()).chat({ messages: hello });
+      expect(fake.calls[0]!.headers.authorization).toBe('Bearer own-key-of-acme');
+      expect(await admin.delete(path)).toMatchObject({ status: 204 });
+      expect(await admin.delete(path)).toMatchObject({ status: 404 });
+      const { entries } = (await admin.get('/api/audit')).body;
+      expect(entries.map(({ action }: { action: string }) => action)).toEqual(
+        expect.arrayContaining(['organization.put_model', 'organization.delete_model']),
+      );
+      fake.says('The deployment’s.');
+      await (await open()).chat({ messages: hello });
+      expect(fake.calls[1]!.headers.authorization).toBe(`Bearer ${fake.key}`);
+      expect(harness.logs.join('')).not.toMatch(/own-key-of-acme|Hello\?/);
+    });
+
+    it.each([
+      ['a private address', { baseUrl: 'http://10.0.0.1/v1' }, 'baseUrl'],
+      ['an address of the cloud’s own', { baseUrl: 'http://169.254.169.254/v1' }, 'baseUrl'],
+      ['no address', { baseUrl: 'ftp://example.com' }, 'baseUrl'],
+      ['a secret that is none', { apiKeyVaultKey: 'NOBODYS_KEY' }, 'apiKeyVaultKey'],
+      ['no name', { name: '' }, 'name'],
+    ])('are refused with %s, and nothing changes', async (_, change, field) => {
+      await putKey();
+      const answer = await tenant.as.admin.put(path, { ...own(), ...change });
+      expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_payload', errors: [{ field }] } });
+      expect(await tenant.as.admin.get(path)).toMatchObject({ status: 404 });
+    });
+
+    it('are not there when their secret is gone, and nobody else’s are called instead', async () => {
+      await putKey();
+      await tenant.as.admin.put(path, own());
+      await tenant.as.admin.delete('/api/vault/OWN_MODEL_KEY');
+      await expect(open()).rejects.toMatchObject({ code: 'model_not_configured', status: 503 });
+      expect(fake.calls).toEqual([]);
+    });
+  });
+
+  describe('cost', () => {
+    it('what each call used, among costs by model, machine and day, and in the month’s spend', async () => {
+      await price();
+      const { id: agentId } = await makeAgent(harness.db, {
+        organizationId: tenant.organizationId,
+        name: 'Front desk',
+      });
+      const sessionId = newId();
+      fake.says({ content: 'One.', usage: { inputTokens: 300, outputTokens: 50 } });
+      const answer = await (await open({ agentId, sessionId })).chat({ messages: hello });
+      expect(answer.usage).toEqual({ calls: 1, inputTokens: 300, outputTokens: 50, costMicros: 400_000 });
+      fake.says({ content: 'One two three', cutAfter: 3, usage: null });
+      const stream = (await open({ purpose: 'autopilot' })).streamChat({ messages: hello });
+      await expect(
+        (async () => {
+          for await (const delta of stream) expect(delta.kind).toBe('text');
+        })(),
+      ).rejects.toMatchObject({ code: 'model_failed' });
+      const [first, second] = await rows();
+      expect(first).toMatchObject({
+        ...{ provider: 'openai-compatible', model: fake.name, purpose: 'chat', agentId, sessionId, jobId: null },
+        ...{ inputTokens: 300, outputTokens: 50, costMicros: 400_000, outcome: 'answered', estimated: false },
+      });
+      expect(second).toMatchObject({ outcome: 'cut', estimated: true, outputTokens: 2, purpose: 'autopilot' });
+      const cut = Number(second!['costMicros']) / 1e6;
+      expect(cut).toBeGreaterThan(0);
+      const total = Math.round((0.4 + cut) * 1e6) / 1e6;
+      expect(await costsBy('model')).toMatchObject({
+        totalUsd: total,
+        groups: [{ key: `openai-compatible/${fake.name}`, runs: 0, aiUsd: total, totalUsd: total }],
+      });
+      expect((await costsBy('agent')).groups).toEqual([
+        expect.objectContaining({ key: agentId, label: 'Front desk', totalUsd: 0.4 }),
+        expect.objectContaining({ key: 'none', totalUsd: cut }),
+      ]);
+      for (const groupBy of ['day', 'workflow', 'schedule']) {
+        expect(await costsBy(groupBy)).toMatchObject({ totalUsd: total, groups: [{ totalUsd: total }] });
+      }
+      expect((await tenant.as.viewer.get('/api/usage')).body).toMatchObject({ runs: 0, spendUsd: total });
+      expect(await unequalCounters(harness.db, [tenant.organizationId])).toEqual([]);
+      expect(await verifyCostDays(harness.db, tenant.organizationId)).toEqual([]);
+      expect(await costsBy('model')).toMatchObject({ totalUsd: total });
+    });
+
+    it('nothing when they fail, and a row says that they did', async () => {
+      await price();
+      fake.answers(() => ({ status: 500, headers: { 'retry-after': '0' } }));
+      await expect((await open()).chat({ messages: hello })).rejects.toMatchObject({ code: 'model_failed' });
+      expect(await rows()).toMatchObject([{ outcome: 'failed', costMicros: 0, inputTokens: 0 }]);
+      expect(await costsBy('model')).toMatchObject({ totalUsd: 0, groups: [] });
+    });
+
+    it('without a price nothing, until a price for that day is put in and costs are made anew', async () => {
+      fake.says({ content: 'One.', usage: { inputTokens: 300, outputTokens: 50 } });
+      await (await open()).chat({ messages: hello });
+      expect(await costsBy('model')).toMatchObject({ totalUsd: 0, groups: [{ runs: 0, totalUsd: 0 }] });
+      await price();
+      const today = new Date().toISOString().slice(0, 10);
+      const again = await tenant.as.admin.post('/api/organization/model-prices/recompute', { from: today, to: today });
+      const { recomputeId } = again.body;
+      for (let times = 0; times < 2; times += 1) {
+        await recomputeCosts(harness.db, recomputeId, (tx, jobId) => settleJobCost(tx, jobId, { anew: true }));
+      }
+      expect(await costsBy('model')).toMatchObject({ totalUsd: 0.4, groups: [{ runs: 0, totalUsd: 0.4 }] });
+      expect((await tenant.as.viewer.get('/api/usage')).body).toMatchObject({ spendUsd: 0.4 });
+      expect(await unequalCounters(harness.db, [tenant.organizationId])).toEqual([]);
+    });
+  });
+
+  describe('are not called', () => {
+    it('when the month’s spend is used up', async () => {
+      await price();
+      await limit(0.4);
+      fake.says({ content: 'One.', usage: { inputTokens: 300, outputTokens: 50 } });
+      const model = await open();
+      await model.chat({ messages: hello });
+      await expect(model.chat({ messages: hello })).rejects.toMatchObject({ code: 'billing_gate_closed', status: 402 });
+      expect(fake.calls).toHaveLength(1);
+      expect(await rows()).toHaveLength(1);
+      await limit(1);
+      fake.says('Again.');
+      expect(await model.chat({ messages: hello })).toMatchObject({ content: 'Again.' });
+    });
+
+    it('for a suspended organization', async () => {
+      await harness.db.query('system', 'UPDATE organization SET suspended = true WHERE id = $1', [
+        tenant.organizationId,
+      ]);
+      await expect((await open()).chat({ messages: hello })).rejects.toMatchObject({ code: 'billing_gate_closed' });
+      expect(fake.calls).toEqual([]);
+    });
+
+    it('because the month’s runs are used up: those are runs', async () => {
+      await tenant.as.admin.patch('/api/organization/settings', { monthlyRunLimit: 0 });
+      fake.says('Still here.');
+      expect(await (await open()).chat({ messages: hello })).toMatchObject({ content: 'Still here.' });
+    });
+  });
+});
+
+describe('a deployment without a language model', () => {
+  it('says so', async () => {
+    const harness = await startHarness(gateway);
+    const { organizationId } = await harness.makeTenant();
+    await expect(openModel(partsOf(harness), { organizationId, purpose: 'chat' })).rejects.toMatchObject({
+      ...{ code: 'model_not_configured', status: 503 },
+    });
+    await harness.close();
+  });
+});

@@ -1,0 +1,160 @@
+import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { newId } from '@muster/platform';
+import { bug, report } from '../feedback/feedback.harness';
+import { gateway } from '../gateway.harness';
+
+interface Searched {
+  path: string;
+  items: string;
+  /** Of a row: what it is called. */
+  named: (row: any) => string;
+  /** What two rows are called, and parts of the second one's name alone. */
+  names: [string, string];
+  parts: string[];
+}
+
+const lists: Searched[] = [
+  {
+    path: '/api/users',
+    items: 'users',
+    named: ({ email }) => email,
+    names: ['alba@searched.example', 'borea@searched.example'],
+    parts: ['BOREA', 'rea@sea'],
+  },
+  {
+    path: '/api/api-keys',
+    items: 'apiKeys',
+    named: ({ name }) => name,
+    names: ['Nightly alba', '100% borea_key'],
+    parts: ['BOREA', '0% b', '_key'],
+  },
+  {
+    path: '/api/vault',
+    items: 'secrets',
+    named: ({ key }) => key,
+    names: ['ALBA_PASSWORD', 'BOREA_PASSWORD'],
+    parts: ['borea_p'],
+  },
+  {
+    path: '/api/webhook-endpoints',
+    items: 'webhookEndpoints',
+    named: ({ description }) => description,
+    names: ['To alba', 'To borea'],
+    parts: ['o BOREA', '/to-borea'],
+  },
+  {
+    path: '/api/workflow-packs',
+    items: 'packs',
+    named: ({ name }) => name,
+    names: ['Alba claims', 'Borea claims'],
+    parts: ['borea C', 'borea.process'],
+  },
+  {
+    path: '/api/feedback-submissions',
+    items: 'submissions',
+    named: ({ title }) => title,
+    names: ['Alba is slow', 'Borea is slow'],
+    parts: ['BOREA is', 'seen at borea'],
+  },
+  {
+    path: '/api/dead-letters',
+    items: 'deadLetters',
+    named: ({ name }) => name,
+    names: ['alba-message', 'borea-message'],
+    parts: ['Borea-', 'no route to borea'],
+  },
+  {
+    path: '/api/admin/organizations',
+    items: 'organizations',
+    named: ({ name }) => name,
+    names: ['Alba Searched Dental', 'Borea Searched Dental'],
+    parts: ['borea searched'],
+  },
+];
+
+describe('a part of a name', () => {
+  let harness: Harness;
+  let ours: Tenant;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    ours = await harness.makeTenant('Alba Searched Dental');
+    await harness.makeTenant('Borea Searched Dental');
+    const { admin } = ours.as;
+    for (const name of ['alba', 'borea'] as const) {
+      const titled = name === 'alba' ? 'Alba' : 'Borea';
+      const made = await Promise.all([
+        admin.post('/api/users', { email: `${name}@searched.example`, password: 'a good password', role: 'viewer' }),
+        admin.post('/api/api-keys', { name: name === 'alba' ? 'Nightly alba' : '100% borea_key', scope: 'api' }),
+        admin.put(`/api/vault/${name.toUpperCase()}_PASSWORD`, { value: 'secret' }),
+        admin.post('/api/webhook-endpoints', {
+          url: `https://example.com/to-${name}`,
+          description: `To ${name}`,
+          events: ['*'],
+        }),
+        admin.put(`/api/process-library/${name}.process`, { name: `${name} process` }),
+        report(admin, { ...bug, title: `${titled} is slow`, description: `As seen at ${name}.` }),
+      ]);
+      expect(made.map(({ status }) => status).filter((status) => status >= 300)).toEqual([]);
+      await admin.post('/api/workflow-packs', { workerKey: `${name}.process`, name: `${titled} claims` });
+      await harness.db.query(
+        'system',
+        `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at, last_error)
+         VALUES ($1, 'dispatch', $2, '{}', $3, NULL, $4)`,
+        [newId(), `${name}-message`, ours.organizationId, `no route to ${name}`],
+      );
+    }
+    const agent = await makeAgent(harness.db, { organizationId: ours.organizationId });
+    const workflow = await makeWorkflow(harness.db, { organizationId: ours.organizationId });
+    for (const [name, enabled] of [
+      ['Alba nightly', true],
+      ['Borea nightly', false],
+    ] as const) {
+      const body = { name, scriptId: workflow.id, agentId: agent.id, cronExpression: '0 3 * * *', enabled };
+      expect((await ours.as.member.post('/api/schedules', body)).status).toBe(201);
+    }
+  });
+  afterAll(() => harness.close());
+
+  const read = async ({ path, items, named }: Searched, query: string) => {
+    const who = path.startsWith('/api/admin') ? ours.as.super_admin : ours.as.admin;
+    const { status, body } = await who.get(`${path}?${query}`);
+    if (status !== 200) throw new Error(`${path}?${query}: ${JSON.stringify(body)}`);
+    return body[items].map(named) as string[];
+  };
+
+  it.each(lists)('finds what is called so among $path, in any case, and nothing else', async (list) => {
+    expect(await read(list, 'limit=200')).toEqual(expect.arrayContaining(list.names));
+    for (const part of list.parts) {
+      expect([part, await read(list, `q=${encodeURIComponent(part)}`)]).toEqual([part, [list.names[1]]]);
+    }
+    expect(await read(list, 'q=nobody-is-called-so')).toEqual([]);
+    // A pattern's own signs are letters as any other.
+    expect(await read(list, 'q=%25%25')).toEqual([]);
+  });
+
+  it('goes on behind its last row, page by page', async () => {
+    const [users] = lists;
+    const first = await ours.as.admin.get('/api/users?q=searched.example&limit=1');
+    const second = await ours.as.admin.get(`/api/users?q=searched.example&limit=1&cursor=${first.body.nextCursor}`);
+    expect([...first.body.users, ...second.body.users].map(users!.named).sort()).toEqual(users!.names);
+    expect(second.body.nextCursor).toBeNull();
+  });
+
+  it('finds in the audit who did something, what, and to what', async () => {
+    const actions = async (q: string) =>
+      (await ours.as.admin.get(`/api/audit?q=${encodeURIComponent(q)}`)).body.entries.map((entry: any) => entry.action);
+    expect(await actions('BOREA_PASSWORD')).toEqual(['secret.create']);
+    expect(new Set(await actions('webhook_endpoint.'))).toEqual(new Set(['webhook_endpoint.create']));
+    expect(await actions('nobody-is-called-so')).toEqual([]);
+  });
+
+  it('narrows schedules to those that are paused, and to those that are not', async () => {
+    const names = async (query: string) =>
+      (await ours.as.viewer.get(`/api/schedules?${query}`)).body.schedules.map(({ name }: { name: string }) => name);
+    expect(await names('enabled=false')).toEqual(['Borea nightly']);
+    expect(await names('enabled=true')).toEqual(['Alba nightly']);
+    expect(await names('enabled=true&q=borea')).toEqual([]);
+    expect((await ours.as.viewer.get('/api/schedules?enabled=yes')).status).toBe(400);
+  });
+});

@@ -1,0 +1,42 @@
+import { usdOrNull, type Workflow } from '@muster/contracts';
+import type { ObjectStorage } from '@muster/storage';
+import { type Step, warningsOf, type WorkflowRow } from '@muster/workflows';
+
+const shownSeconds = 3600;
+
+/** With addresses of the frames that steps were seen in, good for an hour. */
+export async function presentWorkflow(
+  storage: ObjectStorage,
+  organizationId: string,
+  row: WorkflowRow,
+): Promise<Workflow> {
+  const steps = await Promise.all(row.steps.map((step) => withFrame(storage, organizationId, step)));
+  return { ...presentSummary(row), source: row.source, script: row.script, steps, warnings: warningsOf(row) };
+}
+
+export function presentSummary(row: Omit<WorkflowRow, 'script' | 'steps' | 'source'>) {
+  const { id, name, description, variables, revision, createdAt, updatedAt } = row;
+  return {
+    id,
+    name,
+    description,
+    maxCostUsd: usdOrNull(row.maxCostMicros),
+    workflowPackInstallationId: row.workflowPackInstallationId,
+    variables,
+    revision,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+  };
+}
+
+/** Whoever saves steps writes their keys: only a frame of the organization's own films is lent. */
+async function withFrame(storage: ObjectStorage, organizationId: string, step: Step): Promise<Step> {
+  const { frameKey } = step;
+  if (frameKey === undefined) return step;
+  const isOwn =
+    typeof frameKey === 'string' &&
+    frameKey.startsWith(`films/${organizationId}/`) &&
+    /^films\/[0-9a-f-]{36}\/[0-9a-f-]{36}\/\d{1,3}\.jpg$/.test(frameKey);
+  const of = { contentType: 'image/jpeg', expiresInSeconds: shownSeconds };
+  return { ...step, frameUrl: isOwn ? await storage.presignGet(frameKey, of).catch(() => null) : null };
+}

@@ -1,0 +1,60 @@
+import { Body, Controller, Inject, Param, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Caller, Endpoint, type Principal, workers } from '@muster/access';
+import { reportProgress, requestImagingUploads, requireOwnAgent } from '@muster/agents';
+import { CommandProgressBody, CommandReceipt, CommandUploads, CommandUploadsBody } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Clock } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+
+/** What a machine asks and says while it makes pictures. */
+@ApiTags('Machines')
+@Controller('/api/agents/:id/commands/:commandId')
+export class ImagingCommandsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(ObjectStorage) private readonly storage: ObjectStorage,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Post('/uploads')
+  @Endpoint({
+    summary: 'Ask where to send pictures of an imaging command',
+    description:
+      'Each goes to its uploadUrl, by the method and with the headers that are answered. Asking again is fine.',
+    access: workers,
+    body: CommandUploadsBody,
+    answer: CommandUploads,
+    status: 201,
+    errors: ['not_found', 'conflict', 'payload_too_large'],
+  })
+  uploads(
+    @Caller() caller: Principal,
+    @Param('id') agentId: string,
+    @Param('commandId') commandId: string,
+    @Body() { objects }: CommandUploadsBody,
+  ): Promise<CommandUploads> {
+    requireOwnAgent(caller, agentId);
+    const of = { organizationId: caller.organizationId, agentId, commandId };
+    return requestImagingUploads(this.database, this.storage, of, objects, this.clock.now());
+  }
+
+  @Post('/progress')
+  @Endpoint({
+    summary: 'Say how far an imaging command has come',
+    description: 'Told on the agent’s timeline, in numbers alone.',
+    access: workers,
+    body: CommandProgressBody,
+    answer: CommandReceipt,
+    errors: ['not_found'],
+  })
+  progress(
+    @Caller() caller: Principal,
+    @Param('id') agentId: string,
+    @Param('commandId') commandId: string,
+    @Body() body: CommandProgressBody,
+  ): Promise<CommandReceipt> {
+    requireOwnAgent(caller, agentId);
+    return reportProgress(this.database, { organizationId: caller.organizationId, agentId, commandId }, body);
+  }
+}

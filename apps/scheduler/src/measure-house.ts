@@ -1,0 +1,38 @@
+import { measureMachines } from '@muster/agents';
+import { usdOf } from '@muster/contracts';
+import { countOverdueMessages, type Database } from '@muster/database';
+import { measureRuns } from '@muster/jobs';
+import type { Metrics } from '@muster/platform';
+import { measureMoney } from '@muster/pricing';
+
+/** A message that is due is published within a second or two; what is later was missed. */
+const overdueSeconds = 60;
+
+/** What only rows can tell, for Prometheus. Each replica of the scheduler says the same: the greatest is to be taken. */
+export async function measureHouse(database: Database, metrics: Metrics, now: Date): Promise<void> {
+  const [machines, runs, money, overdue] = await Promise.all([
+    measureMachines(database),
+    measureRuns(database),
+    measureMoney(database, now),
+    countOverdueMessages(database, overdueSeconds),
+  ]);
+  for (const [status, count] of Object.entries(machines.byStatus)) metrics.machines.set({ status }, count);
+  for (const [why, count] of Object.entries(machines.withoutWork)) metrics.machinesWithoutWork.set({ why }, count);
+  for (const [reason, { count, ageSeconds }] of Object.entries(runs.waiting)) {
+    metrics.runsWaiting.set({ reason }, count);
+    metrics.runsWaitingAge.set({ reason }, ageSeconds);
+  }
+  metrics.runsRunning.set(runs.running);
+  for (const [why, count] of Object.entries(money.gatesClosed)) metrics.gatesClosed.set({ why }, count);
+  for (const [outcome, count] of Object.entries(money.runs)) metrics.monthRuns.set({ outcome }, count);
+  metrics.monthSpend.set(usdOf(money.spendMicros));
+  metrics.monthRunSeconds.set(money.runMs / 1000);
+  metrics.reservedSpend.set(usdOf(runs.reservedMicros));
+  const unequal = {
+    messages_unpublished: overdue,
+    runs_unmetered: money.unmetered,
+    machines_held: runs.heldMachines,
+    reports_unapplied: runs.unapplied,
+  };
+  for (const [what, count] of Object.entries(unequal)) metrics.unequal.set({ what }, count);
+}

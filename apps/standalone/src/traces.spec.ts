@@ -1,0 +1,159 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  type CollectedSpan,
+  FakeMachines,
+  type Harness,
+  makeWorkflow,
+  startHarness,
+  type Tenant,
+  TraceCollector,
+  waitFor,
+} from '@muster/testing';
+import { standalone } from './standalone';
+
+const ofCaller = (traceId: string) => ({ traceparent: `00-${traceId}-b7ad6b7169203331-01` });
+
+describe('a trace', () => {
+  let harness: Harness;
+  let machines: FakeMachines;
+  let tenant: Tenant;
+  let collector: TraceCollector;
+  let workflowId: string;
+
+  beforeAll(async () => {
+    collector = await TraceCollector.start();
+    harness = await startHarness({
+      ...standalone,
+      env: {
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_BSP_SCHEDULE_DELAY: '20',
+        OUTBOUND_ALLOW: '127.0.0.0/8',
+        COMMAND_SWEEP_MS: '50',
+        OUTBOX_SWEEP_MS: '100',
+        SCHEDULE_TICK_MS: '100',
+      },
+    });
+    machines = await FakeMachines.of(harness);
+    tenant = machines.tenant;
+    workflowId = (await makeWorkflow(harness.db, { organizationId: tenant.organizationId })).id;
+  });
+  afterAll(async () => {
+    await harness.close();
+    await machines.close();
+    await collector.stop();
+  });
+
+  const spanOf = (traceId: string, name: string) =>
+    waitFor(`${name} of ${traceId}`, () => collector.trace(traceId).find((span) => span.name === name));
+  const launch = async (agentId: string, headers: Record<string, string> = {}) =>
+    (await tenant.api.with(headers).post('/api/jobs/launch', { workflowId, agentId })).body.jobId as string;
+  const parentOf = ({ traceId, parentSpanId }: CollectedSpan) =>
+    waitFor(`the parent ${parentSpanId}`, () => collector.trace(traceId).find(({ spanId }) => spanId === parentSpanId));
+
+  it('has a delivery also where a worker fetches its commands, and what the worker did of them', async () => {
+    const { id, client } = await machines.online({ tunnel: false });
+    const traceId = '0af7651916cd43dd8448eb211c80319c';
+    const { commandId } = (await machines.snippet(id, 'pass', {}, tenant.api.with(ofCaller(traceId)))).body;
+    const { commands } = (await client.get(`/api/agents/${id}/commands?wait=10`)).body;
+    const { TRACEPARENT: given } = commands[0].env;
+    expect(given).toContain(traceId);
+    await client.with({ traceparent: given }).post(`/api/agents/${id}/commands/${commandId}/ack`);
+    const done = { status: 'success', output: 'a-secret-output' };
+    await client.with({ traceparent: given }).post(`/api/agents/${id}/commands/${commandId}/result`, done);
+    const worked = await spanOf(traceId, 'worker snippet');
+    expect(given).toContain(worked.spanId);
+    const pushed = await parentOf(worked);
+    expect(pushed).toMatchObject({ name: 'push snippet', attributes: { 'muster.outcome': 'polled' } });
+    expect(await parentOf(pushed)).toMatchObject({ name: 'POST /api/agents/:id/run-snippet' });
+    expect(collector.bodies.join()).not.toContain('a-secret-output');
+  });
+
+  it('is the run’s own, also where another run’s end has started it', async () => {
+    const { id, worker, client } = await machines.online();
+    const [first, second] = ['aaaa651916cd43dd8448eb211c80319c', 'bbbb651916cd43dd8448eb211c80319c'];
+    const before = await launch(id, ofCaller(first!));
+    await waitFor('the first', () => worker.received.length === 1);
+    await launch(id, ofCaller(second!));
+    await waitFor('its own look at the machine, which is in vain', async () => {
+      return (await harness.db.query('system', `SELECT FROM outbox WHERE queue = 'dispatch'`)).length === 0;
+    });
+    const given = worker.received[0]!.env['TRACEPARENT']!;
+    await client.with({ traceparent: given }).post('/api/job-webhook', { jobId: before, status: 'completed' });
+    await waitFor('the second', () => worker.received.length === 2);
+    const started = await spanOf(second!, 'dispatch start');
+    expect(await parentOf(started)).toMatchObject({ name: 'POST /api/jobs/launch', traceId: second });
+    // It says whose look at the machine it was.
+    expect(started.links).toEqual([expect.objectContaining({ traceId: first })]);
+    expect((await spanOf(first!, 'worker run')).attributes['muster.status']).toBe('completed');
+  });
+
+  it('names attempts in vain beside the one that arrived, and only that one is the worker’s parent', async () => {
+    const { id, worker, client } = await machines.online();
+    const traceId = 'cccc651916cd43dd8448eb211c80319c';
+    let refusals = 0;
+    worker.answer = () => ((refusals += 1) <= 1 ? 409 : 202);
+    const jobId = await launch(id, ofCaller(traceId));
+    await waitFor('another push', () => refusals > 1);
+    await client.post('/api/job-webhook', { jobId, status: 'completed' });
+    const worked = await spanOf(traceId, 'worker run');
+    const pushes = collector.trace(traceId).filter(({ name }) => name === 'push run');
+    expect(pushes.map(({ attributes, error }) => [attributes['muster.outcome'], error])).toEqual([
+      ['busy', 'busy'],
+      ['taken', null],
+    ]);
+    expect(worked.parentSpanId).toBe(pushes[1]!.spanId);
+  });
+
+  it('begins with each run of a schedule, and a retry goes on with its run’s', async () => {
+    const { id, worker, client } = await machines.online();
+    const body = { name: 'Nightly', scriptId: workflowId, agentId: id, cronExpression: '* * * * *', maxRetries: 1 };
+    await tenant.api.post('/api/schedules', body);
+    await machines.sql(`UPDATE schedule SET next_run_at = date_trunc('minute', now())`);
+    await waitFor('the run', () => worker.received.length === 1);
+    const traceId = worker.received[0]!.env['TRACEPARENT']!.slice(3, 35);
+    const started = await spanOf(traceId, 'dispatch start');
+    const first = await spanOf(traceId, 'schedule run');
+    expect(first.parentSpanId).toBeNull();
+    const path = [started];
+    while (path[0]!.parentSpanId) path.unshift(await parentOf(path[0]!));
+    expect(path[0]).toEqual(first);
+    await client.post('/api/job-webhook', { jobId: worker.received[0]!.jobId, status: 'failed', error: 'a-secret' });
+    await waitFor('the retry', () => worker.received.length === 2);
+    expect(worker.received[1]!.env['TRACEPARENT']).toContain(traceId);
+    expect(collector.bodies.join()).not.toContain('a-secret');
+  });
+
+  it('has the webhooks that tell of its run, with what came back', async () => {
+    const receiver = createServer(
+      (request, response) => void request.resume().on('end', () => response.writeHead(503).end()),
+    );
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/a-path-of-theirs`;
+    const made = await tenant.as.admin.post('/api/webhook-endpoints', { url, events: ['job.completed'] });
+    expect(made.status).toBe(201);
+    const { id, worker, client } = await machines.online();
+    const traceId = 'ffff651916cd43dd8448eb211c80319c';
+    const jobId = await launch(id, ofCaller(traceId));
+    await waitFor('the run', () => worker.received.length === 1);
+    await client.post('/api/job-webhook', { jobId, status: 'completed' });
+    const told = await spanOf(traceId, 'webhook job.completed');
+    expect(told).toMatchObject({ error: '503', attributes: { 'http.response.status_code': 503, 'muster.attempt': 1 } });
+    expect(await parentOf(told)).toMatchObject({ name: 'POST /api/jobs/launch' });
+    expect(collector.bodies.join()).not.toContain('a-path-of-theirs');
+    receiver.closeAllConnections();
+    receiver.close();
+  });
+
+  it('that its caller does not want recorded is not, and goes on all the same', async () => {
+    const { id, worker } = await machines.online();
+    const traceId = 'dddd651916cd43dd8448eb211c80319c';
+    await launch(id, { traceparent: `00-${traceId}-b7ad6b7169203331-00` });
+    await waitFor('the push', () => worker.received.length === 1);
+    expect(worker.received[0]!.env['TRACEPARENT']).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));
+    // Another one, which is, comes after it.
+    await machines.snippet(id, 'pass', {}, tenant.api.with(ofCaller('eeee651916cd43dd8448eb211c80319c')));
+    await spanOf('eeee651916cd43dd8448eb211c80319c', 'push snippet');
+    expect(collector.trace(traceId)).toEqual([]);
+  });
+});
