@@ -78,19 +78,24 @@ async function swcOptions() {
 }
 
 // Files that the running code reads beside the compiled code.
-const assets = /\.(sql|json|html|py)$/;
+const assets = /\.(sql|json|html|py)$|\/prompts\/[\w-]+\.md$/;
 
 async function walk(folder) {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const nested = await Promise.all(
     entries.map((entry) => {
       const path = join(folder, entry.name);
-      if (entry.isDirectory()) return ['node_modules', 'fixtures', 'dist'].includes(entry.name) ? [] : walk(path);
+      if (entry.isDirectory()) return passedOver(path, entry.name) ? [] : walk(path);
       if (entry.name.endsWith('.spec.ts') || entry.name.endsWith('.d.ts') || entry.name === 'project.json') return [];
-      return entry.name.endsWith('.ts') || assets.test(entry.name) ? [path] : [];
+      return entry.name.endsWith('.ts') || assets.test(path) ? [path] : [];
     }),
   );
   return nested.flat();
+}
+
+// Vite builds the console (console.mjs).
+function passedOver(path, name) {
+  return ['node_modules', 'fixtures', 'dist'].includes(name) || path === join(root, 'apps/console');
 }
 
 function targetOf(file) {
@@ -102,7 +107,7 @@ async function removeStale(folder, wanted) {
   const visit = async (dir) => {
     for (const entry of await readdir(dir, { withFileTypes: true }).catch(() => [])) {
       const path = join(dir, entry.name);
-      if (entry.isDirectory()) await visit(path);
+      if (entry.isDirectory()) await (path === join(out, 'apps/console') || visit(path));
       else if (path.endsWith('.js') && !wanted.has(path)) {
         await rm(path);
         await rm(`${path}.map`, { force: true });

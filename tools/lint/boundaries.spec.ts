@@ -71,7 +71,7 @@ const ports = ['vm', 'storage', 'trackers', 'models', 'vault'];
 const base = ['contracts', 'platform', 'database', ...ports];
 const domains = [
   ...['access', 'agents', 'workflows', 'packs', 'jobs', 'schedules'],
-  ...['pilot', 'pricing', 'feedback', 'assistant'],
+  ...['pilot', 'pricing', 'feedback', 'assistant', 'webhooks'],
 ];
 const services = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'feedback-sync'];
 
@@ -82,25 +82,28 @@ const importTable: Record<string, string[]> = {
   database: ['contracts', 'platform'],
   ...Object.fromEntries(ports.map((name) => [name, ['contracts', 'platform']])),
   access: base,
-  agents: [...base, 'access'],
+  webhooks: [...base, 'access'],
+  agents: [...base, 'access', 'webhooks'],
   workflows: [...base, 'access', 'packs'],
-  packs: [...base, 'access'],
+  packs: [...base, 'access', 'webhooks'],
   pilot: [...base, 'access'],
-  pricing: [...base, 'access'],
-  feedback: [...base, 'access'],
-  jobs: [...base, 'access', 'agents', 'workflows', 'packs', 'pricing'],
-  schedules: [...base, 'access', 'jobs', 'agents', 'workflows', 'packs', 'pricing'],
-  assistant: [...base, 'access', 'agents', 'jobs', 'workflows'],
+  pricing: [...base, 'access', 'webhooks'],
+  feedback: [...base, 'access', 'pricing', 'webhooks'],
+  jobs: [...base, 'access', 'agents', 'workflows', 'packs', 'pricing', 'webhooks'],
+  schedules: [...base, 'access', 'jobs', 'agents', 'workflows', 'packs', 'pricing', 'webhooks'],
+  assistant: [...base, 'access', 'agents', 'jobs', 'workflows', 'schedules', 'packs', 'pricing', 'webhooks'],
   testing: [...base, ...domains],
   ...Object.fromEntries(services.map((name) => [name, [...base, ...domains]])),
   standalone: ['contracts', 'platform', ...services],
   worker: ['contracts'],
-  console: ['contracts'],
-  e2e: [...base, ...domains, 'testing'],
+  console: ['contracts', 'sdk'],
+  cli: ['sdk'],
+  sdk: [],
+  e2e: [...base, ...domains, 'sdk', 'testing'],
 };
 const names = Object.keys(importTable);
 const folderOf = (name: string) =>
-  `${[...services, 'standalone', 'worker', 'console', 'e2e'].includes(name) ? 'apps' : 'libs'}/${name}`;
+  `${[...services, 'standalone', 'worker', 'console', 'cli', 'e2e'].includes(name) ? 'apps' : 'libs'}/${name}`;
 
 // The first look at a workspace reads the whole of it.
 jest.setTimeout(240_000);

@@ -7,21 +7,23 @@ const services = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'f
 /** What each domain may import beside the foundation. Everything may use access. */
 const domains = {
   access: [],
-  agents: [],
+  webhooks: [],
+  agents: ['webhooks'],
   workflows: ['packs'],
-  packs: [],
+  packs: ['webhooks'],
   pilot: [],
-  pricing: [],
-  feedback: [],
-  jobs: ['agents', 'workflows', 'packs', 'pricing'],
-  schedules: ['jobs', 'agents', 'workflows', 'packs', 'pricing'],
-  assistant: ['agents', 'jobs', 'workflows'],
+  pricing: ['webhooks'],
+  feedback: ['pricing', 'webhooks'],
+  jobs: ['agents', 'workflows', 'packs', 'pricing', 'webhooks'],
+  schedules: ['jobs', 'agents', 'workflows', 'packs', 'pricing', 'webhooks'],
+  assistant: ['agents', 'jobs', 'workflows', 'schedules', 'packs', 'pricing', 'webhooks'],
 };
 const foundation = ['contracts', 'platform', 'database', 'adapter'];
 
 /** Which tags a project with this tag may import. */
 const table = {
   contracts: [],
+  sdk: [],
   platform: ['contracts'],
   database: ['contracts', 'platform'],
   adapter: ['contracts', 'platform'],
@@ -34,17 +36,21 @@ const table = {
   app: [...foundation, ...Object.keys(domains)],
   standalone: ['contracts', 'platform'],
   worker: ['contracts'],
-  console: ['contracts'],
+  console: ['contracts', 'sdk'],
+  cli: ['sdk'],
   tool: [...foundation, ...Object.keys(domains), 'tool'],
   testing: [...foundation, ...Object.keys(domains), 'tool'],
-  e2e: [...foundation, ...Object.keys(domains), 'tool'],
+  e2e: ['sdk', ...foundation, ...Object.keys(domains), 'tool'],
 };
 
 /** Every app and lib that the layout knows, by its root folder, with its one tag. Tools are all tagged alike. */
 export const layout = Object.fromEntries([
   ...services.map((name) => [`apps/${name}`, 'app']),
-  ...['standalone', 'worker', 'console', 'e2e'].map((name) => [`apps/${name}`, name]),
-  ...['contracts', 'platform', 'database', 'testing', ...Object.keys(domains)].map((name) => [`libs/${name}`, name]),
+  ...['standalone', 'worker', 'console', 'cli', 'e2e'].map((name) => [`apps/${name}`, name]),
+  ...['contracts', 'sdk', 'platform', 'database', 'testing', ...Object.keys(domains)].map((name) => [
+    `libs/${name}`,
+    name,
+  ]),
   ...adapters.map((name) => [`libs/${name}`, 'adapter']),
 ]);
 

@@ -7,13 +7,16 @@ const platforms = { os: 'linux', cpu: ['x64', 'arm64'] };
  * @type {(lockfile: { packages: object }) => string[]}
  */
 export function unverifiedIn({ packages }) {
-  return Object.entries(packages)
-    .filter(([path, { integrity, link }]) => path && !link && !integrity)
-    .filter(
-      ([, { optional, os, cpu }]) =>
-        !optional || (takes(os, platforms.os) && platforms.cpu.some((each) => takes(cpu, each))),
-    )
-    .map(([path]) => path.replace(/^.*node_modules\//, ''));
+  return (
+    Object.entries(packages)
+      // What a package brings in its own archive is covered by the sum of that.
+      .filter(([path, { integrity, link, inBundle }]) => path && !link && !integrity && !inBundle)
+      .filter(
+        ([, { optional, os, cpu }]) =>
+          !optional || (takes(os, platforms.os) && platforms.cpu.some((each) => takes(cpu, each))),
+      )
+      .map(([path]) => path.replace(/^.*node_modules\//, ''))
+  );
 }
 
 function takes(list, name) {

@@ -19,6 +19,11 @@ describe('the lockfile', () => {
     expect(unverifiedIn({ packages })).toEqual(names);
   });
 
+  it('need not have one for what a package brings in its own archive', () => {
+    const packages = { 'node_modules/a': { integrity }, 'node_modules/a/node_modules/b': { inBundle: true } };
+    expect(unverifiedIn({ packages })).toEqual([]);
+  });
+
   it('may lack those of optional parts that are for other platforms', () => {
     const packages = { 'node_modules/a': other, 'node_modules/b': { ...other, os: ['linux'], cpu: ['s390x'] } };
     expect(unverifiedIn({ packages })).toEqual([]);

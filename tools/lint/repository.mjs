@@ -69,7 +69,7 @@ function crowdedFolders(all) {
 }
 
 function isCounted(file) {
-  return isSource(file) && file.endsWith('.ts') && !file.endsWith('.spec.ts') && !file.endsWith('index.ts');
+  return isSource(file) && /\.tsx?$/.test(file) && !/\.spec\.tsx?$/.test(file) && !file.endsWith('index.ts');
 }
 
 /** What a text names of the sources is where it says. */
@@ -105,5 +105,6 @@ function projectsOf(files) {
 }
 
 function isSource(file) {
+  if (file.startsWith('libs/sdk/src/generated/')) return false;
   return /^(apps|libs)\/.*\.(tsx?|[cm]?js|sql|py|css)$/.test(file);
 }

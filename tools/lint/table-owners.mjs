@@ -9,7 +9,7 @@ const entities = 'libs/database/src/entities';
 
 /** The tables of each lib, as its README names them. */
 const tablesOf = {
-  database: ['outbox', 'queue_probe', 'loop_run'],
+  database: ['outbox', 'queue_probe', 'loop_run', 'organization_event'],
   access: [
     ...['organization', 'organization_settings', 'app_user', 'user_session', 'sign_in_address', 'api_key'],
     ...['vault_secret', 'audit_entry', 'idempotency_key'],
@@ -28,20 +28,27 @@ const tablesOf = {
   schedules: ['schedule', 'schedule_run'],
   pricing: [
     ...['run_cost', 'run_cost_component', 'model_price', 'default_model_price', 'default_price_list', 'cost_recompute'],
-    ...['run_cost_day', 'run_cost_change', 'run_cost_state'],
+    ...['run_cost_day', 'run_cost_month', 'run_cost_change', 'run_cost_state', 'model_call', 'organization_model'],
     ...[
       'usage_event',
       'usage_counter',
       'usage_reconciliation',
+      'limit_notice',
       'client_pricing_model',
       'billing_metric',
       'billing_metric_step',
     ],
   ],
+  assistant: [
+    ...['chat_session', 'chat_turn', 'chat_call'],
+    ...['autopilot_session', 'autopilot_step', 'autopilot_attempt', 'autopilot_event', 'autopilot_lesson'],
+    ...['video_analysis', 'video_answer', 'film_upload'],
+  ],
   feedback: [
     ...['feedback_submission', 'feedback_status_change', 'feedback_work_item', 'feedback_link'],
     ...['feedback_tracker', 'feedback_reconciliation', 'feedback_delivery'],
   ],
+  webhooks: ['webhook_endpoint', 'webhook_secret', 'webhook_event', 'webhook_delivery', 'webhook_attempt'],
   pilot: [
     ...['pilot_batch', 'pilot_claim_result', 'pilot_stop_event'],
     ...['process_library_session_summary', 'process_library_session_timeline', 'pilot_roi_metric', 'pilot_roi_change'],

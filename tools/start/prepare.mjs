@@ -21,6 +21,11 @@ export async function prepare(say) {
       throw error.code === 'ENOSPC' ? diskFull() : error;
     });
     if (compiled > 50) say(`built ${compiled} files`);
+    const { buildConsole } = await import(pathToFileURL(join(root, 'tools/build/console.mjs')).href);
+    const fresh = await buildConsole().catch((error) => {
+      throw error.code === 'ENOSPC' ? diskFull() : error;
+    });
+    if (fresh) say('built the console');
   });
 }
 

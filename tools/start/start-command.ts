@@ -8,6 +8,7 @@ import { type DevStack, startDevStack } from '../dev-stack/src/dev-stack';
 import { type ObjectStore, startObjectStore } from '../dev-stack/src/object-store/object-store';
 import { closeOutput } from './close-output';
 import { ensureDemo } from './demo';
+import { findImaging } from './find-imaging';
 import { type FirstCredentials, firstCredentials, forgetFirstCredentials, keptSecrets } from './kept-secrets';
 import { localAddress, readOptions, StartError, type StartOptions, usage } from './options';
 import { Preparation } from './preparation';
@@ -60,6 +61,7 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
       env,
       onProgress: say,
     });
+    const imagingFound = findImaging({ dataDir, env, say });
     running.stack = await timed('Postgres and Redis', stackStarted);
     if (options.reset) await forgetData(dataDir);
     const secrets = await keptSecrets(dataDir);
@@ -68,6 +70,7 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
     const ready = await timed('migrations', preparation.run({ databaseUrl, dataDir }));
     if (ready.migrated.length) say(`migrated: ${ready.migrated.length} steps`);
     const first = ready.hasOrganization ? null : await firstCredentials(dataDir, env);
+    const imaging = await imagingFound;
     running.service = new Service({
       main: join(root, 'dist/apps/standalone/src/main.js'),
       processes: options.processes,
@@ -84,6 +87,7 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
         OUTBOUND_ALLOW: '127.0.0.0/8,::1,localhost',
         ...s3,
         ...withoutEmpty(env),
+        ...imaging,
         ...first,
         DATABASE_URL: databaseUrl,
         REDIS_URL: redisUrl,
@@ -107,7 +111,7 @@ async function showDemo(address: string, first: FirstCredentials, say: (line: st
   const { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password } = first;
   try {
     const jobId = await ensureDemo({ address, email, password });
-    say(`“Hello, Muster” runs on the demo agent: ${address}/api/jobs/${jobId}`);
+    say(`“Hello, Muster” runs on the demo agent: ${address}/app/runs/${jobId}`);
   } catch (error) {
     say(`the example could not be brought: ${(error as Error).message}`);
   }
@@ -201,7 +205,9 @@ function announce({ options, first, internalPorts, times }: Announcement): void 
   const lines = [
     '',
     `Muster is ready at ${address}`,
+    `  console        ${address}/app`,
     `  API reference  ${address}/api/docs`,
+    `  command line   npx nx one-file cli && node dist/cli/muster.js login --url ${address}`,
     `  data           ${options.dataDir}`,
     `  processes      ${divided(options.processes)}`,
     ...internalPorts.map((port) => `  metrics        http://127.0.0.1:${port}/metrics`),

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, readlink, realpath, rename, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { mkdir, readFile, readlink, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { cacheFolders, firstWritable } from './cache-folders';
 import { preparePostgres, versionOfPostgres } from './postgres';
 import { DevStackError, diskFull, processIdentity, run } from './process';
 import { startServer, type ChildHandle } from './server';
@@ -144,26 +144,6 @@ async function answerFrom(setting: string, url: string, version: (url: string) =
       await delay(250);
     }
   }
-}
-
-function cacheFolders(dataDir: string, { cacheDir, env }: { cacheDir?: string; env: NodeJS.ProcessEnv }): string[] {
-  const home = env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache');
-  return [cacheDir ?? join(home, 'muster'), join(dataDir, 'cache')];
-}
-
-async function firstWritable(folders: string[]): Promise<string> {
-  for (const folder of folders.slice(0, -1)) {
-    try {
-      await mkdir(folder, { recursive: true });
-      await rmdir(await mkdtemp(join(folder, 'try-')));
-      return folder;
-    } catch {
-      continue;
-    }
-  }
-  const last = folders.at(-1)!;
-  await mkdir(last, { recursive: true });
-  return last;
 }
 
 async function keptSecret(file: string): Promise<string> {

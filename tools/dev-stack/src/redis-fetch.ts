@@ -1,6 +1,6 @@
-import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isDiskFull, diskFull, run } from './process';
+import { DebianPackages } from './debian-packages';
 import { extractedRedis, type RedisProgram } from './redis-program';
 
 export interface RedisFetch {
@@ -16,7 +16,7 @@ export async function fetchRedis({ target, env, onProgress }: RedisFetch): Promi
   await removeAbandoned(cache);
   const work = await mkdtemp(join(cache, 'fetch-'));
   try {
-    const tools = new Tools(work, env, onProgress);
+    const tools = new DebianPackages(work, env, onProgress, 'redis');
     const faults: string[] = [];
     if (!(await tools.exist())) return ['there is no apt-get'];
     for (const prepare of [async () => undefined, () => tools.useFreshLists()]) {
@@ -38,7 +38,7 @@ export async function fetchRedis({ target, env, onProgress }: RedisFetch): Promi
 }
 
 // The packages themselves first, then the libraries that this machine turns out to lack, a few layers deep.
-async function fetchPackages(tools: Tools, packages: string[], root: string): Promise<string | undefined> {
+async function fetchPackages(tools: DebianPackages, packages: string[], root: string): Promise<string | undefined> {
   const fetched = new Set<string>();
   let wanted = packages;
   for (let layer = 0; layer < 4 && wanted.length; layer += 1) {
@@ -76,71 +76,5 @@ async function removeAbandoned(cache: string): Promise<void> {
   for (const path of names.map((name) => join(cache, name))) {
     const changed = (await stat(path).catch(() => null))?.mtimeMs ?? Date.now();
     if (Date.now() - changed > 3_600_000) await rm(path, { recursive: true, force: true });
-  }
-}
-
-/** apt and dpkg, used without privileges and without changing anything of the machine's. */
-class Tools {
-  private options = ['-q', '-o', 'Acquire::Retries=1', '-o', 'Acquire::http::Timeout=20'];
-  private readonly env: NodeJS.ProcessEnv;
-
-  constructor(
-    private readonly work: string,
-    env: NodeJS.ProcessEnv,
-    private readonly onProgress: (line: string) => void,
-  ) {
-    this.env = { ...env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' };
-    // apt as root would hand the download to its own user, who cannot get into our folder.
-    this.options.push('-o', 'APT::Sandbox::User=root');
-  }
-
-  async exist(): Promise<boolean> {
-    const found = await Promise.all(
-      ['apt-get', 'dpkg-deb'].map((tool) => run({ command: [tool, '--version'], env: this.env })),
-    );
-    return found.every(({ ok }) => ok);
-  }
-
-  /** Where the machine's package lists are missing or outdated: lists of our own, for this once. */
-  async useFreshLists(): Promise<void> {
-    const [lists, cache] = [join(this.work, 'lists'), join(this.work, 'apt')];
-    await mkdir(join(lists, 'partial'), { recursive: true });
-    await mkdir(join(cache, 'archives/partial'), { recursive: true });
-    this.options.push('-o', `Dir::State::lists=${lists}`, '-o', `Dir::Cache=${cache}`);
-    this.onProgress('redis: fetching the list of packages (apt-get update, into a folder of our own)');
-    // One unreachable source makes it fail although the others are there: the download tells.
-    await run({ command: ['apt-get', ...this.options, 'update'], env: this.env });
-  }
-
-  async download(packages: string[]): Promise<{ archives: string[]; fault?: string }> {
-    this.onProgress(`redis: fetching ${packages.join(' ')} (apt-get download)`);
-    const folder = await mkdtemp(join(this.work, 'archives-'));
-    const command = ['apt-get', ...this.options, 'download', ...packages];
-    const { ok, output } = await run({ command, env: this.env, cwd: folder });
-    if (isDiskFull(output)) throw diskFull(this.work);
-    const archives = (await readdir(folder)).filter((name) => name.endsWith('.deb')).map((name) => join(folder, name));
-    if (ok) return { archives };
-    return { archives, fault: /^E: (.*)/m.exec(output)?.[1] ?? 'apt-get download failed' };
-  }
-
-  async extract(archives: string[], root: string): Promise<void> {
-    for (const archive of archives) {
-      const { output } = await run({ command: ['dpkg-deb', '-x', archive, root], env: this.env });
-      if (isDiskFull(output)) throw diskFull(this.work);
-    }
-  }
-
-  /** The libraries that these packages ask for and that are not installed. */
-  async missingLibraries(archives: string[]): Promise<string[]> {
-    const asked = await Promise.all(
-      archives.map((archive) => run({ command: ['dpkg-deb', '-f', archive, 'Depends'], env: this.env })),
-    );
-    const names = asked
-      .flatMap(({ output }) => output.split(','))
-      .map((each) => /^\s*((?:lib|lua)[a-z0-9+.-]+)/.exec(each)?.[1])
-      .filter((name) => name !== undefined);
-    const query = ['dpkg-query', '-W', '-f', '${db:Status-Status} ${Package}\\n', ...names];
-    const { output } = await run({ command: query, env: this.env });
-    return [...new Set(names)].filter((name) => !output.split('\n').includes(`installed ${name}`));
   }
 }

@@ -1,0 +1,55 @@
+import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cacheFolders, firstWritable } from './cache-folders';
+import { DebianPackages } from './debian-packages';
+import { run } from './process';
+
+export interface PromtoolSetting {
+  /** Programs are kept in the user's cache, and below this folder where that cannot be written. */
+  dataDir: string;
+  env: NodeJS.ProcessEnv;
+  onProgress: (line: string) => void;
+}
+
+/**
+ * Prometheus's own checker of rules: that on PATH, or the one in Debian's package, fetched and extracted without root
+ * into the cache. Answers what went wrong where there is none.
+ */
+export async function findPromtool({ dataDir, env, onProgress }: PromtoolSetting): Promise<string | string[]> {
+  const onPath = (env.PATH ?? '').split(':').filter((folder) => folder.startsWith('/'));
+  const caches = cacheFolders(dataDir, { env }).map((cache) => join(cache, `promtool-${process.arch}`));
+  for (const folder of [...onPath, ...caches]) {
+    const program = join(folder, 'promtool');
+    if (await works(program)) return program;
+  }
+  const cache = await firstWritable(cacheFolders(dataDir, { env }));
+  const work = await mkdtemp(join(cache, 'fetch-'));
+  try {
+    const tools = new DebianPackages(work, env, onProgress, 'promtool');
+    if (!(await tools.exist())) return ['there is no promtool on PATH, and no apt-get'];
+    const faults: string[] = [];
+    for (const prepare of [async () => undefined, () => tools.useFreshLists()]) {
+      await prepare();
+      const { archives, fault } = await tools.download(['prometheus']);
+      if (fault) faults.push(fault);
+      if (archives.length === 0) continue;
+      await tools.extract(archives, join(work, 'root'));
+      const fetched = join(work, 'root/usr/bin');
+      if (!(await works(join(fetched, 'promtool')))) return ['the promtool of Debian’s package does not run here'];
+      const kept = join(cache, `promtool-${process.arch}`);
+      // Somebody else may have fetched it at the same time: the first one in place stays.
+      await rename(fetched, kept).catch(() => undefined);
+      return join(kept, 'promtool');
+    }
+    return [...new Set(faults)];
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+async function works(program: string): Promise<boolean> {
+  const { ok } = await run({ command: [program, '--version'], env: { PATH: '/usr/bin:/bin' } }).catch(() => ({
+    ok: false,
+  }));
+  return ok;
+}
