@@ -41,7 +41,7 @@ export class Child {
   }
 
   async stop(): Promise<void> {
-    if (this.process.exitCode !== null) return;
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
     const gone = once(this.process, 'exit');
     this.process.kill('SIGTERM');
     await gone;
