@@ -43,7 +43,7 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
     new RegExp(`^ +redis-server +${figure} MiB +${figure} %`, 'm'),
   ],
   'job-life': [
-    ...['muster', 'bare', 'muster, six apps'].map((name) => cells(name, 13)),
+    ...['muster', 'bare', 'bare-durable', 'muster, six apps'].map((name) => cells(name, 13)),
     new RegExp(`^  ${figure} flushes, goal 4: `, 'm'),
   ],
   imaging: [

@@ -32,6 +32,7 @@ export async function startProgram(program: string, place: Place, env: Record<st
   const worker = await Child.start(join(__dirname, 'worker.js'), {});
   const child = await Child.start(join(__dirname, `${program}.js`), {
     DATABASE_URL: database,
+    REDIS_URL: stack.redisUrl,
     DATABASE_POOL_SIZE: String(poolSize),
     CONCURRENCY: String(inFlight),
     WORKER_URL: worker.url,

@@ -1,0 +1,78 @@
+import { Queue, Worker } from 'bullmq';
+import { Redis } from 'ioredis';
+import { Pool } from 'pg';
+import { concurrency, databaseUrl, poolSize, push, type RunStatus, serve } from './program';
+
+// The least that promises what Muster does: a run that was acknowledged is pushed after a crash, never under another id,
+// and one whose end was acknowledged gets its cost. Each message is a row of the transaction that it tells of, and goes
+// through BullMQ. Nobody is asked who they are.
+
+const connection = () => new Redis(process.env['REDIS_URL']!, { maxRetriesPerRequest: null });
+const pool = new Pool({ connectionString: databaseUrl, max: poolSize });
+/** For what is done again with its message when a crash forgets it. */
+const forgetful = new Pool({ connectionString: databaseUrl, max: 2, options: '-c synchronous_commit=off' });
+const queue = new Queue<{ run: string }>('bare-durable', { connection: connection() });
+
+type Step = 'launched' | 'ended';
+
+void (async () => {
+  await pool.query(
+    `CREATE TABLE run (id uuid PRIMARY KEY, status text NOT NULL, created_at timestamptz NOT NULL DEFAULT now(),
+                       moved_at timestamptz NOT NULL DEFAULT now());
+     CREATE TABLE message (run uuid, step text, PRIMARY KEY (run, step));
+     CREATE TABLE cost (run uuid PRIMARY KEY, cents integer NOT NULL)`,
+  );
+  // What a crash left; in a new database nothing.
+  const left = await pool.query<{ run: string; step: Step }>(
+    `SELECT run, step FROM message UNION ALL SELECT id, 'launched' FROM run WHERE status = 'given'`,
+  );
+  for (const { run, step } of left.rows) await publish(run, step);
+  new Worker<{ run: string }>(
+    queue.name,
+    async ({ name, data: { run } }) => (name === 'launched' ? start(run) : settle(run)),
+    { connection: connection(), concurrency },
+  );
+  await serve({
+    launch: async (id) => {
+      const text = `WITH run AS (INSERT INTO run (id, status) VALUES ($1, 'queued'))
+        INSERT INTO message VALUES ($1, 'launched')`;
+      await pool.query({ name: 'launch', text, values: [id] });
+      void publish(id, 'launched');
+    },
+    report: (id, status) => (status === 'running' ? begin(id) : end(id)),
+    read: async (id) => {
+      const found = { name: 'read', text: 'SELECT status FROM run WHERE id = $1', values: [id] };
+      return (await pool.query<{ status: RunStatus }>(found)).rows[0]!.status;
+    },
+  });
+})();
+
+async function publish(run: string, step: Step): Promise<void> {
+  await queue.add(step, { run }, { jobId: `${step}-${run}`, removeOnComplete: true, attempts: 5 });
+}
+
+async function start(id: string): Promise<void> {
+  const text = `WITH taken AS (DELETE FROM message WHERE run = $1 AND step = 'launched')
+    UPDATE run SET status = 'given', moved_at = now() WHERE id = $1 AND status IN ('queued', 'given')`;
+  await pool.query({ name: 'start', text, values: [id] });
+  await push(id);
+}
+
+async function begin(id: string): Promise<void> {
+  const text = `UPDATE run SET status = 'running', moved_at = now() WHERE id = $1 AND status = 'given'`;
+  await pool.query({ name: 'begin', text, values: [id] });
+}
+
+async function end(id: string): Promise<void> {
+  const text = `WITH over AS (
+      UPDATE run SET status = 'completed', moved_at = now() WHERE id = $1 AND status = 'running' RETURNING id)
+    INSERT INTO message SELECT id, 'ended' FROM over`;
+  await pool.query({ name: 'end', text, values: [id] });
+  void publish(id, 'ended');
+}
+
+async function settle(id: string): Promise<void> {
+  const text = `WITH taken AS (DELETE FROM message WHERE run = $1 AND step = 'ended')
+    INSERT INTO cost VALUES ($1, 1) ON CONFLICT DO NOTHING`;
+  await forgetful.query({ name: 'settle', text, values: [id] });
+}
