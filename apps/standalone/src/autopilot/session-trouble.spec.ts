@@ -75,7 +75,8 @@ describe('a session that has trouble', () => {
       await sql(`UPDATE autopilot_session SET ring_at = now() WHERE id = $1`, [sessionId]);
     }
     for (const [at, restMs] of rests.entries()) {
-      expect(restMs).toBeLessThanOrEqual(Math.min(60_000, 1000 * 2 ** at));
+      // A look may have begun a moment before the rest that it sees.
+      expect(restMs).toBeLessThan(Math.min(60_000, 1000 * 2 ** at) + 100);
       expect(restMs).toBeGreaterThan(Math.min(60_000, 1000 * 2 ** at) - 1000);
     }
     const ended = await agent.until(sessionId, 'failed', 'completed');
