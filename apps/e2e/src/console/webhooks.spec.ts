@@ -63,7 +63,7 @@ describeInBrowser('the page of webhooks', () => {
     await delivery.getByRole('button', { name: 'webhook.test' }).click();
     const one = page.getByRole('dialog', { name: 'webhook.test' });
     await one.getByText('This is a test of your webhook endpoint.').waitFor();
-    await one.getByText('204').waitFor();
+    await one.getByRole('cell', { name: '204', exact: true }).waitFor();
     expect(await tab.barriers()).toEqual([]);
     await one.getByRole('button', { name: 'Redeliver' }).click();
     await waitFor('it to come again', () => received.length === 2);
