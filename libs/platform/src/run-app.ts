@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import type { BaseConfig } from './config/base.config';
 import { ConfigError, type Environment, loadConfigs, processEnvironment } from './config/env';
 import { type App, type AppDefinition, createApp } from './create-app';
+import { boundGarbage } from './operations/bound-garbage';
 import { startInternalServer } from './operations/internal-server';
 
 export interface RunOptions {
@@ -14,6 +15,7 @@ export interface RunOptions {
 
 /** A service's main: configuration, both ports, signals. It ends the process itself when it cannot go on. */
 export async function runApp({ name, configs: types, modules, env = processEnvironment }: RunOptions): Promise<void> {
+  boundGarbage();
   const logger = new Logger(name);
   try {
     const configs = loadConfigs(types, env);
