@@ -35,6 +35,8 @@ describeInBrowser('the console', () => {
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Run Hello, Muster' });
     await dialog.getByLabel('GREETING').fill('Good <b>evening</b>');
+    // Without an agent the browser lets nobody press it.
+    await dialog.getByLabel('Agent').locator('option').first().waitFor({ state: 'attached' });
     await dialog.getByRole('button', { name: 'Run now' }).click();
     await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor();
     // What a script writes is a text, and not a part of the page.

@@ -179,6 +179,8 @@ describeInBrowser('the pages of workflows', () => {
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Run Once' });
     await dialog.getByLabel('SECRET').fill('of a tenant');
+    // Without an agent the browser lets nobody press it.
+    await dialog.getByLabel('Agent').locator('option').first().waitFor({ state: 'attached' });
     await dialog.getByRole('button', { name: 'Run now' }).click();
     await dialog.getByRole('alert').waitFor();
     await dialog.getByRole('button', { name: 'Run now' }).click();
