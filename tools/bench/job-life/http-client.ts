@@ -4,7 +4,8 @@ type Headers = Record<string, string>;
 
 /** JSON over connections that are kept; little beside node:http, because whoever asks shares the cores it measures. */
 export class HttpClient {
-  private readonly agent = new Agent({ keepAlive: true, maxSockets: 256 });
+  /** Those at rest are closed before any server asked here would, so that none is used just as it is. */
+  private readonly agent = new Agent({ keepAlive: true, maxSockets: 256, timeout: 30_000 });
 
   post<A>(url: string, body: object, headers: Headers = {}): Promise<A> {
     return this.send(url, 'POST', headers, JSON.stringify(body));
