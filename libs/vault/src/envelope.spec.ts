@@ -68,5 +68,9 @@ describe('the key ring', () => {
     expect(keyRing.derive('p', 'a')).not.toEqual(keyRing.derive('p', 'b'));
     expect(keyRing.derive('q', 'a')).not.toEqual(keyRing.derive('p', 'a'));
     expect(keyRing.derive('p', 'a')[1]).toEqual(KeyRing.parse(old).derive('p', 'a')[0]);
+    const [first] = keyRing.derive('p', 'a');
+    const others = Array.from({ length: 3000 }, (_, at) => keyRing.derive('p', String(at))[0]!.toString('hex'));
+    expect(new Set(others).size).toBe(3000);
+    expect(keyRing.derive('p', 'a')[0]).toEqual(first);
   });
 });
