@@ -1,4 +1,5 @@
 import { type ClientBase, type QueryResultRow, utils } from 'pg';
+import { serialize } from 'pg-protocol';
 import { RowReader } from './row-reader';
 import { submit, type WireColumn, type WireConnection, type WireStatement, type WireValue } from './wire-connection';
 
@@ -50,19 +51,19 @@ export class StatementBatch implements WireStatement {
     } catch (error) {
       return error as Error;
     }
-    connection.stream.cork();
+    const sent: Buffer[] = [];
     for (const [at, { text, name = '' }] of this.statements.entries()) {
       const known = prepared.get(name);
       if (known) this.readers[at] = known.reader;
       // One that was parsed and failed is there all the same; to close one that is not there is no fault.
-      if (!known && name) connection.close({ type: 'S', name });
-      if (!known) connection.parse({ text, name, types: [] });
-      connection.bind({ portal: '', statement: name, values: values[at]!, binary: false });
-      if (!known) connection.describe({ type: 'P', name: '' });
-      connection.execute({ portal: '', rows: 0 });
+      if (!known && name) sent.push(serialize.close({ type: 'S', name }));
+      if (!known) sent.push(serialize.parse({ text, name, types: [] }));
+      sent.push(serialize.bind({ statement: name, values: values[at]! }));
+      if (!known) sent.push(serialize.describe({ type: 'P' }));
+      sent.push(serialize.execute());
     }
-    connection.sync();
-    connection.stream.uncork();
+    sent.push(serialize.sync());
+    if (connection.stream.writable) connection.stream.write(Buffer.concat(sent));
     return undefined;
   }
 

@@ -2,13 +2,7 @@ import type { ClientBase, Submittable } from 'pg';
 
 /** The part of pg's connection that a statement speaks to; its own type declarations are older than it. */
 export interface WireConnection {
-  stream: { cork(): void; uncork(): void };
-  parse(statement: { text: string; name: string; types: number[] }): void;
-  bind(portal: { portal: string; statement: string; values: WireValue[]; binary: boolean }): void;
-  describe(portal: { type: 'P'; name: string }): void;
-  execute(portal: { portal: string; rows: number }): void;
-  close(statement: { type: 'S'; name: string }): void;
-  sync(): void;
+  stream: { writable: boolean; write(bytes: Buffer): void };
   sendCopyFail(reason: string): void;
 }
 
