@@ -1,12 +1,15 @@
 #!/usr/bin/env node
 // `npm test`: every test, on a Postgres, a Redis and an object store of this run's own.
 // `npm test -- libs/access` runs a part; what jest takes, this takes.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { prepare, root, Sorry } from '../start/prepare.mjs';
 
+const require = createRequire(import.meta.url);
+const jestProgram = join(root, 'node_modules/jest/bin/jest.js');
 /** More files than these do not fail because of what ran beside them. */
 const mostAgain = 5;
 
@@ -17,7 +20,26 @@ try {
   process.exit(1);
 }
 const args = process.argv.slice(2);
+await bringBrowser(args);
 process.exitCode = args.length > 0 ? await jest(args) : await everyTest();
+
+/** For tests of pages, where some are asked for and the machine has none. */
+async function bringBrowser(words) {
+  const { env } = process;
+  const { cachedChromium, installedChromium } = require(join(root, 'dist/tools/dev-stack/src/chromium.js'));
+  if (await installedChromium(env)) return;
+  const listed = spawnSync(process.execPath, [jestProgram, '--listTests', ...words], { cwd: root, encoding: 'utf8' });
+  const files = listed.stdout.split('\n').filter((line) => line.endsWith('.spec.ts'));
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
+  if (!texts.some((text) => /chromium|console-lab/i.test(text))) return;
+  const onProgress = (line) => console.log(`  ${line}`);
+  const found = await cachedChromium({ dataDir: join(root, '.muster'), env, onProgress });
+  if (typeof found === 'string') env.PATH = `${env.PATH}${delimiter}${dirname(found)}`;
+  else
+    console.log(
+      `  no browser, so tests of pages are left out: ${found.join('; ')}. Install Chromium, or name it in CHROMIUM.`,
+    );
+}
 
 /**
  * A file that failed beside all the others is run once more by itself, and the run says so: browsers and services of
@@ -42,7 +64,7 @@ async function everyTest() {
 }
 
 function jest(words, env = {}) {
-  const child = spawn(process.execPath, [join(root, 'node_modules/jest/bin/jest.js'), ...words], {
+  const child = spawn(process.execPath, [jestProgram, ...words], {
     cwd: root,
     stdio: 'inherit',
     env: { ...process.env, ...env },

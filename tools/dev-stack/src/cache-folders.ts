@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rmdir } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rmdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
@@ -26,4 +26,19 @@ export async function firstWritable(folders: string[]): Promise<string> {
   const last = folders.at(-1)!;
   await mkdir(last, { recursive: true });
   return last;
+}
+
+/** A program's folder in the cache. A home may be shared by machines that cannot use each other's programs. */
+export async function cacheName(program: string): Promise<string> {
+  const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
+  const value = (name: string) => new RegExp(`^${name}="?([\\w.-]+)`, 'm').exec(release)?.[1] ?? '';
+  return `${program}-${value('ID')}${value('VERSION_ID')}-${process.arch}`;
+}
+
+/** Somebody else may have fetched it at the same time: the first one in place stays, unless it is of no use. */
+export async function keepAt(target: string, fetched: string): Promise<void> {
+  await rename(target, `${fetched}.old`).catch(() => undefined);
+  await rename(fetched, target).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+  });
 }

@@ -37,8 +37,20 @@ export class DebianPackages {
     await run({ command: ['apt-get', ...this.options, 'update'], env: this.env });
   }
 
+  /** A package and those that it needs and this machine lacks, itself the last; nothing that is only recommended. */
+  async lackingFor(name: string): Promise<{ packages: string[]; fault?: string }> {
+    const asked = ['install', '--print-uris', '--no-install-recommends', '-o', 'Debug::NoLocking=1', name];
+    const { output } = await run({ command: ['apt-get', ...this.options, ...asked], env: this.env });
+    const needed = [...output.matchAll(/^'[^']+' ([^_\s]+)_/gm)]
+      .map(([, each]) => each!)
+      .filter((each) => each !== name);
+    if (output.includes(` ${name}_`)) return { packages: [...needed, name] };
+    return { packages: [], fault: /^E: (.*)/m.exec(output)?.[1] ?? `apt-get has no ${name} for this machine` };
+  }
+
   async download(packages: string[]): Promise<{ archives: string[]; fault?: string }> {
-    this.onProgress(`${this.what}: fetching ${packages.join(' ')} (apt-get download)`);
+    const named = packages.length > 4 ? [...packages.slice(-1), `and ${packages.length - 1} that it needs`] : packages;
+    this.onProgress(`${this.what}: fetching ${named.join(' ')} (apt-get download)`);
     const folder = await mkdtemp(join(this.work, 'archives-'));
     const command = ['apt-get', ...this.options, 'download', ...packages];
     const { ok, output } = await run({ command, env: this.env, cwd: folder });

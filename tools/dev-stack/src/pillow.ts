@@ -1,6 +1,6 @@
-import { mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cacheFolders, firstWritable } from './cache-folders';
+import { cacheFolders, cacheName, firstWritable, keepAt } from './cache-folders';
 import { DebianPackages } from './debian-packages';
 import { run } from './process';
 
@@ -36,7 +36,7 @@ export async function findPillow(setting: PillowSetting): Promise<PillowPlace | 
   if (env['IMAGING_LIBRARY_PATH']) given.IMAGING_LIBRARY_PATH = env['IMAGING_LIBRARY_PATH'];
   const fault = await faultOf(given, env);
   if (!fault) return given;
-  const name = await cacheName();
+  const name = await cacheName('pillow');
   const caches = cacheFolders(dataDir, { cacheDir, env });
   for (const cache of caches) {
     const found = await extracted(join(cache, name));
@@ -60,7 +60,7 @@ async function fetchPillow(target: string, { env, onProgress }: PillowSetting): 
         faults.push(fault);
         continue;
       }
-      await keep(root, target);
+      await keepAt(target, root);
       onProgress(`imaging: Pillow is kept in ${target} for the next time`);
       return (await extracted(target)) ?? ['the packages hold no Pillow'];
     }
@@ -90,14 +90,6 @@ async function extractInto(root: string, tools: DebianPackages, env: NodeJS.Proc
   return fault;
 }
 
-/** Somebody else may have fetched it at the same time: the first one in place stays, unless it is of no use. */
-async function keep(root: string, target: string): Promise<void> {
-  await rename(target, `${root}.old`).catch(() => undefined);
-  await rename(root, target).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
-  });
-}
-
 async function extracted(root: string): Promise<PillowPlace | null> {
   const libraries = await readdir(join(root, 'usr/lib')).catch((): string[] => []);
   if (!libraries.includes('python3')) return null;
@@ -119,11 +111,4 @@ async function faultOf(place: PillowPlace, { PATH, PYTHON }: NodeJS.ProcessEnv):
   };
   const { ok, output } = await run({ command: [PYTHON || 'python3', '-c', question], env });
   return ok ? null : (output.trim().split('\n').at(-1) ?? 'Python does not run');
-}
-
-// A home folder may be shared by machines that cannot use each other's programs.
-async function cacheName(): Promise<string> {
-  const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
-  const value = (name: string) => new RegExp(`^${name}="?([\\w.-]+)`, 'm').exec(release)?.[1] ?? '';
-  return `pillow-${value('ID')}${value('VERSION_ID')}-${process.arch}`;
 }

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { cacheName } from './cache-folders';
 import { DevStackError } from './process';
 import { type PartSetting } from './server';
 import { fetchRedis } from './redis-fetch';
@@ -18,7 +18,7 @@ export async function findRedis({ env, cacheDirs, writableCache, onProgress }: P
     faults.push(...found);
   }
 
-  const name = await cacheName();
+  const name = await cacheName('redis');
   for (const cache of cacheDirs) {
     const found = await extractedRedis(join(cache, name));
     if (!Array.isArray(found)) return { ...found, source: 'cache' };
@@ -30,11 +30,4 @@ export async function findRedis({ env, cacheDirs, writableCache, onProgress }: P
     `No Redis is here and none could be fetched (${[...new Set([...faults, ...fetched])].join('; ')}); ` +
       'run `apt-get install redis-server` (any Redis or Valkey from 6.2 on PATH will do), or set REDIS_URL.',
   );
-}
-
-// A home folder may be shared by machines that cannot run each other's programs.
-async function cacheName(): Promise<string> {
-  const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
-  const value = (name: string) => new RegExp(`^${name}="?([\\w.-]+)`, 'm').exec(release)?.[1] ?? '';
-  return `redis-${value('ID')}${value('VERSION_ID')}-${process.arch}`;
 }

@@ -1,0 +1,114 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { cacheFolders, cacheName, firstWritable, keepAt } from './cache-folders';
+import { DebianPackages } from './debian-packages';
+import { run } from './process';
+
+export interface ChromiumSetting {
+  /** Programs are kept in the user's cache, and below this folder where that cannot be written. */
+  dataDir: string;
+  cacheDir?: string;
+  env: NodeJS.ProcessEnv;
+  onProgress: (line: string) => void;
+}
+
+const names = ['chromium', 'google-chrome', 'google-chrome-stable', 'chromium-browser', 'chrome'];
+
+/** The one in CHROMIUM, or one on PATH. */
+export async function installedChromium(env: NodeJS.ProcessEnv): Promise<string | null> {
+  if (env.CHROMIUM) return env.CHROMIUM;
+  const folders = (env.PATH ?? '').split(':').filter((folder) => folder.startsWith('/'));
+  for (const program of folders.flatMap((folder) => names.map((name) => join(folder, name)))) {
+    if (await works(program, env)) return program;
+  }
+  return null;
+}
+
+/**
+ * Debian's package with what this machine lacks of all that it needs, fetched and extracted without root into the
+ * cache. Answers what went wrong where there is none.
+ */
+export async function cachedChromium(setting: ChromiumSetting): Promise<string | string[]> {
+  const { dataDir, cacheDir, env } = setting;
+  const name = await cacheName('chromium');
+  const caches = cacheFolders(dataDir, { cacheDir, env });
+  for (const cache of caches) {
+    const program = join(cache, name, 'chromium');
+    if (await works(program, env)) return program;
+  }
+  return fetchChromium(join(await firstWritable(caches), name), setting);
+}
+
+async function fetchChromium(target: string, { env, onProgress }: ChromiumSetting): Promise<string | string[]> {
+  const work = await mkdtemp(join(target, '..', 'fetch-'));
+  try {
+    const tools = new DebianPackages(work, env, onProgress, 'chromium');
+    if (!(await tools.exist())) return ['there is no apt-get'];
+    const faults: string[] = [];
+    for (const prepare of [async () => undefined, () => tools.useFreshLists()]) {
+      await prepare();
+      const root = join(work, 'root');
+      const fault = await extractInto(root, tools);
+      if (fault) {
+        faults.push(fault);
+        continue;
+      }
+      await writeProgram(root, target);
+      await keepAt(target, root);
+      const program = join(target, 'chromium');
+      if (!(await works(program, env))) return ['the Chromium of Debian’s package does not run here'];
+      onProgress(`chromium: kept in ${target} for the next time`);
+      return program;
+    }
+    return [...new Set(faults)];
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+async function extractInto(root: string, tools: DebianPackages): Promise<string | undefined> {
+  const lacking = await tools.lackingFor('chromium');
+  if (lacking.fault) return lacking.fault;
+  const { archives, fault } = await tools.download(lacking.packages);
+  if (!fault) await tools.extract(archives, root);
+  return fault;
+}
+
+/** In the place that it will be at, with its libraries, fonts and settings, which are not where Debian has them. */
+async function writeProgram(root: string, place: string): Promise<void> {
+  const places = (await libraryFolders(root)).map((folder) => join(place, folder));
+  const fonts = `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
+<fontconfig>
+  <dir>${place}/usr/share/fonts</dir>
+  <cachedir>${place}/fonts-cache</cachedir>
+  <include ignore_missing="yes">${place}/etc/fonts/conf.d</include>
+  <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
+</fontconfig>
+`;
+  const program = `#!/bin/sh
+export LD_LIBRARY_PATH='${places.join(':')}' FONTCONFIG_FILE='${place}/fonts.conf'
+exec '${place}/usr/lib/chromium/chromium' "$@"
+`;
+  await writeFile(join(root, 'fonts.conf'), fonts);
+  await writeFile(join(root, 'chromium'), program, { mode: 0o755 });
+}
+
+/** Some packages keep libraries of their own one folder further down. */
+async function libraryFolders(root: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const above of ['usr/lib', 'lib']) {
+    const folders = (await readdir(join(root, above)).catch(() => [])).filter((name) => name.includes('-linux-'));
+    for (const folder of folders.map((name) => join(above, name))) {
+      const files = await readdir(join(root, folder), { recursive: true });
+      const owners = files.filter((file) => /^([^/]+\/)?lib[^/]+\.so/.test(file)).map(dirname);
+      found.push(...[...new Set(owners)].map((owner) => join(folder, owner)));
+    }
+  }
+  return found;
+}
+
+async function works(program: string, { PATH, HOME }: NodeJS.ProcessEnv): Promise<boolean> {
+  const { ok } = await run({ command: [program, '--version'], env: { PATH, HOME } }).catch(() => ({ ok: false }));
+  return ok;
+}
