@@ -118,7 +118,7 @@ describe('lists of runs', () => {
 
   it('take no cursor of another order, and no order that they don’t have', async () => {
     const { body } = await few.api.get('/api/jobs?limit=2&sort=-startedAt');
-    for (const query of ['sort=-totalCostUsd', 'sort=queuedAt', '']) {
+    for (const query of ['sort=-totalCostUsd', 'sort=-finishedAt', 'sort=startedAt', 'sort=queuedAt', '']) {
       const answer = await few.api.get(`/api/jobs?${query}&cursor=${body.nextCursor}`);
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
     }
