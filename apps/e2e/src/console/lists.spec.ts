@@ -177,4 +177,53 @@ describeInBrowser('lists, and what leads to them', () => {
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
+
+  it('go on over parts in which nothing is found, and ask once for what they could not have', async () => {
+    const endpoint = await api.post('/api/webhook-endpoints', { url: 'https://example.com/told', events: ['*'] });
+    const endpointId = endpoint.body.id ?? endpoint.body.webhookEndpoint.id;
+    const far = '00000000-0000-7000-8000-0000feedbeef';
+    // Ids by chance are all above that one: it is the oldest of all, more than an answer looks through.
+    await lab.query(
+      `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, body, fanned_out_at)
+       SELECT CASE n WHEN 0 THEN $2::uuid ELSE gen_random_uuid() END, $1, 'job.completed', $2, n, '{}', now()
+       FROM generate_series(0, 6000) n`,
+      [organizationId, far],
+    );
+    await lab.query(
+      `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, status, due_at)
+       SELECT id, organization_id, $1, id, type, CASE id WHEN $2 THEN 'dead' ELSE 'delivered' END, now()
+       FROM webhook_event WHERE subject_id = $2`,
+      [endpointId, far],
+    );
+    await lab.query(
+      `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, finished_at)
+       SELECT CASE n WHEN 0 THEN $1::uuid ELSE overlay(gen_random_uuid()::text PLACING '0a1b2c3d' FROM 29)::uuid END,
+              organization_id, workflow_id, workflow_revision, agent_id, 'cancelled', now()
+       FROM (SELECT * FROM job WHERE organization_id = $2 LIMIT 1) run, generate_series(0, 6000) n`,
+      [far, organizationId],
+    );
+    const tab = await lab.signedIn(`/app/settings?part=Webhooks&endpoint=${endpointId}&status=dead`);
+    const { page } = tab;
+    await page.getByTestId('webhook-delivery').getByText('dead').waitFor();
+    expect(await page.getByText('No delivery is like that.').count()).toBe(0);
+    // A run is found by the end of its id, however long ago it was.
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('feedbeef');
+    await page.getByRole('option', { name: far }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.pathname === `/app/runs/${far}`);
+    let asked = 0;
+    await page.route(/\/api\/jobs\?.*cursor=/, (route) => {
+      asked += 1;
+      return route.fulfill({ status: 500, json: { code: 'internal_error' } });
+    });
+    await tab.goto('/app/runs?q=feedbeef');
+    await page.getByRole('alert').waitFor();
+    await page.waitForTimeout(1000);
+    expect(asked).toBeLessThanOrEqual(2);
+    await page.unroute(/\/api\/jobs\?.*cursor=/);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('link', { name: /feedbeef/ }).waitFor();
+    await tab.close();
+  });
 });

@@ -48,7 +48,7 @@ export function Attention() {
   const isKnown = all.every(({ data }) => data);
   const deadCount = dead.data?.deadLetters.length ?? 0;
   const count =
-    (failed.data?.jobs.length ?? 0) +
+    (failed.data?.items.length ?? 0) +
     (late?.length ?? 0) +
     limits.length +
     wrong.offline.length +
@@ -99,7 +99,7 @@ export function Attention() {
             <Time at={lastRunAt} relative />
           </li>
         ))}
-        {failed.data?.jobs.map((run) => (
+        {failed.data?.items.map((run) => (
           <li key={run.id} className="flex items-center gap-x-3 py-2">
             <RunStatus run={run} />
             <RunLink id={run.id} />
@@ -113,7 +113,7 @@ export function Attention() {
           </li>
         ))}
       </ul>
-      {failed.data?.nextCursor && (
+      {failed.data?.isMore && (
         <Link to="/runs" search={{ status: 'failed', from: since }} className="text-accent hover:underline">
           All failed runs of the last 24 hours
         </Link>

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { allOf } from '../../api/all-of';
+import { allOf, firstOf } from '../../api/all-of';
 import { agentsList, type Job, jobsList } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
 
@@ -8,7 +8,11 @@ export const dayMs = 24 * 60 * 60 * 1000;
 export function useRuns(status: Job['status'], more: { from?: string } = {}) {
   return useQuery({
     queryKey: ['runs', 'home', status, more],
-    queryFn: ({ signal }) => jobsList({ query: { status, limit: 8, ...more }, signal }),
+    queryFn: ({ signal }) =>
+      firstOf(8, async (page) => {
+        const { jobs, nextCursor } = await jobsList({ query: { ...page, ...more, status }, signal });
+        return { items: jobs, nextCursor };
+      }),
     refetchInterval: pollMs,
     // Each minute begins another day to look back on.
     placeholderData: (previous) => previous,

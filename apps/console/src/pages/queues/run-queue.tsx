@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { firstOf } from '../../api/all-of';
 import { type Job, jobsList } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
 import { formatCount } from '../../format/format';
@@ -34,24 +35,24 @@ export function RunQueue() {
       </Panel>
     );
   }
-  const waiting = queued.data.jobs;
-  const ended = completed.data.jobs.length + failed.data.jobs.length;
-  const endedMore = Boolean(completed.data.nextCursor ?? failed.data.nextCursor);
+  const waiting = queued.data.items;
+  const ended = completed.data.items.length + failed.data.items.length;
+  const endedMore = completed.data.isMore || failed.data.isMore;
   return (
     <Panel title="Runs">
       <dl className="flex flex-wrap gap-3">
         <Figure name="Waiting" search={{ status: 'queued' }}>
-          {count(waiting.length, Boolean(queued.data.nextCursor))}
+          {count(waiting.length, queued.data.isMore)}
         </Figure>
         <Figure name="Oldest waits for">{waiting[0] ? <Duration from={waiting[0].queuedAt} /> : '–'}</Figure>
         <Figure name="Running" search={{ status: 'running' }}>
-          {count(running.data.jobs.length, Boolean(running.data.nextCursor))}
+          {count(running.data.items.length, running.data.isMore)}
         </Figure>
         <Figure name="Ended in the last hour" search={{ from: since }}>
           {count(ended, endedMore)}
         </Figure>
         <Figure name="Of them failed" search={{ from: since, status: 'failed' }}>
-          {count(failed.data.jobs.length, Boolean(failed.data.nextCursor))}
+          {count(failed.data.items.length, failed.data.isMore)}
         </Figure>
       </dl>
       <div className="mt-3">
@@ -111,7 +112,10 @@ function useRuns(status: Job['status'], from?: string) {
     queryKey: ['runs', 'queue', status, from],
     // The oldest first: they have waited for longest.
     queryFn: ({ signal }) =>
-      jobsList({ query: { status, sort: 'queuedAt', limit: most, ...(from ? { from } : {}) }, signal }),
+      firstOf(most, async (page) => {
+        const { jobs, nextCursor } = await jobsList({ query: { ...page, status, sort: 'queuedAt', from }, signal });
+        return { items: jobs, nextCursor };
+      }),
     refetchInterval: pollMs,
     placeholderData: (previous) => previous,
   });
