@@ -143,6 +143,34 @@ describeInBrowser('lists, and what leads to them', () => {
     await lab.query(`DELETE FROM agent WHERE name = $1 OR name LIKE 'Machine %'`, [name]);
   });
 
+  it('are led to from home by runs that failed today, also those that were queued days ago', async () => {
+    const [late, old] = [randomUUID(), randomUUID()];
+    for (const [id, endedAgo] of [
+      [late, '1 minute'],
+      [old, '26 hours'],
+    ] as const) {
+      await lab.query(
+        `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, queued_at, started_at,
+                          finished_at, error)
+         SELECT $1, organization_id, workflow_id, workflow_revision, agent_id, 'failed', now() - interval '40 hours',
+                now() - interval '30 hours', now() - $3::interval, 'ended ' || $3
+         FROM job WHERE organization_id = $2 LIMIT 1`,
+        [id, organizationId, endedAgo],
+      );
+    }
+    const tab = await lab.signedIn('/app');
+    const { page } = tab;
+    const linkOf = (id: string) => page.locator(`a[href$="/runs/${id}"]`);
+    await linkOf(late).waitFor();
+    expect(await linkOf(old).count()).toBe(0);
+    await tab.goto('/app/queues');
+    await page.getByRole('definition').filter({ hasText: /^1$/ }).getByRole('link').last().click();
+    await page.waitForURL((url) => url.search === '?sort=-finishedAt&status=failed');
+    await page.getByRole('row').nth(1).locator(linkOf(late)).waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
   it('say what could not be had, with a way to try again, also on home', async () => {
     const tab = await lab.signedIn('/app');
     const { page } = tab;

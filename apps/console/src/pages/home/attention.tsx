@@ -12,12 +12,12 @@ import { Why } from '../../parts/why';
 import { Empty, Panel } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { Asking } from './asking';
-import { dayMs, useAwaited, useMachines, useRuns } from './home-queries';
+import { dayMs, useAwaited, useFailedSince, useMachines } from './home-queries';
 
 /** What somebody should look at now, each with the way to it. */
 export function Attention() {
   const since = new Date(Math.floor(Date.now() / 60_000) * 60_000 - dayMs).toISOString();
-  const failed = useRuns('failed', { from: since });
+  const failed = useFailedSince(since);
   const usage = useQuery({
     queryKey: ['usage'],
     queryFn: ({ signal }) => usageRead({ signal }),
@@ -114,8 +114,8 @@ export function Attention() {
         ))}
       </ul>
       {failed.data?.isMore && (
-        <Link to="/runs" search={{ status: 'failed', from: since }} className="text-accent hover:underline">
-          All failed runs of the last 24 hours
+        <Link to="/runs" search={{ status: 'failed', sort: '-finishedAt' }} className="text-accent hover:underline">
+          All failed runs, the latest first
         </Link>
       )}
     </Panel>

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { firstOf } from '../../api/all-of';
+import { endedSince } from '../../api/ended-since';
 import { type Job, jobsList } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
 import { formatCount } from '../../format/format';
@@ -20,8 +21,8 @@ export function RunQueue() {
   const since = new Date(Math.floor((Date.now() - hourMs) / minuteMs) * minuteMs).toISOString();
   const queued = useRuns('queued');
   const running = useRuns('running');
-  const completed = useRuns('completed', since);
-  const failed = useRuns('failed', since);
+  const completed = useEnded('completed', since);
+  const failed = useEnded('failed', since);
   const all = [queued, running, completed, failed];
   const error = all.find((each) => each.error)?.error;
   if (!queued.data || !running.data || !completed.data || !failed.data) {
@@ -48,10 +49,10 @@ export function RunQueue() {
         <Figure name="Running" search={{ status: 'running' }}>
           {count(running.data.items.length, running.data.isMore)}
         </Figure>
-        <Figure name="Ended in the last hour" search={{ from: since }}>
+        <Figure name="Ended in the last hour" search={{ sort: '-finishedAt' }}>
           {count(ended, endedMore)}
         </Figure>
-        <Figure name="Of them failed" search={{ from: since, status: 'failed' }}>
+        <Figure name="Of them failed" search={{ sort: '-finishedAt', status: 'failed' }}>
           {count(failed.data.items.length, failed.data.isMore)}
         </Figure>
       </dl>
@@ -107,15 +108,23 @@ function Figure({ name, search, children }: FigureProps) {
   );
 }
 
-function useRuns(status: Job['status'], from?: string) {
+function useRuns(status: Job['status']) {
   return useQuery({
-    queryKey: ['runs', 'queue', status, from],
+    queryKey: ['runs', 'queue', status],
     // The oldest first: they have waited for longest.
     queryFn: ({ signal }) =>
       firstOf(most, async (page) => {
-        const { jobs, nextCursor } = await jobsList({ query: { ...page, status, sort: 'queuedAt', from }, signal });
+        const { jobs, nextCursor } = await jobsList({ query: { ...page, status, sort: 'queuedAt' }, signal });
         return { items: jobs, nextCursor };
       }),
+    refetchInterval: pollMs,
+  });
+}
+
+function useEnded(status: 'completed' | 'failed', since: string) {
+  return useQuery({
+    queryKey: ['runs', 'queue', status, since],
+    queryFn: ({ signal }) => endedSince({ status, since, most }, signal),
     refetchInterval: pollMs,
     placeholderData: (previous) => previous,
   });
