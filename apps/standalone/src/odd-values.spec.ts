@@ -20,6 +20,9 @@ const forged = [
   `${written(newId())}=`,
 ];
 
+/** Of runs in the order of their times: places that are at none. */
+const forgedTimes = ['0000-01-01T00:00:00', '2026-02-30T00:00:00', '2026-01-01T24:00:00', '2026-01-01T12345678', ' '];
+
 /** In a list that is sorted by names these may be names; elsewhere they are numbers that no column holds. */
 const mayBeNames = [written('9'.repeat(16)), written('-1')];
 
@@ -62,6 +65,15 @@ describe('a value that only looks right', () => {
       expect([cursor, (await ask(operation, 'cursor', cursor)).status]).toEqual([cursor, 400]);
     const sorted = /functions|vault|process-library$/.test(operation.path) ? 200 : 400;
     for (const cursor of mayBeNames) expect((await ask(operation, 'cursor', cursor)).status).toBe(sorted);
+  });
+
+  it.each(forgedTimes)('as the time %s of a place is 400', async (time) => {
+    for (const sort of ['startedAt', '-finishedAt']) {
+      const place = written(`${time}.000000Z`, newId(), sort);
+      expect((await tenant.api.get(`/api/jobs?sort=${sort}&cursor=${place}`)).status).toBe(400);
+      const right = written('2026-01-01T00:00:00.000000Z', newId(), sort);
+      expect((await tenant.api.get(`/api/jobs?sort=${sort}&cursor=${right}`)).status).toBe(200);
+    }
   });
 
   const takingTimes = [...taking('from'), ...taking('to')].filter(

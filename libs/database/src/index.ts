@@ -111,6 +111,7 @@ export {
   requestQueueProbes,
 } from './outbox/queue-probes';
 export { sweepOutbox } from './outbox/sweep-outbox';
+export { hasPart, inAnyCase } from './in-any-case';
 export { behindOf, exact, orderedList, orderOf, placeOf } from './ordered-list';
 export { pageWithin } from './page-within';
 export { maxRowsLookedAt, scanWithin } from './scan-within';

@@ -1,6 +1,8 @@
 import { AppError, type ScheduleQuery, type ScheduleSort } from '@muster/contracts';
 import {
   type Database,
+  hasPart,
+  inAnyCase,
   orderedList,
   orderOf,
   pageWithin,
@@ -54,7 +56,7 @@ const select = `
   FROM schedule s`;
 
 const values = {
-  name: { value: 'lower(name)', type: 'text' },
+  name: { value: inAnyCase('name'), type: 'text' },
   nextRunAt: { value: 'next_run_at', type: 'timestamptz' },
   lastRunAt: { value: 'last_run_at', type: 'timestamptz' },
 } as const;
@@ -74,7 +76,7 @@ export function listSchedules(
     filter.scriptId && `workflow_id = ${placed(filter.scriptId)}`,
   ].filter((condition) => condition !== undefined);
   if (filter.enabled) looked.push(filter.enabled === 'true' ? 'enabled' : 'NOT enabled');
-  if (filter.q) looked.push(`strpos(lower(name), lower(${placed(filter.q)})) > 0`);
+  if (filter.q) looked.push(hasPart('name', placed(filter.q)));
   const within = ['organization_id = $1', ...(first ? [first] : [])];
   const of = { from: 'schedule', within, looked, page, placed };
   const { listed, order, sortValue } = orderedList(scheduleOrderOf(filter.sort), of);

@@ -30,7 +30,7 @@ export async function* logOfJob(
   // Whether it is over is looked at before its lines are read, so that none of them can come in between.
   const over = isTerminal(await jobsRead({ client, path: { id: jobId }, signal }));
   let last = 0n;
-  for await (const line of written(client, { agentId, jobId, signal })) {
+  for await (const line of written(client, { agentId, jobId, order: 'asc', limit: 200, signal })) {
     last = BigInt(line.id);
     yield line;
   }
@@ -50,9 +50,13 @@ export async function* logOfAgent(
   { follow = false, signal, lines = 50 }: LogOptions & { lines?: number } = {},
 ): AsyncGenerator<LogLine, void, undefined> {
   const from = await newestId(client, agentId, signal);
-  const query = { kind: 'execution', order: 'desc', limit: Math.min(200, Math.max(1, lines)) } as const;
-  const { entries } = await timelineLogs({ client, path: { id: agentId }, query, signal });
-  const past = entries.slice(0, lines).reverse();
+  const newest: LogLine[] = [];
+  const pageSize = Math.min(200, Math.max(1, lines));
+  for await (const line of written(client, { agentId, order: 'desc', limit: pageSize, signal })) {
+    if (newest.length < lines) newest.push(line);
+    if (newest.length >= lines) break;
+  }
+  const past = newest.reverse();
   yield* past;
   if (!follow) return;
   const last = BigInt(past.at(-1)?.id ?? 0);
@@ -61,14 +65,23 @@ export async function* logOfAgent(
   }
 }
 
-async function* written(client: Client, of: { agentId: string; jobId: string; signal?: AbortSignal }) {
+interface Written {
+  agentId: string;
+  jobId?: string;
+  order: 'asc' | 'desc';
+  limit: number;
+  signal?: AbortSignal;
+}
+
+/** Page after page: one may be empty though there are lines behind it, among much that is no line. */
+async function* written(client: Client, { agentId, signal, ...asked }: Written) {
   let cursor: string | undefined;
   do {
     const page = await timelineLogs({
       client,
-      path: { id: of.agentId },
-      query: { jobId: of.jobId, kind: 'execution', order: 'asc', limit: 200, ...(cursor ? { cursor } : {}) },
-      signal: of.signal,
+      path: { id: agentId },
+      query: { ...asked, kind: 'execution', ...(cursor ? { cursor } : {}) },
+      signal,
     });
     yield* page.entries;
     cursor = page.nextCursor ?? undefined;

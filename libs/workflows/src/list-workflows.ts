@@ -1,12 +1,12 @@
 import type { WorkflowSort } from '@muster/contracts';
-import { type Database, orderedList, orderOf } from '@muster/database';
+import { type Database, hasPart, inAnyCase, orderedList, orderOf } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { WorkflowRow } from './workflow-row';
 
 export type WorkflowSummaryRow = Omit<WorkflowRow, 'script' | 'steps'>;
 
 const values = {
-  name: { value: 'lower(name)', type: 'text' },
+  name: { value: inAnyCase('name'), type: 'text' },
   updatedAt: { value: 'updated_at', type: 'timestamptz' },
 } as const;
 
@@ -20,7 +20,7 @@ export function listWorkflows(
   const parameters: unknown[] = [organizationId];
   const placed = (value: unknown) => `$${parameters.push(value)}`;
   const looked = ['archived_at IS NULL'];
-  if (q) looked.push(`strpos(lower(name), lower(${placed(q)})) > 0`);
+  if (q) looked.push(hasPart('name', placed(q)));
   const of = { from: 'workflow', within: ['organization_id = $1'], looked, page, placed };
   const { listed, order, sortValue } = orderedList(workflowOrderOf(sort), of);
   return database.query<WorkflowSummaryRow & { sortValue: string | null }>(

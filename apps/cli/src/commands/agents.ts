@@ -100,7 +100,7 @@ const logs: Command = {
   summary: 'What is said on a machine; with --json one line of JSON for each',
   options: {
     follow: { type: 'boolean', short: 'f', about: 'goes on until Ctrl-C' },
-    lines: { type: 'string', short: 'n', value: 'N', about: 'how many of the last lines, up to 200; 50' },
+    lines: { type: 'string', short: 'n', value: 'N', about: 'how many of the last lines; 50' },
   },
   async run(call) {
     const muster = call.muster();

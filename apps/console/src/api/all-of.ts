@@ -11,13 +11,23 @@ export interface Found<T> {
 }
 
 /** Page after page of a list, for what is not shown page by page. */
-export async function allOf<T>(read: Read<T>): Promise<Found<T>> {
+export function allOf<T>(read: Read<T>): Promise<Found<T>> {
+  return firstOf(most, read);
+}
+
+/**
+ * So many of a list. The API answers what it has found in a part of the list, which may be none of what is asked for
+ * while there is more behind it: it is asked on, as often as is said.
+ */
+export async function firstOf<T>(count: number, read: Read<T>, { pages = Infinity } = {}): Promise<Found<T>> {
   const found: T[] = [];
   let cursor: string | undefined;
-  do {
-    const { items, nextCursor } = await read({ limit: pageSize, ...(cursor ? { cursor } : {}) });
+  for (let asked = 1; ; asked += 1) {
+    const limit = Math.min(pageSize, count - found.length);
+    const { items, nextCursor } = await read({ limit, ...(cursor ? { cursor } : {}) });
     found.push(...items);
     cursor = nextCursor ?? undefined;
-  } while (cursor !== undefined && found.length < most);
+    if (cursor === undefined || found.length >= count || asked >= pages) break;
+  }
   return { items: found, isMore: cursor !== undefined };
 }

@@ -1,5 +1,5 @@
 import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useEffect, useMemo } from 'react';
 import { pollMs } from './query-client';
 
 interface Page {
@@ -14,6 +14,7 @@ interface ListInput<P extends Page, T> {
 
 export interface List<T> {
   items: T[];
+  /** Nothing has come yet, and something may. */
   isPending: boolean;
   error: Error | null;
   hasMore: boolean;
@@ -35,12 +36,17 @@ export function useList<P extends Page, T>({ queryKey, fetchPage, itemsOf }: Lis
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) <= 2 ? pollMs : false),
     placeholderData: (previous) => previous,
   });
-  const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = query;
+  const { data, fetchNextPage, hasNextPage, isFetching, isFetchingNextPage, isError } = query;
   const items = useMemo(() => data?.pages.flatMap(itemsOf) ?? [], [data, itemsOf]);
+  // What the API looks through for a search comes in parts, and the first ones may be empty.
+  const isSearching = items.length === 0 && hasNextPage && !isError;
+  useEffect(() => {
+    if (isSearching && !isFetching) void fetchNextPage();
+  }, [isSearching, isFetching, fetchNextPage]);
   return {
     items,
-    isPending: query.isPending,
-    error: query.isError ? query.error : null,
+    isPending: query.isPending || isSearching,
+    error: isError ? query.error : null,
     hasMore: hasNextPage,
     isLoadingMore: isFetchingNextPage,
     loadMore: () => void (hasNextPage && !isFetchingNextPage && fetchNextPage()),

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useId, useState } from 'react';
+import { firstOf } from '../api/all-of';
 import {
   type Agent,
   agentsList,
@@ -16,11 +17,15 @@ import { Dialog } from '../ui/dialog';
 import { inputClass } from '../ui/form';
 import { placesOf } from './places';
 
+/** So many of each kind are shown. */
+const most = 6;
+
 interface Hit {
   key: string;
   kind: string;
   name: string;
   path: string;
+  search?: { q: string };
 }
 
 const partOfId = /^[0-9a-f-]{6,36}$/i;
@@ -50,7 +55,7 @@ function Finder({ leave }: { leave: () => void }) {
   const go = (hit: Hit | undefined) => {
     if (!hit) return;
     leave();
-    void navigate({ to: hit.path });
+    void navigate({ to: hit.path, search: hit.search ?? {} });
   };
   return (
     <div>
@@ -127,17 +132,34 @@ async function byId(id: string): Promise<Hit[]> {
 }
 
 async function byName(q: string, signal: AbortSignal): Promise<Hit[]> {
-  const query = { q, limit: 6 };
-  const [{ agents }, { workflows }, { jobs }] = await Promise.all([
-    agentsList({ query, signal }),
-    workflowsList({ query, signal }),
+  const [agents, workflows, runs] = await Promise.all([
+    firstOf(most, async (page) => {
+      const { agents: items, nextCursor } = await agentsList({ query: { ...page, q }, signal });
+      return { items, nextCursor };
+    }),
+    firstOf(most, async (page) => {
+      const { workflows: items, nextCursor } = await workflowsList({ query: { ...page, q }, signal });
+      return { items, nextCursor };
+    }),
     // The end of a run's id is what lists show of it.
-    partOfId.test(q) ? jobsList({ query, signal }) : { jobs: [] },
+    partOfId.test(q) ? runsOf(q, signal) : [],
   ]);
+  return [...agents.items.map(hitOfAgent), ...workflows.items.map(hitOfWorkflow), ...runs];
+}
+
+/** Of years of runs the newest are looked through; their list looks further. */
+async function runsOf(q: string, signal: AbortSignal): Promise<Hit[]> {
+  const read = async (page: { limit: number; cursor?: string }) => {
+    const { jobs: items, nextCursor } = await jobsList({ query: { ...page, q }, signal });
+    return { items, nextCursor };
+  };
+  const { items, isMore } = await firstOf(most, read, { pages: 10 });
+  const further: Hit[] = isMore
+    ? [{ key: 'further', kind: 'runs', name: `All runs with “${q}”`, path: '/runs', search: { q } }]
+    : [];
   return [
-    ...agents.map(hitOfAgent),
-    ...workflows.map(hitOfWorkflow),
-    ...jobs.map(({ id, status }) => ({ key: id, kind: `run, ${status}`, name: id, path: `/runs/${id}` })),
+    ...items.map(({ id, status }) => ({ key: id, kind: `run, ${status}`, name: id, path: `/runs/${id}` })),
+    ...further,
   ];
 }
 

@@ -143,6 +143,34 @@ describeInBrowser('lists, and what leads to them', () => {
     await lab.query(`DELETE FROM agent WHERE name = $1 OR name LIKE 'Machine %'`, [name]);
   });
 
+  it('are led to from home by runs that failed today, also those that were queued days ago', async () => {
+    const [late, old] = [randomUUID(), randomUUID()];
+    for (const [id, endedAgo] of [
+      [late, '1 minute'],
+      [old, '26 hours'],
+    ] as const) {
+      await lab.query(
+        `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, queued_at, started_at,
+                          finished_at, error)
+         SELECT $1, organization_id, workflow_id, workflow_revision, agent_id, 'failed', now() - interval '40 hours',
+                now() - interval '30 hours', now() - $3::interval, 'ended ' || $3
+         FROM job WHERE organization_id = $2 LIMIT 1`,
+        [id, organizationId, endedAgo],
+      );
+    }
+    const tab = await lab.signedIn('/app');
+    const { page } = tab;
+    const linkOf = (id: string) => page.locator(`a[href$="/runs/${id}"]`);
+    await linkOf(late).waitFor();
+    expect(await linkOf(old).count()).toBe(0);
+    await tab.goto('/app/queues');
+    await page.getByRole('definition').filter({ hasText: /^1$/ }).getByRole('link').last().click();
+    await page.waitForURL((url) => url.search === '?sort=-finishedAt&status=failed');
+    await page.getByRole('row').nth(1).locator(linkOf(late)).waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
   it('say what could not be had, with a way to try again, also on home', async () => {
     const tab = await lab.signedIn('/app');
     const { page } = tab;
@@ -175,6 +203,55 @@ describeInBrowser('lists, and what leads to them', () => {
       await page.waitForURL((url) => url.pathname === path);
     }
     expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('go on over parts in which nothing is found, and ask once for what they could not have', async () => {
+    const endpoint = await api.post('/api/webhook-endpoints', { url: 'https://example.com/told', events: ['*'] });
+    const endpointId = endpoint.body.id ?? endpoint.body.webhookEndpoint.id;
+    const far = '00000000-0000-7000-8000-0000feedbeef';
+    // Ids by chance are all above that one: it is the oldest of all, more than an answer looks through.
+    await lab.query(
+      `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, body, fanned_out_at)
+       SELECT CASE n WHEN 0 THEN $2::uuid ELSE gen_random_uuid() END, $1, 'job.completed', $2, n, '{}', now()
+       FROM generate_series(0, 6000) n`,
+      [organizationId, far],
+    );
+    await lab.query(
+      `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, status, due_at)
+       SELECT id, organization_id, $1, id, type, CASE id WHEN $2 THEN 'dead' ELSE 'delivered' END, now()
+       FROM webhook_event WHERE subject_id = $2`,
+      [endpointId, far],
+    );
+    await lab.query(
+      `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, finished_at)
+       SELECT CASE n WHEN 0 THEN $1::uuid ELSE overlay(gen_random_uuid()::text PLACING '0a1b2c3d' FROM 29)::uuid END,
+              organization_id, workflow_id, workflow_revision, agent_id, 'cancelled', now()
+       FROM (SELECT * FROM job WHERE organization_id = $2 LIMIT 1) run, generate_series(0, 6000) n`,
+      [far, organizationId],
+    );
+    const tab = await lab.signedIn(`/app/settings?part=Webhooks&endpoint=${endpointId}&status=dead`);
+    const { page } = tab;
+    await page.getByTestId('webhook-delivery').getByText('dead').waitFor();
+    expect(await page.getByText('No delivery is like that.').count()).toBe(0);
+    // A run is found by the end of its id, however long ago it was.
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('feedbeef');
+    await page.getByRole('option', { name: far }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.pathname === `/app/runs/${far}`);
+    let asked = 0;
+    await page.route(/\/api\/jobs\?.*cursor=/, (route) => {
+      asked += 1;
+      return route.fulfill({ status: 500, json: { code: 'internal_error' } });
+    });
+    await tab.goto('/app/runs?q=feedbeef');
+    await page.getByRole('alert').waitFor();
+    await page.waitForTimeout(1000);
+    expect(asked).toBeLessThanOrEqual(2);
+    await page.unroute(/\/api\/jobs\?.*cursor=/);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('link', { name: /feedbeef/ }).waitFor();
     await tab.close();
   });
 });

@@ -10,6 +10,7 @@ interface Listed {
   finishedAt: string | null;
   durationMs: number | null;
   totalCostUsd: number | null;
+  error: string | null;
 }
 
 const names = ['queuedAt', 'startedAt', 'finishedAt', 'durationMs', 'totalCostUsd'] as const;
@@ -95,15 +96,53 @@ describe('lists of runs', () => {
   it.each(['-startedAt', 'durationMs', '-totalCostUsd'])(
     'are sorted by %s when they are filtered too',
     async (sort) => {
-      const filters = ['status=failed', `status=completed&agentId=${agentIds[1]}`, 'q=portal'];
-      for (const filter of filters) {
-        const listed = await readAll(many, `sort=${sort}&${filter}`, 50);
-        const unsorted = await readAll(many, filter, 200);
-        expect(listed.map(({ id }) => id)).toEqual(inOrder(sort, unsorted).map(({ id }) => id));
-        expect(listed.length).toBeGreaterThan(100);
+      const whole = await readAll(many, '', 200);
+      const [from, to] = [whole[0]!.queuedAt, new Date(Date.parse(whole[0]!.queuedAt) + 1).toISOString()];
+      // The same moment, as others write it: with an offset, and to the nanosecond.
+      const far = encodeURIComponent(from.replace(/(\d\d):(\d\d:\d\d\.\d+)Z$/, '$1:$2000999-00:00'));
+      const failed = ({ status }: Listed) => status === 'failed';
+      const filters: [string, (row: Listed) => boolean][] = [
+        ['status=failed', failed],
+        [`status=completed&agentId=${agentIds[1]}`, ({ status }) => status === 'completed'],
+        ['q=portal', ({ error }) => error !== null],
+        [`from=${from}&to=${to}&status=cancelled`, ({ status }) => status === 'cancelled'],
+        [`from=${far}&q=portal`, ({ error }) => error !== null],
+        ['from=0001-01-01T00:00Z&to=9999-12-31T23:59:59.999999999Z&status=failed', failed],
+        [`to=${from}`, () => false],
+        [`from=${from}&to=${from}`, () => false],
+        [`from=${to}&to=${from}`, () => false],
+      ];
+      for (const [filter, fits] of filters) {
+        const expected = inOrder(sort, whole.filter(fits)).map(({ id }) => id);
+        const listed = await readAll(many, `sort=${sort}&${filter}`, 90);
+        expect([filter, listed.map(({ id }) => id)]).toEqual([filter, expected]);
       }
     },
   );
+
+  it('meet each run that stays once, however many come and end while they are walked through', async () => {
+    const changing = await harness.makeTenant();
+    const agentId = await insertRuns(changing, 300);
+    const before = await readAll(changing, 'status=failed', 200);
+    const met: string[] = [];
+    for (let cursor = '', pages = 0; ; pages += 1) {
+      const { body } = await changing.api.get(`/api/jobs?status=failed&limit=7${cursor}`);
+      met.push(...body.jobs.map(({ id }: Listed) => id));
+      if (body.nextCursor === null) break;
+      cursor = `&cursor=${body.nextCursor}`;
+      // One more that failed, and one of those that wait ends, wherever it stands.
+      await makeJob(harness.db, { organizationId: changing.organizationId, agentId, status: 'failed' });
+      await harness.db.query(
+        'system',
+        `UPDATE job SET status = 'failed', finished_at = now()
+         WHERE id = (SELECT id FROM job WHERE organization_id = $1 AND status = 'queued' ORDER BY md5(id::text) LIMIT 1)`,
+        [changing.organizationId],
+      );
+    }
+    expect(new Set(met).size).toBe(met.length);
+    expect(met).toEqual([...met].sort().reverse());
+    expect(met).toEqual(expect.arrayContaining(before.map(({ id }) => id)));
+  });
 
   it('find a run by its id, a part of it, its error or its workflow’s name, and no one else’s', async () => {
     const [row] = await readAll(few, 'sort=queuedAt', 200);
@@ -118,7 +157,7 @@ describe('lists of runs', () => {
 
   it('take no cursor of another order, and no order that they don’t have', async () => {
     const { body } = await few.api.get('/api/jobs?limit=2&sort=-startedAt');
-    for (const query of ['sort=-totalCostUsd', 'sort=queuedAt', '']) {
+    for (const query of ['sort=-totalCostUsd', 'sort=-finishedAt', 'sort=startedAt', 'sort=queuedAt', '']) {
       const answer = await few.api.get(`/api/jobs?${query}&cursor=${body.nextCursor}`);
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
     }

@@ -96,6 +96,8 @@ describe('lists of what an organization has set up', () => {
       'sort=--name',
       `cursor=${body.nextCursor}`,
       `sort=lastSeen&cursor=${body.nextCursor}`,
+      `sort=status&cursor=${body.nextCursor}`,
+      `sort=-name&cursor=${body.nextCursor}`,
     ]) {
       expect((await ours.api.get(`/api/agents?${query}`)).status).toBe(400);
     }

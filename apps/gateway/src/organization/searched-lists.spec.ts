@@ -1,4 +1,4 @@
-import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { type Harness, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
 import { newId } from '@muster/platform';
 import { bug, report } from '../feedback/feedback.harness';
 import { gateway } from '../gateway.harness';
@@ -131,6 +131,49 @@ describe('a part of a name', () => {
     expect(await read(list, 'q=nobody-is-called-so')).toEqual([]);
     // A pattern's own signs are letters as any other.
     expect(await read(list, 'q=%25%25')).toEqual([]);
+  });
+
+  it('is found in any case of any alphabet, and what is called so stands in its order', async () => {
+    const { organizationId } = ours;
+    const { api } = ours;
+    for (const name of ['Zahn', 'ÉTÉ und Ärzte', 'Журнал', 'apple', 'Ähre']) {
+      await makeAgent(harness.db, { organizationId, name: `Case ${name}` });
+      await makeWorkflow(harness.db, { organizationId, name: `Case ${name}` });
+    }
+    const names = async (list: 'agents' | 'workflows', query: string) =>
+      (await api.get(`/api/${list}?${query}`)).body[list].map(({ name }: { name: string }) => name.slice(5));
+    const jobs = async (q: string) => (await api.get(`/api/jobs?q=${encodeURIComponent(q)}`)).body.jobs;
+    for (const [q, name] of [
+      ['été UND ärzte', 'ÉTÉ und Ärzte'],
+      ['ЖУРНАЛ', 'Журнал'],
+      ['ASE äHRE', 'Ähre'],
+    ] as const) {
+      for (const list of ['agents', 'workflows'] as const) {
+        expect([q, await names(list, `q=${encodeURIComponent(q)}`)]).toEqual([q, [name]]);
+      }
+    }
+    const sorted = ['Ähre', 'apple', 'ÉTÉ und Ärzte', 'Zahn', 'Журнал'];
+    for (const list of ['agents', 'workflows'] as const) {
+      expect(await names(list, 'q=case&sort=name')).toEqual(sorted);
+      expect(await names(list, 'q=case&sort=-name')).toEqual(sorted.toReversed());
+      // Letter by letter the cursor stands where the order does.
+      const { body } = await api.get(`/api/${list}?q=case&sort=name&limit=2`);
+      expect(await names(list, `q=case&sort=name&cursor=${body.nextCursor}`)).toEqual(sorted.slice(2));
+    }
+    const { id: agentId } = await makeAgent(harness.db, { organizationId, name: 'Speaks' });
+    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId, name: 'Übertrag' });
+    const { id } = await makeJob(harness.db, { organizationId, workflowId, agentId, error: 'Größe FÄLLT' });
+    for (const q of ['übertrag', 'größe fällt']) expect(await jobs(q)).toMatchObject([{ id }]);
+    await harness.db.query(
+      'system',
+      `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, level, message)
+       VALUES ($1, 1, $2, 'execution', 'info', 'ÖFFNET 100%_\\ Portal')`,
+      [agentId, organizationId],
+    );
+    const entries = async (q: string) =>
+      (await api.get(`/api/agents/${agentId}/logs?q=${encodeURIComponent(q)}`)).body.entries;
+    expect(await entries('öffnet 100%_\\ p')).toHaveLength(1);
+    expect(await entries('öffnet%portal')).toEqual([]);
   });
 
   it('goes on behind its last row, page by page', async () => {

@@ -1,5 +1,5 @@
 import { type ApiKeyScope, AppError, type CreateApiKeyBody, invalidField } from '@muster/contracts';
-import { AgentEntity, ApiKeyEntity, type Database, type Transaction } from '@muster/database';
+import { AgentEntity, ApiKeyEntity, type Database, hasPart, type Transaction } from '@muster/database';
 import type { Clock, Page } from '@muster/platform';
 import { type Actor, audit } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
@@ -79,7 +79,7 @@ export function listApiKeys(
       .addOrderBy('k.id', 'DESC')
       .limit(page.limit + 1);
     // Secrets begin with the id, and the id is what logs show of them.
-    if (q) keys.andWhere("strpos(lower(k.name || ' msk_' || k.id), lower(:q)) > 0", { q });
+    if (q) keys.andWhere(hasPart("k.name || ' msk_' || k.id", ':q'), { q });
     if (page.after) {
       const [createdAt, id] = page.after;
       keys.andWhere("(date_trunc('milliseconds', k.createdAt), k.id) < (:createdAt::timestamptz, :id)", {

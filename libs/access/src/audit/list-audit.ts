@@ -1,5 +1,5 @@
 import type { AuditQuery } from '@muster/contracts';
-import { type AuditEntryEntity, type Database, scanWithin } from '@muster/database';
+import { type AuditEntryEntity, type Database, hasPart, scanWithin } from '@muster/database';
 import { firstIdAt, type Page } from '@muster/platform';
 
 export type AuditRow = Pick<
@@ -29,7 +29,7 @@ export function listAudit(
   if (first) within.push(first);
   if (q) {
     const text = "concat_ws(' ', action, actor_email, actor_id, target_type, target_id)";
-    others.push(`strpos(lower(${text}), lower(${placed(q)})) > 0`);
+    others.push(hasPart(text, placed(q)));
   }
   if (from) others.push(`at >= ${placed(from)}`);
   if (to) others.push(`at <= ${placed(to)}`);

@@ -1,6 +1,7 @@
 import { AppError, type UpdateOrganizationBody } from '@muster/contracts';
 import {
   type Database,
+  hasPart,
   OrganizationEntity,
   OrganizationSettingsEntity,
   type Transaction,
@@ -21,7 +22,7 @@ export function listOrganizations(
       .createQueryBuilder(OrganizationEntity, 'o')
       .orderBy('o.id')
       .limit(page.limit + 1);
-    if (q) organizations.andWhere('strpos(lower(o.name), lower(:q)) > 0', { q });
+    if (q) organizations.andWhere(hasPart('o.name', ':q'), { q });
     if (page.after) organizations.andWhere('o.id > :after', { after: page.after[0] });
     return organizations.getMany();
   });

@@ -1,5 +1,5 @@
 import { AppError, type CreateUserBody, hasRole, type Role, type UpdateUserBody } from '@muster/contracts';
-import { type Database, type Transaction, UserEntity, violatedConstraint } from '@muster/database';
+import { type Database, hasPart, type Transaction, UserEntity, violatedConstraint } from '@muster/database';
 import { newId, type Page } from '@muster/platform';
 import { audit } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
@@ -18,7 +18,7 @@ export function listUsers(
       .where('u.organizationId = :organizationId', { organizationId })
       .orderBy('u.id')
       .limit(page.limit + 1);
-    if (q) users.andWhere('strpos(lower(u.email), lower(:q)) > 0', { q });
+    if (q) users.andWhere(hasPart('u.email', ':q'), { q });
     if (page.after) users.andWhere('u.id > :after', { after: page.after[0] });
     return users.getMany();
   });

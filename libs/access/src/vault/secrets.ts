@@ -1,5 +1,5 @@
 import { AppError, invalidField, refusedVariableName } from '@muster/contracts';
-import { type Database, type Transaction, VaultSecretEntity } from '@muster/database';
+import { type Database, hasPart, type Transaction, VaultSecretEntity } from '@muster/database';
 import { type Page, Round, sweep, type SweepCounts } from '@muster/platform';
 import { type KeyRing, open, rewrap, seal } from '@muster/vault';
 import { audit } from '../audit/audit';
@@ -48,7 +48,7 @@ export function listSecrets(
       .where('s.organizationId = :organizationId', { organizationId })
       .orderBy('s.key')
       .limit(page.limit + 1);
-    if (q) secrets.andWhere('strpos(lower(s.key), lower(:q)) > 0', { q });
+    if (q) secrets.andWhere(hasPart('s.key', ':q'), { q });
     if (page.after) secrets.andWhere('s.key > :after', { after: page.after[0] });
     return secrets.getMany();
   });

@@ -1,5 +1,5 @@
 import type { AgentScript, CommandKind, CommandQuery, CommandStatus } from '@muster/contracts';
-import { type AgentCommandEntity, type Database, scanWithin } from '@muster/database';
+import { type AgentCommandEntity, type Database, hasPart, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { findAgent, noSuchAgent } from '../registry/agent-row';
 import { noSuchCommand } from './receive-result';
@@ -81,7 +81,7 @@ export async function listCommands(
   if (kind) looked.push(`kind = ${placed(kind)}`);
   if (q) {
     const text = placed(q);
-    looked.push(`(id::text = ${text} OR job_id::text = ${text} OR strpos(lower(error), lower(${text})) > 0)`);
+    looked.push(`(lower(${text}) IN (id::text, job_id::text) OR ${hasPart('error', text)})`);
   }
   const limit = placed(page.limit + 1);
   // Neither payloads nor outputs, which are large, are read on the way.

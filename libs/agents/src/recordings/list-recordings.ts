@@ -1,5 +1,5 @@
 import type { RecordingQuery } from '@muster/contracts';
-import { type ArtifactEntity, type Database, type RecordingEntity, scanWithin } from '@muster/database';
+import { type ArtifactEntity, type Database, hasPart, type RecordingEntity, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { findAgent } from '../registry/agent-row';
 import { noSuchRecording } from './ask-recording';
@@ -46,7 +46,7 @@ export async function listRecordings(
   if (q) {
     const text = placed(q);
     const texts = `concat_ws(chr(10), name, start_url, error)`;
-    looked.push(`(strpos(lower(${texts}), lower(${text})) > 0 OR id::text = lower(${text}))`);
+    looked.push(`(${hasPart(texts, text)} OR id::text = lower(${text}))`);
   }
   const limit = placed(page.limit + 1);
   const listed = scanWithin({ from: 'recording', columns: 'id', within, filter: looked, order: 'id DESC', limit });

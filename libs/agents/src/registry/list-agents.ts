@@ -1,5 +1,5 @@
 import type { AgentSort, AgentStatus } from '@muster/contracts';
-import { type Database, orderedList, orderOf } from '@muster/database';
+import { type Database, hasPart, inAnyCase, orderedList, orderOf } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { type AgentRow, selectAgents } from './agent-row';
 
@@ -12,7 +12,7 @@ export interface AgentFilter {
 
 /** What they can be sorted by; a machine is heard so often that no index is kept of it. */
 const values = {
-  name: { value: 'lower(name)', type: 'text' },
+  name: { value: inAnyCase('name'), type: 'text' },
   status: { value: 'status', type: 'text' },
   lastSeen: { value: 'last_seen', type: 'timestamptz' },
 } as const;
@@ -30,7 +30,7 @@ export function listAgents(
   const placed = (value: unknown) => `$${parameters.push(value)}`;
   const looked = [status ? `status = ${placed(status)}` : `status <> 'terminated'`];
   if (label) looked.push(`${placed(label)} = ANY(labels)`);
-  if (q) looked.push(`strpos(lower(name), lower(${placed(q)})) > 0`);
+  if (q) looked.push(hasPart('name', placed(q)));
   const of = { from: 'agent', within: ['organization_id = $1'], looked, page, placed };
   const { listed, order, sortValue } = orderedList(agentOrderOf(sort), of);
   return database.query<AgentRow & { sortValue: string | null }>(

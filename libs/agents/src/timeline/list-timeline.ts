@@ -1,5 +1,5 @@
 import { AppError, type AgentLogsQuery } from '@muster/contracts';
-import { type Database, maxRowsLookedAt, pageWithin, scanWithin } from '@muster/database';
+import { type Database, hasPart, maxRowsLookedAt, pageWithin, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { EntryKind } from './append-timeline';
 import { numbersOfPeriod } from './numbers-of-period';
@@ -100,7 +100,7 @@ async function scanOnce(
   }
   if (kind) looked.push(`kind = ${placed(kind)}`);
   if (level) looked.push(`level = ${placed(level)}`);
-  if (q) looked.push(`message ILIKE ${placed(`%${q.replaceAll(/[\\%_]/g, '\\$&')}%`)}`);
+  if (q) looked.push(hasPart('message', placed(q)));
   if (from) looked.push(`at >= ${placed(from)}`);
   if (to) looked.push(`at <= ${placed(to)}`);
   const listed = scanWithin({

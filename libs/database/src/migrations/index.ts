@@ -61,6 +61,7 @@ import { AutopilotByOrganization1763822900000 } from './1763822900000-autopilot-
 import { FeedbackByReference1763824000000 } from './1763824000000-feedback-by-reference';
 import { LimitNotices1763828000000 } from './1763828000000-limit-notices';
 import { AskedDeliveries1763828000001 } from './1763828000001-asked-deliveries';
+import { TextInAnyCase1763829100000 } from './1763829100000-text-in-any-case';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -127,4 +128,5 @@ export const migrations = [
   FeedbackByReference1763824000000,
   LimitNotices1763828000000,
   AskedDeliveries1763828000001,
+  TextInAnyCase1763829100000,
 ];

@@ -1,6 +1,6 @@
 import { hasRole, type FeedbackFilter } from '@muster/contracts';
 import type { Principal } from '@muster/access';
-import { type Database, pageWithin, scanWithin } from '@muster/database';
+import { type Database, hasPart, pageWithin, scanWithin } from '@muster/database';
 import { firstIdAt, type Page } from '@muster/platform';
 import { submissionColumns, type SubmissionRow } from './submission-row';
 import { withinPeriod } from './within-period';
@@ -31,7 +31,7 @@ export function listSubmissions(
     ['type', filter.type],
   ].flatMap(([column, value]) => (value ? [`${column} = ${placed(value)}`] : []));
   if (first) within.push(first);
-  if (filter.q) others.push(`strpos(lower(title || ' ' || description), lower(${placed(filter.q)})) > 0`);
+  if (filter.q) others.push(hasPart("title || ' ' || description", placed(filter.q)));
   const listed = scanWithin({
     from: 'feedback_submission',
     columns: 'id',

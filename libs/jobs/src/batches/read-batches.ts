@@ -1,5 +1,5 @@
 import { AppError, type BatchSort, type MicroUsd } from '@muster/contracts';
-import { type BatchEntity, type Database, pageWithin, scanWithin } from '@muster/database';
+import { type BatchEntity, type Database, hasPart, pageWithin, scanWithin } from '@muster/database';
 import type { Page, SortKind } from '@muster/platform';
 
 export interface BatchRow extends Pick<
@@ -80,7 +80,7 @@ export function listBatches(
   if (q) {
     const asked = placed(q);
     filter.push(`(strpos(id::text, lower(${asked})) > 0 OR workflow_id IN (
-      SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND strpos(lower(w.name), lower(${asked})) > 0))`);
+      SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${hasPart('w.name', asked)}))`);
   }
   const found = scanWithin({
     from: 'batch',

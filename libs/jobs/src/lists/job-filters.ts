@@ -1,4 +1,5 @@
 import type { JobFilter } from '@muster/contracts';
+import { hasPart } from '@muster/database';
 import { firstIdAt, isUuid } from '@muster/platform';
 
 export type JobFilters = Omit<JobFilter, 'limit' | 'cursor' | 'sort'>;
@@ -50,8 +51,8 @@ function rangesOf(filter: JobFilters): Range[] {
 
 /** Part of its id, of its error, or of its workflow's name. */
 function contains(q: string): string {
-  return `(strpos(id::text, lower(${q})) > 0 OR strpos(lower(error), lower(${q})) > 0 OR workflow_id IN (
-    SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND strpos(lower(w.name), lower(${q})) > 0))`;
+  return `(strpos(id::text, lower(${q})) > 0 OR ${hasPart('error', q)} OR workflow_id IN (
+    SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${hasPart('w.name', q)}))`;
 }
 
 interface Range {

@@ -1,5 +1,11 @@
 import { AppError } from '@muster/contracts';
-import type { Database, RuntimeBundleEntity, Transaction, WorkflowPackEntity } from '@muster/database';
+import {
+  type Database,
+  hasPart,
+  type RuntimeBundleEntity,
+  type Transaction,
+  type WorkflowPackEntity,
+} from '@muster/database';
 import type { Page } from '@muster/platform';
 
 /** A pack with when its draft head was made. */
@@ -44,7 +50,7 @@ export function listPacks(
             (SELECT count(*) FROM pack_version v WHERE v.pack_id = p.id)::integer AS version_count,
             (SELECT count(*) FROM pack_installation i WHERE i.pack_id = p.id)::integer AS installation_count
      FROM ${join} WHERE p.organization_id = $1 AND ($2::uuid IS NULL OR p.id > $2)
-       AND ($4::text IS NULL OR strpos(lower(p.name || ' ' || p.worker_key), lower($4)) > 0)
+       AND ($4::text IS NULL OR ${hasPart("p.name || ' ' || p.worker_key", '$4')})
      ORDER BY p.id LIMIT $3`,
     [organizationId, page.after?.[0] ?? null, page.limit + 1, q ?? null],
   );

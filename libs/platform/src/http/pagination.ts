@@ -6,6 +6,8 @@ export interface Page {
   limit: number;
   /** What the last row of the previous page had in the list's order; null for the first page. */
   after: string[] | null;
+  /** The order, where it is one of values: its cursors are no places in another. */
+  sort?: string | undefined;
 }
 
 /** What a list is sorted by, so that a cursor which we did not write never reaches a statement. */
@@ -18,13 +20,15 @@ const fits: Record<SortKind, (value: string) => boolean> = {
   integer: (value) => /^\d{1,10}$/.test(value) && Number(value) <= 2_147_483_647,
   bigint: (value) => /^\d{1,15}$/.test(value),
   // A time to the microsecond, and an amount: or nothing, of a row that has none.
-  instant: (value) => value === '' || (/^[\d-]{10}T[\d:]{8}\.\d{6}Z$/.test(value) && !Number.isNaN(Date.parse(value))),
+  instant: (value) => value === '' || (/\.\d{6}Z$/.test(value) && readTime(value) === `${value.slice(0, 23)}Z`),
   amount: (value) => /^(-?\d{1,18})?$/.test(value),
 };
 
 /** The page that a query asks for. A cursor is opaque to clients: the sort values of the last row they saw. */
-export function pageOf(query: { limit?: number; cursor?: string }, ...sort: SortKind[]): Page {
-  return { limit: query.limit ?? 50, after: query.cursor === undefined ? null : readCursor(query.cursor, sort) };
+export function pageOf(query: { limit?: number; cursor?: string; sort?: string }, ...kinds: SortKind[]): Page {
+  const { limit = 50, cursor } = query;
+  const sort = kinds.length > 1 ? query.sort : undefined;
+  return { limit, after: cursor === undefined ? null : readCursor(cursor, kinds, sort), sort };
 }
 
 /**
@@ -38,7 +42,7 @@ export function paginate<T extends object>(rows: T[], page: Page, sortValues: (r
   const isCut = found.length > page.limit || pageRows > rows.length;
   const end = rows.at(-1);
   const last = isCut ? items.at(-1) : (end as Weighed | undefined)?.scanEnd ? end : undefined;
-  return { items: items.map(withoutWeight), nextCursor: last ? writeCursor(sortValues(last)) : null };
+  return { items: items.map(withoutWeight), nextCursor: last ? writeCursor(sortValues(last), page.sort) : null };
 }
 
 interface Weighed {
@@ -66,19 +70,21 @@ function withoutWeight<T extends object>(row: T): T {
   return pageRows === undefined && matches === undefined ? row : (own as unknown as T);
 }
 
-function writeCursor(values: string[]): string {
-  return Buffer.from(JSON.stringify(values)).toString('base64url');
+function writeCursor(values: string[], sort: string | undefined): string {
+  return Buffer.from(JSON.stringify(sort === undefined ? values : [...values, sort])).toString('base64url');
 }
 
-function readCursor(cursor: string, sort: SortKind[]): string[] {
+function readCursor(cursor: string, kinds: SortKind[], sort: string | undefined): string[] {
   try {
-    const values: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
-    const written =
-      Array.isArray(values) &&
-      values.length === sort.length &&
-      sort.every((kind, index) => typeof values[index] === 'string' && fits[kind](values[index])) &&
-      writeCursor(values as string[]) === cursor;
-    if (written) return values as string[];
+    const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
+    if (Array.isArray(parts)) {
+      const values: unknown[] = parts.slice(0, kinds.length);
+      const written =
+        kinds.every((kind, index) => typeof values[index] === 'string' && fits[kind](values[index])) &&
+        // Nothing else in it, and of this order.
+        writeCursor(values as string[], sort) === cursor;
+      if (written) return values as string[];
+    }
   } catch {
     // Falls through to the one answer for every cursor that we did not write.
   }

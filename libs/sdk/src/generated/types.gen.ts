@@ -4591,7 +4591,7 @@ export type ClientPricingMetricsData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         jobId?: string;
@@ -4656,7 +4656,7 @@ export type ClientPricingStepsData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
     };
@@ -4812,7 +4812,7 @@ export type QueuesDeadLettersData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         queue?: 'dispatch' | 'autopilot' | 'schedule' | 'metering' | 'feedback' | 'webhooks';
@@ -5274,7 +5274,7 @@ export type OrganizationsListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         /**
@@ -5548,7 +5548,7 @@ export type QueuesProbesData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
     };
@@ -5749,7 +5749,7 @@ export type AdminUsageUsageData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         /**
@@ -6161,7 +6161,7 @@ export type AgentsListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         /**
@@ -6520,7 +6520,7 @@ export type AutopilotReadData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         /**
@@ -6797,7 +6797,7 @@ export type ChatHistoryData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         /**
@@ -6999,7 +6999,7 @@ export type AgentCommandsHistoryData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         status?: 'pending' | 'success' | 'failed';
@@ -7827,7 +7827,7 @@ export type TimelineLogsData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         kind?: 'lifecycle' | 'provisioning' | 'execution' | 'status' | 'job';
@@ -7963,7 +7963,7 @@ export type RecordingsListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         status?: 'starting' | 'recording' | 'stopping' | 'kept' | 'failed';
@@ -8806,7 +8806,7 @@ export type ApiKeysListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         /**
@@ -8986,7 +8986,7 @@ export type ArtifactsListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         agentId?: string;
@@ -9086,7 +9086,7 @@ export type AuditListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         /**
@@ -9340,7 +9340,7 @@ export type AutopilotSessionsListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         agentId?: string;
@@ -9443,7 +9443,7 @@ export type BatchesListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         workflowId?: string;
@@ -9876,7 +9876,7 @@ export type DeadLettersListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         queue?: 'dispatch' | 'autopilot' | 'schedule' | 'metering' | 'feedback' | 'webhooks';
@@ -10042,7 +10042,7 @@ export type FeedbackSubmissionsListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         type?: 'feature_request' | 'bug_report' | 'workflow_issue_report';
@@ -10302,7 +10302,7 @@ export type FunctionsListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
     };
@@ -10783,7 +10783,7 @@ export type JobsListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         status?: 'queued' | 'running' | 'completed' | 'failed' | 'cancelled';
@@ -11379,7 +11379,7 @@ export type JobsLogsData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         /**
@@ -12116,7 +12116,7 @@ export type PilotBatchesListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         /**
@@ -12334,7 +12334,7 @@ export type ProcessLibraryListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
     };
@@ -12384,7 +12384,7 @@ export type SessionsListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         /**
@@ -12588,7 +12588,7 @@ export type SchedulesListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         agentId?: string;
@@ -13172,7 +13172,7 @@ export type UsersListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         /**
@@ -13458,7 +13458,7 @@ export type VaultListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         /**
@@ -13618,7 +13618,7 @@ export type WebhookEndpointsListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         /**
@@ -13914,7 +13914,7 @@ export type WebhookDeliveriesListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         status?: 'pending' | 'delivered' | 'dead';
@@ -14324,7 +14324,7 @@ export type InstallationsListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         packId?: string;
@@ -14560,7 +14560,7 @@ export type InstallationsHistoryData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
     };
@@ -14752,7 +14752,7 @@ export type PacksListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         /**
@@ -15347,7 +15347,7 @@ export type VersionsListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
     };
@@ -15631,7 +15631,7 @@ export type WorkflowsListData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
         /**
@@ -16002,7 +16002,7 @@ export type WorkflowsRevisionsData = {
          */
         limit?: number;
         /**
-         * The previous answer's nextCursor.
+         * The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or none, and more behind it: the list ends where nextCursor is null.
          */
         cursor?: string;
     };

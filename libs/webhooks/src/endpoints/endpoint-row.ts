@@ -1,5 +1,5 @@
 import { AppError } from '@muster/contracts';
-import type { Database, Transaction, WebhookEndpointEntity } from '@muster/database';
+import { type Database, hasPart, type Transaction, type WebhookEndpointEntity } from '@muster/database';
 import type { Page } from '@muster/platform';
 
 export type EndpointRow = WebhookEndpointEntity;
@@ -36,7 +36,7 @@ export function listEndpoints(
   return database.query<EndpointRow>(
     { organizationId },
     `${select} WHERE organization_id = $1 AND ($2::uuid IS NULL OR id > $2)
-       AND ($4::text IS NULL OR strpos(lower(concat_ws(' ', url, description)), lower($4)) > 0)
+       AND ($4::text IS NULL OR ${hasPart("concat_ws(' ', url, description)", '$4')})
      ORDER BY id LIMIT $3`,
     [organizationId, page.after?.[0] ?? null, page.limit + 1, q ?? null],
     'list_webhook_endpoints',

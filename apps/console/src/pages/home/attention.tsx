@@ -12,12 +12,12 @@ import { Why } from '../../parts/why';
 import { Empty, Panel } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { Asking } from './asking';
-import { dayMs, useAwaited, useMachines, useRuns } from './home-queries';
+import { dayMs, useAwaited, useFailedSince, useMachines } from './home-queries';
 
 /** What somebody should look at now, each with the way to it. */
 export function Attention() {
   const since = new Date(Math.floor(Date.now() / 60_000) * 60_000 - dayMs).toISOString();
-  const failed = useRuns('failed', { from: since });
+  const failed = useFailedSince(since);
   const usage = useQuery({
     queryKey: ['usage'],
     queryFn: ({ signal }) => usageRead({ signal }),
@@ -48,7 +48,7 @@ export function Attention() {
   const isKnown = all.every(({ data }) => data);
   const deadCount = dead.data?.deadLetters.length ?? 0;
   const count =
-    (failed.data?.jobs.length ?? 0) +
+    (failed.data?.items.length ?? 0) +
     (late?.length ?? 0) +
     limits.length +
     wrong.offline.length +
@@ -99,7 +99,7 @@ export function Attention() {
             <Time at={lastRunAt} relative />
           </li>
         ))}
-        {failed.data?.jobs.map((run) => (
+        {failed.data?.items.map((run) => (
           <li key={run.id} className="flex items-center gap-x-3 py-2">
             <RunStatus run={run} />
             <RunLink id={run.id} />
@@ -113,9 +113,9 @@ export function Attention() {
           </li>
         ))}
       </ul>
-      {failed.data?.nextCursor && (
-        <Link to="/runs" search={{ status: 'failed', from: since }} className="text-accent hover:underline">
-          All failed runs of the last 24 hours
+      {failed.data?.isMore && (
+        <Link to="/runs" search={{ status: 'failed', sort: '-finishedAt' }} className="text-accent hover:underline">
+          All failed runs, the latest first
         </Link>
       )}
     </Panel>

@@ -1,14 +1,30 @@
 import { useQuery } from '@tanstack/react-query';
-import { allOf } from '../../api/all-of';
+import { allOf, firstOf } from '../../api/all-of';
+import { endedSince } from '../../api/ended-since';
 import { agentsList, type Job, jobsList } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
 
 export const dayMs = 24 * 60 * 60 * 1000;
 
-export function useRuns(status: Job['status'], more: { from?: string } = {}) {
+/** So many are shown of each kind. */
+const most = 8;
+
+export function useRuns(status: Job['status']) {
   return useQuery({
-    queryKey: ['runs', 'home', status, more],
-    queryFn: ({ signal }) => jobsList({ query: { status, limit: 8, ...more }, signal }),
+    queryKey: ['runs', 'home', status],
+    queryFn: ({ signal }) =>
+      firstOf(most, async (page) => {
+        const { jobs, nextCursor } = await jobsList({ query: { ...page, status }, signal });
+        return { items: jobs, nextCursor };
+      }),
+    refetchInterval: pollMs,
+  });
+}
+
+export function useFailedSince(since: string) {
+  return useQuery({
+    queryKey: ['runs', 'home', 'failed', since],
+    queryFn: ({ signal }) => endedSince({ status: 'failed', since, most }, signal),
     refetchInterval: pollMs,
     // Each minute begins another day to look back on.
     placeholderData: (previous) => previous,

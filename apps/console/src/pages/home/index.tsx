@@ -31,7 +31,7 @@ export function HomePage() {
 function InProgress() {
   const running = useRuns('running');
   const queued = useRuns('queued');
-  const runs: Job[] = [...(running.data?.jobs ?? []), ...(queued.data?.jobs ?? [])];
+  const runs: Job[] = [...(running.data?.items ?? []), ...(queued.data?.items ?? [])];
   return (
     <Panel title="In progress">
       <Asking queries={[running, queued]} />

@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { firstOf } from '../../api/all-of';
+import { endedSince } from '../../api/ended-since';
 import { type Job, jobsList } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
 import { formatCount } from '../../format/format';
@@ -19,8 +21,8 @@ export function RunQueue() {
   const since = new Date(Math.floor((Date.now() - hourMs) / minuteMs) * minuteMs).toISOString();
   const queued = useRuns('queued');
   const running = useRuns('running');
-  const completed = useRuns('completed', since);
-  const failed = useRuns('failed', since);
+  const completed = useEnded('completed', since);
+  const failed = useEnded('failed', since);
   const all = [queued, running, completed, failed];
   const error = all.find((each) => each.error)?.error;
   if (!queued.data || !running.data || !completed.data || !failed.data) {
@@ -34,24 +36,24 @@ export function RunQueue() {
       </Panel>
     );
   }
-  const waiting = queued.data.jobs;
-  const ended = completed.data.jobs.length + failed.data.jobs.length;
-  const endedMore = Boolean(completed.data.nextCursor ?? failed.data.nextCursor);
+  const waiting = queued.data.items;
+  const ended = completed.data.items.length + failed.data.items.length;
+  const endedMore = completed.data.isMore || failed.data.isMore;
   return (
     <Panel title="Runs">
       <dl className="flex flex-wrap gap-3">
         <Figure name="Waiting" search={{ status: 'queued' }}>
-          {count(waiting.length, Boolean(queued.data.nextCursor))}
+          {count(waiting.length, queued.data.isMore)}
         </Figure>
         <Figure name="Oldest waits for">{waiting[0] ? <Duration from={waiting[0].queuedAt} /> : '–'}</Figure>
         <Figure name="Running" search={{ status: 'running' }}>
-          {count(running.data.jobs.length, Boolean(running.data.nextCursor))}
+          {count(running.data.items.length, running.data.isMore)}
         </Figure>
-        <Figure name="Ended in the last hour" search={{ from: since }}>
+        <Figure name="Ended in the last hour" search={{ sort: '-finishedAt' }}>
           {count(ended, endedMore)}
         </Figure>
-        <Figure name="Of them failed" search={{ from: since, status: 'failed' }}>
-          {count(failed.data.jobs.length, Boolean(failed.data.nextCursor))}
+        <Figure name="Of them failed" search={{ sort: '-finishedAt', status: 'failed' }}>
+          {count(failed.data.items.length, failed.data.isMore)}
         </Figure>
       </dl>
       <div className="mt-3">
@@ -106,12 +108,23 @@ function Figure({ name, search, children }: FigureProps) {
   );
 }
 
-function useRuns(status: Job['status'], from?: string) {
+function useRuns(status: Job['status']) {
   return useQuery({
-    queryKey: ['runs', 'queue', status, from],
+    queryKey: ['runs', 'queue', status],
     // The oldest first: they have waited for longest.
     queryFn: ({ signal }) =>
-      jobsList({ query: { status, sort: 'queuedAt', limit: most, ...(from ? { from } : {}) }, signal }),
+      firstOf(most, async (page) => {
+        const { jobs, nextCursor } = await jobsList({ query: { ...page, status, sort: 'queuedAt' }, signal });
+        return { items: jobs, nextCursor };
+      }),
+    refetchInterval: pollMs,
+  });
+}
+
+function useEnded(status: 'completed' | 'failed', since: string) {
+  return useQuery({
+    queryKey: ['runs', 'queue', status, since],
+    queryFn: ({ signal }) => endedSince({ status, since, most }, signal),
     refetchInterval: pollMs,
     placeholderData: (previous) => previous,
   });

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { firstOf } from '../../api/all-of';
 import { type AgentLogEntry, type Job, timelineLogs } from '../../api/generated';
 import { Time } from '../../format/time';
 import { ErrorNote } from '../../ui/error-note';
@@ -51,14 +52,14 @@ export function Cancelling({ run }: { run: Job }) {
     queryKey: ['run', run.id, 'cancel', run.status],
     enabled: isShown,
     queryFn: ({ signal }) =>
-      timelineLogs({
-        path: { id: run.agentId },
-        query: { jobId: run.id, kind: 'job', order: 'desc', limit: most },
-        signal,
+      firstOf(most, async (page) => {
+        const query = { ...page, jobId: run.id, kind: 'job', order: 'desc' } as const;
+        const { entries, nextCursor } = await timelineLogs({ path: { id: run.agentId }, query, signal });
+        return { items: entries, nextCursor };
       }),
   });
   if (!isShown) return null;
-  const reached = stages.map((stage) => ({ stage, entry: data?.entries.find(stage.is) }));
+  const reached = stages.map((stage) => ({ stage, entry: data?.items.find(stage.is) }));
   const isAtOnce = data && !reached[0]!.entry;
   return (
     <Panel title={run.cancelling ? 'It is being cancelled' : 'Cancelled'}>

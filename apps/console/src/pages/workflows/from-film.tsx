@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { firstOf } from '../../api/all-of';
 import { recordingsList, videoAnalysesStart, videoAnalysesUpload } from '../../api/generated';
 import { useIdempotencyKey } from '../../api/idempotency';
 import { putObject } from '../../api/objects';
@@ -21,9 +22,18 @@ export function FromFilmDialog({ close }: { close: () => void }) {
   const { data } = useQuery({
     queryKey: ['recordings', agentId],
     enabled: agentId !== '',
-    queryFn: ({ signal }) => recordingsList({ path: { id: agentId }, query: { limit: most, status: 'kept' }, signal }),
+    queryFn: ({ signal }) =>
+      firstOf(most, async (page) => {
+        const path = { id: agentId };
+        const { recordings: items, nextCursor } = await recordingsList({
+          path,
+          query: { ...page, status: 'kept' },
+          signal,
+        });
+        return { items, nextCursor };
+      }),
   });
-  const recordings = (data?.recordings ?? []).map(({ id, name, createdAt, size }) => ({
+  const recordings = (data?.items ?? []).map(({ id, name, createdAt, size }) => ({
     value: id,
     label: [name ?? 'Recording', formatDateTime(createdAt), size === null ? '' : formatSize(size)]
       .filter(Boolean)

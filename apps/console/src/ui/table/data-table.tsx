@@ -66,16 +66,11 @@ export function DataTable<T>({ label, list, columns, rowId, empty, defaultSort, 
   const shown = rowsInSight.getVirtualItems();
   const last = shown.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (hasMore && last >= rows.length - 20) loadMore();
-  }, [hasMore, last, rows.length, loadMore]);
+    // What could not be had is asked for again by whoever reads that.
+    if (hasMore && !error && rows.length > 0 && last >= rows.length - 20) loadMore();
+  }, [hasMore, error, last, rows.length, loadMore]);
 
-  // What the API looks through for a search comes in parts, and the first ones may be empty.
-  const isSearching = items.length === 0 && hasMore;
-  useEffect(() => {
-    if (isSearching && !isLoadingMore) loadMore();
-  }, [isSearching, isLoadingMore, loadMore]);
-
-  if (isPending || (isSearching && !error)) return <Skeleton rows={8} />;
+  if (isPending) return <Skeleton rows={8} />;
   if (error && items.length === 0) return <ErrorNote error={error} retry={retry} />;
   if (items.length === 0) return <div className="rounded-panel border border-line bg-surface">{empty}</div>;
   const before = shown[0]?.start ?? 0;

@@ -4,6 +4,7 @@ import {
   type AutopilotSessionEntity,
   type AutopilotStepEntity,
   type Database,
+  hasPart,
   scanWithin,
 } from '@muster/database';
 import type { Page } from '@muster/platform';
@@ -66,8 +67,9 @@ export function listSessions(
   const looked = status ? [`status = ${placed(status)}`] : [];
   if (q) {
     const text = placed(q);
-    const part = (column: string) => `strpos(lower(${column}), lower(${text})) > 0`;
-    looked.push(`(id::text = ${text} OR ${part("COALESCE(task->>'title', intent)")} OR ${part('error')})`);
+    looked.push(
+      `(id::text = lower(${text}) OR ${hasPart("COALESCE(task->>'title', intent)", text)} OR ${hasPart('error', text)})`,
+    );
   }
   const limit = placed(page.limit + 1);
   const listed = scanWithin({
