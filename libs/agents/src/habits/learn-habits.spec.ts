@@ -47,7 +47,7 @@ describe('what is learned of a machine’s idle times', () => {
 
   const query = (sql: string, values: unknown[] = []) => db.query<any>('system', sql, values);
   const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
-  /** A run of a time that is over, with an id of that time. */
+  /** A run of a time that is over, with an id of that time; to the microsecond, as the database writes it. */
   async function ran(queued: number, finished: number | null, scheduleId: string | null = null): Promise<void> {
     const queuedAt = minutesAgo(queued);
     const id = `${queuedAt.getTime().toString(16).padStart(12, '0')}${newId().replaceAll('-', '').slice(12)}`;
@@ -56,7 +56,8 @@ describe('what is learned of a machine’s idle times', () => {
     await query(
       `INSERT INTO job (id, organization_id, agent_id, workflow_id, workflow_revision, status, queued_at, finished_at,
          schedule_id)
-       VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8)`,
+       VALUES ($1, $2, $3, $4, 1, $5, $6::timestamptz + interval '421 microseconds',
+         $7::timestamptz + interval '421 microseconds', $8)`,
       [id, of.organizationId, of.agentId, workflowId, status, queuedAt, finishedAt, scheduleId],
     );
   }
@@ -88,6 +89,18 @@ describe('what is learned of a machine’s idle times', () => {
       ...learned.slice(0, 2),
       [10, false, false, 10, false, false],
       [10, true, false, 0, true, false],
+    ]);
+  });
+
+  it('goes on for as long as nothing comes, however often it is looked at', async () => {
+    await ran(100, 90);
+    for (let look = 0; look < 3; look += 1) await learnHabits(db);
+    expect(await idleTimes()).toEqual([[90, true, false, 0, true, false]]);
+    await ran(5, 4);
+    for (let look = 0; look < 3; look += 1) await learnHabits(db);
+    expect(await idleTimes()).toEqual([
+      [85, false, false, 85, false, false],
+      [4, true, false, 0, true, false],
     ]);
   });
 

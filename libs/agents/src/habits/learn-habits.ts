@@ -16,6 +16,8 @@ const firstIdSince = `
   (lpad(to_hex((extract(epoch FROM from_time.at - interval '5 minutes') * 1000)::bigint), 12, '0')
    || repeat('0', 20))::uuid`;
 
+/** As a Date has it, which an idle time begins with: to the microsecond each run would end behind its own idle time. */
+const endOfRun = `date_trunc('milliseconds', j.finished_at)`;
 const isScheduled = 'j.schedule_id IS NOT NULL AND j.attempt = 1';
 
 /** Agents without work that have had some since. Terminated ones have nothing to learn for. */
@@ -23,7 +25,7 @@ const candidates = `
   SELECT a.id FROM agent a CROSS JOIN LATERAL (SELECT ${since} AS at) from_time
   WHERE a.id > $1 AND a.current_job_id IS NULL AND a.status <> 'terminated' AND a.provider <> 'external'
     AND EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.id > ${firstIdSince}
-                  AND j.finished_at > from_time.at)
+                  AND ${endOfRun} > from_time.at)
   ORDER BY a.id LIMIT $2`;
 
 /**
@@ -63,7 +65,7 @@ export async function learnOf(tx: Transaction, agentId: string): Promise<boolean
                       'scheduled', scheduled) ORDER BY queued_at, id), '[]')
              FROM (SELECT j.id, j.queued_at, j.finished_at, ${isScheduled} AS scheduled
                    FROM job j WHERE j.agent_id = a.id AND j.id > ${firstIdSince}
-                     AND COALESCE(j.finished_at, 'infinity') > from_time.at
+                     AND COALESCE(${endOfRun}, 'infinity') > from_time.at
                    ORDER BY j.id DESC LIMIT ${mostRuns}) AS run) AS runs
      FROM agent a CROSS JOIN LATERAL (SELECT ${since} AS at) from_time WHERE a.id = $1`,
     [agentId],
@@ -88,7 +90,7 @@ async function spansOf(tx: Transaction, agentId: string, { openSince, runs: foun
   const [first] = await tx.query<RunSpan>(
     `SELECT j.queued_at, j.finished_at, ${isScheduled} AS scheduled
      FROM agent a CROSS JOIN LATERAL (SELECT ${since} AS at) from_time
-     JOIN job j ON j.agent_id = a.id AND j.id > ${firstIdSince} AND COALESCE(j.finished_at, 'infinity') > from_time.at
+     JOIN job j ON j.agent_id = a.id AND j.id > ${firstIdSince} AND COALESCE(${endOfRun}, 'infinity') > from_time.at
      WHERE a.id = $1 ORDER BY j.id LIMIT 1`,
     [agentId],
     'first_run_to_learn',
