@@ -141,7 +141,7 @@ describe('the sweep of what nobody rang for', () => {
     const agentId = await lab.makeOnlineAgent();
     const jobId = await lab.launch({ agentId });
     await lab.query(`UPDATE job SET waiting_reason = 'retry_delay', not_before = now() WHERE id = $1`, [jobId]);
-    await lab.query('UPDATE agent SET dispatch_swept_at = now() WHERE id = $1', [agentId]);
+    await lab.query(`UPDATE agent SET dispatch_swept_at = now() - interval '1 second' WHERE id = $1`, [agentId]);
     const looked: string[] = [];
     const spy = {
       startNext: async (id: string) => (looked.push(id), { action: 'wait' as const, reason: 'as before' }),
