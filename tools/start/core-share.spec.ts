@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { processesFor, usableCores } from './core-share';
+import { divided, processesFor, usableCores } from './core-share';
 
 describe('the number of processes', () => {
   it('is one for every two cores, at least one and at most four', () => {
@@ -17,5 +17,12 @@ describe('the number of processes', () => {
     expect(usableCores(file)).toBe(availableParallelism());
     expect(usableCores(join(folder, 'none'))).toBe(availableParallelism());
     await rm(folder, { recursive: true });
+  });
+
+  it('is said with the cores that they share, which is a container’s share and not the machine', () => {
+    expect(divided(1, 2)).toBe('1 for everything (2 cores; --processes N for more)');
+    expect(divided(1, 1)).toBe('1 for everything (1 core; --processes N for more)');
+    expect(divided(1, 1.5)).toContain('(1.5 cores;');
+    expect(divided(4, 8)).toBe('4 behind the one port, each the whole service (8 cores; --processes)');
   });
 });

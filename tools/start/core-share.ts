@@ -16,6 +16,14 @@ export function usableCores(file = '/sys/fs/cgroup/cpu.max'): number {
   return Math.min(availableParallelism(), share);
 }
 
+/** For people: how many processes share the cores that the service may use. */
+export function divided(processes: number, usable: number): string {
+  const cores = `${Math.round(usable * 100) / 100} ${usable === 1 ? 'core' : 'cores'}`;
+  return processes === 1
+    ? `1 for everything (${cores}; --processes N for more)`
+    : `${processes} behind the one port, each the whole service (${cores}; --processes)`;
+}
+
 function contentsOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -2,11 +2,11 @@ import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type DevStack, startDevStack } from '../dev-stack/src/dev-stack';
 import { type ObjectStore, startObjectStore } from '../dev-stack/src/object-store/object-store';
 import { closeOutput } from './close-output';
+import { divided, usableCores } from './core-share';
 import { ensureDemo } from './demo';
 import { findImaging } from './find-imaging';
 import { type FirstCredentials, firstCredentials, forgetFirstCredentials, keptSecrets } from './kept-secrets';
@@ -209,7 +209,7 @@ function announce({ options, first, internalPorts, times }: Announcement): void 
     `  API reference  ${address}/api/docs`,
     `  command line   npx nx one-file cli && node dist/cli/muster.js login --url ${address}`,
     `  data           ${options.dataDir}`,
-    `  processes      ${divided(options.processes)}`,
+    `  processes      ${divided(options.processes, usableCores())}`,
     ...internalPorts.map((port) => `  metrics        http://127.0.0.1:${port}/metrics`),
     `  ready in ${(total / 1000).toFixed(2)} s (${parts})`,
     '',
@@ -227,11 +227,4 @@ function announce({ options, first, internalPorts, times }: Announcement): void 
     );
   }
   console.log(lines.join('\n'));
-}
-
-function divided(processes: number): string {
-  const cores = `${availableParallelism()} cores`;
-  return processes === 1
-    ? `1 for everything (${cores}; --processes N for more)`
-    : `${processes} behind the one port, each the whole service (${cores}; --processes)`;
 }

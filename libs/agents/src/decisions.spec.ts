@@ -97,6 +97,8 @@ describe('why a machine is on, and until when', () => {
       'at 2026-03-02T09:50:00.000Z, and is woken for it at 2026-03-02T09:48:51.000Z.',
     );
     expect(explain({ ...stopped, prewake: false }, runIn(50)).why).toMatch(/at 2026-03-02T09:50:00.000Z\.$/);
+    // Its time to be woken is over: it was, and somebody stopped it.
+    expect(explain(stopped, runIn(1)).why).toMatch(/at 2026-03-02T09:01:00.000Z\.$/);
   });
 
   it('is kept for a run that it would be woken for again at once, and not for one that nobody launches', () => {
@@ -166,8 +168,7 @@ describe('an idle stop', () => {
     const seldom = { ...adaptive, lastActivityAt: minutesAgo(0.1), gaps: Array.from({ length: 12 }, () => 7_200_000) };
     expect(decideIdleStop(seldom, now)).toMatchObject({
       action: 'stop',
-      reason:
-        'idle for 0.1 min, another start is cheaper: by its last 12 idle times its next run takes longer than 30 min',
+      reason: 'idle for 6 s, another start is cheaper: by its last 12 idle times its next run takes longer than 30 min',
     });
     const often = { ...adaptive, lastActivityAt: minutesAgo(1), gaps: Array.from({ length: 12 }, () => 120_000) };
     expect(decideIdleStop(often, now)).toMatchObject({
@@ -176,6 +177,13 @@ describe('an idle stop', () => {
       expects: 'by its last 12 idle times its next run comes within 2 min',
     });
     expect(decideIdleStop({ ...often, idleStopMinutes: 0.5 }, now).action).toBe('stop');
+    const quick = { ...adaptive, lastActivityAt: minutesAgo(0.2), gaps: Array.from({ length: 12 }, () => 1300) };
+    expect(decideIdleStop(quick, now)).toMatchObject({
+      action: 'stop',
+      reason:
+        'idle for 12 s, another start is cheaper: by its last 12 idle times its next run comes within 1 s, ' +
+        'and has not come',
+    });
     expect(decideIdleStop({ ...adaptive, gaps: null, lastActivityAt: minutesAgo(4.9) }, now).action).toBe('wait');
     expect(decideIdleStop({ ...adaptive, gaps: null, lastActivityAt: minutesAgo(5) }, now).action).toBe('stop');
   });

@@ -38,7 +38,7 @@ export { startComposite } from './imaging/start-composite';
 export { workerTrace } from './traces/worker-trace';
 export { issueCommand, issueRun, type NewCommand } from './commands/issue-command';
 export { actionKinds } from './commands/record-actions';
-export { longestLead, prewakeLead, prewakeLeadMs } from './lifecycle/boot-time';
+export { longestLead, prewakeLead, prewakeLeadMs, prewakeTimeoutMs } from './lifecycle/boot-time';
 export type { ExpectedRun, Foresee } from './lifecycle/expected-run';
 export { keptGaps } from './habits/choose-idle-limit';
 export { learnHabits } from './habits/learn-habits';

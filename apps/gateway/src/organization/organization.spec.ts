@@ -54,10 +54,20 @@ describe('an organization’s own things at the gateway', () => {
         { timezone: '+05:30' },
         { timezone: 'CET' },
         { monthlyRunLimit: 1.5 },
+        { idleStopPolicy: 'sometimes' },
+        { idleStopPolicy: 'Adaptive' },
+        { idleStopPolicy: null },
+        { idleStopPolicy: ['adaptive'] },
+        { prewake: 'yes' },
+        { prewake: null },
       ]) {
         const answer = await as.admin.patch('/api/organization/settings', bad);
         expect([bad, answer.status, answer.body.errors[0].field]).toEqual([bad, 400, Object.keys(bad)[0]]);
       }
+      expect((await as.admin.get('/api/organization/settings')).body).toEqual({
+        ...changed.body,
+        maxConcurrentRuns: null,
+      });
     });
 
     it('change only the revision that If-Match names', async () => {

@@ -86,9 +86,25 @@ describe('what machines say', () => {
         await makeJob(other, 'queued'),
         newId(),
       ];
+      await sql('UPDATE agent SET current_job_id = $2 WHERE id = $1', [id, running]);
       const { body } = await beat(id, { runningJobIds: [running, over, foreign, unknown, 'no-id'] });
       expect(body.abandon.sort()).toEqual([over, foreign, unknown, 'no-id'].sort());
       expect((await agentOf(id)).lastActivityAt).toBeInstanceOf(Date);
+    });
+
+    it('that names a run whose end was taken is no activity: what ended last on the machine is that run', async () => {
+      const id = await makeMachine();
+      const over = await makeJob(id, 'completed');
+      await sql(
+        `UPDATE agent SET last_activity = 'a job of it ended', last_activity_at = '2026-03-02T09:00:00Z' WHERE id = $1`,
+        [id],
+      );
+      const { body } = await beat(id, { activity: false, runningJobIds: [over] });
+      expect(body.abandon).toEqual([over]);
+      expect(await agentOf(id)).toMatchObject({
+        lastActivity: 'a job of it ended',
+        lastActivityAt: new Date('2026-03-02T09:00:00Z'),
+      });
     });
 
     it('says how many commands wait', async () => {

@@ -47,7 +47,7 @@ describe('what is learned of a machine’s idle times', () => {
 
   const query = (sql: string, values: unknown[] = []) => db.query<any>('system', sql, values);
   const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
-  /** A run of a time that is over, with an id of that time. */
+  /** A run of a time that is over, with an id of that time; to the microsecond, as the database writes it. */
   async function ran(queued: number, finished: number | null, scheduleId: string | null = null): Promise<void> {
     const queuedAt = minutesAgo(queued);
     const id = `${queuedAt.getTime().toString(16).padStart(12, '0')}${newId().replaceAll('-', '').slice(12)}`;
@@ -56,7 +56,8 @@ describe('what is learned of a machine’s idle times', () => {
     await query(
       `INSERT INTO job (id, organization_id, agent_id, workflow_id, workflow_revision, status, queued_at, finished_at,
          schedule_id)
-       VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8)`,
+       VALUES ($1, $2, $3, $4, 1, $5, $6::timestamptz + interval '421 microseconds',
+         $7::timestamptz + interval '421 microseconds', $8)`,
       [id, of.organizationId, of.agentId, workflowId, status, queuedAt, finishedAt, scheduleId],
     );
   }
@@ -91,6 +92,18 @@ describe('what is learned of a machine’s idle times', () => {
     ]);
   });
 
+  it('goes on for as long as nothing comes, however often it is looked at', async () => {
+    await ran(100, 90);
+    for (let look = 0; look < 3; look += 1) await learnHabits(db);
+    expect(await idleTimes()).toEqual([[90, true, false, 0, true, false]]);
+    await ran(5, 4);
+    for (let look = 0; look < 3; look += 1) await learnHabits(db);
+    expect(await idleTimes()).toEqual([
+      [85, false, false, 85, false, false],
+      [4, true, false, 0, true, false],
+    ]);
+  });
+
   it('waits for the end of what its machine is at', async () => {
     await ran(100, 90);
     await ran(20, null);
@@ -108,7 +121,8 @@ describe('what is learned of a machine’s idle times', () => {
     await ran(100, 20);
     await learnHabits(db);
     await query(
-      `UPDATE agent SET last_activity_at = now() - interval '31 minutes', status_since = now() - interval '2 hours'
+      `UPDATE agent SET last_activity_at = now() - interval '31 minutes', last_activity = 'a job of it ended',
+         status_since = now() - interval '2 hours'
        WHERE id = $1`,
       [of.agentId],
     );
@@ -134,6 +148,57 @@ describe('what is learned of a machine’s idle times', () => {
     // Its stop, and its boot ahead of the schedule's time: half a minute, and 69 s.
     expect(saved.savedMs).toBe(saved.onMs - 300_000 - 30_000 - 69_000);
     expect(saved.savedMicros).toBe(Math.round((saved.savedMs * 120_000) / 3_600_000));
+  });
+
+  it('says nothing of what adaptive is worth where somebody was at work on the machine, or it could not be stopped', async () => {
+    const saved = async () =>
+      query(
+        `SELECT policy, saved_ms, round(on_ms / 60000.0)::int AS on FROM agent_idle
+         WHERE agent_id = $1 AND ended_at IS NOT NULL ORDER BY began_at`,
+        [of.agentId],
+      );
+    // Its last run ended 33 minutes ago, and then somebody worked on it.
+    await ran(40, 33);
+    await learnHabits(db);
+    await query(
+      `UPDATE agent SET last_activity_at = now() - interval '31 minutes', last_activity = 'somebody at work',
+         status_since = now() - interval '2 hours'
+       WHERE id = $1`,
+      [of.agentId],
+    );
+    expect(await stopIdleAgents(db)).toMatchObject({ stopping: 1 });
+    await harness.app.nest.get(MachineControl).control(of.agentId);
+    await ran(2, 1);
+    await learnHabits(db);
+    expect(await saved()).toEqual([{ policy: 'fixed', savedMs: null, on: 31 }]);
+    // On for nearly an hour, with a limit of half of that.
+    await query(
+      `UPDATE agent_idle SET began_at = $2, on_since = $2, on_ms = 0 WHERE agent_id = $1 AND ended_at IS NULL`,
+      [of.agentId, minutesAgo(61)],
+    );
+    await ran(0.5, 0.2);
+    await learnHabits(db);
+    expect((await saved()).toSorted((one, other) => other.on - one.on)[0]).toEqual({
+      policy: 'fixed',
+      savedMs: null,
+      on: 59,
+    });
+  });
+
+  it('ends with the first of the runs that followed, however many came before anybody looked', async () => {
+    await ran(800, 790);
+    await learnHabits(db);
+    // Ten minutes later it began to be at work, and had no minute to itself since.
+    for (let at = 780; at > 5; at -= 1) await ran(at, at - 1);
+    await learnHabits(db);
+    expect((await idleTimes())[0]).toEqual([10, false, false, 10, false, false]);
+    const [{ idleMs }] = await query(
+      `SELECT sum(extract(epoch FROM COALESCE(ended_at, now()) - began_at) * 1000)::float8 AS idle_ms
+       FROM agent_idle WHERE agent_id = $1`,
+      [of.agentId],
+    );
+    expect(Math.round(idleMs / 60_000)).toBe(15);
+    expect(await learnHabits(db)).toEqual({ looked: 0, learned: 0 });
   });
 
   it('is forgotten after five weeks', async () => {

@@ -16,12 +16,16 @@ const firstIdSince = `
   (lpad(to_hex((extract(epoch FROM from_time.at - interval '5 minutes') * 1000)::bigint), 12, '0')
    || repeat('0', 20))::uuid`;
 
+/** As a Date has it, which an idle time begins with: to the microsecond each run would end behind its own idle time. */
+const endOfRun = `date_trunc('milliseconds', j.finished_at)`;
+const isScheduled = 'j.schedule_id IS NOT NULL AND j.attempt = 1';
+
 /** Agents without work that have had some since. Terminated ones have nothing to learn for. */
 const candidates = `
   SELECT a.id FROM agent a CROSS JOIN LATERAL (SELECT ${since} AS at) from_time
   WHERE a.id > $1 AND a.current_job_id IS NULL AND a.status <> 'terminated' AND a.provider <> 'external'
     AND EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.id > ${firstIdSince}
-                  AND j.finished_at > from_time.at)
+                  AND ${endOfRun} > from_time.at)
   ORDER BY a.id LIMIT $2`;
 
 /**
@@ -59,24 +63,39 @@ export async function learnOf(tx: Transaction, agentId: string): Promise<boolean
             (SELECT began_at FROM agent_idle i WHERE i.agent_id = a.id AND i.ended_at IS NULL) AS open_since,
             (SELECT COALESCE(jsonb_agg(jsonb_build_object('queuedAt', queued_at, 'finishedAt', finished_at,
                       'scheduled', scheduled) ORDER BY queued_at, id), '[]')
-             FROM (SELECT j.id, j.queued_at, j.finished_at, j.schedule_id IS NOT NULL AND j.attempt = 1 AS scheduled
+             FROM (SELECT j.id, j.queued_at, j.finished_at, ${isScheduled} AS scheduled
                    FROM job j WHERE j.agent_id = a.id AND j.id > ${firstIdSince}
-                     AND COALESCE(j.finished_at, 'infinity') > from_time.at
+                     AND COALESCE(${endOfRun}, 'infinity') > from_time.at
                    ORDER BY j.id DESC LIMIT ${mostRuns}) AS run) AS runs
      FROM agent a CROSS JOIN LATERAL (SELECT ${since} AS at) from_time WHERE a.id = $1`,
     [agentId],
     'runs_to_learn',
   );
   if (!found || found.runs.length === 0) return false;
-  const runs: RunSpan[] = found.runs.map(({ queuedAt, finishedAt, scheduled }) => ({
+  const spans = await spansOf(tx, agentId, found);
+  for (const span of spans) keep(tx, agentId, found, span);
+  if (spans.some(({ endedAt }) => endedAt !== null)) await settleSavings(tx, agentId);
+  return spans.length > 0;
+}
+
+async function spansOf(tx: Transaction, agentId: string, { openSince, runs: found }: Runs): Promise<IdleSpan[]> {
+  const runs: RunSpan[] = found.map(({ queuedAt, finishedAt, scheduled }) => ({
     queuedAt: new Date(queuedAt),
     finishedAt: finishedAt === null ? null : new Date(finishedAt),
     scheduled,
   }));
-  const spans = foldRuns(found.openSince, runs);
-  for (const span of spans) keep(tx, agentId, found, span);
-  if (spans.some(({ endedAt }) => endedAt !== null)) await settleSavings(tx, agentId);
-  return spans.length > 0;
+  if (openSince === null || runs.length < mostRuns) return foldRuns(openSince, runs);
+  // There were more, of a machine that was never free when it was looked at. It is the first of them all that ended the
+  // idle time before; what was between it and those at hand is let go.
+  const [first] = await tx.query<RunSpan>(
+    `SELECT j.queued_at, j.finished_at, ${isScheduled} AS scheduled
+     FROM agent a CROSS JOIN LATERAL (SELECT ${since} AS at) from_time
+     JOIN job j ON j.agent_id = a.id AND j.id > ${firstIdSince} AND COALESCE(${endOfRun}, 'infinity') > from_time.at
+     WHERE a.id = $1 ORDER BY j.id LIMIT 1`,
+    [agentId],
+    'first_run_to_learn',
+  );
+  return [...foldRuns(openSince, [first!]).slice(0, 1), ...foldRuns(null, runs)];
 }
 
 /** So short a time nobody turned the machine off and on in. */

@@ -1,6 +1,6 @@
 import type { AgentEntity, AgentIdleEntity, OrganizationSettingsEntity, Transaction } from '@muster/database';
 import { type MicroUsd, roundedQuotient } from '@muster/contracts';
-import { defaultBootMs } from '../lifecycle/boot-time';
+import { defaultBootMs, prewakeLeadMs } from '../lifecycle/boot-time';
 import { keptGaps, mostGaps } from './choose-idle-limit';
 import { savedMsOf } from './replay-idle';
 
@@ -20,6 +20,8 @@ interface Past extends Pick<AgentIdleEntity, 'scheduled' | 'onMs' | 'slept' | 'p
 }
 
 const mostSettled = 500;
+/** So much later than it is due an idle stop may come. */
+const graceMs = 5 * 60_000;
 
 /** Says of an agent's idle times that are over, and of which nothing was said yet, what adaptive is worth in them. */
 export async function settleSavings(tx: Transaction, agentId: string): Promise<void> {
@@ -54,7 +56,11 @@ function settle(
   const { idleStopPolicy: policy, idleStopMinutes, prewake, bootMs, stoppable, computeMicrosPerHour } = habit;
   const { lengthMs, scheduled, onMs, slept } = idle;
   const facts = { policy, gaps, limitMs: idleStopMinutes * 60_000, bootMs: bootMs ?? defaultBootMs, prewake };
-  const saved = stoppable && onMs !== null ? savedMsOf({ lengthMs, scheduled, onMs, slept }, facts) : null;
+  // On for longer than any policy leaves it, something else kept it on: somebody at work, a stop that failed. The other
+  // policy would have had to wait for that as well.
+  const mostMs = facts.limitMs + (scheduled && prewake ? prewakeLeadMs(bootMs) : 0) + graceMs;
+  const isKnown = stoppable && onMs !== null && onMs <= mostMs;
+  const saved = isKnown ? savedMsOf({ lengthMs, scheduled, onMs, slept }, facts) : null;
   const savedMs = saved === null ? null : Math.round(saved);
   const savedMicros =
     savedMs === null ? null : Number(roundedQuotient(BigInt(savedMs) * BigInt(computeMicrosPerHour), 3_600_000n));

@@ -1,12 +1,20 @@
 import type { Transaction } from '@muster/database';
+import { runEnded } from '../lifecycle/decide-idle-stop';
 
-/** For a move of its life: from now on its machine is on, or no more, while it has nothing to do. */
+/**
+ * For a move of its life: from now on its machine is on, or no more, while it has nothing to do. Where it was not a run
+ * that was the last to happen on it, adaptive would have waited as fixed did, and nothing is said of what it is worth:
+ * the row has its policy, and no saving.
+ */
 export function switchIdle(tx: Transaction, agentId: string, isOn: boolean): void {
   tx.defer(
     isOn
       ? `UPDATE agent_idle SET on_since = now() WHERE agent_id = $1 AND ended_at IS NULL AND on_since IS NULL`
-      : `UPDATE agent_idle SET on_ms = on_ms + GREATEST(0, extract(epoch FROM now() - on_since) * 1000), on_since = NULL
-         WHERE agent_id = $1 AND ended_at IS NULL AND on_since IS NOT NULL`,
+      : `UPDATE agent_idle i
+         SET on_ms = i.on_ms + GREATEST(0, extract(epoch FROM now() - i.on_since) * 1000), on_since = NULL,
+           policy = CASE WHEN a.last_activity = '${runEnded}' THEN i.policy ELSE s.idle_stop_policy END
+         FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id
+         WHERE a.id = $1 AND i.agent_id = a.id AND i.ended_at IS NULL AND i.on_since IS NOT NULL`,
     [agentId],
     isOn ? 'idle_on' : 'idle_off',
   );

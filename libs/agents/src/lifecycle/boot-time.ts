@@ -16,6 +16,11 @@ export function prewakeLeadMs(bootMs: number | null): number {
 export const prewakeLead = `
   LEAST(${longestLeadMs}, COALESCE(a.boot_ms, ${defaultBootMs}) * 1.1 + ${marginMs}) * interval '1 millisecond'`;
 
+/** How long a machine that is woken ahead is waited for: a slow one no shorter than its boots take, now and then more. */
+export function prewakeTimeoutMs(bootMs: number | null, wakeTimeoutMs: number): number {
+  return Math.max(wakeTimeoutMs, Math.round(prewakeLeadMs(bootMs) * 1.5));
+}
+
 /** The longest that it can be, for an index to begin with. */
 export const longestLead = `interval '${longestLeadMs} milliseconds'`;
 
@@ -24,7 +29,7 @@ export function measureBoot(tx: Transaction, agentId: string): void {
   tx.defer(
     `UPDATE agent SET boot_ms = (
        SELECT percentile_cont(0.9) WITHIN GROUP (ORDER BY last.ms) FROM (
-         SELECT extract(epoch FROM finished_at - requested_at) * 1000 AS ms FROM agent_wake
+         SELECT GREATEST(0, extract(epoch FROM finished_at - requested_at) * 1000) AS ms FROM agent_wake
          WHERE agent_id = $1 AND state = 'ready' AND attempt > 0
          ORDER BY requested_at DESC LIMIT ${measuredWakes}) AS last)
      WHERE id = $1`,

@@ -64,8 +64,11 @@ export function decideIdleStop(facts: IdleFacts, now: Date): IdleDecision {
   if (stopAt > now) return { action: 'wait', stopAt, reason: `idle stop comes at ${stopAt.toISOString()}`, expects };
   const idleMs = now.getTime() - idleSince(facts).getTime();
   const silent = facts.status === 'offline' ? 'not heard of and idle' : 'idle';
-  const limit = expects ? `another start is cheaper: ${expects}` : `the limit is ${limitOf(facts)}`;
-  return { action: 'stop', stopAt, reason: `${silent} for ${minutesOf(idleMs)}, ${limit}` };
+  const isPast = choice !== null && choice.usualMs !== null && idleMs > choice.usualMs;
+  const limit = expects
+    ? `another start is cheaper: ${expects}${isPast ? ', and has not come' : ''}`
+    : `the limit is ${limitOf(facts)}`;
+  return { action: 'stop', stopAt, reason: `${silent} for ${spokenTime(idleMs)}, ${limit}` };
 }
 
 function reasonToStay(facts: IdleFacts): string | null {
@@ -114,7 +117,7 @@ function spokenChoice({ idleStopMinutes }: IdleFacts, { usualMs, learnedFrom }: 
   if (learnedFrom === 0) return 'nothing is known yet of when its runs come';
   const from = learnedFrom === 1 ? 'its last idle time' : `its last ${learnedFrom} idle times`;
   if (usualMs === null) return `by ${from} its next run takes longer than ${idleStopMinutes} min`;
-  return `by ${from} its next run comes within ${minutesOf(usualMs)}`;
+  return `by ${from} its next run comes within ${spokenTime(usualMs)}`;
 }
 
 function idleDeadline(facts: IdleFacts, choice: IdleChoice | null): Date {
@@ -136,7 +139,8 @@ function heldForRun({ status, prewake, expected, bootMs }: IdleFacts, stopAt: Da
   return isNear && until > stopAt.getTime() ? new Date(until) : null;
 }
 
-function minutesOf(ms: number): string {
+function spokenTime(ms: number): string {
+  if (ms < 60_000) return `${Math.max(1, Math.round(ms / 1000))} s`;
   return `${Math.round(ms / 6000) / 10} min`;
 }
 

@@ -3,7 +3,7 @@ import type { AgentEntity, AgentWakeEntity, Transaction } from '@muster/database
 import { newId } from '@muster/platform';
 import { appendTimeline } from '../timeline/append-timeline';
 import { isOn } from './agent-life';
-import { measureBoot } from './boot-time';
+import { longestLead, measureBoot } from './boot-time';
 import { emitWakeFailed, lifecycleEntry, moveAgent } from './move-agent';
 
 export interface WakeRequest {
@@ -133,6 +133,26 @@ export async function cancelWake(
   ]);
   emitWakeFailed(tx, { organizationId, agentId });
   tx.notify('agent', agentId);
+}
+
+/**
+ * A new boot has come up for which nobody waited any more: the wake before worked after all, and how long it took is
+ * known. A machine that always takes longer than a wake is waited for would be woken too late for ever, and after a
+ * rest each time. Later than any machine is woken ahead it tells nothing of a boot.
+ */
+export async function completeLateWake(
+  tx: Transaction,
+  { organizationId, agentId }: { organizationId: string; agentId: string },
+): Promise<void> {
+  const late = await tx.execute(
+    `UPDATE agent_wake SET state = 'ready', finished_at = now(), error = NULL
+     WHERE id = (SELECT id FROM agent_wake WHERE agent_id = $1 AND organization_id = $2
+                 ORDER BY requested_at DESC LIMIT 1)
+       AND state = 'timeout' AND attempt > 0 AND requested_at > now() - ${longestLead}`,
+    [agentId, organizationId],
+    'complete_late_wake',
+  );
+  if (late > 0) measureBoot(tx, agentId);
 }
 
 export async function announceReady(

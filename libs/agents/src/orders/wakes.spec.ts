@@ -193,6 +193,46 @@ describe('machines', () => {
       expect((await wakesOf(of)).map(({ state }) => state)).toEqual(['timeout', 'ready']);
     });
 
+    it('that was given up worked after all where its boot comes up late, and is measured', async () => {
+      const of = await agentAt();
+      await wake(of, { timeoutMs: 300 });
+      await becomes(of, 'offline');
+      await lab.db.query(
+        'system',
+        `UPDATE agent_wake SET requested_at = now() - interval '150 seconds' WHERE agent_id = $1`,
+        [of.agentId],
+      );
+      await handshake(of, 'new boot');
+      expect((await wakesOf(of)).map(({ state }) => state)).toEqual(['ready']);
+      const [{ bootMs }] = await lab.db.query<any>('system', 'SELECT boot_ms FROM agent WHERE id = $1', [of.agentId]);
+      expect(Math.round(bootMs / 1000)).toBe(150);
+      const failures = await lab.db.transaction('system', (tx) => lastWakeFailures(tx, of.agentId));
+      expect(failures).toMatchObject({ consecutive: 0, lastAt: null });
+      expect(await eventNames(of)).toEqual(['wake_requested', 'wake_timeout']);
+    });
+
+    it('stays one that was given up where the boot comes much later, or is the one that had been silent', async () => {
+      const of = await agentAt();
+      await wake(of, { timeoutMs: 300 });
+      await becomes(of, 'offline');
+      await lab.db.query(
+        'system',
+        `UPDATE agent_wake SET requested_at = now() - interval '11 minutes' WHERE agent_id = $1`,
+        [of.agentId],
+      );
+      await handshake(of, 'new boot');
+      const silent = await agentAt('offline');
+      await wake(silent, { timeoutMs: 300 });
+      await becomes(silent, 'offline');
+      await handshake(silent, 'old boot');
+      for (const each of [of, silent]) {
+        expect((await wakesOf(each)).map(({ state }) => state)).toEqual(['timeout']);
+        expect(await lab.db.query('system', 'SELECT boot_ms FROM agent WHERE id = $1', [each.agentId])).toEqual([
+          { bootMs: null },
+        ]);
+      }
+    });
+
     it('leaves a machine as it is that a job may be running on', async () => {
       const of = await agentAt();
       await wake(of, { timeoutMs: 300 });

@@ -24,7 +24,7 @@ export function explainAgent(
   const mayBeOn = isOn(status) || (status === 'offline' && stopAt !== null);
   const next = !mayBeOn ? '' : stopAt ? stopSentence(stopAt, { now, expects }) : ` It stays on: ${reason}.`;
   return {
-    why: `${since}${because}.${next}${mayBeOn ? extendedBy(agent) : ''}${expectedSentence(agent, expected)}${costSentence(agent, now)}`,
+    why: `${since}${because}.${next}${mayBeOn ? extendedBy(agent) : ''}${expectedSentence(agent, expected, now)}${costSentence(agent, now)}`,
     stopAt,
   };
 }
@@ -43,11 +43,14 @@ function extendedBy({ lastActivity, lastActivityAt }: Explained): string {
 function expectedSentence(
   { status, prewake, bootMs }: Pick<Explained, 'status' | 'prewake' | 'bootMs'>,
   expected: Omit<ExpectedRun, 'agentId'> | null,
+  now: Date,
 ): string {
   if (!expected || status === 'terminated') return '';
   const run = ` Next it expects the run of ${expected.name} at ${expected.at.toISOString()}`;
   if (!prewake || status !== 'stopped') return `${run}.`;
   const wakeAt = new Date(expected.at.getTime() - prewakeLeadMs(bootMs));
+  // Once that is over it was woken for this time, or rests after wakes in vain.
+  if (wakeAt < now) return `${run}.`;
   return `${run}, and is woken for it at ${wakeAt.toISOString()}.`;
 }
 

@@ -4,7 +4,7 @@ import { type AgentRow, loadAgent } from '../registry/agent-row';
 import { agentMoves, onStatusOf } from '../lifecycle/agent-life';
 import { moveAgent } from '../lifecycle/move-agent';
 import { withEndedBoot } from '../lifecycle/ended-boots';
-import { completeWake } from '../lifecycle/wakes';
+import { completeLateWake, completeWake } from '../lifecycle/wakes';
 import { failRecordingsOfOldBoot } from '../recordings/settle-recordings';
 import { appendTimeline } from '../timeline/append-timeline';
 import { refusedMachine } from '../registry/machine-caller';
@@ -70,6 +70,7 @@ export async function takeHandshake(
     await moveAgent(tx, { ...of, move: 'boot', to: status, source: 'handshake', reason });
   }
   await completeWake(tx, of);
+  if (agent.status === 'offline' && !sameBoot) await completeLateWake(tx, of);
   await resumeWork(tx, of);
   if (!sameBoot) failRecordingsOfOldBoot(tx, of);
   return { status };

@@ -53,7 +53,7 @@ export async function takeHeartbeat(
       vmIp ?? null,
       workerVersion ?? null,
       healthy,
-      activity === true || running.length > 0,
+      activity === true,
       running,
       from ?? null,
     ],
@@ -81,13 +81,19 @@ export async function takeHeartbeat(
   return beat.tunnelFails ? { ...answer, tunnel: 'unreachable' } : answer;
 }
 
+/**
+ * By its own row, which is read again where the end of a run holds it: a worker names a job until it has heard that its
+ * end was taken, and that heartbeat may come after the end.
+ */
+const isAtWork = '$10 OR current_job_id = ANY($11)';
+
 // What it answers of the agent is from before the update, as every part of a statement sees the rows as they were.
 const heartbeat = `
   WITH beat AS (
     UPDATE agent SET
       last_seen = now(),
-      last_activity_at = CASE WHEN $10 THEN now() ELSE last_activity_at END,
-      last_activity = CASE WHEN $10 THEN 'a heartbeat that reported work' ELSE last_activity END,
+      last_activity_at = CASE WHEN ${isAtWork} THEN now() ELSE last_activity_at END,
+      last_activity = CASE WHEN ${isAtWork} THEN 'a heartbeat that reported work' ELSE last_activity END,
       tunnel_url = COALESCE($4, tunnel_url),
       public_tunnel_url = COALESCE($4, public_tunnel_url),
       tunnel_hostname = COALESCE($5, tunnel_hostname),

@@ -94,4 +94,66 @@ describe('the sweep of what nobody rang for', () => {
     expect(round.failed).toBe(seen.length - 1);
     expect(await status(jobId)).toBeNull();
   });
+
+  /** They are there, and wait for a place that does not come: looked at in each round. */
+  const holdUp = async (count: number) => {
+    await lab.query('UPDATE organization_settings SET max_concurrent_runs = 1');
+    await lab.query(`UPDATE job SET status = 'cancelled', finished_at = now() WHERE status = 'queued'`);
+    await lab.query(
+      `INSERT INTO agent (id, organization_id, name, status, provider)
+       SELECT gen_random_uuid(), $1, 'Held ' || n, 'online', 'local' FROM generate_series(1, $2) n`,
+      [lab.organizationId, count],
+    );
+    await lab.query(
+      `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, waiting_reason, waiting_since)
+       SELECT gen_random_uuid(), organization_id, $1, 1, id, 'concurrency_limit', now()
+       FROM agent WHERE name LIKE 'Held %'`,
+      [lab.workflowId],
+    );
+  };
+
+  it('looks at one that is off in each turn, however many that are there wait for a place', async () => {
+    await holdUp(100);
+    const { id: off } = await makeAgent(lab.harness.db, {
+      organizationId: lab.organizationId,
+      name: 'Its wake came to nothing',
+      status: 'stopped',
+    });
+    const jobId = await lab.launch({ agentId: off });
+    await lab.query(`UPDATE job SET waiting_reason = 'agent_offline' WHERE id = $1`, [jobId]);
+    const looked: string[] = [];
+    const spy = {
+      startNext: async (id: string) => (looked.push(id), { action: 'wait' as const, reason: 'as before' }),
+    };
+    const places = new Map<string, unknown>();
+    for (let round = 0; round < 3; round += 1) {
+      await sweepDispatch(lab.harness.db, spy, new Round('test', { budgetMs: 0, places }), 10);
+    }
+    expect(looked).toContain(off);
+    // And whoever was not looked at yet has its turn in the rounds that follow.
+    for (let round = 0; round < 30; round += 1) {
+      await sweepDispatch(lab.harness.db, spy, new Round('test', { budgetMs: 0, places }), 10);
+    }
+    expect(new Set(looked).size).toBe(101);
+  });
+
+  it('takes a due retry before any number of those who are there and wait', async () => {
+    const agentId = await lab.makeOnlineAgent();
+    const jobId = await lab.launch({ agentId });
+    await lab.query(`UPDATE job SET waiting_reason = 'retry_delay', not_before = now() WHERE id = $1`, [jobId]);
+    await lab.query(`UPDATE agent SET dispatch_swept_at = now() - interval '1 second' WHERE id = $1`, [agentId]);
+    const looked: string[] = [];
+    const spy = {
+      startNext: async (id: string) => (looked.push(id), { action: 'wait' as const, reason: 'as before' }),
+    };
+    await sweepDispatch(lab.harness.db, spy, new Round('test', { budgetMs: 0 }), 10);
+    expect(looked).toEqual([agentId]);
+  });
+
+  it('looks again at those whom a clock that was set back since had looked at', async () => {
+    await lab.query(`UPDATE agent SET dispatch_swept_at = now() + interval '1 hour' WHERE name LIKE 'Held %'`);
+    expect((await sweep()).looked).toBeGreaterThanOrEqual(100);
+    const [{ count }] = await lab.query(`SELECT count(*)::int FROM agent WHERE dispatch_swept_at > now()`);
+    expect(count).toBe(0);
+  });
 });

@@ -5,8 +5,8 @@ import { guardColumns, guardFactsOf, type GuardRow, guardTables } from '../ticks
 
 /** A time that nobody has settled so long after is no longer expected. */
 const lateMinutes = 2;
-/** So many of an agent's next schedules are asked for one that is not skipped. */
-const looked = 5;
+/** So many of an agent's next schedules are looked at in one go for one that is not skipped. */
+const atOnce = 5;
 
 const ofAgents = `
   SELECT r.agent_id, r.name, r.next_run_at, ${guardColumns('r.next_run_at')}
@@ -15,7 +15,7 @@ const ofAgents = `
     SELECT * FROM schedule n
     WHERE n.agent_id = wanted.id AND n.enabled
       AND n.next_run_at > $2::timestamptz - interval '${lateMinutes} minutes'
-    ORDER BY n.next_run_at LIMIT ${looked}) r
+    ORDER BY n.next_run_at, n.id LIMIT ${atOnce} OFFSET $4) r
   ${guardTables('r.next_run_at')}
   WHERE $3::uuid IS NULL OR r.organization_id = $3
   ORDER BY r.next_run_at`;
@@ -29,23 +29,40 @@ export async function expectedRuns(
   organizationId: string,
   { agentIds, now }: { agentIds: string[]; now: Date },
 ): Promise<Map<string, ExpectedRun>> {
-  if (agentIds.length === 0) return new Map();
-  const values = [agentIds, now, organizationId];
-  return firstOfEach(await database.query<Row>({ organizationId }, ofAgents, values, 'expected_runs'));
+  return firstOfEach(agentIds, (values) =>
+    database.query<Row>(
+      { organizationId },
+      ofAgents,
+      [values.agentIds, now, organizationId, values.skip],
+      'expected_runs',
+    ),
+  );
 }
 
 /** The same within a transaction, of one agent. */
 export async function nextExpectedRun(tx: Transaction, agentId: string, now: Date): Promise<ExpectedRun | null> {
-  const rows = await tx.query<Row>(ofAgents, [[agentId], now, null], 'expected_runs');
-  return firstOfEach(rows).get(agentId) ?? null;
+  const found = await firstOfEach([agentId], (values) =>
+    tx.query<Row>(ofAgents, [values.agentIds, now, null, values.skip], 'expected_runs'),
+  );
+  return found.get(agentId) ?? null;
 }
 
-function firstOfEach(rows: Row[]): Map<string, ExpectedRun> {
+/** Goes on for those agents alone whose next schedules are all skipped, until they have no more. */
+async function firstOfEach(
+  agentIds: string[],
+  read: (values: { agentIds: string[]; skip: number }) => Promise<Row[]>,
+): Promise<Map<string, ExpectedRun>> {
   const found = new Map<string, ExpectedRun>();
-  for (const row of rows) {
-    const { agentId, name, nextRunAt: at } = row;
-    if (found.has(agentId) || !decideRun(guardFactsOf(row, { force: false }), at).launch) continue;
-    found.set(agentId, { agentId, at, name });
+  let wanted = agentIds;
+  for (let skip = 0; wanted.length > 0; skip += atOnce) {
+    const seen = new Map<string, number>();
+    for (const row of await read({ agentIds: wanted, skip })) {
+      const { agentId, name, nextRunAt: at } = row;
+      seen.set(agentId, (seen.get(agentId) ?? 0) + 1);
+      if (found.has(agentId) || !decideRun(guardFactsOf(row, { force: false }), at).launch) continue;
+      found.set(agentId, { agentId, at, name });
+    }
+    wanted = wanted.filter((id) => !found.has(id) && seen.get(id) === atOnce);
   }
   return found;
 }

@@ -130,6 +130,20 @@ describe('waking machines ahead of their schedules', () => {
     expect(bootMs).toBeLessThan(60_000);
   });
 
+  it('wakes a slow machine early, and waits for it no shorter than its boots take', async () => {
+    await query('UPDATE agent SET boot_ms = 300000 WHERE id = $1', [ground.agentId]);
+    await schedule(inSeconds(330));
+    expect((await tick()).woken).toBe(1);
+    const waited =
+      'SELECT extract(epoch FROM deadline - requested_at)::int AS seconds FROM agent_wake WHERE agent_id = $1';
+    // A boot, a tenth and 3 s, and half as much again; a fast one is waited for as any other wake is.
+    expect(await query(waited, [ground.agentId])).toEqual([{ seconds: 500 }]);
+    const fast = await machine(ground.organizationId, { bootMs: 10_000 });
+    await schedule(inSeconds(10), { agentId: fast });
+    await tick();
+    expect(await query(waited, [fast])).toEqual([{ seconds: 60 }]);
+  });
+
   it('wakes one machine once for many schedules of one time, and each of many machines', async () => {
     const others = await Promise.all(Array.from({ length: 30 }, () => machine(ground.organizationId)));
     const runAt = inSeconds(30);
@@ -280,6 +294,25 @@ describe('waking machines ahead of their schedules', () => {
     const { why } = explainAgent(agent, found.get(ground.agentId)!, new Date());
     expect(why).toContain(`Next it expects the run of Nightly claims at ${at.toISOString()}, and is woken for it at`);
     expect(decideIdleStop({ ...agent, expected: found.get(ground.agentId)! }, new Date()).action).toBe('stay');
+  });
+
+  it('finds the run that comes next behind any number of those that a guard skips, of many agents too', async () => {
+    const others = await Promise.all(Array.from({ length: 3 }, () => machine(ground.organizationId)));
+    for (const agentId of [ground.agentId, others[0]!])
+      for (let at = 0; at < 23; at += 1) await schedule(inSeconds(60 + at), { agentId, vaultKeys: ['NONE'] });
+    const at = inSeconds(600);
+    await schedule(at, { name: 'Nightly claims' });
+    await schedule(at, { name: 'Another', agentId: others[1] });
+    const agentIds = [ground.agentId, ...others];
+    const found = await expectedRuns(harness.db, ground.organizationId, { agentIds, now: new Date() });
+    expect([...found.values()].map(({ agentId, name }) => [agentId, name]).sort()).toEqual(
+      [
+        [ground.agentId, 'Nightly claims'],
+        [others[1], 'Another'],
+      ].sort(),
+    );
+    const next = await harness.db.transaction('system', (tx) => nextExpectedRun(tx, ground.agentId, new Date()));
+    expect(next).toEqual({ agentId: ground.agentId, at, name: 'Nightly claims' });
   });
 
   it('looks only at schedules whose time is near, however many there are', async () => {

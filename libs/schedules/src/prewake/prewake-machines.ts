@@ -1,4 +1,11 @@
-import { lastWakeFailures, longestLead, prewakeLead, requestWake, wakeBackoffMs } from '@muster/agents';
+import {
+  lastWakeFailures,
+  longestLead,
+  prewakeLead,
+  prewakeTimeoutMs,
+  requestWake,
+  wakeBackoffMs,
+} from '@muster/agents';
 import type { AgentEntity, Database, OrganizationSettingsEntity, ScheduleEntity, Transaction } from '@muster/database';
 import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
 import { guardColumns, guardFactsOf, type GuardRow, guardTables } from '../ticks/guard-facts';
@@ -82,7 +89,7 @@ async function prewake(
     return decidePrewake(facts, now).wake;
   });
   if (!next) return null;
-  const { id: scheduleId, nextRunAt } = next;
+  const { id: scheduleId, nextRunAt, bootMs } = next;
   // One wake is for all of them: should it fail, none of them begins another.
   await tx.execute('UPDATE schedule SET prewoken_for = next_run_at WHERE id = ANY($1)', [ids]);
   await requestWake(tx, {
@@ -91,7 +98,7 @@ async function prewake(
     source: 'schedule',
     reason: 'prewake',
     data: { scheduleId, runAt: nextRunAt.toISOString() },
-    timeoutMs: wakeTimeoutMs,
+    timeoutMs: prewakeTimeoutMs(bootMs, wakeTimeoutMs),
   });
   return 'woken';
 }
