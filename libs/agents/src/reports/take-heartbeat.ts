@@ -82,8 +82,9 @@ export async function takeHeartbeat(
 }
 
 /**
- * By its own row, which is read again where the end of a run holds it: a worker names a job until it has heard that its
- * end was taken, and that heartbeat may come after the end.
+ * A worker names a job until it has heard that its end was taken, and that heartbeat may come after the end: it marks the
+ * time, but what happened last on the machine is that end. By the agent's own row, which is read again where the end of
+ * a run holds it.
  */
 const isAtWork = '$10 OR current_job_id = ANY($11)';
 
@@ -92,7 +93,7 @@ const heartbeat = `
   WITH beat AS (
     UPDATE agent SET
       last_seen = now(),
-      last_activity_at = CASE WHEN ${isAtWork} THEN now() ELSE last_activity_at END,
+      last_activity_at = CASE WHEN $10 OR cardinality($11::uuid[]) > 0 THEN now() ELSE last_activity_at END,
       last_activity = CASE WHEN ${isAtWork} THEN 'a heartbeat that reported work' ELSE last_activity END,
       tunnel_url = COALESCE($4, tunnel_url),
       public_tunnel_url = COALESCE($4, public_tunnel_url),
