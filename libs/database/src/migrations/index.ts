@@ -62,6 +62,7 @@ import { FeedbackByReference1763824000000 } from './1763824000000-feedback-by-re
 import { LimitNotices1763828000000 } from './1763828000000-limit-notices';
 import { AskedDeliveries1763828000001 } from './1763828000001-asked-deliveries';
 import { TextInAnyCase1763829100000 } from './1763829100000-text-in-any-case';
+import { IdleTimesOfNoLength1763829150000 } from './1763829150000-idle-times-of-no-length';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -129,4 +130,5 @@ export const migrations = [
   LimitNotices1763828000000,
   AskedDeliveries1763828000001,
   TextInAnyCase1763829100000,
+  IdleTimesOfNoLength1763829150000,
 ];
