@@ -630,9 +630,11 @@ function readOr(otherwise: string, file: string): string {
 function pathWithout(...hidden: string[]): string {
   const bin = folder();
   mkdirSync(bin);
+  // A name may lead nowhere, and be in two places all the same.
+  const seen = new Set(hidden);
   for (const place of (process.env.PATH ?? '').split(delimiter).filter(existsSync))
     for (const name of readdirSync(place))
-      if (!hidden.includes(name) && !existsSync(join(bin, name))) symlinkSync(join(place, name), join(bin, name));
+      if (!seen.has(name) && seen.add(name)) symlinkSync(join(place, name), join(bin, name));
   return bin;
 }
 
