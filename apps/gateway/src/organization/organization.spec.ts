@@ -53,6 +53,9 @@ describe('an organization’s own things at the gateway', () => {
         { vmAutoWakeOnJob: 'true' },
         { timezone: '+05:30' },
         { timezone: 'CET' },
+        { timezone: 'ist' },
+        { timezone: 'PST' },
+        { timezone: 'US/Pacific-New' },
         { monthlyRunLimit: 1.5 },
       ]) {
         const answer = await as.admin.patch('/api/organization/settings', bad);
