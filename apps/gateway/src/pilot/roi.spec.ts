@@ -159,6 +159,14 @@ describe('GET /api/pilot/roi', () => {
   it('takes up to three years, and refuses what is no range of days', async () => {
     const { status, body } = await roi('from=2023-03-01&to=2026-03-01');
     expect([status, body.daily.length]).toEqual([200, 1097]);
+    for (const [query, days] of [
+      ['from=0001-01-01&to=0003-12-31', 1095],
+      ['to=9999-12-31', 30],
+      ['from=9999-12-31&to=9999-12-31', 1],
+    ] as const) {
+      const [summed, computed] = [await roi(query), await roi(`${query}&source=computed`)];
+      expect([query, summed.body.daily.length, computed.body.daily.length]).toEqual([query, days, days]);
+    }
     for (const [query, field] of [
       ['from=2026-02-31', 'from'],
       ['to=2025-02-29', 'to'],

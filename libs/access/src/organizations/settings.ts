@@ -47,7 +47,7 @@ export async function updateSettings(
   ifMatch: string | undefined,
 ): Promise<SettingsRow> {
   const { organizationId } = caller;
-  if (change.timezone !== undefined) requireTimezone(change.timezone);
+  if (change.timezone !== undefined) await requireTimezone(tx, change.timezone);
   const before = await tx.manager.findOneOrFail(OrganizationSettingsEntity, {
     where: { organizationId },
     lock: { mode: 'pessimistic_write' },
@@ -77,15 +77,26 @@ function settingsOf(change: UpdateOrganizationSettingsBody): Partial<SettingsRow
   return Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined));
 }
 
-/** Names that the database takes for abbreviations of fixed offsets, though their clocks change. */
-const ambiguous = new Set(['CET', 'EET', 'MET', 'WET']);
+/**
+ * Names whose clocks differ between here and the database, which takes some for abbreviations of fixed offsets: IST is
+ * India's time to the one and Israel's to the other.
+ */
+const ambiguous = new Set(
+  (
+    'ACT AET AGT ART AST BET BST CAT CET CNT CST CTT EAT ECT EET IET IST JST MET MIT NET NST PLT PNT PRT PST SST VST ' +
+    'WET'
+  ).split(' '),
+);
 
 /** A name, and no offset: days are counted in the database too, which reads the sign of one the other way round. */
-function requireTimezone(timezone: string): void {
+async function requireTimezone(tx: Transaction, timezone: string): Promise<void> {
   try {
     if (!/^[A-Za-z]/.test(timezone) || ambiguous.has(timezone.toUpperCase())) throw new RangeError();
     new Intl.DateTimeFormat('en', { timeZone: timezone });
-  } catch {
+    await tx.query('SELECT now() AT TIME ZONE $1', [timezone], 'known_timezone');
+  } catch (error) {
+    const isUnknown = error instanceof RangeError || (error as { code?: string }).code === unknownToDatabase;
+    if (!isUnknown) throw error;
     throw invalidField(
       'timezone',
       'timezone must be an IANA time zone such as America/Chicago',
@@ -93,3 +104,6 @@ function requireTimezone(timezone: string): void {
     );
   }
 }
+
+/** Postgres' invalid_parameter_value. */
+const unknownToDatabase = '22023';

@@ -9,7 +9,7 @@ import {
 } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
 import { withinTrace } from '@muster/platform';
-import { readLimits, recordRuns, reserveRuns } from '@muster/pricing';
+import { costSoFar, readLimits, recordRuns, reserveRuns } from '@muster/pricing';
 import { emitEvent } from '@muster/webhooks';
 import { insertJob, jobEntry } from '../launch/insert-job';
 import { countedSteps, type ProgressFacts, progressOf } from '../lists/job-progress';
@@ -88,7 +88,7 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   const attemptsLeft = ended.attempt <= ended.maxRetries;
   // Who asked for its end does not want another one.
   const tries = to === 'failed' && (end.retries ?? true) && attemptsLeft && !ended.cancelRequested;
-  const refusal = tries ? await reserveRetry(tx, organizationId, ended) : null;
+  const refusal = tries ? await reserveRetry(tx, end, ended) : null;
   appendTimeline(tx, { organizationId, agentId }, [
     jobEntry({
       jobId,
@@ -171,14 +171,21 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
   return row;
 }
 
-/** Another attempt is another run of the month. Why it cannot be had, or null. What a suspension holds up waits. */
+/**
+ * Another attempt is another run of the month. Why it cannot be had, or null. What a suspension holds up waits. The one
+ * that is over holds no more than it cost: what it did not spend is there for the next.
+ */
 async function reserveRetry(
   tx: Transaction,
-  organizationId: string,
+  { organizationId, jobId }: JobEnd,
   { maxCostMicros, finishedAt: now }: Ended,
 ): Promise<string | null> {
   const limits = await readLimits(tx, organizationId, now);
   if (limits.suspended) return null;
+  if (maxCostMicros !== null && limits.monthlySpendLimitMicros !== null) {
+    const costMicros = await costSoFar(tx, jobId);
+    tx.defer('UPDATE job SET reserved_micros = $2 WHERE id = $1', [jobId, costMicros ?? 0n], 'hold_cost');
+  }
   try {
     await reserveRuns(tx, organizationId, { asked: { count: 1, maxCostMicros }, limits, now });
     return null;

@@ -1,6 +1,7 @@
 import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
 import { applyJobReport } from '../reports/apply-job-report';
 import { applyStepStatus } from '../reports/apply-step-status';
+import { settleJobCost } from './settle-job-cost';
 import { checkBudget, stopOverBudget } from './stop-over-budget';
 
 describe('A run’s budget', () => {
@@ -53,6 +54,28 @@ describe('A run’s budget', () => {
       [run.agentId],
     );
     expect(commands).toEqual([{ kind: 'stop_job' }]);
+  });
+
+  it('passed by what its worker says that it has cost ends it while it runs', async () => {
+    const run = await running({ maxCostUsd: 1 });
+    const say = (totalCostUsd: number, seq: number) =>
+      applyJobReport(
+        lab.harness.db,
+        { organizationId: lab.organizationId, agentId: run.agentId },
+        { jobId: run.jobId, totalCostUsd, seq },
+      );
+    expect(await say(1, 1)).toEqual({ accepted: true, status: 'running' });
+    expect(await checkBudget(lab.harness.db, run.jobId)).toBe(false);
+    await say(1.5, 3);
+    await say(0.5, 2);
+    expect(await checks(run.jobId)).toBe(3);
+    expect(await checkBudget(lab.harness.db, run.jobId)).toBe(true);
+    expect(await statusOf(run.jobId)).toMatchObject({
+      code: 'budget_exceeded',
+      error: expect.stringContaining('1.5 USD'),
+    });
+    const cost = await lab.harness.db.transaction('system', (tx) => settleJobCost(tx, run.jobId));
+    expect(cost!.totalMicros).toBe(1_500_000n);
   });
 
   it('passed by the machine’s time is found by the sweep, as one of many', async () => {

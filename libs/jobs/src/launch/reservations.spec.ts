@@ -90,6 +90,12 @@ describe('A month’s limits', () => {
     expect(await reserved()).toBe(10_000_000);
   });
 
+  it('of spend are kept by the smallest budget right behind one that took the rest', async () => {
+    await limitTo({ usd: 10 });
+    await lab.launch({ maxCostUsd: 10 });
+    await expect(lab.launch({ maxCostUsd: 0.000001 })).rejects.toThrow(/leaves 0/);
+  });
+
   it('of spend refuse a batch that does not fit as a whole', async () => {
     await limitTo({ usd: 10 });
     await expect(batch(5, { maxCostUsd: 2.000001 })).rejects.toThrow(/The batch may cost 10.000005 USD/);
@@ -155,6 +161,20 @@ describe('A month’s limits', () => {
       [second!.id],
     );
     expect(entry!.data.notRetried).toContain("the month's limit of 2 runs is used up");
+  });
+
+  it('of spend leave a retry what the attempt before it did not spend, and no more', async () => {
+    await limitTo({ usd: 10 });
+    const first = await lab.launch({ maxCostUsd: 6, maxRetries: 2 });
+    expect(await end(first, 'failed', { totalCostUsd: 4 })).toMatchObject({ retried: true });
+    expect(await reserved()).toBe(10_000_000);
+    await expect(lab.launch({ maxCostUsd: 0.000001 })).rejects.toThrow(/leaves 0/);
+    await settle(first);
+    expect(await reserved()).toBe(6_000_000);
+    const [second] = await lab.query<{ id: string }>('SELECT id FROM job WHERE retry_of = $1', [first]);
+    expect(await end(second!.id, 'failed', { totalCostUsd: 0.000001 })).toMatchObject({ retried: false });
+    await settle(second!.id);
+    expect(await reserved()).toBe(0);
   });
 
   it.each([

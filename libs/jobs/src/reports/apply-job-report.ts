@@ -1,5 +1,12 @@
 import { appendEntry, appendTimeline, entryParameter, markRunTaken, markWorking } from '@muster/agents';
-import { type CallbackReason, invalidField, isTerminal, type JobStatus, type JobWebhookBody } from '@muster/contracts';
+import {
+  type CallbackReason,
+  invalidField,
+  isTerminal,
+  type JobStatus,
+  type JobWebhookBody,
+  microsOf,
+} from '@muster/contracts';
 import { type Database, type JobEntity, type Transaction, violatedConstraint } from '@muster/database';
 import { emitEvent, eventParts, valuesOfEvent } from '@muster/webhooks';
 import { finishJob } from '../ends/finish-job';
@@ -70,6 +77,7 @@ interface Sign extends Pick<JobEntity, 'status' | 'agentId' | 'percent' | 'curre
   dispatched: boolean;
   /** It is further than it was. */
   moved: boolean;
+  hasBudget: boolean;
   stepsTotal: number;
   stepsPassed: number;
   stepsFailed: number;
@@ -80,18 +88,23 @@ async function applySignOfLife(
   { organizationId, agentId }: Reporter,
   report: JobWebhookBody,
 ): Promise<ReportAnswer | null> {
-  const { jobId, seq = -1, screenshotKey } = report;
+  const { jobId, seq = -1, screenshotKey, totalCostUsd } = report;
   requireOwnKey(organizationId, screenshotKey);
   const { percent, currentStep } = saidOf(report);
+  const costMicros = typeof totalCostUsd === 'number' ? microsOf(totalCostUsd) : null;
   const values = [jobId, organizationId, agentId, seq, percent, currentStep, screenshotKey ?? null];
   try {
     // Most are heartbeats or beginnings and say no more: one statement, one round trip.
-    if (percent === null) return await applyWithoutProgress(database, organizationId, { jobId, currentStep, values });
+    if (percent === null && costMicros === null)
+      return await applyWithoutProgress(database, organizationId, { jobId, currentStep, values });
     return await database.transaction({ organizationId }, async (tx) => {
       lockJobFirst(tx, organizationId, jobId);
-      const [sign] = await tx.query<Sign>(signWithProgress, values, 'sign_with_progress');
+      const [sign] = await tx.query<Sign>(signWithProgress, [...values, costMicros], 'sign_with_progress');
       if (!sign) return null;
       if (sign.began || sign.moved) notifySign(tx, { organizationId, jobId }, sign);
+      if (costMicros !== null && sign.hasBudget) {
+        await tx.enqueue({ queue: 'dispatch', name: 'check-budget', payload: { jobId } });
+      }
       return answerOf(sign);
     });
   } catch (error) {
@@ -137,7 +150,7 @@ const noSteps = { stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 };
  * Applies it, or says why not; a job that was never given to its agent cannot run. What runs has its command: with its
  * beginning goes the note of that.
  */
-const applied = `
+const applied = (more = '') => `
   WITH was AS (
     SELECT id, status, agent_id, percent, command_id IS NOT NULL AS dispatched FROM job
     WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) FOR UPDATE),
@@ -149,9 +162,9 @@ const applied = `
       last_progress_at = CASE WHEN $5 IS DISTINCT FROM job.percent AND $5 IS NOT NULL THEN now()
         ELSE job.last_progress_at END,
       screenshot_key = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($7, job.screenshot_key) ELSE job.screenshot_key END,
-      webhook_seq = GREATEST(job.webhook_seq, $4)
+      ${more}webhook_seq = GREATEST(job.webhook_seq, $4)
     FROM was WHERE job.id = $1 AND was.dispatched AND was.status IN ('queued', 'running')
-    RETURNING job.id, job.percent, job.current_step, job.agent_id),
+    RETURNING job.id, job.percent, job.current_step, job.agent_id, job.max_cost_micros),
   began AS (
     SELECT moved.id, moved.agent_id FROM moved JOIN was ON was.id = moved.id WHERE was.status = 'queued'),
   taken AS (
@@ -163,11 +176,16 @@ const answered = `
          moved.id IS NOT NULL AND was.status = 'queued' AS began,
          moved.id IS NOT NULL AND moved.percent IS DISTINCT FROM was.percent AS moved, moved.percent, moved.current_step`;
 
-const signWithProgress = `${applied} ${answered}, steps.*
+/** What it has cost so far is as good as its word on how far it is: the later one holds, and the end's over both. */
+const saidCost = `reported_cost_micros = CASE WHEN $4 >= job.webhook_seq
+        THEN COALESCE($8::bigint, job.reported_cost_micros) ELSE job.reported_cost_micros END,
+      `;
+
+const signWithProgress = `${applied(saidCost)} ${answered}, moved.max_cost_micros IS NOT NULL AS has_budget, steps.*
   FROM was LEFT JOIN moved ON moved.id = was.id CROSS JOIN ${countedSteps()} steps`;
 
 /** Counts nothing that others may have changed while it waited for the job, so it needs no lock in front of it. */
-const signOfLife = `${applied},
+const signOfLife = `${applied()},
   ${appendEntry({ agent: 'began', jobId: '$1', organizationId: '$2', entry: '$8' })},
   ${eventParts({ of: 'began', subject: 'began.id', organization: '$2', type: 'job.started', behind: 8 })}
   ${answered}, EXISTS (SELECT FROM webhook_event_told) AS told

@@ -69,8 +69,9 @@ export async function applyStepStatus(
       'apply_step',
     );
     if (!row) return null;
-    // What a late report adds to the cost of a job that was settled already is settled again.
-    if (usage && isTerminal(row.jobStatus)) {
+    // What a late report adds to the cost of a job that was settled already is settled again; so is a usage whose step
+    // has another time now, and with it perhaps another day's price.
+    if (isTerminal(row.jobStatus) && (usage || report.startedAt || report.finishedAt)) {
       await tx.enqueue({ queue: 'metering', name: 'job-finished', payload: { jobId } });
     }
     if (usage && row.hasBudget) await tx.enqueue({ queue: 'dispatch', name: 'check-budget', payload: { jobId } });

@@ -72,6 +72,21 @@ describe('callbacks of a job', () => {
     expect(messages.map(({ name }) => name)).toEqual(expect.arrayContaining(['dispatch-agent', 'job-finished']));
   });
 
+  it('that tell of a step’s time after the job’s end have its cost settled once more: the day decides the price', async () => {
+    const jobId = await freshJob();
+    const usage = { provider: 'acme', model: 'm', inputTokens: 1, outputTokens: 1 };
+    const startedAt = '2026-03-09T23:59:59.000Z';
+    await step({ jobId, stepOrder: 1, status: 'running', seq: 1, startedAt, usage });
+    await report({ jobId, status: 'completed' });
+    await lab.query('DELETE FROM outbox');
+    const late = { jobId, stepOrder: 1, status: 'passed', seq: 2, finishedAt: '2026-03-10T00:00:01.000Z' } as const;
+    expect(await step(late)).toEqual({ accepted: false, reason: 'job_over' });
+    const settled = () => lab.query(`SELECT name FROM outbox WHERE payload->>'jobId' = $1`, [jobId]);
+    expect(await settled()).toEqual([{ name: 'job-finished' }]);
+    await step({ jobId, stepOrder: 2, status: 'skipped', seq: 3 });
+    expect(await settled()).toHaveLength(1);
+  });
+
   it('let one of fifty racing ends win', async () => {
     const jobId = await freshJob();
     const statuses = ['completed', 'failed', 'cancelled'] as const;

@@ -18,8 +18,9 @@ export function roiRange({ from, to }: Partial<RoiRange>, today: string): RoiRan
 
 /** Every day of the range, in order. */
 export function daysOf({ from, to }: RoiRange): string[] {
-  const days: string[] = [];
-  for (let day = from; day <= to; day = dayAfter(day, 1)) days.push(day);
+  const days = [from];
+  // Until it is the last one, not until one is behind it: behind the last day of 9999 no day has four digits.
+  for (let day = from; day !== to; days.push(day)) day = dayAfter(day, 1);
   return days;
 }
 
@@ -30,8 +31,8 @@ function dayAfter(day: string, days: number): string {
 }
 
 function threeYearsAfter(day: string): string {
-  const [year, rest] = [Number(day.slice(0, 4)), day.slice(4)];
-  return `${String(Math.min(year + 3, 9999)).padStart(4, '0')}${rest}`;
+  const year = Number(day.slice(0, 4)) + 3;
+  return year > 9999 ? '9999-12-31' : `${String(year).padStart(4, '0')}${day.slice(4)}`;
 }
 
 function wrong(field: string, message: string): AppError {

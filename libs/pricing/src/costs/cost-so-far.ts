@@ -6,16 +6,17 @@ import { priceUsages, readUsages } from './price-usages';
 type Running = Pick<JobEntity, 'organizationId' | 'reportedCostMicros'> &
   Pick<RunCostEntity, 'computeMicrosPerHour'> & { runMs: number };
 
-/** What a run that is under way has cost until now; null where there is no such run. Nothing is written. */
+/** What a run has cost until now, or until it ended; null where none has begun or ended. Nothing is written. */
 export async function costSoFar(tx: Transaction, jobId: string): Promise<MicroUsd | null> {
   const [run] = await tx.query<Running>(
     `SELECT j.organization_id, j.reported_cost_micros,
-            GREATEST(0, floor(extract(epoch FROM clock_timestamp() - j.started_at) * 1000))::bigint AS run_ms,
+            GREATEST(0, floor(extract(epoch FROM COALESCE(j.finished_at, clock_timestamp()) - j.started_at) * 1000))::bigint
+              AS run_ms,
             COALESCE(a.compute_micros_per_hour, s.compute_micros_per_hour) AS compute_micros_per_hour
      FROM job j
      JOIN agent a ON a.id = j.agent_id
      JOIN organization_settings s ON s.organization_id = j.organization_id
-     WHERE j.id = $1 AND j.status = 'running'`,
+     WHERE j.id = $1 AND j.status <> 'queued'`,
     [jobId],
     'cost_so_far',
   );

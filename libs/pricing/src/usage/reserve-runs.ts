@@ -119,8 +119,12 @@ function distancesOf(facts: Parameters<typeof leftOf>[0]): { runs: bigint | null
   ];
 }
 
-/** Whether the limits, which are read anew each time, are so far away that what was counted a moment ago will do. */
+/**
+ * Whether the limits, which are read anew each time, are so far away that what was counted a moment ago will do. Never
+ * for money: of what another run may cost in that moment, how much this one may says nothing.
+ */
 function isOutOfReach(organizationId: string, asked: AskedRuns, limits: LimitFacts): boolean {
+  if (asked.maxCostMicros !== null && limits.monthlySpendLimitMicros !== null) return false;
   const known = counted.get(organizationId);
   return !!known && performance.now() < known.until && isFarFromLimits({ ...limits, ...known }, asked, outOfReach);
 }

@@ -1,0 +1,34 @@
+import { daysOf, roiRange } from './roi-range';
+
+describe('a range of days', () => {
+  const lengthOf = (asked: { from?: string; to?: string }) => {
+    const range = roiRange(asked, '2026-03-19');
+    const days = daysOf(range);
+    expect([days[0], days.at(-1)]).toEqual([range.from, range.to]);
+    return days.length;
+  };
+
+  it.each([
+    [{}, 30],
+    [{ from: '2026-03-19' }, 1],
+    [{ from: '2024-02-28', to: '2024-03-01' }, 3],
+    [{ from: '2023-03-19', to: '2026-03-19' }, 1097],
+    [{ to: '0001-01-02' }, 2],
+    [{ from: '0001-01-01', to: '0004-01-01' }, 1096],
+    [{ to: '9999-12-31' }, 30],
+    [{ from: '9999-12-31', to: '9999-12-31' }, 1],
+    [{ from: '9998-06-01', to: '9999-12-31' }, 579],
+    [{ from: '9996-12-31', to: '9999-12-31' }, 1096],
+  ])('%j has %d of them, also at both ends of the calendar', (asked, length) => {
+    expect(lengthOf(asked)).toBe(length);
+  });
+
+  it.each([
+    { from: '2026-03-02', to: '2026-03-01' },
+    { from: '2026-03-20' },
+    { from: '2023-03-18', to: '2026-03-19' },
+    { from: '9996-12-30', to: '9999-12-31' },
+  ])('is not %j', (asked) => {
+    expect(() => roiRange(asked, '2026-03-19')).toThrow();
+  });
+});
