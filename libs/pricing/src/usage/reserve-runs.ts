@@ -12,7 +12,7 @@ export interface AskedRuns {
 /** Organizations that were found near a limit by this process. What is guessed wrong costs a second look. */
 const near = new Set<string>();
 
-/** What an organization's open runs came to a moment ago, as this process counted them. */
+/** What an organization's open runs came to a moment ago, as this process counted them, with those that it let in then. */
 const counted = new Map<string, Pick<GateFacts, 'openRuns' | 'reservedMicros'> & { until: number }>();
 const countedForMs = 200;
 /** More launches than all processes together can make durable in that time, batches of 10,000 included. */
@@ -39,7 +39,6 @@ export async function reserveRuns(
     isAlone ? 'hold_launches' : 'share_launches',
   );
   const facts = await readGateFacts(tx, organizationId, now);
-  remember(organizationId, facts);
   const isFar = isFarFromLimits(facts, asked, margin(facts));
   if (isFar) near.delete(organizationId);
   else if (!isAlone) {
@@ -48,14 +47,15 @@ export async function reserveRuns(
   }
   requireRoom(facts, asked);
   const { count, maxCostMicros } = asked;
+  const reservedMicros = BigInt(facts.reservedMicros) + BigInt(maxCostMicros ?? 0) * BigInt(count);
+  remember(organizationId, { openRuns: facts.openRuns + count, reservedMicros });
   await tellLimits(tx, {
     organizationId,
     month: monthOf(now),
     limits: facts,
     used: {
       runs: facts.runs + facts.openRuns + count,
-      spendMicros:
-        BigInt(facts.spendMicros) + BigInt(facts.reservedMicros) + BigInt(maxCostMicros ?? 0) * BigInt(count),
+      spendMicros: BigInt(facts.spendMicros) + reservedMicros,
     },
   });
 }
@@ -119,17 +119,16 @@ function distancesOf(facts: Parameters<typeof leftOf>[0]): { runs: bigint | null
   ];
 }
 
-/**
- * Whether the limits, which are read anew each time, are so far away that what was counted a moment ago will do. Never
- * for money: of what another run may cost in that moment, how much this one may says nothing.
- */
+/** Whether the limits, which are read anew each time, are so far away that what was counted a moment ago will do. */
 function isOutOfReach(organizationId: string, asked: AskedRuns, limits: LimitFacts): boolean {
-  if (asked.maxCostMicros !== null && limits.monthlySpendLimitMicros !== null) return false;
   const known = counted.get(organizationId);
   return !!known && performance.now() < known.until && isFarFromLimits({ ...limits, ...known }, asked, outOfReach);
 }
 
-function remember(organizationId: string, { openRuns, reservedMicros }: GateFacts): void {
+function remember(
+  organizationId: string,
+  { openRuns, reservedMicros }: Pick<GateFacts, 'openRuns' | 'reservedMicros'>,
+) {
   // Few organizations launch within such a moment; what is old goes before there are many.
   if (counted.size >= 10_000) counted.clear();
   counted.set(organizationId, { openRuns, reservedMicros, until: performance.now() + countedForMs });
