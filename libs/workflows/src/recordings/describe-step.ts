@@ -1,6 +1,7 @@
 import type { Step } from '../check-steps';
 
 const maxNameLength = 120;
+const mostRead = 500;
 
 /** For people, without what is typed: that may be private. */
 export function describeStep(step: Step): string {
@@ -44,7 +45,10 @@ function withoutQuery(url: string): string {
 
 /** The selector that reads best. */
 function whatOf({ selectors }: Step): string {
-  const all = ((selectors ?? []) as (string | string[])[]).map((each) => (Array.isArray(each) ? each.at(-1)! : each));
+  const all = ((selectors ?? []) as (string | string[])[]).map((each) =>
+    // Of a selector without end the beginning is enough to read.
+    (Array.isArray(each) ? each.at(-1)! : each).slice(0, mostRead),
+  );
   const byName = all.find((each) => /^(field|says)\//.test(each));
   if (byName) return `“${byName.replace(/^\w+\//, '')}”`;
   const named = all.find((each) => each.startsWith('aria/'))?.replace(/\[\s*(role|name)\s*=[^\]]*\]/g, '');
