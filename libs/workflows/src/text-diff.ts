@@ -6,6 +6,8 @@ interface Edit {
 
 /** Beyond this many changed lines the whole middle is shown as replaced: finding the least would hold everybody up. */
 const maxEdits = 1000;
+/** Beyond so many lines that were compared as well: unlike lines among millions of like ones have many ways. */
+const maxCompared = 4_000_000;
 const contextLines = 3;
 
 /** The difference of two texts as `diff -u` shows it; empty where there is none. */
@@ -48,12 +50,15 @@ function shortest(before: string[], after: string[]): Edit[] {
   const reach = new Int32Array(2 * most + 3);
   const offset = most + 1;
   const trail: Int32Array[] = [];
-  for (let edits = 0; edits <= most; edits += 1) {
+  let compared = 0;
+  for (let edits = 0; edits <= most && compared < maxCompared; edits += 1) {
     trail.push(reach.slice(offset - edits - 1, offset + edits + 2));
     for (let k = -edits; k <= edits; k += 2) {
       const down = k === -edits || (k !== edits && reach[offset + k - 1]! < reach[offset + k + 1]!);
-      let x = down ? reach[offset + k + 1]! : reach[offset + k - 1]! + 1;
+      const from = down ? reach[offset + k + 1]! : reach[offset + k - 1]! + 1;
+      let x = from;
       while (x < n && x - k < m && before[x] === after[x - k]) x += 1;
+      compared += x - from;
       reach[offset + k] = x;
       if (x >= n && x - k >= m) return walkBack(trail, before, after);
     }
@@ -99,7 +104,7 @@ function hunksOf(edits: Edit[]): string[] {
     const range = (line: number, length: number) => `${length === 0 ? line - 1 : line},${length}`;
     const [gone, come] = [count('-'), count('+')];
     lines.push(`@@ -${range(oldLine - back, gone)} +${range(newLine - back, come)} @@`);
-    lines.push(...hunk.map(({ kind, line }) => `${kind}${line}`));
+    for (const { kind, line } of hunk) lines.push(`${kind}${line}`);
     [oldLine, newLine, at] = [oldLine - back + gone, newLine - back + come, to];
   }
   return lines;
