@@ -4,7 +4,10 @@ import { timezoneOf } from './timezone';
 
 export type PreviewedRun = NextRun & { local: string };
 
-/** The next runs, with what the zone's clocks show then. */
+/** As many runs as are asked for of what runs once a year; each year to look through takes its time. */
+const horizonMs = 110 * 366 * 24 * 3_600_000;
+
+/** The next runs, with what the zone's clocks show then; fewer where they are farther away than anybody plans. */
 export function previewRuns(
   rule: CronRule,
   timezone: string,
@@ -12,7 +15,7 @@ export function previewRuns(
 ): PreviewedRun[] {
   const runs: PreviewedRun[] = [];
   let next = nextRun(rule, timezone, after);
-  while (next && runs.length < count) {
+  while (next && runs.length < count && next.at.getTime() - after.getTime() <= horizonMs) {
     runs.push({ ...next, local: localTime(timezone, next.at) });
     next = nextRun(rule, timezone, next.at);
   }
