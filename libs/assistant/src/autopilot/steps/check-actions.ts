@@ -34,7 +34,7 @@ function faultOfAddress(session: SessionRow, value: string): string | null {
   const { inputs, vaultKeys } = session;
   const secret = placeholdersIn(value).find((name) => vaultKeys.includes(name));
   if (secret !== undefined) return `an address must not hold the secret {{${secret}}}`;
-  const address = value.replaceAll(/\{\{\s*([^{}]+?)\s*\}\}/g, (_, name: string) => inputs[name] ?? '');
+  const address = value.replaceAll(placeholder, (_, name: string) => inputs[name.trim()] ?? '');
   const { startUrl } = taskOf(session);
   const site = originOf(startUrl);
   const resolved = URL.canParse(address, startUrl ?? undefined) ? new URL(address, startUrl ?? undefined) : null;
@@ -42,6 +42,9 @@ function faultOfAddress(session: SessionRow, value: string): string | null {
   return `${address.slice(0, 200)} is not on the site that the session may be on (${site ?? 'none'})`;
 }
 
+/** Blanks are cut off the name afterwards: to look for where they end takes ever longer where nothing closes it. */
+const placeholder = /\{\{([^{}]+)\}\}/g;
+
 function placeholdersIn(text: string): string[] {
-  return [...text.matchAll(/\{\{\s*([^{}]+?)\s*\}\}/g)].map(([, name]) => name!);
+  return [...text.matchAll(placeholder)].map(([, name]) => name!.trim());
 }
