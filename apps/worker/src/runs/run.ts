@@ -169,6 +169,17 @@ export class Run {
     const output = new RunOutput(this.root, this.spool, this.redactor, (what) =>
       this.context.log('warn', 'the script reported something strange', { jobId: this.jobId, what }),
     );
+    try {
+      await this.watch(output);
+    } catch (error) {
+      // Nobody would read what it goes on to do, nor end it.
+      this.ending ??= { status: 'failed', error: messageOf(error), errorCode: codeOf(error), graceMs: 0 };
+    }
+    if (this.detached) return 0;
+    return this.conclude(output);
+  }
+
+  private async watch(output: RunOutput): Promise<void> {
     while (!this.ending && !this.detached) {
       const alive = this.record.root !== null && isAlive(this.record.root);
       const ended = this.exitCode() !== null || !alive;
@@ -179,8 +190,6 @@ export class Run {
       this.sayThatItRuns();
       await this.pause(more ? 1 : tickMs);
     }
-    if (this.detached) return 0;
-    return this.conclude(output);
   }
 
   private async launchScript(command: Command, env: Record<string, string>): Promise<void> {

@@ -5,6 +5,8 @@ import { levelOf, type OpenStep, type RunState } from './run-state';
 import type { Item } from '../spool/spool-item';
 
 const claimsPerRequest = 100;
+/** The year 10000, in seconds: nobody takes a time behind it. */
+const endOfTime = 253_402_300_800;
 
 export interface Heard {
   items: Item[];
@@ -46,7 +48,8 @@ export function closeSteps(state: RunState, completed: boolean, now: number): It
 
 function hearEvent(heard: Heard, event: Record<string, unknown>, now: number): void {
   const { state, items } = heard;
-  const at = typeof event.at === 'number' ? event.at * 1000 : now;
+  const isTime = typeof event.at === 'number' && event.at >= 0 && event.at < endOfTime;
+  const at = isTime ? (event.at as number) * 1000 : now;
   switch (event.type) {
     case 'step_started': {
       const stepId = textOf(event.stepId);

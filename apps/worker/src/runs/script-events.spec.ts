@@ -1,0 +1,34 @@
+import { firstState } from './run-state';
+import { hearEvents } from './script-events';
+
+const now = Date.parse('2026-03-02T09:00:00Z');
+
+describe('hearEvents', () => {
+  it.each([1e13, -1, Number.MAX_VALUE, NaN, '1767225600', null, undefined])(
+    'takes the time at which it reads a step whose own is none: %p',
+    (at) => {
+      const events = [
+        { type: 'step_started', key: 'a', name: 'Open the portal', at },
+        { type: 'step_finished', key: 'a', at },
+        { type: 'log', message: 'done', at },
+      ];
+      const { items, strange } = hearEvents(events, firstState('job', '/run'), now);
+      expect(strange).toEqual([]);
+      const time = '2026-03-02T09:00:00.000Z';
+      expect(items).toMatchObject([
+        { kind: 'step', body: { status: 'running', startedAt: time } },
+        { kind: 'step', body: { status: 'passed', startedAt: time, finishedAt: time } },
+        { kind: 'log', entry: { timestamp: now / 1000 } },
+      ]);
+    },
+  );
+
+  it('takes the script’s own time', () => {
+    const { items } = hearEvents(
+      [{ type: 'step_started', key: 'a', at: 1767225600.25 }],
+      firstState('job', '/run'),
+      now,
+    );
+    expect(items).toMatchObject([{ body: { startedAt: '2026-01-01T00:00:00.250Z' } }]);
+  });
+});
