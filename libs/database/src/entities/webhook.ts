@@ -67,6 +67,8 @@ export class WebhookEventEntity {
   @Column('timestamptz', { nullable: true }) fannedOutAt!: Date | null;
   /** How often its thing could not be read. */
   @Column('integer', { default: 0 }) faults!: number;
+  /** It is tried again no sooner, each time later. */
+  @Column('timestamptz', { nullable: true }) restsUntil!: Date | null;
   @Column('timestamptz', { default: () => 'clock_timestamp()' }) createdAt!: Date;
 }
 

@@ -63,6 +63,7 @@ import { LimitNotices1763828000000 } from './1763828000000-limit-notices';
 import { AskedDeliveries1763828000001 } from './1763828000001-asked-deliveries';
 import { TextInAnyCase1763829100000 } from './1763829100000-text-in-any-case';
 import { IdleTimesOfNoLength1763829150000 } from './1763829150000-idle-times-of-no-length';
+import { FactsThatRest1763829300000 } from './1763829300000-facts-that-rest';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -131,4 +132,5 @@ export const migrations = [
   AskedDeliveries1763828000001,
   TextInAnyCase1763829100000,
   IdleTimesOfNoLength1763829150000,
+  FactsThatRest1763829300000,
 ];

@@ -59,9 +59,9 @@ function waitingFacts(
     `SELECT id, organization_id, type, subject_id, sequence, details, created_at FROM webhook_event
      WHERE fanned_out_at IS NULL AND ($1::uuid IS NULL OR organization_id = $1)
        AND ($2::uuid IS NULL OR (organization_id, id) > ($3::uuid, $2))
-       AND (faults = 0 OR created_at + LEAST(power(2, faults), $5) * interval '1 second' < now())
+       AND (rests_until IS NULL OR rests_until < now())
      ORDER BY organization_id, id LIMIT $4`,
-    [organizationId, after?.id ?? null, after?.organizationId ?? null, limit, longestRestSeconds],
+    [organizationId, after?.id ?? null, after?.organizationId ?? null, limit],
     'waiting_webhook_events',
   );
 }
@@ -74,7 +74,7 @@ function bodyOf({ type, createdAt, subjectId, sequence }: FactRow, subject: obje
 /** Null where another process had it first. */
 async function writeDeliveries(
   tx: Transaction,
-  { id, organizationId, type, createdAt }: FactRow,
+  { id, organizationId, type }: FactRow,
   { body, now }: { body: string; now: Date },
 ): Promise<string[] | null> {
   const taken = await tx.execute(
@@ -85,9 +85,10 @@ async function writeDeliveries(
   if (taken === 0) return null;
   const wanting = await tx.query<Pick<WebhookEndpointEntity, 'id'>>(
     `SELECT w.id FROM webhook_endpoint w
-     WHERE w.organization_id = $1 AND w.enabled AND w.events && ARRAY['*', $2::text] AND w.created_at <= $3
+     WHERE w.organization_id = $1 AND w.enabled AND w.events && ARRAY['*', $2::text]
+       AND w.created_at <= (SELECT created_at FROM webhook_event WHERE id = $3)
      ORDER BY w.id FOR SHARE`,
-    [organizationId, type, createdAt],
+    [organizationId, type, id],
     'endpoints_of_event',
   );
   if (wanting.length === 0) return [];
@@ -102,5 +103,12 @@ async function writeDeliveries(
 }
 
 async function postpone(database: Database, { id }: FactRow): Promise<void> {
-  await database.query('system', 'UPDATE webhook_event SET faults = faults + 1 WHERE id = $1', [id], 'postpone_event');
+  await database.query(
+    'system',
+    `UPDATE webhook_event SET faults = faults + 1,
+       rests_until = now() + LEAST(power(2, LEAST(faults + 1, 20)), $2) * interval '1 second'
+     WHERE id = $1`,
+    [id, longestRestSeconds],
+    'postpone_event',
+  );
 }

@@ -1,0 +1,83 @@
+import { DatabaseModule } from '@muster/database';
+import { BaseConfig } from '@muster/platform';
+import { type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { fanOut } from './fan-out';
+
+describe('a fact that waits to be fanned out', () => {
+  let harness: Harness;
+  let organizationId: string;
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+  });
+  afterAll(() => harness.close());
+  beforeEach(async () => void ({ id: organizationId } = await makeOrganization(harness.db)));
+
+  const rows = <T extends object>(sql: string, ...values: unknown[]) => harness.db.query<T>('system', sql, values);
+
+  async function fact(faults = 0): Promise<string> {
+    const [{ id }] = (await rows<{ id: string }>(
+      `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, faults)
+       VALUES (gen_random_uuid(), $1, 'job.failed', gen_random_uuid(), 1, $2) RETURNING id`,
+      organizationId,
+      faults,
+    )) as [{ id: string }];
+    return id;
+  }
+
+  /** Whom it tried to read, in this round. */
+  async function round(isReadable: (id: string) => boolean): Promise<string[]> {
+    const tried: string[] = [];
+    const readSubject = async ({ id }: { id: string }) => {
+      tried.push(id);
+      if (!isReadable(id)) throw new Error('it cannot be read');
+      return { id };
+    };
+    const parts = { database: harness.db, readSubject, ring: () => undefined, now: () => new Date() };
+    await fanOut(parts, undefined, organizationId).catch(() => undefined);
+    return tried;
+  }
+
+  it('rests from each try that failed, longer and longer, and keeps no other from its turn', async () => {
+    const bad = await fact(2000);
+    const good = await fact();
+    expect((await round((id) => id !== bad)).sort()).toEqual([bad, good].sort());
+    const [rests] = await rows<{ faults: number; seconds: number }>(
+      `SELECT faults, round(extract(epoch FROM rests_until - now()))::int AS seconds FROM webhook_event WHERE id = $1`,
+      bad,
+    );
+    expect(rests!.faults).toBe(2001);
+    expect(rests!.seconds).toBeGreaterThan(540);
+    const next = await fact();
+    expect(await round(() => true)).toEqual([next]);
+    await rows(`UPDATE webhook_event SET rests_until = now() WHERE id = $1`, bad);
+    expect(await round(() => true)).toEqual([bad]);
+  });
+
+  it('is for whoever was there a microsecond before it, and for nobody later', async () => {
+    const told = await fact();
+    const endpoint = async (offset: string) => {
+      const [{ id }] = (await rows<{ id: string }>(
+        `INSERT INTO webhook_endpoint (id, organization_id, url, events, enabled, created_at)
+         SELECT gen_random_uuid(), $1, 'https://receiver.test/', '{*}', true, created_at + $3::interval
+         FROM webhook_event WHERE id = $2 RETURNING id`,
+        organizationId,
+        told,
+        offset,
+      )) as [{ id: string }];
+      return id;
+    };
+    await rows(
+      `UPDATE webhook_event SET created_at = date_trunc('second', created_at) + interval '900 us' WHERE id = $1`,
+      told,
+    );
+    const before = await endpoint('-1 microseconds');
+    await endpoint('1 microseconds');
+    await round(() => true);
+    const found = await rows<{ endpointId: string }>(
+      'SELECT endpoint_id FROM webhook_delivery WHERE event_id = $1',
+      told,
+    );
+    expect(found).toEqual([{ endpointId: before }]);
+  });
+});
