@@ -39,7 +39,7 @@ export function timelineOf({ startedAt, finishedAt, ingestedAt, claims, stops }:
   for (const { claimId, outcome, processingMicros } of claims) {
     at += (processingMicros ?? 0) / 1000;
     const text = `Claim ${claimId}: ${words[outcome]}.`;
-    entries.push({ ...plain, at: new Date(Math.min(at, end)), kind: 'claim', claimId, outcome, text });
+    entries.push({ ...plain, at: atTime(Math.min(at, end)), kind: 'claim', claimId, outcome, text });
   }
   for (const { reason, at: stoppedAt, detail } of stops) {
     const text = `Stopped: ${reason}${detail ? ` (${detail})` : ''}.`;
@@ -48,4 +48,9 @@ export function timelineOf({ startedAt, finishedAt, ingestedAt, claims, stops }:
   if (finishedAt) entries.push({ ...plain, at: finishedAt, kind: 'finished', text: 'The session finished.' });
   // Of one moment they stay in this order.
   return entries.sort((a, b) => a.at.getTime() - b.at.getTime());
+}
+
+/** Reckoned from the first or the last day there is, it is that day. */
+function atTime(ms: number): Date {
+  return new Date(Math.min(Math.max(ms, Date.parse('0001-01-01T00:00:00Z')), Date.parse('9999-12-31T23:59:59.999Z')));
 }
