@@ -55,6 +55,8 @@ describeInBrowser('the pages of schedules', () => {
     await edited.getByLabel('Retries', { exact: true }).fill('2');
     expect(await tab.barriers()).toEqual([]);
     await edited.getByRole('button', { name: 'Save' }).click();
+    // Its preview has the same words.
+    await edited.waitFor({ state: 'hidden' });
     await page.getByText('At 03:00, every day.').waitFor();
     expect(await read(id)).toMatchObject({
       cronExpression: '0 3 * * *',
@@ -103,6 +105,7 @@ describeInBrowser('the pages of schedules', () => {
     await conflict.getByLabel('Cron expression: theirs').getByText('0 8 * * *').waitFor();
     await conflict.getByLabel('Cron expression: mine').getByText('0 7 * * *').waitFor();
     await conflict.getByRole('button', { name: 'Keep mine' }).click();
+    await edited.waitFor({ state: 'hidden' });
     await page.getByText('At 07:00, every day.').waitFor();
     expect(await read(id)).toMatchObject({ cronExpression: '0 7 * * *', maxRetries: 3 });
     expect(tab.complaints).toEqual([]);

@@ -94,6 +94,7 @@ export class SchedulesController {
   @Post('/preview')
   @Endpoint({
     summary: 'Show when an expression would run, before it is saved',
+    description: 'Fewer than asked for where they are more than a century ahead.',
     access: sessionsAndKeysOf('viewer'),
     body: PreviewScheduleBody,
     answer: SchedulePreview,

@@ -1725,6 +1725,8 @@ export const schedulesExecute = <ThrowOnError extends boolean = true>(options?: 
 
 /**
  * Show when an expression would run, before it is saved
+ *
+ * Fewer than asked for where they are more than a century ahead.
  */
 export const schedulesPreviewAny = <ThrowOnError extends boolean = true>(options: Options<SchedulesPreviewAnyData, ThrowOnError>) => (options.client ?? client).post<SchedulesPreviewAnyResponses, SchedulesPreviewAnyErrors, ThrowOnError, 'data'>({
     responseStyle: 'data',
