@@ -16,7 +16,7 @@ import { cachedChromium, installedChromium } from './chromium';
 const folder = mkdtempSync(join(tmpdir(), 'muster-chromium-'));
 const shop = join(folder, 'shop');
 const bin = join(folder, 'bin');
-const hasDpkg = ['/usr/bin/dpkg-deb', '/bin/dpkg-deb'].some((path) => existsSync(path));
+const packer = ['/usr/bin/dpkg-deb', '/bin/dpkg-deb'].find((path) => existsSync(path));
 
 beforeAll(() => {
   mkdirSync(shop);
@@ -25,7 +25,7 @@ beforeAll(() => {
     const path = ['/usr/bin', '/bin'].map((place) => join(place, tool)).find((each) => existsSync(each));
     if (path) symlinkSync(path, join(bin, tool));
   }
-  if (!hasDpkg) return;
+  if (!packer) return;
   packaged('chromium', {
     'usr/lib/chromium/chromium': '#!/bin/sh\necho "Chromium 1 $LD_LIBRARY_PATH $FONTCONFIG_FILE"\n',
   });
@@ -51,7 +51,7 @@ it('says why there is none', async () => {
   expect(readdirSync(join(folder, 'none'))).toEqual([]);
 });
 
-(hasDpkg ? it : it.skip)('fetches the package and what it needs once, and runs it from where it is kept', async () => {
+(packer ? it : it.skip)('fetches the package and what it needs once, and runs it from where it is kept', async () => {
   apt(`
     case "$*" in
       *--version*) ;;
@@ -106,5 +106,5 @@ function packaged(name: string, files: Record<string, string>): void {
   mkdirSync(join(root, 'DEBIAN'));
   const control = `Package: ${name}\nVersion: 1\nArchitecture: all\nMaintainer: nobody <a@example.com>\nDescription: none\n`;
   writeFileSync(join(root, 'DEBIAN/control'), control);
-  execFileSync('dpkg-deb', ['-b', root, join(shop, `${name}.deb`)], { stdio: 'ignore' });
+  execFileSync(packer!, ['-b', root, join(shop, `${name}.deb`)], { stdio: 'ignore' });
 }
