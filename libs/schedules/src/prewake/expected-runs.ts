@@ -5,17 +5,17 @@ import { guardColumns, guardFactsOf, type GuardRow, guardTables } from '../ticks
 
 /** A time that nobody has settled so long after is no longer expected. */
 const lateMinutes = 2;
-/** So many of an agent's next schedules are looked at in one go for one that is not skipped. */
-const atOnce = 5;
+/** So many of an agent's next schedules are looked at for one that is not skipped: the first few nearly always do. */
+const looked = [5, 50, 500];
 
-const ofAgents = `
+const ofAgents = (most: number) => `
   SELECT r.agent_id, r.name, r.next_run_at, ${guardColumns('r.next_run_at')}
   FROM unnest($1::uuid[]) AS wanted (id)
   CROSS JOIN LATERAL (
     SELECT * FROM schedule n
     WHERE n.agent_id = wanted.id AND n.enabled
       AND n.next_run_at > $2::timestamptz - interval '${lateMinutes} minutes'
-    ORDER BY n.next_run_at, n.id LIMIT ${atOnce} OFFSET $4) r
+    ORDER BY n.next_run_at LIMIT ${most}) r
   ${guardTables('r.next_run_at')}
   WHERE $3::uuid IS NULL OR r.organization_id = $3
   ORDER BY r.next_run_at`;
@@ -29,40 +29,36 @@ export async function expectedRuns(
   organizationId: string,
   { agentIds, now }: { agentIds: string[]; now: Date },
 ): Promise<Map<string, ExpectedRun>> {
-  return firstOfEach(agentIds, (values) =>
-    database.query<Row>(
-      { organizationId },
-      ofAgents,
-      [values.agentIds, now, organizationId, values.skip],
-      'expected_runs',
-    ),
+  return firstOfEach(agentIds, (ids, most) =>
+    database.query<Row>({ organizationId }, ofAgents(most), [ids, now, organizationId], `expected_runs_${most}`),
   );
 }
 
 /** The same within a transaction, of one agent. */
 export async function nextExpectedRun(tx: Transaction, agentId: string, now: Date): Promise<ExpectedRun | null> {
-  const found = await firstOfEach([agentId], (values) =>
-    tx.query<Row>(ofAgents, [values.agentIds, now, null, values.skip], 'expected_runs'),
+  const found = await firstOfEach([agentId], (ids, most) =>
+    tx.query<Row>(ofAgents(most), [ids, now, null], `expected_runs_${most}`),
   );
   return found.get(agentId) ?? null;
 }
 
-/** Goes on for those agents alone whose next schedules are all skipped, until they have no more. */
+/** Looks further for those agents alone whose next schedules are all skipped, and have more. */
 async function firstOfEach(
   agentIds: string[],
-  read: (values: { agentIds: string[]; skip: number }) => Promise<Row[]>,
+  read: (agentIds: string[], most: number) => Promise<Row[]>,
 ): Promise<Map<string, ExpectedRun>> {
   const found = new Map<string, ExpectedRun>();
   let wanted = agentIds;
-  for (let skip = 0; wanted.length > 0; skip += atOnce) {
+  for (const most of looked) {
+    if (wanted.length === 0) break;
     const seen = new Map<string, number>();
-    for (const row of await read({ agentIds: wanted, skip })) {
+    for (const row of await read(wanted, most)) {
       const { agentId, name, nextRunAt: at } = row;
       seen.set(agentId, (seen.get(agentId) ?? 0) + 1);
       if (found.has(agentId) || !decideRun(guardFactsOf(row, { force: false }), at).launch) continue;
       found.set(agentId, { agentId, at, name });
     }
-    wanted = wanted.filter((id) => !found.has(id) && seen.get(id) === atOnce);
+    wanted = wanted.filter((id) => !found.has(id) && seen.get(id) === most);
   }
   return found;
 }
