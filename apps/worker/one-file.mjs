@@ -18,7 +18,13 @@ await build({
   format: 'cjs',
   banner: { js: '#!/usr/bin/env node' },
   define: {
-    EMBEDDED_PYTHON_MODULE: JSON.stringify(await readFile(join(here, 'src/runs/muster.py'), 'utf8')),
+    EMBEDDED_PYTHON_MODULE: JSON.stringify(
+      (
+        await Promise.all(
+          ['muster', 'muster-asking'].map((name) => readFile(join(here, `src/runs/${name}.py`), 'utf8')),
+        )
+      ).join('\n\n'),
+    ),
     EMBEDDED_IMAGING_PACKAGE: JSON.stringify(await textsIn(join(here, 'src/imaging/muster_imaging'))),
   },
 });

@@ -1,26 +1,60 @@
 #!/usr/bin/env node
-// What `npm run generate` makes of the OpenAPI document: its types, one function for each operation, and which of them
-// take an Idempotency-Key. `generate.mjs [folder]` writes it elsewhere, to be compared.
-import { readFile, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { createClient } from '@hey-api/openapi-ts';
+// Makes of the OpenAPI document its types, one function for each operation, and which of them take an Idempotency-Key.
+// Every build begins with it; it does something only when the document, this file or the generator has changed.
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const document = join(here, '../contracts/openapi.json');
-const folder = resolve(process.argv[2] ?? join(here, 'src/generated'));
+const folder = join(here, 'src/generated');
+const stampFile = join(folder, '.stamp');
 
-await createClient({
-  input: document,
-  output: { path: folder, tsConfigPath: join(here, '../../apps/console/tsconfig.json') },
-  logs: { level: 'error' },
-  plugins: [
-    { name: '@hey-api/client-fetch', throwOnError: true },
-    '@hey-api/typescript',
-    { name: '@hey-api/sdk', responseStyle: 'data', auth: false },
-  ],
-});
-await writeFile(join(folder, 'creating-calls.gen.ts'), creatingCalls(JSON.parse(await readFile(document, 'utf8'))));
+/** Answers whether there was something to do. */
+export async function generateClient() {
+  const stamp = await stampOf();
+  if ((await readFile(stampFile, 'utf8').catch(() => '')) === stamp) return false;
+  // Beside what others may be reading, and then file by file in its place.
+  const draft = `${folder}.${process.pid}.draft`;
+  await generateInto(draft);
+  const files = await filesIn(draft);
+  for (const file of files) {
+    await mkdir(dirname(join(folder, file)), { recursive: true });
+    await rename(join(draft, file), join(folder, file));
+  }
+  const stale = (await filesIn(folder)).filter((file) => !files.includes(file));
+  await Promise.all([...stale.map((file) => rm(join(folder, file))), rm(draft, { recursive: true })]);
+  await writeFile(stampFile, stamp);
+  return true;
+}
+
+async function stampOf() {
+  const generator = join(here, '../../node_modules/@hey-api/openapi-ts/package.json');
+  const texts = await Promise.all([document, fileURLToPath(import.meta.url), generator].map((file) => readFile(file)));
+  return createHash('sha256').update(Buffer.concat(texts)).digest('hex');
+}
+
+async function filesIn(parent) {
+  const entries = await readdir(parent, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && entry.name !== '.stamp');
+  return files.map((entry) => join(entry.parentPath, entry.name).slice(parent.length + 1));
+}
+
+async function generateInto(path) {
+  const { createClient } = await import('@hey-api/openapi-ts');
+  await createClient({
+    input: document,
+    output: { path, tsConfigPath: join(here, '../../apps/console/tsconfig.json') },
+    logs: { level: 'silent' },
+    plugins: [
+      { name: '@hey-api/client-fetch', throwOnError: true },
+      '@hey-api/typescript',
+      { name: '@hey-api/sdk', responseStyle: 'data', auth: false },
+    ],
+  });
+  await writeFile(join(path, 'creating-calls.gen.ts'), creatingCalls(JSON.parse(await readFile(document, 'utf8'))));
+}
 
 function creatingCalls({ paths }) {
   const calls = Object.entries(paths).flatMap(([path, methods]) =>
@@ -35,3 +69,5 @@ function creatingCalls({ paths }) {
     ']);\n',
   ].join('');
 }
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await generateClient();

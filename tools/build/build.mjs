@@ -1,15 +1,17 @@
 #!/usr/bin/env node
 // Compiles TypeScript with SWC, keeping the tree's shape: libs/x/src/a.ts becomes dist/libs/x/src/a.js.
-// Only what changed since the last run is compiled again. `build.mjs [folder…]` limits it to those folders.
+// The SDK's client is generated first. Only what changed since the last run is compiled again. `build.mjs [folder…]` limits it to those folders.
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { generateClient } from '../../libs/sdk/generate.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const out = join(root, 'dist');
 
 /** Compiles and answers how many files were looked at, compiled and removed. */
 export async function build(folders = ['libs', 'apps', 'tools']) {
+  if (folders.includes('libs')) await generateClient();
   const options = await swcOptions();
   const stamp = JSON.stringify(options) + (await readFile(join(root, 'node_modules/@swc/core/package.json'), 'utf8'));
   const since = await stampedAt(join(out, '.cache', 'build-options'), stamp);
@@ -59,7 +61,7 @@ async function put(file, content, date) {
   await rename(draft, file);
 }
 
-async function swcOptions() {
+export async function swcOptions() {
   const base = JSON.parse(await readFile(join(root, 'tsconfig.base.json'), 'utf8'));
   return {
     cwd: root,
@@ -78,7 +80,7 @@ async function swcOptions() {
 }
 
 // Files that the running code reads beside the compiled code.
-const assets = /\.(sql|json|html|py)$|\/prompts\/[\w-]+\.md$/;
+const assets = /\.(sql|json|html|py|txt\.br)$|\/prompts\/[\w-]+\.md$/;
 
 async function walk(folder) {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);

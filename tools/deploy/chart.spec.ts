@@ -28,7 +28,7 @@ interface Values {
 }
 
 const trackerTokens = ['FEEDBACK_CODEHOST_TOKEN', 'FEEDBACK_TASKTRACKER_TOKEN'];
-/** The pods' own roles, what is read at the very first start alone, and what leads to somebody's trackers or models. */
+/** The pods' own roles, what is read at the very first start alone, and what leads to somebody's trackers, models or mail. */
 const leftOut: Partial<Record<ServiceApp, string[]>> = {
   gateway: [
     'BOOTSTRAP_ADMIN_PASSWORD',
@@ -41,7 +41,7 @@ const leftOut: Partial<Record<ServiceApp, string[]>> = {
     'S3_SECRET_ACCESS_KEY',
   ],
   ingest: ['FEEDBACK_CODEHOST_WEBHOOK_SECRET', 'FEEDBACK_TASKTRACKER_WEBHOOK_SECRET', 'S3_SECRET_ACCESS_KEY'],
-  'feedback-sync': [...trackerTokens, 'MODEL_API_KEY', 'S3_SECRET_ACCESS_KEY'],
+  'feedback-sync': [...trackerTokens, 'MODEL_API_KEY', 'S3_SECRET_ACCESS_KEY', 'SMTP_URL'],
   scheduler: ['S3_SECRET_ACCESS_KEY'],
   metering: ['S3_SECRET_ACCESS_KEY'],
   dispatcher: ['EC2_SECRET_ACCESS_KEY', 'MODEL_API_KEY', 'S3_SECRET_ACCESS_KEY'],

@@ -18,11 +18,11 @@ const compose = readYaml<{
   secrets: Record<string, { file: string }>;
 }>('docker/compose.yaml');
 const trackerTokens = ['FEEDBACK_CODEHOST_TOKEN', 'FEEDBACK_TASKTRACKER_TOKEN'];
-/** Keys that people make in the service once it runs, and the accounts in which their machines, trackers and models are. */
+/** Keys that people make in the service once it runs, and the accounts in which their machines, trackers, models and mail are. */
 const leftOut: Partial<Record<ServiceApp, string[]>> = {
   gateway: ['BOOTSTRAP_API_KEY', 'BOOTSTRAP_WORKER_KEY', 'EC2_SECRET_ACCESS_KEY', ...trackerTokens, 'MODEL_API_KEY'],
   ingest: ['FEEDBACK_CODEHOST_WEBHOOK_SECRET', 'FEEDBACK_TASKTRACKER_WEBHOOK_SECRET'],
-  'feedback-sync': [...trackerTokens, 'MODEL_API_KEY'],
+  'feedback-sync': [...trackerTokens, 'MODEL_API_KEY', 'SMTP_URL'],
   dispatcher: ['EC2_SECRET_ACCESS_KEY', 'MODEL_API_KEY'],
 };
 const dockerfile = readText('docker/Dockerfile');

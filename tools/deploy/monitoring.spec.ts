@@ -26,9 +26,9 @@ interface Dashboard {
 }
 
 const folder = join(repositoryRoot, 'k8s/monitoring');
-const alerts = readYaml<{ groups: { rules: Alert[] }[] }>('k8s/monitoring/alerts.yaml').groups.flatMap(
-  ({ rules }) => rules,
-);
+const alerts = readYaml<{ groups: { rules: (Alert | { record: string })[] }[] }>('k8s/monitoring/alerts.yaml')
+  .groups.flatMap(({ rules }) => rules)
+  .filter((rule): rule is Alert => 'alert' in rule);
 const dashboards = readdirSync(join(folder, 'dashboards')).map((name) => ({
   name,
   ...(JSON.parse(readText(`k8s/monitoring/dashboards/${name}`)) as Dashboard),

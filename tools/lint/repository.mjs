@@ -1,13 +1,15 @@
 #!/usr/bin/env node
 // What no linter of code sees: the lockfile, the machine's traces, the size of files, READMEs, project tags,
-// owners of tables.
+// owners of tables, words, migrations that lock.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { layout } from './layout.mjs';
 import { unverifiedIn } from './lockfile.mjs';
+import { exempt, lockingIn } from './online-migrations.mjs';
 import { faultsOfOwners } from './table-owners.mjs';
+import { wordFaultsIn } from './words.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const maxLines = 350;
@@ -30,6 +32,9 @@ const faults = [
   ...crowdedFolders(files),
   ...projectsOf(files).flatMap(faultsOfProject),
   ...faultsOfOwners(files),
+  ...[...exempt]
+    .filter((name) => !files.includes(`libs/database/src/migrations/${name}.ts`))
+    .map((name) => `tools/lint/online-migrations.mjs: exempts ${name}, which is not there`),
 ];
 
 for (const fault of faults) console.error(`repository: ${fault}`);
@@ -51,6 +56,8 @@ function faultsOfFile(file) {
       : []),
     ...at(machinePath, 'names a path of one machine'),
     ...at(/\/\/registry\.|\bregistry\.npmjs\b/, 'names a package registry'),
+    ...wordFaultsIn(file, text),
+    ...lockingIn(file, text),
     ...(file.endsWith('.md') ? missingPaths(file, text) : []),
     ...(isSource(file) && !index.test(file) && lines.length - 1 > maxLines
       ? [`${file}: ${lines.length - 1} lines; past ${maxLines} it wants to be two files`]

@@ -9,10 +9,11 @@ const entities = 'libs/database/src/entities';
 
 /** The tables of each lib, as its README names them. */
 const tablesOf = {
-  database: ['outbox', 'queue_probe', 'loop_run', 'organization_event'],
+  database: ['outbox', 'queue_probe', 'loop_run', 'organization_event', 'recovery_hold'],
   access: [
     ...['organization', 'organization_settings', 'app_user', 'user_session', 'sign_in_address', 'api_key'],
-    ...['vault_secret', 'audit_entry', 'idempotency_key'],
+    ...['second_factor', 'sign_in_ticket', 'passkey', 'passkey_challenge', 'device_login'],
+    ...['vault_secret', 'audit_entry', 'access_entry', 'idempotency_key'],
   ],
   agents: [
     ...['agent', 'agent_command', 'agent_control', 'agent_wake', 'agent_idle', 'agent_recovery'],
@@ -24,7 +25,20 @@ const tablesOf = {
     ...['library_process', 'workflow_pack', 'pack_bundle', 'runtime_bundle', 'pack_upload'],
     ...['pack_version', 'pack_version_move', 'pack_installation', 'pack_installation_move'],
   ],
-  jobs: ['job', 'job_step', 'ai_usage', 'claim_outcome', 'job_log_seen', 'batch', 'deleted_job'],
+  jobs: [
+    'job',
+    'job_step',
+    'ai_usage',
+    'claim_outcome',
+    'job_log_seen',
+    'batch',
+    'deleted_job',
+    'question',
+    'inbound_code',
+    'inbound_message',
+    'concurrency_lease',
+    'concurrency_limit',
+  ],
   schedules: ['schedule', 'schedule_run'],
   pricing: [
     ...['run_cost', 'run_cost_component', 'model_price', 'default_model_price', 'default_price_list', 'cost_recompute'],

@@ -1,11 +1,8 @@
-import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import { listOrganizations } from '@muster/access';
-import { Database, DatabaseModule } from '@muster/database';
+import type { Database } from '@muster/database';
 import { rebuildRollups, verifyRollups } from '@muster/pilot';
 import { rebuildCostDays, verifyCostDays } from '@muster/pricing';
-import { BaseConfig, createApp, type Environment, loadConfig } from '@muster/platform';
+import { openStartDatabase } from './start-database';
 
 // `npm run rollups -- verify|rebuild [organization id…]`: compares what returns on investment are read from with the
 // claims, and what costs are with what runs used, or makes both anew. On DATABASE_URL, or on the database of `npm start` (MUSTER_DATA_DIR, .muster/data).
@@ -17,14 +14,7 @@ if (command !== 'verify' && command !== 'rebuild') {
 }
 
 void (async () => {
-  const { nest, close } = await createApp({
-    // One that has no queue to answer.
-    name: 'gateway',
-    configs: [loadConfig(BaseConfig, environment())],
-    modules: [DatabaseModule],
-  });
-  await nest.init();
-  const database = nest.get(Database);
+  const { database, close } = await openStartDatabase();
   const organizations = asked.length > 0 ? asked : await everyOrganization(database);
   let faults = 0;
   for (const id of organizations) faults += await (command === 'verify' ? verify(database, id) : rebuild(database, id));
@@ -64,27 +54,4 @@ async function rebuild(database: Database, organizationId: string): Promise<numb
   const costs = await rebuildCostDays(database, organizationId);
   console.log(`organization ${organizationId}: ${days} days made anew, and ${costs.days} of costs`);
   return 0;
-}
-
-function environment(): Environment {
-  const given = process.env;
-  return {
-    DATABASE_URL: given['DATABASE_URL'] ?? urlOfStart(resolve(given['MUSTER_DATA_DIR'] ?? '.muster/data')),
-    // Nothing is queued here, and nothing is unlocked.
-    REDIS_URL: given['REDIS_URL'] ?? 'redis://127.0.0.1:6379',
-    MASTER_KEYS: given['MASTER_KEYS'] ?? `none:${randomBytes(32).toString('base64')}`,
-    PUBLIC_APP_URL: 'http://127.0.0.1',
-    LOG_LEVEL: 'error',
-    DATABASE_POOL_SIZE: '2',
-  };
-}
-
-function urlOfStart(dataDir: string): string {
-  const read = (name: string) => readFileSync(join(dataDir, 'postgres', name), 'utf8').trim();
-  try {
-    return `postgres://muster:${read('password')}@127.0.0.1:${read('port')}/muster`;
-  } catch {
-    console.error(`There is no database below ${dataDir}: set DATABASE_URL, or MUSTER_DATA_DIR as npm start has it.`);
-    process.exit(2);
-  }
 }

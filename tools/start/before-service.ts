@@ -1,5 +1,6 @@
-import { migrate, ownerDataSource } from '@muster/database';
+import { migrations, ownerDataSource } from '@muster/database';
 import { sayIfUnconfined } from './say-if-unconfined';
+import { upgradeData } from './upgrade-data';
 
 // What has to be done once before the service starts, in a process that is gone afterwards: what it loads would else stay
 // in memory for as long as `npm start` runs. It is begun early, and loads while Postgres starts.
@@ -7,23 +8,50 @@ import { sayIfUnconfined } from './say-if-unconfined';
 export interface BeforeService {
   databaseUrl: string;
   dataDir: string;
+  backup: boolean;
 }
 
 export type DoneBeforeService =
-  { migrated: string[]; hasOrganization: boolean } | { warning: string | null } | { fault: string };
+  | { progress: string }
+  | { sorry: string }
+  | { migrated: string[]; hasOrganization: boolean }
+  | { warning: string | null }
+  | { fault: string };
 
 process.once('message', (given: BeforeService) => {
   prepare(given).then(
     () => process.disconnect(),
-    (error: Error) => say({ fault: error.stack ?? error.message }).then(() => process.exit(1)),
+    (error: Error) =>
+      say(error.name === 'StartError' ? { sorry: error.message } : { fault: error.stack ?? error.message }).then(() =>
+        process.exit(1),
+      ),
   );
 });
 
-async function prepare({ databaseUrl, dataDir }: BeforeService): Promise<void> {
+async function prepare({ databaseUrl, dataDir, backup }: BeforeService): Promise<void> {
   const warning = sayIfUnconfined(dataDir, process.env);
-  const migrated = await migrate(databaseUrl);
+  const migrated = await upgradeData({
+    databaseUrl,
+    dataDir,
+    backup,
+    pending: await pendingIn(databaseUrl),
+    say: (line) => void say({ progress: line }),
+  });
   await say({ migrated, hasOrganization: await hasOrganization(databaseUrl) });
   await say({ warning: await warning });
+}
+
+async function pendingIn(databaseUrl: string): Promise<number> {
+  const source = await ownerDataSource(databaseUrl).initialize();
+  try {
+    const [table] = await source.query<{ found: string | null }[]>("SELECT to_regclass('schema_migration') AS found");
+    if (!table!.found) return migrations.length;
+    const rows = await source.query<{ name: string }[]>('SELECT name FROM schema_migration');
+    const seen = new Set(rows.map(({ name }) => name));
+    return migrations.filter(({ name }) => !seen.has(name)).length;
+  } finally {
+    await source.destroy();
+  }
 }
 
 async function hasOrganization(databaseUrl: string): Promise<boolean> {

@@ -16,10 +16,12 @@ export interface StartOptions {
   reset: boolean;
   /** Whether a first start brings an agent and a workflow to look at. */
   demo: boolean;
+  /** Whether data of an older version is backed up before it is brought to this one. */
+  backup: boolean;
   help: boolean;
 }
 
-export const usage = `npm start -- [--port N] [--host ADDRESS] [--data-dir DIR] [--processes N] [--reset] [--no-demo]
+export const usage = `npm start -- [--port N] [--host ADDRESS] [--data-dir DIR] [--processes N] [--reset] [--no-demo] [--no-backup]
 
   --port N         the one port that serves everything (PORT; 3000)
   --host ADDRESS   the address that it listens on; 0.0.0.0 lets other machines in (HOST; 127.0.0.1)
@@ -28,6 +30,7 @@ export const usage = `npm start -- [--port N] [--host ADDRESS] [--data-dir DIR] 
                    cores, at most 4)
   --reset          begin without the data of earlier starts
   --no-demo        bring no example agent and workflow
+  --no-backup      bring data of an older version to this one without a backup
 `;
 
 /** Where this machine reaches the service: an address that stands for every one is no address to call. */
@@ -52,6 +55,7 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv, root: string
     processes,
     reset: values.reset ?? false,
     demo: !values['no-demo'],
+    backup: !values['no-backup'],
     help: values.help ?? false,
   };
 }
@@ -73,6 +77,7 @@ function parse(args: string[]) {
         processes: { type: 'string' },
         reset: { type: 'boolean' },
         'no-demo': { type: 'boolean' },
+        'no-backup': { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     });

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
+import { StartError } from './options';
 import type { BeforeService, DoneBeforeService } from './before-service';
 
 interface Facts {
@@ -17,13 +18,15 @@ export class Preparation {
     this.child = fork(join(__dirname, 'before-service.js'), { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   }
 
-  run(given: BeforeService): Promise<Facts> {
+  run(given: BeforeService, say: (line: string) => void): Promise<Facts> {
     const { child } = this;
     let warn: (warning: string | null) => void = () => undefined;
     const warning = new Promise<string | null>((resolve) => (warn = resolve));
     return new Promise((resolve, reject) => {
       child.on('message', (done: DoneBeforeService) => {
-        if ('fault' in done) reject(new Error(done.fault));
+        if ('progress' in done) say(done.progress);
+        else if ('sorry' in done) reject(new StartError(done.sorry));
+        else if ('fault' in done) reject(new Error(done.fault));
         else if ('warning' in done) warn(done.warning);
         else resolve({ ...done, warning });
       });

@@ -2,9 +2,12 @@
 // Plain JavaScript without a dependency, because it is what a bare machine runs first.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { countInstalled, foldersOf, installLine } from './install-progress.mjs';
+import { Phases } from './phases.mjs';
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
@@ -12,21 +15,33 @@ export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 export class Sorry extends Error {}
 
 /** Installs and builds what is missing. Two runs in one clone wait for each other. */
-export async function prepare(say) {
+export async function prepare(say, phases = new Phases(say)) {
   requireNode();
-  await withLock(async () => {
-    await install(say);
+  await withLock(say, async () => {
+    await phases.run('dependencies', () => install(say));
     const { build } = await import(pathToFileURL(join(root, 'tools/build/build.mjs')).href);
-    const { compiled } = await build().catch((error) => {
-      throw error.code === 'ENOSPC' ? diskFull() : error;
-    });
-    if (compiled > 50) say(`built ${compiled} files`);
+    const { compiled } = await phases.run('compiling', () => build().catch(failedBuild));
+    if (compiled > 50) say(`compiled ${compiled} files`);
+    if (compiled > 0 || !existsSync(join(root, 'dist/worker/muster-worker.js')))
+      await phases.run('worker', buildWorker);
     const { buildConsole } = await import(pathToFileURL(join(root, 'tools/build/console.mjs')).href);
-    const fresh = await buildConsole().catch((error) => {
-      throw error.code === 'ENOSPC' ? diskFull() : error;
-    });
-    if (fresh) say('built the console');
+    if (await phases.run('console', () => buildConsole().catch(failedBuild))) say('built the console');
   });
+}
+
+/** The worker as one file, which the service hands out. */
+function buildWorker() {
+  return new Promise((done, fail) => {
+    const child = spawn(process.execPath, [join(root, 'apps/worker/one-file.mjs')], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    child.on('error', fail);
+    child.on('exit', (code) => (code === 0 ? done() : fail(new Error('the worker could not be built'))));
+  });
+}
+
+function failedBuild(error) {
+  throw error.code === 'ENOSPC' ? diskFull() : error;
 }
 
 function requireNode() {
@@ -42,13 +57,14 @@ async function install(say) {
   const wanted = createHash('sha256').update(lockfile).update(facts).digest('hex');
   const stampFile = join(root, 'node_modules', '.muster-install');
   if ((await readFile(stampFile, 'utf8').catch(() => '')) === wanted) return;
-  say('installing the dependencies (once, a minute or two)');
-  const began = Date.now();
+  const folders = foldersOf(JSON.parse(lockfile));
+  say(`installing about ${folders.length} packages with npm ci (once, a minute or two)`);
+  const progress = showInstall(folders, say);
   // npm is the one that runs this script, where npm runs it.
   const npm = process.env.npm_execpath;
   const command = npm ? [process.execPath, npm] : ['npm'];
   const args = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];
-  const { code, output } = await run([...command, ...args]);
+  const { code, output } = await run([...command, ...args]).finally(() => progress.end());
   if (code !== 0) {
     if (/ENOSPC|no space left/i.test(output) || (await freeBytes(root)) < 1024 * 1024) throw diskFull();
     const reason =
@@ -61,7 +77,27 @@ async function install(say) {
     );
   }
   await writeFile(stampFile, wanted);
-  say(`installed in ${Math.round((Date.now() - began) / 1000)} s`);
+}
+
+/** One line that changes where somebody looks at it, and a new one now and then where it is a log. */
+function showInstall(folders, say) {
+  const seen = process.stdout.isTTY;
+  const began = Date.now();
+  let before = 0;
+  const show = async () => {
+    const count = await countInstalled(root, folders);
+    const line = `${installLine(count, before, folders.length)}, ${Math.round((Date.now() - began) / 1000)} s`;
+    before = count;
+    if (seen) process.stdout.write(`\r\x1b[2K  ${line}`);
+    else say(line);
+  };
+  const timer = setInterval(() => void show(), seen ? 1000 : 10_000);
+  return {
+    end: () => {
+      clearInterval(timer);
+      if (seen) process.stdout.write('\r\x1b[2K');
+    },
+  };
 }
 
 function run([command, ...args]) {
@@ -83,7 +119,7 @@ function run([command, ...args]) {
   });
 }
 
-async function withLock(work) {
+async function withLock(say, work) {
   const folder = join(root, '.muster');
   const lock = join(folder, 'prepare.lock');
   await mkdir(folder, { recursive: true }).catch((error) => {
@@ -91,7 +127,7 @@ async function withLock(work) {
       ? diskFull()
       : new Sorry(`The folder ${root} cannot be written to; Muster keeps what it builds there.`);
   });
-  for (;;) {
+  for (let tries = 0; ; tries += 1) {
     try {
       await mkdir(lock);
       await writeFile(join(lock, 'pid'), String(process.pid));
@@ -100,7 +136,10 @@ async function withLock(work) {
       if (error.code === 'ENOSPC') throw diskFull();
       if (error.code !== 'EEXIST') throw error;
       if (await isStale(lock)) await rm(lock, { recursive: true, force: true });
-      else await new Promise((resume) => setTimeout(resume, 200));
+      else {
+        if (tries === 5) say('waiting for another start or test, which is installing or building in this clone');
+        await new Promise((resume) => setTimeout(resume, 200));
+      }
     }
   }
   try {

@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
+import { Backoff } from './backoff';
 import { StartError } from './options';
 import type { ServiceLog } from './service-log';
 
@@ -16,7 +17,7 @@ export class ServiceProcess {
   internalPort = 0;
   private worker?: Worker;
   private ending = false;
-  private deaths: number[] = [];
+  private readonly backoff = new Backoff();
 
   constructor(private readonly options: ProcessOptions) {}
 
@@ -56,10 +57,7 @@ export class ServiceProcess {
 
   private died(how: string): void {
     if (this.ending) return;
-    const now = Date.now();
-    this.deaths = [...this.deaths.filter((at) => now - at < 60_000), now];
     const { say, name, log } = this.options;
-    const waitMs = Math.min(250 * 2 ** this.deaths.length, 10_000);
     say(`${name} ended unexpectedly (${how}), see ${log.file}; starting it again`);
     setTimeout(() => {
       if (this.ending) return;
@@ -67,6 +65,6 @@ export class ServiceProcess {
         () => say(`${name} is back`),
         (error: Error) => this.died(error.message.split('\n')[0]!),
       );
-    }, waitMs);
+    }, this.backoff.next());
   }
 }

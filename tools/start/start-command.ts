@@ -1,9 +1,11 @@
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type DevStack, startDevStack } from '../dev-stack/src/dev-stack';
+import { endWithinMs, markEnding, waitForEndOf } from '../dev-stack/src/folder-lock';
 import { type ObjectStore, startObjectStore } from '../dev-stack/src/object-store/object-store';
 import { closeOutput } from './close-output';
 import { divided, usableCores } from './core-share';
@@ -18,26 +20,26 @@ export interface StartInput {
   args: string[];
   env: NodeJS.ProcessEnv;
   root: string;
-  prepareMs: number;
+  phases: Phases;
   say: (line: string) => void;
 }
 
+/** What has lasted so far, and how long: tools/start/phases.mjs. */
+interface Phases {
+  times: [string, number][];
+  run<T>(name: string, work: () => Promise<T>): Promise<T>;
+}
+
 /** Starts everything on one port and stays until it is told to end. */
-export async function startCommand({ args, env, root, prepareMs, say }: StartInput): Promise<void> {
+export async function startCommand({ args, env, root, phases, say }: StartInput): Promise<void> {
   const options = readOptions(args, env, root);
   if (options.help) return void process.stdout.write(usage);
   const { dataDir, port } = options;
-  await requireFreePort(options);
-  const times: [string, number][] = [['install and build', prepareMs]];
-  const timed = async <T>(what: string, work: Promise<T>): Promise<T> => {
-    const began = performance.now();
-    const result = await work;
-    times.push([what, performance.now() - began]);
-    return result;
-  };
+  await phases.run('the end of the one before', () => waitForOneBefore(options, say));
 
   const running: { preparation?: Preparation; stack?: DevStack; store?: ObjectStore; service?: Service } = {};
   const stop = async () => {
+    await markEnding(dataDir);
     running.preparation?.end();
     await running.service?.stop(18_000);
     // A service that was just being brought back had no hand on its workers.
@@ -62,16 +64,18 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
       onProgress: say,
     });
     const imagingFound = findImaging({ dataDir, env, say });
-    running.stack = await timed('Postgres and Redis', stackStarted);
+    running.stack = await phases.run('Postgres and Redis', () => stackStarted);
     if (options.reset) await forgetData(dataDir);
     const secrets = await keptSecrets(dataDir);
-    const s3 = env['S3_ENDPOINT'] ? {} : await timed('object store', startStore(running, dataDir, secrets));
+    const s3 = env['S3_ENDPOINT'] ? {} : await phases.run('object store', () => startStore(running, dataDir, secrets));
     const { databaseUrl, redisUrl } = running.stack;
-    const ready = await timed('migrations', preparation.run({ databaseUrl, dataDir }));
+    const ready = await phases.run('migrations', () =>
+      preparation.run({ databaseUrl, dataDir, backup: options.backup && !env['DATABASE_URL'] }, say),
+    );
     if (ready.migrated.length) say(`migrated: ${ready.migrated.length} steps`);
     const first = ready.hasOrganization ? null : await firstCredentials(dataDir, env);
     const imaging = await imagingFound;
-    running.service = new Service({
+    const service = (running.service = new Service({
       main: join(root, 'dist/apps/standalone/src/main.js'),
       processes: options.processes,
       logFile: join(dataDir, 'muster.log'),
@@ -94,9 +98,9 @@ export async function startCommand({ args, env, root, prepareMs, say }: StartInp
         PORT: String(port),
         HOST: options.host,
       },
-    });
-    const { internalPorts } = await timed('service', running.service.start());
-    announce({ options, first, internalPorts, times });
+    }));
+    const { internalPorts } = await phases.run('service', () => service.start());
+    announce({ options, first, internalPorts, times: phases.times });
     const warning = await ready.warning;
     if (warning) say(warning);
     if (first && options.demo) await showDemo(localAddress(options), first, say);
@@ -123,7 +127,10 @@ async function startStore(
   secrets: { s3AccessKeyId: string; s3SecretAccessKey: string },
 ): Promise<Record<string, string>> {
   const credentials = { accessKeyId: secrets.s3AccessKeyId, secretAccessKey: secrets.s3SecretAccessKey };
-  running.store = await startObjectStore({ dataDir: join(dataDir, 'object-store'), buckets: ['muster'], credentials });
+  const folder = join(dataDir, 'object-store');
+  running.store = await startObjectStore({ dataDir: folder, buckets: ['muster'], credentials });
+  // For muster-admin: only one process may open these files.
+  await writeFile(join(folder, 'endpoint'), `${running.store.endpoint}\n`);
   return {
     S3_ENDPOINT: running.store.endpoint,
     S3_THROUGH_SERVICE: 'true',
@@ -135,7 +142,15 @@ async function startStore(
 }
 
 async function forgetData(dataDir: string): Promise<void> {
-  for (const name of ['agents', 'object-store', 'secrets.json', 'first-start.json', 'muster.log', 'muster.log.1']) {
+  for (const name of [
+    'agents',
+    'object-store',
+    'secrets.json',
+    'first-start.json',
+    'muster.log',
+    'muster.log.1',
+    'version',
+  ]) {
     await rm(join(dataDir, name), { recursive: true, force: true });
   }
 }
@@ -150,6 +165,23 @@ function endLeftWorkers(folder: string): Promise<void> {
     ending.once('error', () => resolve());
     ending.once('exit', () => resolve());
   });
+}
+
+/** A start right after the end of another one waits for that: it lets go of the port and the folder step by step. */
+async function waitForOneBefore(options: StartOptions, say: (line: string) => void): Promise<void> {
+  const onWait = (pid: number) => say(`waiting for the Muster that is ending on this data (pid ${pid})`);
+  const deadline = Date.now() + endWithinMs;
+  const before = await waitForEndOf(options.dataDir, { onWait });
+  // Who goes on using the folder probably has the port too, and the folder is what is said then.
+  while (before !== 'held') {
+    try {
+      return await requireFreePort(options);
+    } catch (error) {
+      // What a Muster that was killed started ends a little later than itself.
+      if (before === 'free' || Date.now() > deadline) throw error;
+      await delay(100);
+    }
+  }
 }
 
 function requireFreePort({ port, host }: StartOptions): Promise<void> {
@@ -201,7 +233,8 @@ interface Announcement {
 function announce({ options, first, internalPorts, times }: Announcement): void {
   const address = localAddress(options);
   const total = times.reduce((sum, [, ms]) => sum + ms, 0);
-  const parts = times.map(([what, ms]) => `${what} ${(ms / 1000).toFixed(2)}`).join(', ');
+  const lasted = times.filter(([, ms]) => ms >= 5);
+  const parts = lasted.map(([what, ms]) => `${what} ${(ms / 1000).toFixed(2)}`).join(', ');
   const lines = [
     '',
     `Muster is ready at ${address}`,

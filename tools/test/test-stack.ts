@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { rm } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
 import { migrate } from '@muster/database';
 import { startDevStack } from '../dev-stack/src/dev-stack';
@@ -16,21 +19,44 @@ export async function startTestStack(dataDir: string) {
     findPillowFor(dataDir),
   ]);
   const template = await makeTemplate(servers.databaseUrl);
+  const servicesDir = join(dataDir, 'services');
+  await mkdir(servicesDir);
   return {
     facts: {
       databaseUrl: servers.databaseUrl,
       templateDatabase: template,
       redisUrl: servers.redisUrl,
       s3: store.facts,
+      servicesDir,
       pillow,
     },
     stop: async () => {
+      await endSharedServices(servicesDir);
       if (process.env['DATABASE_URL'])
         await runSql(servers.databaseUrl, `DROP DATABASE IF EXISTS ${template} WITH (FORCE)`);
       await Promise.all([servers.stop(), store.stop()]);
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+async function endSharedServices(folder: string): Promise<void> {
+  const files = await readdir(folder);
+  await Promise.all(
+    files.map(async (name) => {
+      const { pid, dataDir } = JSON.parse(await readFile(join(folder, name), 'utf8')) as {
+        pid: number;
+        dataDir: string;
+      };
+      if (isAlive(pid)) process.kill(pid, 'SIGTERM');
+      for (let waits = 0; isAlive(pid) && waits < 300; waits += 1) await setTimeout(100);
+      await rm(dataDir, { recursive: true, force: true });
+    }),
+  );
+}
+
+function isAlive(pid: number): boolean {
+  return existsSync(`/proc/${pid}/cwd`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
 }
 
 /** Where workers of tests find Pillow; null: nowhere, and what needs it is skipped. */

@@ -1,17 +1,18 @@
 #!/usr/bin/env node
 // `npm test`: every test, on a Postgres, a Redis and an object store of this run's own.
-// `npm test -- libs/access` runs a part; what jest takes, this takes.
-import { spawn, spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+// `npm test -- libs/access` runs a part, `npm test -- --changed` what the changes since main can reach; what jest takes, this
+// takes. `npm run test:long` runs the files that have a long form, in that form.
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { prepare, root, Sorry } from '../start/prepare.mjs';
 
 const require = createRequire(import.meta.url);
+/** More of them fail for a reason that does not go away. */
+const fewFiles = 8;
 const jestProgram = join(root, 'node_modules/jest/bin/jest.js');
-/** More files than these do not fail because of what ran beside them. */
-const mostAgain = 5;
 
 try {
   await prepare((line) => console.log(`  ${line}`));
@@ -19,19 +20,65 @@ try {
   console.error(error instanceof Sorry ? `\nmuster: ${error.message}` : error);
   process.exit(1);
 }
-const args = process.argv.slice(2);
-await bringBrowser(args);
-process.exitCode = args.length > 0 ? await jest(args) : await everyTest();
+const words = wordsForJest(process.argv.slice(2));
+if (words) {
+  await bringBrowser(words);
+  process.exitCode = words.length === 0 ? await everything() : await jest(words);
+} else console.log('nothing changed that a test can reach\n\n0 passed, 0 failed');
+
+/** What jest is asked for; null: no file. */
+function wordsForJest(args) {
+  const rest = args.filter((arg) => !['--changed', '--long'].includes(arg));
+  if (args.includes('--long')) {
+    process.env.MUSTER_TEST_LONG = 'true';
+    const files = specFiles(rest.filter((arg) => !arg.startsWith('-')));
+    return ['--runTestsByPath', ...files.filter((file) => textOf(file).includes('longForm('))];
+  }
+  if (!args.includes('--changed')) return args;
+  const folders = changedFolders();
+  console.log(`  changed, or reached by a change: ${folders.join(', ') || 'nothing'}`);
+  return folders.length > 0 ? [...rest, ...folders.map((folder) => `${folder}/`)] : null;
+}
+
+/**
+ * The folders of the projects that a change since main, committed or not, can reach. What all tests share (libs/testing) uses
+ * every lib; a change of one of these reaches it, and not by it every test.
+ */
+function changedFolders() {
+  const git = (...asked) => execFileSync('git', asked, { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean);
+  const since = git('merge-base', 'HEAD', 'main')[0];
+  const files = [...git('diff', '--name-only', since), ...git('ls-files', '--others', '--exclude-standard')];
+  const { nodes, dependencies } = projectGraph();
+  const shared = files.some((file) => file.startsWith('libs/testing/') || !/^(apps|libs|tools)\//.test(file));
+  if (shared) return Object.values(nodes).map(({ data }) => data.root);
+  const reached = new Set(
+    Object.keys(nodes).filter((name) => files.some((file) => file.startsWith(`${nodes[name].data.root}/`))),
+  );
+  for (const name of reached) {
+    for (const [user, uses] of Object.entries(dependencies))
+      if (name !== 'testing' && uses.some(({ target }) => target === name)) reached.add(user);
+  }
+  return [...reached].map((name) => nodes[name].data.root);
+}
+
+function projectGraph() {
+  const nx = join(root, 'node_modules/nx/bin/nx.js');
+  const folder = mkdtempSync(join(tmpdir(), 'muster-graph-'));
+  try {
+    const file = join(folder, 'graph.json');
+    execFileSync(process.execPath, [nx, 'graph', `--file=${file}`], { cwd: root, stdio: 'ignore' });
+    return JSON.parse(readFileSync(file, 'utf8')).graph;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
 
 /** For tests of pages, where some are asked for and the machine has none. */
-async function bringBrowser(words) {
+async function bringBrowser(asked) {
   const { env } = process;
   const { cachedChromium, installedChromium } = require(join(root, 'dist/tools/dev-stack/src/chromium.js'));
   if (await installedChromium(env)) return;
-  const listed = spawnSync(process.execPath, [jestProgram, '--listTests', ...words], { cwd: root, encoding: 'utf8' });
-  const files = listed.stdout.split('\n').filter((line) => line.endsWith('.spec.ts'));
-  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
-  if (!texts.some((text) => /chromium|console-lab/i.test(text))) return;
+  if (!specFiles(asked).some((file) => /chromium|console-lab/i.test(textOf(file)))) return;
   const onProgress = (line) => console.log(`  ${line}`);
   const found = await cachedChromium({ dataDir: join(root, '.muster'), env, onProgress });
   if (typeof found === 'string') env.PATH = `${env.PATH}${delimiter}${dirname(found)}`;
@@ -41,30 +88,46 @@ async function bringBrowser(words) {
     );
 }
 
+function specFiles(asked) {
+  const listed = spawnSync(process.execPath, [jestProgram, '--listTests', ...asked], { cwd: root, encoding: 'utf8' });
+  return listed.stdout.split('\n').filter((line) => line.endsWith('.spec.ts'));
+}
+
+function textOf(file) {
+  return readFileSync(file, 'utf8');
+}
+
 /**
- * A file that failed beside all the others is run once more by itself, and the run says so: browsers and services of
- * many tests share a few cores. What chose its cases by chance is not: it has found something.
+ * What failed beside others is run once more by itself: a machine that was too busy is no fault of a test. A test that fails
+ * twice fails the run, and one that fails once is named at its end, as it may need luck.
  */
-async function everyTest() {
-  const folder = await mkdtemp(join(tmpdir(), 'muster-failed-'));
+async function everything() {
+  const folder = mkdtempSync(join(tmpdir(), 'muster-test-'));
+  const run = async (name, words) => {
+    const file = join(folder, name);
+    const code = await jest(words, { MUSTER_TEST_RESULT: file });
+    return { code, result: existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null };
+  };
   try {
-    const list = join(folder, 'files');
-    const code = await jest([], { MUSTER_TEST_FAILED: list });
-    const failed = (await readFile(list, 'utf8').catch(() => '')).split('\n').filter(Boolean);
-    if (code !== 1 || failed.length === 0 || failed.length > mostAgain) return code;
-    const texts = await Promise.all(failed.map((file) => readFile(join(root, file), 'utf8')));
-    if (texts.some((text) => /fast-check|seeded/.test(text))) return code;
-    console.log(`\nfailed beside the others, and run again by themselves:\n  ${failed.join('\n  ')}\n`);
-    const second = await jest(['--runInBand', '--runTestsByPath', ...failed]);
-    if (second === 0) console.log(`\npassed only by themselves:\n  ${failed.join('\n  ')}`);
-    return second;
+    const first = await run('first', []);
+    const again = first.result?.failedFiles ?? [];
+    if (first.code === 0 || again.length === 0 || again.length > fewFiles) return first.code;
+    const names = again.map(({ path }) => relative(root, path)).join(', ');
+    console.log(`\nfailed beside others, and are run again by themselves: ${names}\n`);
+    const second = await run('second', ['--runInBand', '--runTestsByPath', ...again.map(({ path }) => path)]);
+    if (!second.result) return second.code;
+    const counted = again.reduce((sum, { passed }) => sum + passed, 0);
+    if (second.code === 0) console.log(`\npassed by themselves, and failed beside others: ${names}`);
+    const passed = first.result.passed - counted + second.result.passed;
+    console.log(`\nin both runs: ${passed} passed, ${second.result.failed} failed`);
+    return second.code;
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true });
   }
 }
 
-function jest(words, env = {}) {
-  const child = spawn(process.execPath, [jestProgram, ...words], {
+function jest(asked, env = {}) {
+  const child = spawn(process.execPath, [jestProgram, ...asked], {
     cwd: root,
     stdio: 'inherit',
     env: { ...process.env, ...env },

@@ -1,6 +1,9 @@
 import { readEnvironment } from './frame/environment';
 import { runCli } from './frame/run-cli';
 
+// A key or a variable that was typed is seen by every user of the machine, in its list of processes.
+process.title = 'muster';
+
 process.stdout.on('error', notWritten);
 process.stderr.on('error', () => undefined);
 

@@ -4,6 +4,9 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { setUpClient } from './api/client';
 import { makeQueryClient } from './api/query-client';
+import { meQuery } from './api/session';
+import { reportSessionEnd } from './api/session-end';
+import { reloadIfOlder } from './frame/older-build';
 import { showKeptTheme } from './frame/theme';
 import { makeRouter } from './router';
 import './styles/app.css';
@@ -14,19 +17,11 @@ showKeptTheme();
 setUpClient();
 // What Radix asks for the nonce of the few styles that it adds.
 Object.assign(globalThis, { __webpack_nonce__: styleNonce() });
-// A page of an older build whose parts have gone: the newer one is what is wanted. Once; then the fault is shown.
-window.addEventListener('vite:preloadError', (event) => {
-  if (sessionStorage.getItem('muster-reloaded') === location.href) return;
-  sessionStorage.setItem('muster-reloaded', location.href);
-  event.preventDefault();
-  location.reload();
-});
+window.addEventListener('vite:preloadError', () => void reloadIfOlder());
 
+// Without a page there is nothing to keep: its route leads to the sign-in.
 const queryClient = makeQueryClient(() => {
-  const { pathname, searchStr } = router.state.location;
-  if (pathname === '/login') return;
-  queryClient.removeQueries();
-  void router.navigate({ to: '/login', search: { from: `${pathname}${searchStr}` } });
+  if (queryClient.getQueryData(meQuery.queryKey)) reportSessionEnd();
 });
 const router = makeRouter(queryClient);
 

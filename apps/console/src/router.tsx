@@ -26,6 +26,12 @@ const login = createRoute({
   component: lazyRouteComponent(() => import('./pages/login'), 'LoginPage'),
 });
 
+const answer = createRoute({
+  getParentRoute: () => root,
+  path: '/answer',
+  component: lazyRouteComponent(() => import('./pages/answer'), 'AnswerPage'),
+});
+
 const framed = createRoute({
   getParentRoute: () => root,
   id: 'framed',
@@ -46,10 +52,15 @@ const page = <P extends string>(path: P, component: ReturnType<typeof lazyRouteC
 
 const tree = root.addChildren([
   login,
+  answer,
   framed.addChildren([
     page(
       '/',
       lazyRouteComponent(() => import('./pages/home'), 'HomePage'),
+    ),
+    page(
+      '/inbox',
+      lazyRouteComponent(() => import('./pages/inbox'), 'InboxPage'),
     ),
     page(
       '/agents',
@@ -114,6 +125,10 @@ const tree = root.addChildren([
     page(
       '/settings',
       lazyRouteComponent(() => import('./pages/settings'), 'SettingsPage'),
+    ),
+    page(
+      '/device',
+      lazyRouteComponent(() => import('./pages/device'), 'DevicePage'),
     ),
     page(
       '/admin',

@@ -66,9 +66,9 @@ describeHosts('a worker on another host than npm start (takes root, for network 
     hosts.run(hosts.worker, [process.execPath, '-e', portal], { PATH: process.env['PATH'] }, folder);
     await start();
     const http = new HttpClient(await hosts.front(port, folder));
-    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(service.said)!;
+    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(service.output)!;
     admin = await http.signIn(email!, password!);
-    api = http.withKey(/API key +(msk_\S+)/.exec(service.said)![1]!);
+    api = http.withKey(/API key +(msk_\S+)/.exec(service.output)![1]!);
     workflowId = (await api.post('/api/workflows', { name: 'Far', script })).body.id;
   });
   afterAll(async () => {

@@ -1,4 +1,4 @@
-import { HttpClient, waitFor } from '@muster/testing';
+import { HttpClient, longForm, waitFor } from '@muster/testing';
 import { countProbes, type FaultLab, openFaultLab } from './fault-lab';
 import { seeded } from './seed';
 import { ServiceProcess } from './service-process';
@@ -7,6 +7,7 @@ jest.setTimeout(180_000);
 
 /** Requests that never answer must fail the test instead of hanging it. */
 const patience = 2000;
+const kills = longForm('FAULTS_KILLS', { short: 2, long: 5 });
 
 describe('the service in an outage', () => {
   let lab: FaultLab;
@@ -47,7 +48,7 @@ describe('the service in an outage', () => {
     let accepted = 0;
     const reads: number[] = [];
     try {
-      for (let round = 0; round < 12; round += 1) {
+      for (let round = 0; round < 6; round += 1) {
         const [count, ...answers] = await Promise.all([
           accept(random.between(1, 20)),
           inTime(client.get('/api/health'), patience),
@@ -73,14 +74,12 @@ describe('the service in an outage', () => {
 
   it('loses nothing when Redis is killed and emptied at any moment', async () => {
     let accepted = 0;
-    let kills = 0;
-    for (let round = 0; round < 4; round += 1) {
+    for (let round = 0; round < kills; round += 1) {
       const pushing = (async () => {
         for (let i = 0; i < 15; i += 1) accepted += await accept(random.between(1, 10));
       })();
       await new Promise((resume) => setTimeout(resume, random.between(0, 150)));
       await lab.emptyRedis();
-      kills += 1;
       await pushing;
     }
     const counts = await allHandled(accepted);
@@ -102,7 +101,7 @@ describe('the service in an outage', () => {
         }
       }
     });
-    for (let round = 0; round < 3; round += 1) {
+    for (let round = 0; round < kills; round += 1) {
       await new Promise((resume) => setTimeout(resume, random.between(50, 300)));
       process.kill(lab.stack.postgres!.pid, 'SIGKILL');
       await lab.stack.postgres!.stop();
@@ -119,7 +118,7 @@ describe('the service in an outage', () => {
     }
     flowing = false;
     await Promise.all(load);
-    report('Postgres killed', { ...Object.fromEntries(statuses), kills: 3 });
+    report('Postgres killed', { ...Object.fromEntries(statuses), kills });
     if (statuses.has(500))
       throw new Error(
         service.output
@@ -172,14 +171,14 @@ describe('the service in an outage', () => {
 
   it('picks up what a kill -9 right after the acceptance left', async () => {
     let accepted = 0;
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < kills; round += 1) {
       accepted += await accept(20);
       await service.end('SIGKILL');
       service = await ServiceProcess.start('standalone', lab.env);
       client = await lab.signIn(service.url);
     }
     const counts = await allHandled(accepted);
-    report('service killed', { ...counts, kills: 5 });
+    report('service killed', { ...counts, kills });
     expect(counts.handled).toBe(accepted);
   });
 

@@ -1,9 +1,10 @@
 import { newId } from '@muster/platform';
 import {
-  type ClonedDatabase,
   cloneDatabase,
+  type ClonedDatabase,
   FakeModel,
   FakeTrackers,
+  longForm,
   openPool,
   testEnvironment,
   waitFor,
@@ -12,8 +13,7 @@ import type { Pool } from 'pg';
 import { seeded } from './seed';
 import { ServiceProcess } from './service-process';
 
-/** More of them: `FEEDBACK_KILLS=60 npm test -- apps/e2e/src/feedback-kills`. */
-const kills = Number(process.env['FEEDBACK_KILLS'] ?? 6);
+const kills = longForm('FEEDBACK_KILLS', { short: 2, long: 60 });
 const seed = Number(process.env['MUSTER_SEED'] ?? 5);
 
 describe('feedback whose worker is killed', () => {
@@ -68,7 +68,10 @@ describe('feedback whose worker is killed', () => {
         [id, organizationId, newId(), tracker],
       );
     }
-    await pool.query('UPDATE feedback_work_item SET due_at = now() WHERE submission_id = $1', [id]);
+    await pool.query(
+      'UPDATE feedback_work_item SET due_at = now() - make_interval(secs => 1) WHERE submission_id = $1',
+      [id],
+    );
     return id;
   }
 

@@ -61,7 +61,10 @@ describe('feedback on three sides', () => {
       30_000,
     );
   const ring = (id: string) =>
-    sql('UPDATE feedback_work_item SET armed = armed + 1, due_at = now() WHERE submission_id = $1', [id]);
+    sql(
+      'UPDATE feedback_work_item SET armed = armed + 1, due_at = now() - make_interval(secs => 1) WHERE submission_id = $1',
+      [id],
+    );
   const patch = async (id: string, status: string) =>
     expect((await admin.patch(`/api/feedback-submissions/${id}`, { status })).status).toBe(200);
   const read = async (id: string) => (await admin.get(`/api/feedback-submissions/${id}`)).body;

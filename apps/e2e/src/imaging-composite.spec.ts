@@ -80,7 +80,7 @@ describe('a composite that a real local worker builds', () => {
       PRACTICE_DATABASE: `sqlite:///${join(practice, 'database/practice.db')}`,
     });
     await start.ready();
-    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.said)!;
+    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
     admin = await new HttpClient(`http://127.0.0.1:${port}`).signIn(email!, password!);
     agentId = (await admin.post('/api/agents', { name: randomUUID(), provider: 'local' })).body.agent.id;
     await waitFor('it', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online', 60_000);
@@ -143,12 +143,12 @@ describe('a composite that a real local worker builds', () => {
     for (const { text } of shown) expect(text).not.toMatch(/Zyxwvut|Smith|C-77|Muñoz/);
     // Neither the database nor a log nor the worker's own folder has heard of who was asked for.
     await waitFor('its folder', async () => !(await filesWith(folder, 'Zyxwvut')).length);
-    expect(start.said).not.toContain('Zyxwvut');
+    expect(start.output).not.toContain('Zyxwvut');
   });
 
   it('is another organization’s business in no way', async () => {
     const ours = await composite('1234', [3]);
-    const [, email, password] = /super admin +(\S+@\S+) +(\S+)/.exec(start.said)!;
+    const [, email, password] = /super admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
     const root = await new HttpClient(admin.url).signIn(email!, password!);
     const account = { adminEmail: 'other@example.com', adminPassword: randomUUID() };
     expect((await root.post('/api/admin/organizations', { name: 'Other', ...account })).status).toBe(201);

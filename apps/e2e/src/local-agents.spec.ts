@@ -125,7 +125,9 @@ describe('npm start where nothing keeps scripts from it', () => {
     const start = await StartedAs.begin(starters[0]!, ['--no-demo'], { PYTHON: '/nowhere/python3' });
     const lines = () => start.said.split('\n').filter((line) => line.includes('unconfined'));
     await waitFor('the line', () => lines().length > 0);
-    expect(lines()).toEqual([expect.stringMatching(/^scripts of local agents run unconfined.*nowhere.*README/)]);
+    expect(lines()).toEqual([
+      expect.stringMatching(/^scripts of local agents run unconfined.*nowhere.*docs\/running.md$/),
+    ]);
     await start.end();
   });
 });

@@ -35,7 +35,7 @@ describe(`a session on a local machine of npm start${chromium ? '' : ' (skipped:
       ...model.env,
     });
     await start.ready();
-    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.said)!;
+    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
     admin = await new HttpClient(`http://127.0.0.1:${port}`).signIn(email!, password!);
     agentId = (await admin.post('/api/agents', { name: 'Front desk', provider: 'local' })).body.agent.id;
     await waitFor('the agent', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online');

@@ -1,4 +1,4 @@
-import { waitFor } from '@muster/testing';
+import { isLongForm, waitFor } from '@muster/testing';
 import { type Act, type Boundary, MachineKills, type Struck } from './machine-kills';
 import type { MachineOrder } from './machine-park';
 
@@ -32,7 +32,14 @@ const each: Boundary[] = [
   },
 ];
 /** What a dead process had in hand is published again only after a while: those that leave something there come first. */
-const boundaries = [...each.filter(leavesMessage), ...each.filter((boundary) => !leavesMessage(boundary))];
+const chosen = isLongForm() ? each : each.filter(isFirstOfItsMoment);
+const boundaries = [...chosen.filter(leavesMessage), ...chosen.filter((boundary) => !leavesMessage(boundary))];
+
+/** In the short form each moment is struck once, whatever the machine was to do. */
+function isFirstOfItsMoment(boundary: Boundary): boolean {
+  const key = ({ gate, hold, moment }: Boundary) => gate ?? hold ?? moment;
+  return each.find((other) => key(other) === key(boundary)) === boundary || boundary.act === 'terminate';
+}
 
 function leavesMessage({ gate, hold }: Boundary): boolean {
   return Boolean(gate ?? hold);
@@ -125,10 +132,12 @@ describe('a dispatcher that is killed while it wakes and stops machines', () => 
       return (await stage.rows(`SELECT FROM outbox WHERE queue = 'dispatch'`)).length === 0;
     });
     expect(await stage.rows(`SELECT * FROM agent_wake WHERE state <> 'ready'`)).toEqual([]);
-    // What is left of an order is dropped when its time comes; none is still to be carried out.
-    expect(
-      await stage.rows('SELECT * FROM agent_control c JOIN agent a ON (a.id, a.status) = (c.agent_id, c.status)'),
-    ).toEqual([]);
+    // What is left of an order is dropped when its time comes; none is still to be carried out. A machine is terminated
+    // for its organization as soon as that is asked for, so its order may still be in the hands of the next dispatcher.
+    await settled('every order carried out', async () => {
+      const left = 'SELECT FROM agent_control c JOIN agent a ON (a.id, a.status) = (c.agent_id, c.status)';
+      return (await stage.rows(left)).length === 0;
+    });
     await settled('every machine off that is to be', async () => {
       return stage.struck.every((struck) => isOff(struck) || ends[struck.act].boots === 1);
     });

@@ -1,28 +1,38 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
 import { root } from './service-process';
 
-/** The script that `npm start` runs, as a process. */
+/** The script that `npm start` runs, as a process. It writes to a file, so that it outlives the process that started it. */
 export class Start {
   private readonly child: ChildProcess;
+  private readonly outputFile = join(mkdtempSync(join(tmpdir(), 'muster-output-')), 'output');
   readonly exit: Promise<number | null>;
-  said = '';
 
   /** `place` is a command that runs others somewhere, such as in a network namespace. */
   constructor(args: string[], env: NodeJS.ProcessEnv = {}, place: string[] = []) {
     const { PATH, HOME } = process.env;
     const [program, ...rest] = [...place, process.execPath, join(root, 'tools/start/start.mjs'), ...args];
-    this.child = spawn(program!, rest, { env: { PATH, HOME, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
-    for (const stream of [this.child.stdout!, this.child.stderr!])
-      stream.on('data', (chunk: Buffer) => (this.said += chunk.toString()));
+    const output = openSync(this.outputFile, 'a');
+    this.child = spawn(program!, rest, { env: { PATH, HOME, ...env }, stdio: ['ignore', output, output] });
+    closeSync(output);
     this.exit = new Promise((resolve) => this.child.once('exit', resolve));
   }
 
+  get pid(): number {
+    return this.child.pid!;
+  }
+
+  /** What it has written so far. */
+  get output(): string {
+    return readFileSync(this.outputFile, 'utf8');
+  }
+
   async ready(): Promise<void> {
-    const ended = this.exit.then((code) => Promise.reject(new Error(`ended with ${code}: ${this.said}`)));
-    await Promise.race([waitFor('a ready start', () => this.said.includes('ready in'), 90_000), ended]);
+    const ended = this.exit.then((code) => Promise.reject(new Error(`ended with ${code}: ${this.output}`)));
+    await Promise.race([waitFor('a ready start', () => this.output.includes('ready in'), 90_000), ended]);
   }
 
   async end(signal: NodeJS.Signals): Promise<number | null> {

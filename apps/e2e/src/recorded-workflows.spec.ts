@@ -55,7 +55,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
       CHROMIUM: browser,
     });
     await start.ready();
-    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.said)!;
+    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
     base = `http://127.0.0.1:${port}`;
     admin = await new HttpClient(base).signIn(email!, password!);
   });

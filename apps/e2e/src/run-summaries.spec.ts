@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { freePort, HttpClient, waitFor } from '@muster/testing';
-import { Start } from './npm-start';
+import { type HttpClient, waitFor } from '@muster/testing';
+import { openPractice, removeAgents } from './shared-service';
 
 jest.setTimeout(240_000);
 
@@ -25,22 +22,12 @@ muster.run_summary(
 `;
 
 describe('a run of a real worker that tells its batch', () => {
-  let folder: string;
-  let start: Start;
   let admin: HttpClient;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'muster-summaries-'));
-    const port = await freePort();
-    start = new Start(['--port', String(port), '--data-dir', join(folder, '.muster/data'), '--no-demo']);
-    await start.ready();
-    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.said)!;
-    admin = await new HttpClient(`http://127.0.0.1:${port}`).signIn(email!, password!);
+    admin = (await openPractice()).api;
   });
-  afterAll(async () => {
-    await start?.end('SIGTERM');
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => removeAgents(admin));
 
   const ended = (jobId: string) =>
     waitFor(

@@ -1,10 +1,12 @@
 import { ownerOf, pathOwners, serviceApps, type ServiceApp } from '@muster/contracts';
-import { HttpClient, waitFor } from '@muster/testing';
+import { HttpClient, longForm, waitFor } from '@muster/testing';
 import { countProbes, type FaultLab, openFaultLab } from './fault-lab';
 import { seeded } from './seed';
 import { ServiceProcess } from './service-process';
 
 jest.setTimeout(180_000);
+
+const kills = longForm('SERVICE_KILLS', { short: 4, long: 40 });
 
 describe('the six apps as six processes', () => {
   let lab: FaultLab;
@@ -60,8 +62,7 @@ describe('the six apps as six processes', () => {
     await lab.query('DELETE FROM queue_probe');
     const victims: ServiceApp[] = ['dispatcher', 'metering', 'feedback-sync', 'scheduler'];
     let accepted = 0;
-    let kills = 0;
-    for (let round = 0; round < 8; round += 1) {
+    for (let round = 0; round < kills; round += 1) {
       const pushing = (async () => {
         for (let i = 0; i < 5; i += 1) {
           const answer = await client.post('/api/admin/queue-probes', { count: random.between(1, 10) });
@@ -72,7 +73,6 @@ describe('the six apps as six processes', () => {
       const victim = victims[round % victims.length]!;
       await new Promise((resume) => setTimeout(resume, random.between(0, 60)));
       await services.get(victim)!.end('SIGKILL');
-      kills += 1;
       await pushing;
       services.set(victim, await ServiceProcess.start(victim, lab.env));
     }

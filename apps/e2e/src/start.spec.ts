@@ -11,29 +11,32 @@ jest.setTimeout(180_000);
 
 describe('npm start', () => {
   let dataDir: string;
-  const running = new Set<Start>();
+  const starts = new Set<Start>();
+  /** On the shared folder and port, from the first test until it is killed. */
+  let running: Start;
+  let port: number;
 
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'muster-start-'));
   });
   afterAll(async () => {
-    await Promise.all([...running].map((start) => start.end('SIGKILL')));
+    await Promise.all([...starts].map((start) => start.end('SIGKILL')));
     await rm(dataDir, { recursive: true, force: true });
   });
 
   const start = (args: string[], env: NodeJS.ProcessEnv = {}) => {
     const begun = new Start(args, env);
-    running.add(begun);
+    starts.add(begun);
     return begun;
   };
 
   it('comes up on one port, prints its credentials once, keeps its data, and ends everything on SIGTERM', async () => {
-    const port = await freePort();
+    port = await freePort();
     const first = start(['--port', String(port), '--data-dir', dataDir]);
     await first.ready();
-    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(first.said)!;
-    const [, apiKey] = /API key +(msk_\S+)/.exec(first.said)!;
-    expect(first.said).toMatch(/ready in \d+\.\d+ s/);
+    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(first.output)!;
+    const [, apiKey] = /API key +(msk_\S+)/.exec(first.output)!;
+    expect(first.output).toMatch(/ready in \d+\.\d+ s/);
     const http = new HttpClient(`http://127.0.0.1:${port}`);
     expect((await http.get('/api/health/deep')).body.status).toBe('ok');
     expect((await http.withKey(apiKey!).get('/api/organization/settings')).status).toBe(200);
@@ -41,17 +44,61 @@ describe('npm start', () => {
     await admin.patch('/api/organization/settings', { idleStopMinutes: 7 });
     expect((await stat(join(dataDir, 'secrets.json'))).mode & 0o777).toBe(0o600);
     expect(await readFile(join(dataDir, 'muster.log'), 'utf8')).not.toContain(apiKey!);
-    const parts = processesOf(dataDir);
+    const parts = processesOf(dataDir).map(({ pid }) => pid);
     expect(parts.length).toBeGreaterThan(2);
-    expect(await first.end('SIGTERM')).toBe(0);
-    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0);
-
+    // The next one is started before this one has ended, and waits for that.
+    const ended = first.end('SIGTERM');
+    await waitFor('it to say so', () => first.output.includes('stopping'));
     const second = start(['--port', String(port), '--data-dir', dataDir]);
+    expect(await ended).toBe(0);
     await second.ready();
-    expect(second.said).not.toMatch(/msk_|Shown this once/);
+    expect(processesOf(dataDir).filter(({ pid }) => parts.includes(pid))).toEqual([]);
+    expect(second.output).toMatch(/waiting for the Muster that is ending on this data \(pid \d+\)/);
+    expect(second.output).not.toMatch(/msk_|Shown this once/);
     expect((await http.withKey(apiKey!).get('/api/organization/settings')).body.idleStopMinutes).toBe(7);
-    expect(await second.end('SIGINT')).toBe(0);
-    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0);
+    running = second;
+  });
+
+  it('refuses a second start on the same data, and leaves the first alone', async () => {
+    const second = start(['--port', String(await freePort()), '--data-dir', dataDir]);
+    expect(await second.exit).toBe(1);
+    expect(second.output).toMatch(/muster: Another Muster \(pid \d+\) is using/);
+    expect((await fetch(`http://127.0.0.1:${port}/api/health/deep`)).status).toBe(200);
+  });
+
+  it('brings back a part that dies', async () => {
+    const http = new HttpClient(`http://127.0.0.1:${port}`);
+    for (const part of ['postgres -D', 'redis-server', 'standalone']) {
+      const victim = processesOf(dataDir).find(({ command }) => command.includes(part));
+      if (!victim) throw new Error(`no ${part} among ${JSON.stringify(processesOf(dataDir))}`);
+      process.kill(victim.pid, 'SIGKILL');
+      await waitFor(
+        `${part} to be back`,
+        async () => {
+          const health = await http.get('/api/health/deep').catch(() => null);
+          return (
+            health?.body.status === 'ok' &&
+            processesOf(dataDir).some(({ command, pid }) => command.includes(part) && pid !== victim.pid)
+          );
+        },
+        40_000,
+      );
+    }
+  });
+
+  it('leaves nothing behind when it is killed with -9, and starts again after it', async () => {
+    const left = processesOf(dataDir).map(({ pid }) => pid);
+    await running.end('SIGKILL');
+    // Nobody waits for what it left on the port and the folder, but the next one.
+    const again = start(['--port', String(port), '--data-dir', dataDir]);
+    await again.ready();
+    await waitFor(
+      'its processes to be gone',
+      () => processesOf(dataDir).every(({ pid }) => !left.includes(pid)),
+      90_000,
+    );
+    expect(await again.end('SIGINT')).toBe(0);
+    await waitFor('everything to be gone', () => processesOf(dataDir).length === 0);
   });
 
   it('shows a completed run of its example, and an agent that outlives its service', async () => {
@@ -59,9 +106,9 @@ describe('npm start', () => {
     const folder = await mkdtemp(join(tmpdir(), 'muster-start-demo-'));
     const begun = start(['--port', String(port), '--data-dir', folder]);
     await begun.ready();
-    const [, id] = await waitFor('the example', () => /\/app\/runs\/(\S+)/.exec(begun.said));
+    const [, id] = await waitFor('the example', () => /\/app\/runs\/(\S+)/.exec(begun.output));
     const path = `/api/jobs/${id}`;
-    const api = new HttpClient(`http://127.0.0.1:${port}`).withKey(/API key +(msk_\S+)/.exec(begun.said)![1]!);
+    const api = new HttpClient(`http://127.0.0.1:${port}`).withKey(/API key +(msk_\S+)/.exec(begun.output)![1]!);
     const job = await waitFor('its end', async () => {
       const { body } = await api.get(path);
       return body.status !== 'queued' && body.status !== 'running' && body;
@@ -78,7 +125,7 @@ describe('npm start', () => {
       Number(/"pid":(\d+)/.exec(readFileSync(join(folder, 'agents', agentId, 'worker.json'), 'utf8'))![1]);
     const worker = workerOf();
     process.kill(processesOf(folder).find(({ command }) => command.includes('standalone'))!.pid, 'SIGKILL');
-    await waitFor('the service to be back', () => begun.said.includes('the service is back'));
+    await waitFor('the service to be back', () => begun.output.includes('the service is back'));
     expect(workerOf()).toBe(worker);
     const live = await api.get(`/api/agents/${agentId}/status`);
     const { vmIp } = (await api.get(`/api/agents/${agentId}`)).body;
@@ -98,41 +145,6 @@ describe('npm start', () => {
     expect(await begun.end('SIGTERM')).toBe(0);
     await waitFor('its processes to be gone', () => processesOf(folder).length === 0);
     await rm(folder, { recursive: true, force: true });
-  });
-
-  it('leaves nothing behind when it is killed with -9, and starts again after it', async () => {
-    const port = await freePort();
-    const killed = start(['--port', String(port), '--data-dir', dataDir]);
-    await killed.ready();
-    await killed.end('SIGKILL');
-    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0, 90_000);
-    const again = start(['--port', String(port), '--data-dir', dataDir]);
-    await again.ready();
-    await again.end('SIGTERM');
-  });
-
-  it('brings back a part that dies', async () => {
-    const port = await freePort();
-    const begun = start(['--port', String(port), '--data-dir', dataDir]);
-    await begun.ready();
-    const http = new HttpClient(`http://127.0.0.1:${port}`);
-    for (const part of ['postgres -D', 'redis-server', 'standalone']) {
-      const victim = processesOf(dataDir).find(({ command }) => command.includes(part));
-      if (!victim) throw new Error(`no ${part} among ${JSON.stringify(processesOf(dataDir))}`);
-      process.kill(victim.pid, 'SIGKILL');
-      await waitFor(
-        `${part} to be back`,
-        async () => {
-          const health = await http.get('/api/health/deep').catch(() => null);
-          return (
-            health?.body.status === 'ok' &&
-            processesOf(dataDir).some(({ command, pid }) => command.includes(part) && pid !== victim.pid)
-          );
-        },
-        40_000,
-      );
-    }
-    await begun.end('SIGTERM');
   });
 
   it('takes the credentials that it is given, and forgets everything with --reset', async () => {
@@ -184,19 +196,8 @@ describe('npm start', () => {
   ])('says in one sentence what is wrong: %s', async (_, args, sentence) => {
     const begun = start(await args());
     expect(await begun.exit).toBe(1);
-    expect(begun.said.trim().split('\n').filter(Boolean).at(-1)).toMatch(sentence);
-    expect(begun.said).not.toMatch(/\bat \w+.*\(/);
-  });
-
-  it('refuses a second start on the same data, and leaves the first alone', async () => {
-    const port = await freePort();
-    const first = start(['--port', String(port), '--data-dir', dataDir]);
-    await first.ready();
-    const second = start(['--port', String(await freePort()), '--data-dir', dataDir]);
-    expect(await second.exit).toBe(1);
-    expect(second.said).toMatch(/muster: .*\d+/);
-    expect((await fetch(`http://127.0.0.1:${port}/api/health/deep`)).status).toBe(200);
-    await first.end('SIGTERM');
+    expect(begun.output.trim().split('\n').filter(Boolean).at(-1)).toMatch(sentence);
+    expect(begun.output).not.toMatch(/\bat \w+.*\(/);
   });
 });
 

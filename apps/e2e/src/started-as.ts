@@ -13,9 +13,11 @@ export interface Starter {
   uid: number;
 }
 
-const program = `require(${JSON.stringify(join(root, 'dist/tools/start/start-command.js'))}).startCommand({
-  args: process.argv.slice(1), env: process.env, root: ${JSON.stringify(root)}, prepareMs: 0, say: console.log,
-}).catch((error) => { console.error(error); process.exit(1); })`;
+const program = `import(${JSON.stringify(join(root, 'tools/start/phases.mjs'))}).then(({ Phases }) =>
+  require(${JSON.stringify(join(root, 'dist/tools/start/start-command.js'))}).startCommand({
+    args: process.argv.slice(1), env: process.env, root: ${JSON.stringify(root)}, say: console.log,
+    phases: new Phases(console.log),
+  })).catch((error) => { console.error(error); process.exit(1); })`;
 
 /** What \`npm start\` runs once all is built, as one user or another, in a data folder of its own. */
 export class StartedAs {

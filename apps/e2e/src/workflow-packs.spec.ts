@@ -3,9 +3,9 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, HttpClient, waitFor } from '@muster/testing';
-import { processesOf, Start } from './npm-start';
+import { type HttpClient, waitFor } from '@muster/testing';
 import { root } from './service-process';
+import { openPractice } from './shared-service';
 
 jest.setTimeout(240_000);
 
@@ -33,7 +33,6 @@ describe('a workflow pack', () => {
   let folder: string;
   let home: string;
   let file: string;
-  let start: Start;
   let worker: ChildProcess;
   let admin: HttpClient;
   let agentId: string;
@@ -43,12 +42,8 @@ describe('a workflow pack', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-packs-'));
-    const port = await freePort();
-    start = new Start(['--port', String(port), '--data-dir', join(folder, 'data'), '--no-demo']);
-    await start.ready();
-    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.said)!;
-    const base = `http://127.0.0.1:${port}`;
-    admin = await new HttpClient(base).signIn(email!, password!);
+    const practice = await openPractice();
+    admin = practice.api;
     const made = (await admin.post('/api/agents', { name: 'Front desk', provider: 'external' })).body;
     agentId = made.agent.id;
     home = join(folder, 'worker');
@@ -60,7 +55,7 @@ describe('a workflow pack', () => {
       stdio: 'ignore',
       env: {
         PATH: process.env['PATH'],
-        SERVICE_BASE_URL: base,
+        SERVICE_BASE_URL: practice.address,
         SERVICE_API_KEY: made.workerKey,
         AGENT_ID: agentId,
         MUSTER_WORKER_DIR: home,
@@ -77,8 +72,6 @@ describe('a workflow pack', () => {
   });
   afterAll(async () => {
     worker?.kill('SIGKILL');
-    await start?.end('SIGTERM');
-    expect(processesOf(join(folder, 'data'))).toEqual([]);
     await rm(folder, { recursive: true, force: true });
   });
 

@@ -49,7 +49,9 @@ describe('a report', () => {
   const callsFor = (id: string) => quiet.sql('SELECT * FROM model_call WHERE session_id = $1', [id]);
   /** As if nobody had been there for an hour. */
   const passTime = () =>
-    quiet.sql(`UPDATE feedback_work_item SET leased_until = leased_until - interval '1 hour', due_at = now()`);
+    quiet.sql(
+      `UPDATE feedback_work_item SET leased_until = leased_until - interval '1 hour', due_at = now() - make_interval(secs => 1)`,
+    );
   const report = async (change: Record<string, string> = {}) => {
     const id = await quiet.submit();
     for (const [column, value] of Object.entries(change)) {
@@ -63,7 +65,9 @@ describe('a report', () => {
     const { harness, organizationId } = quiet;
     const admin = { kind: 'user', id: newId(), role: 'admin', organizationId } as unknown as Principal;
     const keyRing = harness.app.nest.get(KeyRing, { strict: false });
-    await harness.db.transaction({ organizationId }, (tx) => putSecret(tx, keyRing, admin, 'PORTAL_PASSWORD', secret));
+    await harness.db.transaction({ organizationId }, (tx) =>
+      putSecret(tx, keyRing, admin, 'PORTAL_PASSWORD', { value: secret }),
+    );
     model.secrets.push(secret);
     model.says({ json: good }, { json: good });
     const other = await report({ title: `Nothing with ${secret}` });

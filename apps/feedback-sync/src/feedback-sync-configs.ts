@@ -1,6 +1,7 @@
 import { ModelsConfig } from '@muster/models';
 import type { BaseConfig } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
+import { SmtpConfig } from '@muster/webhooks';
 import { FeedbackSyncConfig } from './feedback-sync.config';
 
 /** All that this process reads of its environment. */
@@ -8,4 +9,5 @@ export const feedbackSyncConfigs: [new () => BaseConfig, ...(new () => BaseConfi
   FeedbackSyncConfig,
   ModelsConfig,
   StorageConfig,
+  SmtpConfig,
 ];

@@ -39,7 +39,10 @@ async function reporting({ db }: Harness) {
         return item && item.dueAt === null;
       }),
     ring: (id: string) =>
-      sql('UPDATE feedback_work_item SET armed = armed + 1, due_at = now() WHERE submission_id = $1', [id]),
+      sql(
+        'UPDATE feedback_work_item SET armed = armed + 1, due_at = now() - make_interval(secs => 1) WHERE submission_id = $1',
+        [id],
+      ),
     statusOf: async (id: string) =>
       (await sql('SELECT status FROM feedback_submission WHERE id = $1', [id]))[0].status as string,
     historyOf: (id: string) => sql('SELECT * FROM feedback_status_change WHERE submission_id = $1 ORDER BY id', [id]),

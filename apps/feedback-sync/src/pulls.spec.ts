@@ -49,6 +49,66 @@ describe('feedback at a code host', () => {
     },
   );
 
+  const dana = { assignees: [{ login: 'dana' }] };
+  const closed = { state: 'closed' as const, state_reason: 'completed' };
+
+  it.each([
+    ['assigns it', dana, 'in_progress', 'open', 'custom'],
+    ['closes it', closed, 'resolved', 'closed', 'done'],
+  ])('is as whoever %s within the second of the task says', async (_, change, status, state, type) => {
+    const id = await submitted();
+    const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
+    // The code host cuts the time to its second, which is before the task was made.
+    trackers.moveIssue(issue!, change, new Date(Number(task!.date_created)));
+    expect(await look(id)).toBe(status);
+    expect([issue!.state, task!.status.type]).toEqual([state, type]);
+    expect(await look(id)).toBe(status);
+  });
+
+  it('is as whoever assigns it before it is first looked at says', async () => {
+    trackers.mishap = ({ method, path }) => {
+      const number = /\/issues\/(\d+)$/.exec(path)?.[1];
+      const issue = trackers.issues.find((each) => each.number === Number(number));
+      if (method === 'GET' && issue?.assignees.length === 0) trackers.moveIssue(issue, dana);
+      return undefined;
+    };
+    const id = await submitted();
+    trackers.mishap = () => undefined;
+    expect(await look(id)).toBe('in_progress');
+    expect(trackers.tasksOf(id)[0]!.status.type).toBe('custom');
+  });
+
+  it('stays closed where somebody closes it within the second in which we have reopened it', async () => {
+    const id = await submitted();
+    const [issue] = trackers.issuesOf(id);
+    trackers.moveIssue(issue!, closed);
+    expect(await look(id)).toBe('resolved');
+    await on.sql(`UPDATE feedback_submission SET status = 'triaged', status_at = $2 WHERE id = $1`, [
+      id,
+      new Date(Math.floor(Date.now() / 1000) * 1000 + 1999),
+    ]);
+    expect(await look(id)).toBe('triaged');
+    expect(issue!.state).toBe('open');
+    const [{ at }] = await on.sql('SELECT status_at AS at FROM feedback_submission WHERE id = $1', [id]);
+    trackers.moveIssue(issue!, closed, at);
+    expect(await look(id)).toBe('resolved');
+    expect(issue!.state).toBe('closed');
+  });
+
+  it('is resolved by its task that is done after it was closed as not planned, while the tasks did not answer', async () => {
+    const id = await submitted();
+    const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
+    trackers.mishap = ({ path }) => (path.includes('/task') ? { status: 503 } : undefined);
+    trackers.moveIssue(issue!, { state: 'closed', state_reason: 'not_planned' });
+    await on.ring(id);
+    await waitFor('it to be rejected', async () => (await on.statusOf(id)) === 'rejected');
+    trackers.mishap = () => undefined;
+    trackers.moveTask(task!, 'ready', new Date(Date.now() + 1000));
+    await on.sql('UPDATE feedback_link SET next_try_at = NULL WHERE submission_id = $1', [id]);
+    expect(await look(id)).toBe('resolved');
+    expect([issue!.state_reason, task!.status.status]).toEqual(['completed', 'ready']);
+  });
+
   it('is found again on whichever page the links lead to, and never taken for a pull request', async () => {
     let lost = 1;
     trackers.mishap = async ({ method, path, body }) => {
@@ -96,7 +156,7 @@ describe('feedback at a code host', () => {
     const id = await on.submit();
     const rest = await waitFor('the rest', async () => (await on.sql('SELECT * FROM feedback_tracker'))[0]);
     expect(rest).toMatchObject({ tracker: 'codehost', stoppedAt: null, pausedUntil: expect.any(Date) });
-    await on.sql('UPDATE feedback_tracker SET paused_until = now()');
+    await on.sql('UPDATE feedback_tracker SET paused_until = now() - make_interval(secs => 1)');
     await on.ring(id);
     await on.settled(id);
     expect(trackers.issuesOf(id)).toHaveLength(1);

@@ -75,7 +75,10 @@ describe('feedback at the trackers', () => {
       return item && item.dueAt === null;
     });
   const ring = (id: string) =>
-    sql('UPDATE feedback_work_item SET armed = armed + 1, due_at = now() WHERE submission_id = $1', [id]);
+    sql(
+      'UPDATE feedback_work_item SET armed = armed + 1, due_at = now() - make_interval(secs => 1) WHERE submission_id = $1',
+      [id],
+    );
   const look = async (id: string) => {
     await ring(id);
     await settled(id);
@@ -194,8 +197,8 @@ describe('feedback at the trackers', () => {
       expect(rest).toBeGreaterThan(540);
       expect(rest).toBeLessThanOrEqual(600);
     }
-    await sql('UPDATE feedback_tracker SET next_try_at = now()');
-    await sql('UPDATE feedback_work_item SET due_at = now() WHERE submission_id = $1', [id]);
+    await sql('UPDATE feedback_tracker SET next_try_at = now() - make_interval(secs => 1)');
+    await sql('UPDATE feedback_work_item SET due_at = now() - make_interval(secs => 1) WHERE submission_id = $1', [id]);
     await waitFor('both issues', () => [id, other].every((each) => trackers.issuesOf(each).length === 1));
     expect(await sql('SELECT 1 FROM feedback_tracker WHERE stopped_at IS NOT NULL')).toEqual([]);
   });
@@ -286,8 +289,12 @@ describe('feedback at the trackers', () => {
         'every issue and task',
         async () => {
           // Many failures in a row would be waited for longer and longer.
-          await sql(`UPDATE feedback_link SET next_try_at = now() WHERE next_try_at > now() + interval '3 seconds'`);
-          await sql(`UPDATE feedback_work_item SET due_at = now() WHERE due_at > now() + interval '3 seconds'`);
+          await sql(
+            `UPDATE feedback_link SET next_try_at = now() - make_interval(secs => 1) WHERE next_try_at > now() + interval '3 seconds'`,
+          );
+          await sql(
+            `UPDATE feedback_work_item SET due_at = now() - make_interval(secs => 1) WHERE due_at > now() + interval '3 seconds'`,
+          );
           return ids.every((id) => trackers.issuesOf(id).length && trackers.tasksOf(id).length);
         },
         150_000,

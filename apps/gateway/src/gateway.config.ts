@@ -10,13 +10,21 @@ export class GatewayConfig extends StorageConfig {
   @EnvText('BOOTSTRAP_ADMIN_EMAIL', { description: 'Its admin.', optional: true })
   readonly bootstrapAdminEmail?: string;
 
-  @EnvText('BOOTSTRAP_ADMIN_PASSWORD', { description: 'At least 8 characters.', optional: true, secret: true })
+  @EnvText('BOOTSTRAP_ADMIN_PASSWORD', {
+    description: '12 to 128 characters, none of the most common.',
+    optional: true,
+    secret: true,
+  })
   readonly bootstrapAdminPassword?: string;
 
   @EnvText('BOOTSTRAP_SUPER_ADMIN_EMAIL', { description: 'Who works across organizations.', optional: true })
   readonly bootstrapSuperAdminEmail?: string;
 
-  @EnvText('BOOTSTRAP_SUPER_ADMIN_PASSWORD', { description: 'At least 8 characters.', optional: true, secret: true })
+  @EnvText('BOOTSTRAP_SUPER_ADMIN_PASSWORD', {
+    description: '12 to 128 characters, none of the most common.',
+    optional: true,
+    secret: true,
+  })
   readonly bootstrapSuperAdminPassword?: string;
 
   @EnvText('BOOTSTRAP_API_KEY', {

@@ -33,7 +33,11 @@ import { ManageController } from './assistant/manage.controller';
 import { ImagingCompositeController } from './imaging/imaging-composite.controller';
 import { AgentRunsController } from './jobs/agent-runs.controller';
 import { BatchesController } from './jobs/batches.controller';
+import { ConcurrencyKeysController } from './jobs/concurrency-keys.controller';
+import { InboundCodesController } from './organization/inbound-codes.controller';
 import { JobsController } from './jobs/jobs.controller';
+import { QuestionsController } from './jobs/questions.controller';
+import { JobSummariesController } from './jobs/job-summaries.controller';
 import { JobsExportController } from './jobs/jobs-export.controller';
 import { DraftsController } from './packs/drafts.controller';
 import { InstallationsController } from './packs/installations.controller';
@@ -47,10 +51,16 @@ import { SchedulesController } from './schedules/schedules.controller';
 import { CostsController } from './pricing/costs.controller';
 import { ModelPricesController } from './pricing/model-prices.controller';
 import { UsageController } from './usage/usage.controller';
+import { WorkerRoutes } from './worker/worker.routes';
 import { WorkflowsController } from './workflows/workflows.controller';
+import { NotificationChannelsController } from './webhooks/notification-channels.controller';
 import { WebhookDeliveriesController } from './webhooks/webhook-deliveries.controller';
 import { WebhookEndpointsController } from './webhooks/webhook-endpoints.controller';
 import { AuthController } from './auth/auth.controller';
+import { AnswerLinksController } from './jobs/answer-links.controller';
+import { DeviceController } from './auth/device.controller';
+import { PasskeysController } from './auth/passkeys.controller';
+import { SecondFactorController } from './auth/second-factor.controller';
 import { Bootstrap } from './bootstrap';
 import { ConsoleFiles } from './console/console-files';
 import { ConsoleRoutes } from './console/console.routes';
@@ -58,6 +68,7 @@ import { DocsController } from './docs/docs.controller';
 import { FeedbackSubmissionsController } from './feedback/feedback-submissions.controller';
 import { HealthController } from './health/health.controller';
 import { ApiKeysController } from './organization/api-keys.controller';
+import { AccessLogController } from './organization/access-log.controller';
 import { AuditController } from './organization/audit.controller';
 import { DeadLettersController } from './organization/dead-letters.controller';
 import { EventsController } from './organization/events.controller';
@@ -72,11 +83,16 @@ import { VaultController } from './organization/vault.controller';
   controllers: [
     HealthController,
     AuthController,
+    AnswerLinksController,
+    DeviceController,
+    PasskeysController,
+    SecondFactorController,
     OrganizationController,
     OrganizationModelController,
     UsersController,
     ApiKeysController,
     VaultController,
+    AccessLogController,
     AuditController,
     DeadLettersController,
     EventsController,
@@ -103,7 +119,11 @@ import { VaultController } from './organization/vault.controller';
     ChatController,
     VideoAnalysesController,
     JobsExportController,
+    JobSummariesController,
     JobsController,
+    QuestionsController,
+    ConcurrencyKeysController,
+    InboundCodesController,
     BatchesController,
     AgentRunsController,
     PilotBatchesController,
@@ -123,6 +143,7 @@ import { VaultController } from './organization/vault.controller';
     VersionsController,
     InstallationsController,
     WebhookEndpointsController,
+    NotificationChannelsController,
     WebhookDeliveriesController,
     DocsController,
   ],
@@ -132,6 +153,7 @@ import { VaultController } from './organization/vault.controller';
     ObjectsRoutes,
     { provide: ConsoleFiles, useFactory: () => new ConsoleFiles() },
     ConsoleRoutes,
+    WorkerRoutes,
     ...streamHubs,
     AssistantParts,
   ],

@@ -98,7 +98,7 @@ describe('repeated requests at the gateway', () => {
       const rows = await harness.db.query('system', 'SELECT * FROM idempotency_key WHERE key = $1', [key]);
       expect(rows).toHaveLength(1);
       const secret = secretOf(first.body);
-      expect(JSON.stringify(rows)).not.toContain(secret.slice(secret.lastIndexOf('_') + 1));
+      expect(JSON.stringify(rows)).not.toContain(secret.slice(-20));
     });
 
     it('is answered as an older service kept it', async () => {

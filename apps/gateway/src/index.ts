@@ -1,3 +1,2 @@
 export { gatewayConfigs } from './gateway-configs';
-export { GatewayConfig } from './gateway.config';
 export { GatewayModule } from './gateway.module';

@@ -10,7 +10,9 @@ import { DownloadsController } from './agents/downloads.controller';
 import { ImagingCommandsController } from './agents/imaging-commands.controller';
 import { UploadsController } from './agents/uploads.controller';
 import { FeedbackWebhooksController } from './feedback/feedback-webhooks.controller';
+import { InboundController } from './jobs/inbound.controller';
 import { JobCallbacksController } from './jobs/job-callbacks.controller';
+import { RunQuestionsController } from './jobs/run-questions.controller';
 import { RunSummaryController } from './pilot/run-summary.controller';
 
 @Module({
@@ -22,6 +24,8 @@ import { RunSummaryController } from './pilot/run-summary.controller';
     UploadsController,
     ImagingCommandsController,
     JobCallbacksController,
+    RunQuestionsController,
+    InboundController,
     RunSummaryController,
     FeedbackWebhooksController,
   ],

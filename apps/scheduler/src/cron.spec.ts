@@ -1,9 +1,11 @@
 import {
+  cloneDatabase,
   FakeClock,
   type Harness,
   makeAgent,
   makeOrganization,
   makeWorkflow,
+  openPool,
   startHarness,
   waitFor,
 } from '@muster/testing';
@@ -71,6 +73,35 @@ describe('the cron endpoint', () => {
       expect([second.status, second.body.launched.length]).toEqual([200, 2]);
       expect((await harness.http.with({ 'x-cron-key': 'open sesame' }).get(path)).body.scanned).toBe(0);
     } finally {
+      await harness.close();
+    }
+  });
+
+  it('waits like the service’s own ticks while a restored database is held, and skips what was missed', async () => {
+    const database = await cloneDatabase();
+    const pool = openPool(database, 1);
+    await pool.query("INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', now(), now())");
+    const clock = new FakeClock('2026-03-02T09:05:10.000Z');
+    const env = { CRON_SECRET: 'open sesame', SCHEDULE_TICK_MS: '50' };
+    const harness = await startHarness({
+      ...{ name: 'scheduler', configs: schedulerConfigs, modules: [SchedulerModule], clock, env, database },
+    });
+    try {
+      const id = await makeSchedule(harness);
+      const held = await harness.http.with({ 'x-cron-key': 'open sesame' }).get(path);
+      expect([held.status, held.body.code]).toEqual([409, 'conflict']);
+      expect(held.body.detail).toMatch(/muster-admin release/);
+      expect(await pool.query('SELECT FROM loop_run')).toMatchObject({ rows: [] });
+      await pool.query("UPDATE recovery_hold SET released_at = '2026-03-02T09:05:11Z'");
+      clock.set('2026-03-02T09:06:00.000Z');
+      const runs = 'SELECT outcome, reason FROM schedule_run WHERE schedule_id = $1';
+      const { rows } = await waitFor('what became of it', async () => {
+        const found = await pool.query(runs, [id]);
+        return found.rows.length > 0 && found;
+      });
+      expect(rows).toEqual([{ outcome: 'skipped', reason: 'misfire' }]);
+    } finally {
+      await pool.end();
       await harness.close();
     }
   });

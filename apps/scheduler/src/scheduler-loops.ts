@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { purgeExpired, rewrapSecrets } from '@muster/access';
+import { purgeExpired, rewrapSecondFactors, rewrapSecrets } from '@muster/access';
 import {
   enqueueDueRemovals,
   keepTimelinePartitions,
@@ -17,7 +17,7 @@ import {
   requestQueueProbes,
   sweepOutbox,
 } from '@muster/database';
-import { failStaleJobs, purgeReports } from '@muster/jobs';
+import { expireQuestions, failStaleJobs, purgeMessages, purgeReports, repairLeases } from '@muster/jobs';
 import { purgeBatchClaims, sweepRollups } from '@muster/pilot';
 import { AppLoops, Clock, MessagePublisher, LoopLedger, Metrics, PubSub } from '@muster/platform';
 import { collectPacks } from '@muster/packs';
@@ -25,7 +25,7 @@ import { purgeUsage, reconcileNightly, settleLostCalls, sweepCostDays } from '@m
 import { nextDueInMs, purgeScheduleHistory, runDueSchedules } from '@muster/schedules';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
-import { rewrapWebhookSecrets } from '@muster/webhooks';
+import { notifyExpiringKeys, rewrapWebhookSecrets } from '@muster/webhooks';
 import { measureHouse } from './measure-house';
 import { SchedulerConfig } from './scheduler.config';
 
@@ -72,6 +72,26 @@ export class SchedulerLoops extends AppLoops {
             const { failed, ...counts } = await failStaleJobs(database, config.staleLimits, round);
             return { ...counts, failed: failed.length };
           },
+        },
+        {
+          name: 'repair leases',
+          intervalMs: 30_000,
+          runOnce: async (round) => {
+            const counts = await repairLeases(database, round);
+            metrics.leaseRepairs.inc(counts.repaired);
+            return { ...counts };
+          },
+        },
+        {
+          name: 'expire questions',
+          intervalMs: 1000,
+          restsWhenQuiet: true,
+          runOnce: async (round) => ({ ...(await expireQuestions({ database, keyRing }, round)) }),
+        },
+        {
+          name: 'forget codes',
+          intervalMs: 30_000,
+          runOnce: async () => ({ ...(await purgeMessages(database)) }),
         },
         {
           name: 'sweep outbox',
@@ -167,12 +187,21 @@ export class SchedulerLoops extends AppLoops {
           },
         },
         {
+          name: 'notify expiring keys',
+          intervalMs: maintenanceTickMs,
+          runOnce: (round) => notifyExpiringKeys(database, clock.now(), round),
+        },
+        {
           name: 'rewrap secrets',
           intervalMs: maintenanceTickMs,
           runOnce: async (round) => {
             const secrets = await rewrapSecrets(database, keyRing, round);
             const webhooks = await rewrapWebhookSecrets(database, keyRing, round);
-            return { looked: secrets.looked + webhooks.looked, rewrapped: secrets.rewrapped + webhooks.rewrapped };
+            const factors = await rewrapSecondFactors(database, keyRing, round);
+            return {
+              looked: secrets.looked + webhooks.looked + factors.looked,
+              rewrapped: secrets.rewrapped + webhooks.rewrapped + factors.rewrapped,
+            };
           },
         },
         {

@@ -4,6 +4,17 @@ import { type Harness, makeAgent, makeJob, makeWorkflow, type Tenant, waitFor } 
 /** How an organization gets a thing of each resource: what answers its id. */
 export const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) => Promise<string>> = {
   '/api/users/{id}': async (tenant) => tenant.userIds.viewer,
+  '/api/auth/sessions/{id}': async ({ as }) => (await as.viewer.get('/api/auth/sessions')).body.sessions[0].id,
+  '/api/auth/passkeys/{id}': async ({ organizationId, userIds }, db) => {
+    const id = newId();
+    await db.query(
+      'system',
+      `INSERT INTO passkey (id, user_id, organization_id, name, credential_id, public_key, counter)
+       VALUES ($1, $2, $3, 'Telephone', $4, '', 0)`,
+      [id, userIds.viewer, organizationId, id],
+    );
+    return id;
+  },
   '/api/api-keys/{id}': async (tenant) => {
     const made = await tenant.as.admin.post('/api/api-keys', { name: 'theirs', scope: 'api' });
     return made.body.id;
@@ -19,6 +30,10 @@ export const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) =
     });
     return made.body.id;
   },
+  '/api/notification-channels/{id}': async ({ as }) => {
+    const body = { name: 'Theirs', kind: 'slack', url: 'https://93.184.215.14/theirs', events: ['pack.promoted'] };
+    return (await as.admin.post('/api/notification-channels', body)).body.id;
+  },
   '/api/functions/{id}': async (tenant) => {
     const made = await tenant.api.post('/api/functions', { name: newId(), code: 'pass' });
     return made.body.id;
@@ -33,6 +48,12 @@ export const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) =
     return made.body.batchId;
   },
   '/api/jobs/{id}': async ({ organizationId }, db) => (await makeJob(db, { organizationId })).id,
+  '/api/inbound-codes/{id}': async ({ as }) => (await as.admin.post('/api/inbound-codes', { name: newId() })).body.id,
+  '/api/questions/{id}': async ({ organizationId, worker }, db) => {
+    const { id } = await makeJob(db, { organizationId, status: 'running', startedAt: new Date(), commandId: newId() });
+    const body = { questionKey: 'theirs', question: 'Theirs?', kind: 'confirm', timeoutSeconds: 60 };
+    return (await worker.post(`/api/jobs/${id}/questions`, body)).body.questionId;
+  },
   '/api/organization/model-prices/recompute/{id}': async ({ as }) => {
     const asked = await as.admin.post('/api/organization/model-prices/recompute', {
       from: '2026-01-01',

@@ -29,13 +29,39 @@ const mayBeNames = [written('9'.repeat(16)), written('-1')];
 /** Times that ISO 8601 knows, and neither Postgres nor JavaScript does. */
 const odd = ['2026-W05-1T10:00:00Z', '2026-200T10:00:00Z', '2026-01-31T10:00:00,5Z', '0000-01-01T00:00:00Z'];
 
+/** Signatures of nobody, in each of the forms that our routes take, and none. */
+const mac = '0'.repeat(64);
+const signatures = () => {
+  const now = Math.floor(Date.now() / 1000);
+  return [null, '', 'nonsense', mac, `sha256=${mac}`, `t=${now},v1=${mac}`, `t=1,v1=${mac}`];
+};
+
+/** Bodies that would be refused each in words of its own, and some that would be right. */
+const bodies: [string | Uint8Array | undefined, Record<string, string>?][] = [
+  [undefined],
+  ['{}'],
+  ['{"claimResults":[]}'],
+  ['{"claimResults":[{"claimId":"C1","outcome":"no such outcome"}],"action":7,"event":{}}'],
+  ['{"a":'],
+  ['['.repeat(200_000)],
+  ['{"__proto__":{}}'],
+  ['"\\ud83d"'],
+  [new Uint8Array([0x22, 0xff, 0x22])],
+  ['a=1', { 'content-type': 'application/x-www-form-urlencoded' }],
+  ['--x--', { 'content-type': 'multipart/form-data; boundary=x' }],
+];
+const trackerSecrets = {
+  FEEDBACK_CODEHOST_WEBHOOK_SECRET: 'a secret of the codehost',
+  FEEDBACK_TASKTRACKER_WEBHOOK_SECRET: 'a secret of the tasktracker',
+};
+
 describe('a value that only looks right', () => {
   let harness: Harness;
   let tenant: Tenant;
   const ids: Record<string, string> = {};
 
   beforeAll(async () => {
-    harness = await startHarness(standalone);
+    harness = await startHarness({ ...standalone, env: trackerSecrets });
     tenant = await harness.makeTenant();
     const { organizationId } = tenant;
     ids['/api/agents'] = (await makeAgent(harness.db, { organizationId, name: newId() })).id;
@@ -48,10 +74,10 @@ describe('a value that only looks right', () => {
     operations(openApiDocument)
       .filter(({ queryNames }) => queryNames.includes(name))
       .map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
-  const ask = (operation: Operation, name: string, value: string) => {
+  const ask = (operation: Operation, query: Record<string, string>) => {
     const id = ids[Object.keys(ids).find((prefix) => operation.path.startsWith(prefix))!] ?? newId();
     const client = callers(tenant, operation.access as Access).admitted.at(-1)!;
-    return client.get(`${operation.path.replace('{id}', id)}?${new URLSearchParams({ [name]: value }).toString()}`);
+    return client.get(`${operation.path.replace('{id}', id)}?${new URLSearchParams(query).toString()}`);
   };
 
   /** The parameters that are of a format, such as days, which are no moments. */
@@ -61,10 +87,9 @@ describe('a value that only looks right', () => {
   };
 
   it.each(taking('cursor'))('as a cursor of %s is 400', async (_, operation) => {
-    for (const cursor of forged)
-      expect([cursor, (await ask(operation, 'cursor', cursor)).status]).toEqual([cursor, 400]);
-    const sorted = /functions|vault|process-library$/.test(operation.path) ? 200 : 400;
-    for (const cursor of mayBeNames) expect((await ask(operation, 'cursor', cursor)).status).toBe(sorted);
+    for (const cursor of forged) expect([cursor, (await ask(operation, { cursor })).status]).toEqual([cursor, 400]);
+    const sorted = /\/(functions|vault|process-library|concurrency-keys)$/.test(operation.path) ? 200 : 400;
+    for (const cursor of mayBeNames) expect((await ask(operation, { cursor })).status).toBe(sorted);
   });
 
   it.each(forgedTimes)('as the time %s of a place is 400', async (time) => {
@@ -82,9 +107,37 @@ describe('a value that only looks right', () => {
 
   it.each(takingTimes)('as a time of %s is 400', async (_, operation) => {
     for (const name of ['from', 'to']) {
-      for (const time of odd) expect([time, (await ask(operation, name, time)).status]).toEqual([time, 400]);
-      const right = namesOf('date', operation).includes(name) ? '2026-01-31' : '2026-01-31T10:00:00Z';
-      expect((await ask(operation, name, right)).status).toBe(200);
+      for (const time of odd) expect([time, (await ask(operation, { [name]: time })).status]).toEqual([time, 400]);
     }
+    const [from, to] = namesOf('date', operation).includes('from')
+      ? ['2026-01-30', '2026-01-31']
+      : ['2026-01-31T10:00:00Z', '2026-01-31T11:00:00Z'];
+    expect((await ask(operation, { from: from!, to: to! })).status).toBe(200);
   });
+
+  const signed = operations(openApiDocument).filter(({ signatureHeader }) => signatureHeader);
+
+  it('is looked for in every signed route', () => {
+    expect(signed.map(({ path }) => path)).toEqual([
+      '/api/jobs/{id}/claim-results',
+      '/api/webhooks/codehost/feedback',
+      '/api/webhooks/tasktracker/feedback',
+    ]);
+  });
+
+  it.each(signed.map((operation) => [operation.path, operation] as const))(
+    'as the signature of %s is 401, in the same words whatever the body is',
+    async (_, { method, path, signatureHeader }) => {
+      for (const signature of signatures()) {
+        const answers = new Set<string>();
+        for (const [body, headers] of bodies) {
+          const sent = { ...headers, ...(signature === null ? {} : { [signatureHeader!]: signature }) };
+          const answer = await harness.http.with(sent).send(method, path.replace('{id}', ids['/api/jobs']!), body);
+          expect([signature, answer.status]).toEqual([signature, 401]);
+          answers.add(JSON.stringify({ ...answer.body, requestId: undefined }));
+        }
+        expect([signature, answers.size]).toEqual([signature, 1]);
+      }
+    },
+  );
 });

@@ -113,7 +113,9 @@ describe('video-analyze', () => {
     const uploadKey = await sendFilm(2);
     const ending = ended({ uploadKey, name: 'Taken over' });
     await waitFor('the question', () => model.calls.length === 1);
-    await machines.sql(`UPDATE video_analysis SET due_at = now() WHERE upload_key = $1`, [uploadKey]);
+    await machines.sql(`UPDATE video_analysis SET due_at = now() - make_interval(secs => 1) WHERE upload_key = $1`, [
+      uploadKey,
+    ]);
     expect(await ending).toMatchObject({ status: 'completed', frames: 2 });
     await waitFor('the first to give up', () => model.calls[0]!.isOver);
     expect(await machines.sql(`SELECT id FROM workflow WHERE name = 'Taken over'`)).toHaveLength(1);
@@ -175,17 +177,25 @@ describe('video-analyze', () => {
     const bare = await startHarness({ ...standalone, env: { OUTBOX_SWEEP_MS: '100' } });
     const other = await bare.makeTenant();
     const { agent } = (await other.as.admin.post('/api/agents', { name: 'Bare', provider: 'external' })).body;
-    const { uploadKey, uploadUrl, method, headers } = (
-      await other.api.post('/api/uploads', { contentType: 'video/mp4', size: 7 })
-    ).body;
-    expect((await fetch(uploadUrl, { method, headers, body: 'A film.' })).status).toBe(200);
     const path = `/api/agents/${agent.id}/video-analyze`;
-    const { analysisId } = (await other.api.post(path, { uploadKey })).body;
-    const state = await waitFor('its end', async () => {
-      const { body } = await other.api.get(`${path}?analysisId=${analysisId}`);
-      return body.status === 'failed' && body;
-    });
-    expect(state).toMatchObject({ code: 'model_not_configured', error: expect.stringContaining('language model') });
+    const ends = async (contentType: string, sent: string) => {
+      const { uploadKey, uploadUrl, method, headers } = (
+        await other.api.post('/api/uploads', { contentType, size: sent.length })
+      ).body;
+      expect((await fetch(uploadUrl, { method, headers, body: sent })).status).toBe(200);
+      const { analysisId } = (await other.api.post(path, { uploadKey })).body;
+      return waitFor('its end', async () => {
+        const { body } = await other.api.get(`${path}?analysisId=${analysisId}`);
+        return ['failed', 'completed'].includes(body.status) && body;
+      });
+    };
+    const film = await ends('video/mp4', 'A film.');
+    expect(film).toMatchObject({ code: 'model_not_configured', error: expect.stringContaining('language model') });
+    const flow = { title: 'Claims', steps: [{ type: 'navigate', url: 'https://portal.example.com/' }] };
+    const recorded = await ends('application/json', JSON.stringify(flow));
+    expect(recorded).toMatchObject({ status: 'completed', frames: 0, workflowId: expect.any(String) });
+    const draft = (await other.api.get(`/api/workflows/${recorded.workflowId}`)).body;
+    expect(draft.steps).toMatchObject([{ type: 'navigate' }]);
     await bare.close();
   });
 

@@ -14,6 +14,8 @@ export interface Operation {
   /** Takes multipart/form-data. */
   form: boolean;
   required: string[];
+  /** Fields of its body that may be of any type. */
+  anyType: string[];
   /** Workers' reports: fields that are not known are passed over. */
   ignoresUnknown: boolean;
   bodyLimit: number;
@@ -21,6 +23,8 @@ export interface Operation {
   query: Record<string, string>;
   /** All that may be in its query. */
   queryNames: string[];
+  /** The header that carries the signature of the body, where a signature is what proves who is calling. */
+  signatureHeader?: string;
 }
 
 /** A field of a body, and what it is in JSON: 'any' where it may be several. */
@@ -39,6 +43,7 @@ interface Schema {
   items?: Schema;
   /** Null, or something else. */
   anyOf?: Schema[];
+  oneOf?: Schema[];
   minimum?: number;
 }
 
@@ -79,6 +84,10 @@ export function operations(document: object): Operation[] {
         bodyLimit: raw['x-body-limit'] ?? 1024 * 1024,
         query: requiredQuery(raw),
         queryNames: (raw.parameters ?? []).flatMap((each) => (each.in === 'query' ? [each.name] : [])),
+        signatureHeader: raw.parameters?.find((each) => each.in === 'header' && /signature/i.test(each.name))?.name,
+        anyType: Object.entries((body && components.schemas[body]?.properties) || {}).flatMap(([name, { oneOf }]) =>
+          oneOf ? [name] : [],
+        ),
         required: body ? (components.schemas[body]?.required ?? []) : [],
       };
     }),

@@ -13,7 +13,7 @@ import { Redactor } from './runs/redactor';
 import { originOf, type Origin } from './protocol/origin';
 import type { Recorder } from './recordings/recorder';
 import type { Results } from './spool/results';
-import { restarted } from './runs/run';
+import { restarted } from './runs/ends/ending';
 import { removeOldRoots, sha256 } from './runs/run-files';
 import type { Runs } from './runs/runs';
 import { messageOf } from './protocol/service';
@@ -145,7 +145,7 @@ export class CommandExecutor {
   }
 
   private async perform(command: Command): Promise<Result | null> {
-    const { folder } = this.options;
+    const { folder, runs } = this.options;
     const { commandId, kind, payload } = command;
     switch (kind) {
       case 'snippet':
@@ -177,6 +177,8 @@ export class CommandExecutor {
         return this.options.sessions.perform(command);
       case 'files':
         return this.showFiles(command);
+      case 'answer':
+        return runs.answer(command);
       case 'run':
         throw new Error('a run has no result');
     }

@@ -1,12 +1,17 @@
+import { capabilitiesOf } from './host/capabilities';
 import { localLog } from './host/local-log';
 import { packCommand, packHelp } from './publish/pack-command';
-import { readSettings } from './settings';
+import { readMachine, readSettings } from './settings';
 import { messageOf } from './protocol/service';
 import { Worker } from './worker';
 
 const help = `muster-worker
 
 Without a word it is this machine's worker; SERVICE_BASE_URL, SERVICE_API_KEY and AGENT_ID say whose.
+
+muster-worker capabilities [--json]
+
+Says what this machine has of what commands need: one line each, its name, yes or no, and more about it.
 
 ${packHelp}`;
 
@@ -19,6 +24,7 @@ const log = localLog(
 async function main(): Promise<number> {
   const [word, ...more] = process.argv.slice(2);
   if (word === 'pack') return publish(more);
+  if (word === 'capabilities') return sayCapabilities(more.includes('--json'));
   if (word === '--help' || word === '-h' || word === 'help') {
     process.stdout.write(help);
     return 0;
@@ -34,6 +40,17 @@ async function main(): Promise<number> {
     const outcome = await worker.run();
     if (outcome !== 'restart') return outcome.exitCode;
   }
+}
+
+async function sayCapabilities(asJson: boolean): Promise<number> {
+  const all = await capabilitiesOf(readMachine());
+  if (asJson) process.stdout.write(`${JSON.stringify(all)}\n`);
+  else
+    for (const { name, available, detail } of all) {
+      const more = detail === null ? '' : available ? ` (${detail})` : `: ${detail}`;
+      process.stdout.write(`${name.padEnd(9)}${available ? 'yes' : 'no'}${more}\n`);
+    }
+  return 0;
 }
 
 function publish(args: string[]): Promise<number> {

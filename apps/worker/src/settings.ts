@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { readJson } from './host/files';
 import { isAlive, readEnvironment } from './runs/processes';
 
-export interface Settings {
+export interface Settings extends MachineSettings {
   baseUrl: string;
   apiKey: string;
   agentId: string;
@@ -13,7 +13,6 @@ export interface Settings {
   listen: { host: string; port: number } | null;
   /** What the service is told: a URL or host name, nothing, or `auto` (the listener, when the service is on this host). */
   tunnel: string | 'auto' | null;
-  python: string;
   /** A file of whoever supervises this worker: once it is no longer kept fresh, the worker ends. */
   leaseFile: string | null;
   /** A run that the service could not be told of for so long is killed. */
@@ -22,6 +21,11 @@ export interface Settings {
   spoolLimitBytes: number;
   /** How much is kept of bundles that were run. */
   bundleCacheBytes: number;
+}
+
+/** With what commands are run on this machine. */
+export interface MachineSettings {
+  python: string;
   /** What of our own environment a script gets. */
   scriptBase: Record<string, string>;
   /** What imaging commands get beside it, and they alone. */
@@ -77,11 +81,20 @@ export function readSettings(env: Variables = process.env): Settings {
     folder: folderOf(env),
     listen: readListen(env.MUSTER_WORKER_LISTEN?.trim() || '127.0.0.1:0', faults),
     tunnel: readTunnel(env.MUSTER_TUNNEL_HOSTNAME?.trim()),
-    python: env.PYTHON?.trim() || 'python3',
     leaseFile: env.MUSTER_LEASE_FILE?.trim() || null,
     fenceMs: positive('MUSTER_FENCE_MS', 15 * 60_000),
     spoolLimitBytes: positive('MUSTER_SPOOL_LIMIT_BYTES', 256 * 1024 * 1024),
     bundleCacheBytes: positive('MUSTER_BUNDLE_CACHE_BYTES', 1024 * 1024 * 1024),
+    ...readMachine(env),
+  };
+  if (faults.length) throw new Error(`the worker's environment is wrong: ${faults.join('; ')}`);
+  return settings;
+}
+
+// eslint-disable-next-line no-restricted-syntax
+export function readMachine(env: Variables = process.env): MachineSettings {
+  return {
+    python: env.PYTHON?.trim() || 'python3',
     scriptBase: pick(env, ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE', 'CHROMIUM']),
     imaging: {
       variables: standing(pick(env, imagingVariables)),
@@ -89,8 +102,6 @@ export function readSettings(env: Variables = process.env): Settings {
       libraryPath: env.IMAGING_LIBRARY_PATH?.trim() ?? '',
     },
   };
-  if (faults.length) throw new Error(`the worker's environment is wrong: ${faults.join('; ')}`);
-  return settings;
 }
 
 /** What publishing takes from the command line; what is not said there is the environment's, or the worker's here. */

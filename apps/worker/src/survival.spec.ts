@@ -83,6 +83,7 @@ sys.exit(3)`;
     expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
       status: 'failed',
       error: 'exit code 3',
+      errorCode: 'script_failed',
     });
     expect(service.logs(run.jobId).map(({ message }) => message)).toEqual([
       'the password is [redacted]',
@@ -101,6 +102,7 @@ sys.exit(3)`;
     expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
       status: 'failed',
       error: 'the worker was restarted while this ran',
+      errorCode: 'worker_restarted',
     });
     expect(await service.push(run)).toBe(200);
     expect(processesOf(run.commandId)).toEqual([]);

@@ -1,12 +1,13 @@
+import type { RunErrorCode } from '@muster/contracts';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BundleCache } from './bundles/bundle-cache';
 import { Extensions } from './browser/extensions';
 import { CommandExecutor } from './command-executor';
+import { capabilitiesOf } from './host/capabilities';
 import { takeFolder } from './host/folder-lock';
 import { BootOver, shakeHands } from './protocol/handshake';
-import { canImage } from './imaging/can-image';
 import { Health } from './host/health';
 import { Fence, Heartbeat } from './protocol/heartbeat';
 import { Journal } from './runs/journal';
@@ -18,7 +19,8 @@ import { PollLoop } from './protocol/poll-loop';
 import { Recorder } from './recordings/recorder';
 import { Sessions } from './sessions/sessions';
 import { Results } from './spool/results';
-import type { Ending, RunContext } from './runs/run';
+import type { Ending } from './runs/ends/ending';
+import type { RunContext } from './runs/run';
 import { sendOutput } from './runs/live-output';
 import { Runs } from './runs/runs';
 import { Service } from './protocol/service';
@@ -30,17 +32,22 @@ export type Outcome = { exitCode: number } | 'restart';
 
 const lastDeliveryMs = 10_000;
 const leaseMs = 60_000;
-const capabilities = [
+const commandsTaken = [
   ...['run', 'snippet', 'function', 'builder', 'script', 'stop_job', 'repair', 'restart'],
   ...['autopilot', 'files'],
 ];
-const failedWith = (error: string): Ending => ({ status: 'failed', error, graceMs: 3_000 });
+const failedWith = (errorCode: RunErrorCode, error: string): Ending => ({
+  status: 'failed',
+  errorCode,
+  error,
+  graceMs: 3_000,
+});
 
 /** A machine that was stopped and still is there, as after hibernation, reports as another boot. */
 const afterBoot: Record<BootOver['end'], [Outcome, Ending | null]> = {
   ended: ['restart', null],
-  superseded: [{ exitCode: 3 }, failedWith('another worker took over')],
-  terminated: [{ exitCode: 3 }, failedWith('the agent was terminated')],
+  superseded: [{ exitCode: 3 }, failedWith('worker_stopped', 'another worker took over')],
+  terminated: [{ exitCode: 3 }, failedWith('agent_not_ready', 'the agent was terminated')],
 };
 
 /** One start of the worker: from the handshake to its end. */
@@ -61,7 +68,7 @@ export class Worker {
   private readonly fence: Fence;
   private readonly began = Date.now();
   /** Asked once, while everything else begins. */
-  private readonly imaging: Promise<boolean>;
+  private readonly machine: ReturnType<typeof capabilitiesOf>;
   private heartbeat: Heartbeat | null = null;
   private polling: PollLoop | null = null;
   private end: { outcome: Outcome; ending: Ending | null } = { outcome: 'restart', ending: null };
@@ -73,7 +80,7 @@ export class Worker {
     const { folder, agentId, baseUrl, scriptBase, python, spoolLimitBytes, bundleCacheBytes, fenceMs } = settings;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     takeFolder(folder);
-    this.imaging = canImage(settings);
+    this.machine = capabilitiesOf(settings);
     this.keys = new Keys(settings);
     const service = new Service(baseUrl, () => this.keys.current, this.ended.signal);
     const facts = {
@@ -143,7 +150,11 @@ export class Worker {
   }
 
   /** The first reason counts. `ending` is what becomes of a run; without one it lives on for the next worker. */
-  stop(why: string, outcome: Outcome = { exitCode: 0 }, ending: Ending | null = failedWith('the worker was stopped')) {
+  stop(
+    why: string,
+    outcome: Outcome = { exitCode: 0 },
+    ending: Ending | null = failedWith('worker_stopped', 'the worker was stopped'),
+  ) {
     if (this.stopping.signal.aborted) return;
     this.log('info', 'the worker ends', { why });
     this.end = { outcome, ending };
@@ -196,8 +207,12 @@ export class Worker {
     const { service, facts } = this.context;
     const { agentId } = facts;
     const { bootId, keys, log } = this;
-    const ours = (await this.imaging) ? [...capabilities, 'imaging'] : capabilities;
-    const introduction = { agentId, bootId, tunnel, capabilities: ours, keys, log };
+    const machineCapabilities = await this.machine;
+    const canImage = machineCapabilities.some(({ name, available }) => name === 'pillow' && available);
+    const introduction = {
+      ...{ agentId, bootId, tunnel, keys, log, machineCapabilities },
+      capabilities: canImage ? [...commandsTaken, 'imaging'] : commandsTaken,
+    };
     try {
       const { organizationId, signingSecret, heartbeatMs } = await shakeHands(
         service,
@@ -229,10 +244,16 @@ export class Worker {
     const { fenceMs, leaseFile } = this.settings;
     if (this.runs.isBusy && this.fence.isLost) {
       // The service may have given this job to another worker: two must not work on one claim.
-      void this.runs.stopAll(failedWith(`fenced: the service was not reached for ${fenceMs} ms`));
+      void this.runs.stopAll(
+        failedWith('service_unreachable', `fenced: the service was not reached for ${fenceMs} ms`),
+      );
     }
     if (leaseFile && Date.now() - (modifiedAt(leaseFile) ?? this.began) > leaseMs) {
-      this.stop('the lease is over', { exitCode: 4 }, failedWith('the worker was stopped: its lease is over'));
+      this.stop(
+        'the lease is over',
+        { exitCode: 4 },
+        failedWith('worker_stopped', 'the worker was stopped: its lease is over'),
+      );
     }
   }
 

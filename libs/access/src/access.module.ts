@@ -1,5 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { VaultModule } from '@muster/vault';
+import { AccessLog } from './audit/access-log';
 import { Authenticator } from './authentication/authenticator';
 import { AccessGuard } from './requests/access-guard';
 import { Mutations } from './requests/mutations';
@@ -9,7 +10,7 @@ import { StandingAccess } from './requests/standing-access';
 @Global()
 @Module({
   imports: [VaultModule],
-  providers: [Authenticator, Mutations, StandingAccess, AccessGuard],
-  exports: [Authenticator, Mutations, StandingAccess],
+  providers: [AccessLog, Authenticator, Mutations, StandingAccess, AccessGuard],
+  exports: [AccessLog, Authenticator, Mutations, StandingAccess],
 })
 export class AccessModule {}

@@ -5,6 +5,7 @@ import { apiKeyIdOf } from './authentication/credentials';
 import type { Passwords } from './authentication/passwords';
 import { insertApiKey } from './api-keys/api-keys';
 import { insertOrganization } from './organizations/organizations';
+import { passwordFault } from './users/password-rules';
 import { insertUser } from './users/users';
 
 export interface BootstrapInput {
@@ -19,10 +20,7 @@ export interface BootstrapInput {
 
 /** What is wrong with the given values, each fault named by its variable. */
 export function bootstrapFaults(input: BootstrapInput): string[] {
-  const pairs = [
-    ['BOOTSTRAP_ADMIN_EMAIL', input.adminEmail, 'BOOTSTRAP_ADMIN_PASSWORD', input.adminPassword],
-    ['BOOTSTRAP_SUPER_ADMIN_EMAIL', input.superAdminEmail, 'BOOTSTRAP_SUPER_ADMIN_PASSWORD', input.superAdminPassword],
-  ] as const;
+  const pairs = pairsOf(input);
   const keys = [
     ['BOOTSTRAP_API_KEY', input.apiKey],
     ['BOOTSTRAP_WORKER_KEY', input.workerKey],
@@ -40,6 +38,13 @@ export function bootstrapFaults(input: BootstrapInput): string[] {
   ];
 }
 
+function pairsOf(input: BootstrapInput) {
+  return [
+    ['BOOTSTRAP_ADMIN_EMAIL', input.adminEmail, 'BOOTSTRAP_ADMIN_PASSWORD', input.adminPassword],
+    ['BOOTSTRAP_SUPER_ADMIN_EMAIL', input.superAdminEmail, 'BOOTSTRAP_SUPER_ADMIN_PASSWORD', input.superAdminPassword],
+  ] as const;
+}
+
 /** The first organization, where there is none. Answers whether it made one; any number of processes may try at once. */
 export async function bootstrapOrganization(
   database: Database,
@@ -52,6 +57,11 @@ export async function bootstrapOrganization(
     await lock(tx, 'bootstrap');
     const [existing] = await tx.query('SELECT id FROM organization LIMIT 1');
     if (existing) return false;
+    // Looked at by whoever makes them alone: variables that an older version was started with stop nobody's start.
+    for (const [, email, name, password] of pairsOf(input)) {
+      const fault = email && password ? passwordFault(password, email) : null;
+      if (fault) throw new Error(`${name} ${fault}`);
+    }
     const organizationId = newId();
     const actor: Actor = { kind: 'system', id: 'bootstrap', organizationId };
     await insertOrganization(tx, actor, { id: organizationId, name: input.organization });
@@ -59,7 +69,10 @@ export async function bootstrapOrganization(
       await insertUser(tx, actor, {
         organizationId,
         email: input.adminEmail,
-        passwordHash: await passwords.hash(input.adminPassword!),
+        passwordHash: await passwords.hash(input.adminPassword!, {
+          email: input.adminEmail,
+          field: 'BOOTSTRAP_ADMIN_PASSWORD',
+        }),
         role: 'admin',
       });
     }
@@ -70,7 +83,7 @@ export async function bootstrapOrganization(
       await insertUser(tx, actor, {
         organizationId,
         email: input.superAdminEmail,
-        passwordHash: await passwords.hash(input.superAdminPassword!),
+        passwordHash: await passwords.hash(input.superAdminPassword!, { email: input.superAdminEmail }),
         role: 'super_admin',
       });
     }

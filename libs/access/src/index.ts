@@ -10,12 +10,26 @@ export {
 export { isWorkerKeyOf } from './api-keys/worker-key';
 export { type Actor, audit, type AuditRecord, changesBetween } from './audit/audit';
 export { nameOf, sourceOf, spokenNameOf } from './audit/actor-words';
+export { AccessLog } from './audit/access-log';
+export { type AccessRow, exportAccesses, listAccesses } from './audit/list-accesses';
 export { type AuditRow, listAudit } from './audit/list-audit';
 export { newApiKey } from './authentication/credentials';
+export {
+  answerDeviceLogin,
+  beginDeviceLogin,
+  deviceLoginSeconds,
+  devicePollSeconds,
+  endDeviceLogin,
+  fetchDeviceKey,
+  findDeviceLogin,
+} from './api-keys/device-logins';
 export { logIn, type LoginParts } from './authentication/log-in';
-export { logOut } from './authentication/log-out';
+export type { OpenedSession, SignInPlace } from './authentication/open-session';
 export { overrideOrganization } from './authentication/override-organization';
 export { Passwords } from './authentication/passwords';
+export { endOtherSessions, endSession, listSessions, type SessionRow } from './authentication/sessions';
+export { beginEnrolment, type CodeParts, finishEnrolment, logInWithCode } from './authentication/sign-in-with-ticket';
+export { logInWithPasskey } from './second-factor/sign-in-with-passkey';
 export { SignInConfig } from './authentication/sign-in.config';
 export { bootstrapFaults, type BootstrapInput, bootstrapOrganization } from './bootstrap-organization';
 export {
@@ -25,13 +39,14 @@ export {
   updateOrganization,
 } from './organizations/organizations';
 export { purgeByRetention } from './organizations/retention';
-export { readSettings, type SettingsRow, updateSettings } from './organizations/settings';
+export { presentSettings, readSettings, type SettingsRow, updateSettings } from './organizations/settings';
 export type { KeyPrincipal, Principal, UserPrincipal } from './principal';
 export { purgeExpired } from './purge-expired';
 export {
   type AccessRule,
   anyone,
   cron,
+  requireRecentFactor,
   requireUnsuspended,
   sessionsAndKeysOf,
   sessionsOf,
@@ -53,9 +68,22 @@ export {
   SentHeader,
 } from './requests/request-parts';
 export { StandingAccess } from './requests/standing-access';
+export { beginOwnTotp, confirmOwnTotp, ownerOf, proveAgain, removeOwnTotp } from './second-factor/own-factor';
+export {
+  addPasskey,
+  listPasskeys,
+  passkeyCreationOptions,
+  passkeyRequestOptions,
+  type PasskeyRow,
+  removePasskey,
+} from './second-factor/passkeys';
+export { relyingPartyOf } from './second-factor/relying-party';
+export { ownFactor, rewrapSecondFactors } from './second-factor/second-factors';
 export { sign, signatureHeader, signedAt, type Verdict, verify } from './signing/signature';
 export { signingSecretsOf } from './signing/signing-secrets';
-export { createUser, findUser, listUsers, updateUser } from './users/users';
+export { changeOwnPassword } from './users/own-password';
+export { createUser, findUser, listUsers, resetSecondFactor, updateUser } from './users/users';
+export { giveCode, type GivenCode } from './vault/give-code';
 export { type Hidden, hideSecrets } from './vault/hide-secrets';
 export {
   deleteSecret,

@@ -13,6 +13,8 @@ export interface UserPrincipal {
   /** It reads, and what it has may be stopped; nothing new begins. */
   organizationSuspended: boolean;
   homeOrganizationId: string;
+  /** When the session last proved its second factor; undefined for an account that has none. */
+  secondFactorAt?: Date | null;
 }
 
 /** A program with a key. */
@@ -22,7 +24,7 @@ export interface KeyPrincipal {
   scope: ApiKeyScope;
   /** A key that is bound to an agent acts for it alone. */
   agentId: string | null;
-  /** An api key works with a member's rights; a worker key reports and takes commands. */
+  /** What an api key may do, a member's rights at most; a worker key reports and takes commands. */
   role: Role;
   organizationId: string;
   organizationName: string;

@@ -1,21 +1,44 @@
 import type { Database } from '@muster/database';
-import { purge, Round } from '@muster/platform';
-import { sessionIdleMs } from './authentication/authenticator';
+import { firstIdAt, purge, Round } from '@muster/platform';
 import { knownAddressDays } from './authentication/sign-in-addresses';
 
-/** Drops sessions that are over, stored answers past their day and addresses past their month. */
+/** Six years, as the HIPAA Security Rule asks of its documentation (45 CFR 164.316). */
+const accessLogDays = 2192;
+const dayMs = 86_400_000;
+
+/** Drops sessions, tickets, challenges and waiting programs that are over, stored answers past their day addresses past their month and reads past their six years. */
 export function purgeExpired(
   database: Database,
   now: Date,
   round = new Round('purge expired'),
-): Promise<Record<'sessions' | 'addresses' | 'idempotencyKeys', number>> {
+): Promise<
+  Record<'sessions' | 'tickets' | 'challenges' | 'deviceLogins' | 'addresses' | 'accesses' | 'idempotencyKeys', number>
+> {
   const drop = (sql: string, values: unknown[]) => database.transaction('system', (tx) => tx.execute(sql, values));
   return purge(round, {
     sessions: (limit) =>
       drop(
         `DELETE FROM user_session WHERE id IN (
-           SELECT id FROM user_session WHERE expires_at < $1 OR last_seen_at < $2 LIMIT $3 FOR UPDATE SKIP LOCKED)`,
-        [now, new Date(now.getTime() - sessionIdleMs), limit],
+           SELECT id FROM user_session WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+        [now, limit],
+      ),
+    tickets: (limit) =>
+      drop(
+        `DELETE FROM sign_in_ticket WHERE id IN (
+           SELECT id FROM sign_in_ticket WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+        [now, limit],
+      ),
+    challenges: (limit) =>
+      drop(
+        `DELETE FROM passkey_challenge WHERE challenge IN (
+           SELECT challenge FROM passkey_challenge WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+        [now, limit],
+      ),
+    deviceLogins: (limit) =>
+      drop(
+        `DELETE FROM device_login WHERE id IN (
+           SELECT id FROM device_login WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+        [now, limit],
       ),
     addresses: (limit) =>
       drop(
@@ -24,6 +47,11 @@ export function purgeExpired(
            LIMIT $3 FOR UPDATE SKIP LOCKED)`,
         [now, knownAddressDays, limit],
       ),
+    accesses: (limit) =>
+      drop(`DELETE FROM access_entry WHERE id IN (SELECT id FROM access_entry WHERE id < $1 ORDER BY id LIMIT $2)`, [
+        firstIdAt(new Date(now.getTime() - accessLogDays * dayMs)),
+        limit,
+      ]),
     idempotencyKeys: (limit) =>
       drop(
         `DELETE FROM idempotency_key WHERE (organization_id, route, key) IN (

@@ -47,7 +47,7 @@ export function workerKeysOf(agent: string): string {
   return `ARRAY(
     SELECT k.id || ' ' || k.secret_hash FROM api_key k
     WHERE k.agent_id = ${agent}.id AND k.organization_id = ${agent}.organization_id AND k.scope = 'worker'
-      AND (k.expires_at IS NULL OR k.expires_at > now())
+      AND (k.expires_at IS NULL OR k.expires_at > muster_now())
     ORDER BY k.created_at DESC LIMIT 10)`;
 }
 

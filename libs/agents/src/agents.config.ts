@@ -11,7 +11,7 @@ export class AgentsConfig extends BaseConfig {
   readonly heartbeatSeconds!: number;
 
   @EnvInt('AGENT_OFFLINE_AFTER_MS', {
-    description: 'An online machine that was not heard of for so long is offline.',
+    description: 'An online machine that sends no heartbeat for so long is offline.',
     default: 90_000,
     min: 100,
   })

@@ -28,7 +28,7 @@ export { updateAgent } from './registry/update-agent';
 export { AgentsModule } from './agents.module';
 export { type ClaimedCommand, CommandDelivery, type DeliveryOutcome } from './commands/command-delivery';
 export { pushColumns, type PushFacts } from './commands/command-row';
-export { failOverdueCommands } from './commands/fail-commands';
+export { failOverdueCommands, withdrawAnswers } from './commands/fail-commands';
 export { composeBuilderCommand } from './commands/builder-command';
 export { CommandPolls } from './commands/poll-commands';
 export { listCommands, type ListedCommand, readCommandStatus, readScript } from './commands/read-command';
@@ -37,6 +37,7 @@ export { readCompositeStatus } from './imaging/read-composite';
 export { startComposite } from './imaging/start-composite';
 export { workerTrace } from './traces/worker-trace';
 export { issueCommand, issueRun, type NewCommand } from './commands/issue-command';
+export { sealPayload } from './commands/sealed-payload';
 export { actionKinds } from './commands/record-actions';
 export { longestLead, prewakeLead, prewakeLeadMs, prewakeTimeoutMs } from './lifecycle/boot-time';
 export type { ExpectedRun, Foresee } from './lifecycle/expected-run';
@@ -62,6 +63,7 @@ export {
   type WakeFailures,
   type WakeRequest,
 } from './lifecycle/wakes';
+export { lacksText, missingParts, needsOf } from './reports/machine-capabilities';
 export { explainingBlocked, requireWakeable, startCommand } from './commands/start-command';
 export {
   createFunction,

@@ -151,8 +151,22 @@ export {
   WebhookTestStarted,
 } from './http/webhooks/webhook-endpoints';
 export {
+  CreateNotificationChannelBody,
+  NotificationChannel,
+  NotificationChannelList,
+  NotificationChannelWithSecret,
+  NotificationTestStarted,
+  UpdateNotificationChannelBody,
+} from './http/webhooks/notification-channels';
+export {
+  type ChannelFilter,
+  type ChannelKind,
+  channelKinds,
   type DeliveryStatus,
   deliveryStatuses,
+  type MessageStatus,
+  severities,
+  type Severity,
   type TurnedOffReason,
   turnedOffReasons,
   type WebhookType,
@@ -168,22 +182,66 @@ export { BundleProblem, Problem, ProblemBundleFault, ProblemFieldError } from '.
 export { maxDetailLength, maxFieldErrors, shortened } from './http/shortened';
 export { hasRole, organizationRoles, type Role, roles } from './http/roles';
 export {
+  ChangePasswordBody,
+  CodeBody,
+  EndedSessions,
+  EnrolledIdentity,
   Identity,
   IdentityOrganization,
+  IdentityRecovery,
   IdentityUser,
   LoginBody,
   OrganizationOverrideBody,
+  OwnSecondFactor,
+  RecoveryCodes,
+  RemoveTotpBody,
+  SecondFactorProof,
+  Session,
+  SessionList,
+  type SignInNeed,
+  SignInNeeds,
   SuccessAnswer,
+  TicketBody,
+  TicketCodeBody,
+  TotpEnrolment,
+  TotpLoginBody,
 } from './http/access/auth';
+export {
+  CreatePasskeyBody,
+  Passkey,
+  PasskeyCreationOptions,
+  PasskeyList,
+  PasskeyRequestOptions,
+  PasskeySignInBody,
+} from './http/access/passkeys';
+export {
+  AnswerDeviceLoginBody,
+  BeginDeviceLoginBody,
+  DeviceCodes,
+  DeviceLogin,
+  DeviceLoginQuery,
+  DeviceToken,
+  DeviceTokenBody,
+} from './http/access/device';
 export {
   ApiKey,
   ApiKeyList,
   ApiKeyParams,
+  type ApiKeyRole,
   type ApiKeyScope,
   apiKeyScopes,
   CreateApiKeyBody,
   CreatedApiKey,
 } from './http/access/api-keys';
+export {
+  AccessEntry,
+  AccessLogExportQuery,
+  AccessLogList,
+  AccessLogQuery,
+  AccessSubject,
+  type ReadSubject,
+  readSubjects,
+} from './http/access/access-log';
 export {
   type ActorKind,
   actorKinds,
@@ -206,8 +264,24 @@ export {
   SigningSecret,
   UpdateOrganizationSettingsBody,
 } from './http/access/settings';
-export { CreateUserBody, UpdateUserBody, User, UserList } from './http/access/users';
-export { PutSecretBody, refusedVariableName, Secret, SecretList, variableNamePattern } from './http/access/vault';
+export { passwordLength, CreateUserBody, UpdateUserBody, User, UserList } from './http/access/users';
+export {
+  PutSecretBody,
+  refusedVariableName,
+  Secret,
+  type SecretKind,
+  SecretList,
+  variableNamePattern,
+} from './http/access/vault';
+export {
+  CreateInboundCodeBody,
+  GivenTotp,
+  GiveTotpBody,
+  InboundCode,
+  InboundCodeList,
+  InboundCodeWithSecret,
+  InboundReceipt,
+} from './http/asking/inbound-codes';
 export {
   type AssistantTool,
   ChatAnswer,
@@ -238,7 +312,7 @@ export {
   TerminateAgentQuery,
   UpdateAgentBody,
 } from './http/agents/agents';
-export { HandshakeAnswer, HandshakeBody, type MachineRefusal } from './http/agents/machines';
+export { HandshakeAnswer, HandshakeBody, MachineCapability, type MachineRefusal } from './http/agents/machines';
 export { type BootEnd, HeartbeatAnswer, HeartbeatBody, SetupStatusBody } from './http/agents/machines';
 export {
   AgentCommand,
@@ -326,6 +400,7 @@ export {
   OrganizationAgentEvent,
   OrganizationBatchEvent,
   OrganizationDeadLetterEvent,
+  OrganizationQuestionEvent,
   OrganizationEventsQuery,
   type OrganizationEventType,
   OrganizationJobEvent,
@@ -380,6 +455,8 @@ export {
   agentStatuses,
   type CommandKind,
   commandKinds,
+  type MachinePart,
+  machineParts,
   type LifecycleEvent,
   lifecycleEvents,
   type LifecycleSource,
@@ -393,6 +470,8 @@ export {
   callbackReasons,
   type ClaimOutcome,
   claimOutcomes,
+  type DeliveredKind,
+  deliveredKinds,
   isTerminal,
   type JobStatus,
   jobStatuses,
@@ -406,6 +485,30 @@ export {
   type WaitingReason,
   waitingReasons,
 } from './http/jobs/job-status';
+export { AnswerByLinkBody, AnswerLinkBody, LinkedQuestion } from './http/asking/answer-links';
+export {
+  AnswerQuestionBody,
+  AskedQuestion,
+  AskQuestionBody,
+  AwaitAnswerQuery,
+  DeclineQuestionBody,
+  JobAsking,
+  Question,
+  QuestionForWorker,
+  QuestionList,
+  QuestionsQuery,
+} from './http/asking/questions';
+export {
+  type AnswerWay,
+  answerWays,
+  codePattern,
+  type QuestionKind,
+  questionKinds,
+  type QuestionStatus,
+  questionStatuses,
+} from './http/asking/question-words';
+export { CancelJobBody, CancelJobsFilter, CancelJobsBody, CancelledJobs } from './http/jobs/cancels';
+export { isErrorWord, type RunErrorCode, runErrorCodes, type ScriptErrorCode } from './http/jobs/run-error-codes';
 export {
   ChangedStep,
   CreateWorkflowBody,
@@ -427,13 +530,20 @@ export {
   WorkflowSummary,
 } from './http/workflows/workflows';
 export {
-  CancelJobBody,
-  CancelJobsBody,
-  CancelJobsFilter,
-  CancelledJobs,
+  ConcurrencyKey,
+  ConcurrencyKeyList,
+  ConcurrencyKeyQuery,
+  keyVariables,
+  ConcurrencyLimit,
+  KeyHolderList,
+  SetConcurrencyLimitBody,
+  WaitingForKey,
+} from './http/jobs/concurrency-keys';
+export {
   Job,
   JobBundle,
   JobClaims,
+  JobLack,
   JobFilter,
   JobsExportQuery,
   type JobSort,
@@ -454,6 +564,14 @@ export {
   StepQuery,
 } from './http/jobs/jobs';
 export {
+  ActivityQuery,
+  ActivityHour,
+  FailureCause,
+  FailureCauses,
+  FailureQuery,
+  JobActivity,
+} from './http/jobs/job-summaries';
+export {
   Batch,
   BatchList,
   BatchProgress,
@@ -461,6 +579,9 @@ export {
   type BatchSort,
   CancelBatchBody,
   CreateBatchBody,
+  CheckBatchBody,
+  CheckBatchForm,
+  CheckedBatch,
   CreateBatchForm,
   CreatedBatch,
   maxBatchBytes,

@@ -16,6 +16,13 @@ export {
   feedbackTypes,
 } from './http/feedback/feedback-words';
 export { isTerminal, type JobStatus, jobStatuses, logLevels, type StepStatus } from './http/jobs/job-status';
+export { type RunErrorCode, runErrorCodes } from './http/jobs/run-error-codes';
 export { isInstallable, type PackStage, roleForStage, stageMoves } from './http/packs/pack-words';
-export { deliveryStatuses, webhookTypes } from './http/webhooks/webhook-words';
+export {
+  type ChannelKind,
+  channelKinds,
+  deliveryStatuses,
+  severities,
+  webhookTypes,
+} from './http/webhooks/webhook-words';
 export { hasRole, organizationRoles, type Role, roles } from './http/roles';

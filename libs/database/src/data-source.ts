@@ -48,9 +48,19 @@ export function serviceOptions(options: ConnectionOptions) {
   } satisfies DataSourceOptions;
 }
 
+/** How long a migration waits for a lock, and the service's statements behind it. */
+const migrationLockTimeoutMs = 400;
+
 /** For migrations and schema checks: as the owner. */
-export function ownerDataSource(url: string): DataSource {
-  return new DataSource({ ...common(url), applicationName: 'muster-migrate', poolSize: 2, connectTimeoutMS: 5000 });
+export function ownerDataSource(url: string, chosen = migrations): DataSource {
+  return new DataSource({
+    ...common(url),
+    migrations: chosen,
+    applicationName: 'muster-migrate',
+    poolSize: 2,
+    connectTimeoutMS: 5000,
+    extra: { options: `-c lock_timeout=${migrationLockTimeoutMs}` },
+  });
 }
 
 function common(url: string) {

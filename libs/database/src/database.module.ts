@@ -7,7 +7,7 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { InjectDataSource, TypeOrmModule } from '@nestjs/typeorm';
-import { BaseConfig, MessageLedger, LoopLedger, Readiness, registerErrorReader } from '@muster/platform';
+import { BaseConfig, MessageLedger, LoopLedger, Readiness, RecoveryHold, registerErrorReader } from '@muster/platform';
 import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
 import { serviceOptions } from './data-source';
@@ -18,6 +18,7 @@ import { pendingMigrations } from './migrate';
 import { OutboxLedger } from './outbox/outbox-ledger';
 import { OutboxRelay } from './outbox/outbox-relay';
 import { PostgresListener } from './postgres-listener';
+import { StoredRecoveryHold } from './recovery/recovery-hold';
 import { poolOf } from './transactions/run-scoped';
 
 /** The ledger. The process starts without it and becomes ready when it answers with this code's schema. */
@@ -43,9 +44,10 @@ import { poolOf } from './transactions/run-scoped';
     OutboxRelay,
     { provide: MessageLedger, useClass: OutboxLedger },
     { provide: LoopLedger, useClass: LoopRuns },
+    { provide: RecoveryHold, useClass: StoredRecoveryHold },
     PostgresListener,
   ],
-  exports: [Database, MessageLedger, LoopLedger, PostgresListener],
+  exports: [Database, MessageLedger, LoopLedger, RecoveryHold, PostgresListener],
 })
 export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('database');

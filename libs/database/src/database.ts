@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { OutboxMessage } from '@muster/contracts';
-import { Metrics, PubSub, type Topic } from '@muster/platform';
+import { Clock, Metrics, PubSub, type Topic } from '@muster/platform';
 import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import { isRetryable } from './database-errors';
@@ -18,11 +18,17 @@ export class Database {
     @Inject(OutboxRelay) private readonly relay: OutboxRelay,
     @Inject(PubSub) private readonly pubSub: PubSub,
     @Inject(Metrics) private readonly metrics: Metrics,
+    @Inject(Clock) private readonly clock: Clock,
   ) {}
+
+  /** The clock that the rows are written by. */
+  now(): Date {
+    return this.clock.now();
+  }
 
   /** One statement in one round trip. A name makes Postgres keep its plan: for statements of hot paths. */
   query<T extends QueryResultRow>(scope: Scope, sql: string, parameters: unknown[] = [], name?: string): Promise<T[]> {
-    return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters, name });
+    return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters, name }, { now: this.now() });
   }
 
   /**
@@ -35,12 +41,17 @@ export class Database {
     parameters: unknown[] = [],
     name?: string,
   ): Promise<T[]> {
-    return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters, name }, { forgettable: true });
+    return runScoped<T>(
+      this.dataSource,
+      scope,
+      { text: sql, values: parameters, name },
+      { now: this.now(), forgettable: true },
+    );
   }
 
   /** As query, for a page that an index has in order: it goes along that index, whatever Postgres knows of the table. */
   queryInOrder<T extends QueryResultRow>(scope: Scope, sql: string, parameters: unknown[]): Promise<T[]> {
-    return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters }, { inOrder: true });
+    return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters }, { now: this.now(), inOrder: true });
   }
 
   /** For a statement of its own: says to every process that there is more to read of the thing. */
@@ -65,7 +76,7 @@ export class Database {
 
   private async attempt<T>(scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {
     const client = await poolOf(this.dataSource).connect();
-    const tx = new Transaction(scope, client, this.dataSource);
+    const tx = new Transaction(scope, this.now(), client, this.dataSource);
     let unusable: Error | undefined;
     try {
       const result = await work(tx);

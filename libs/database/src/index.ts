@@ -2,13 +2,17 @@ export { lock, tryLock } from './advisory-lock';
 export { ownerDataSource, serviceOptions } from './data-source';
 export { Database } from './database';
 export { isDatabaseUnavailable, violatedConstraint } from './database-errors';
-export { databaseTime } from './database-time';
 export { DatabaseModule } from './database.module';
 export {
+  type AccessEntryEntity,
   ApiKeyEntity,
   AuditEntryEntity,
+  type DeviceLoginEntity,
   IdempotencyKeyEntity,
+  PasskeyEntity,
+  SecondFactorEntity,
   SessionEntity,
+  SignInTicketEntity,
   UserEntity,
   VaultSecretEntity,
 } from './entities/access';
@@ -44,6 +48,9 @@ export type {
   FeedbackWorkItemEntity,
 } from './entities/feedback-work';
 export { JobEntity } from './entities/job';
+export type { ConcurrencyLeaseEntity } from './entities/concurrency-lease';
+export type { InboundCodeEntity, InboundMessageEntity } from './entities/inbound-code';
+export type { QuestionEntity } from './entities/question';
 export type { AiUsageEntity, ArtifactEntity, JobStepEntity } from './entities/job';
 export type { MachineFindingEntity } from './entities/machine-finding';
 export type { ModelCallEntity, OrganizationModelEntity } from './entities/model-call';
@@ -96,8 +103,9 @@ export { currentTransaction, purgeOrganizationEvents, tellOrganization } from '.
 export { CostRecomputeEntity, ModelPriceEntity } from './entities/model-price';
 export { OrganizationEntity, OrganizationSettingsEntity } from './entities/organization';
 export { OutboxEntity, QueueProbeEntity } from './entities/outbox';
+export { readRecovery, requireReleased } from './recovery/recovery';
 export { listLoopRuns } from './loops/loop-runs';
-export { migrate, pendingMigrations } from './migrate';
+export { migrate, pendingMigrations, unknownAmong, unknownMigrations } from './migrate';
 export { migrations } from './migrations';
 export { countOverdueMessages, type QueueBacklog, readBacklog } from './outbox/backlog';
 export { discardDeadLetter, listDeadLetters, replayDeadLetter } from './outbox/dead-letters';
@@ -118,3 +126,4 @@ export { maxRowsLookedAt, scanWithin } from './scan-within';
 export { PostgresListener } from './postgres-listener';
 export type { Scope } from './transactions/scope';
 export { Transaction } from './transactions/transaction';
+export { transposed } from './transactions/transposed';

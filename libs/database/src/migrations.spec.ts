@@ -1,4 +1,5 @@
 import { type ClonedDatabase, emptyDatabase } from '@muster/testing';
+import { Client } from 'pg';
 import { ownerDataSource } from './data-source';
 import { migrate } from './migrate';
 import { migrations } from './migrations';
@@ -63,6 +64,40 @@ describe('migrations', () => {
       expect(ran.flat()).toHaveLength(migrations.length);
     } finally {
       await fresh.drop();
+    }
+  });
+
+  it('wait for a lock so shortly that nobody behind them waits for long, and try again', async () => {
+    const source = await ownerDataSource(database.url).initialize();
+    const holder = source.createQueryRunner();
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    try {
+      await migrate(database.url);
+      // So many that one of them changes a table that is there.
+      for (let i = 0; i < 3; i += 1) await source.undoLastMigration();
+      const tables = await tablesOf(source);
+      await holder.startTransaction();
+      for (const table of tables.filter((name) => name !== 'schema_migration'))
+        await holder.query(`LOCK TABLE ${table} IN ACCESS SHARE MODE`);
+      let ran: string[] | undefined;
+      const migrating = migrate(database.url).then((names) => (ran = names));
+      const waits: number[] = [];
+      const until = Date.now() + 1500;
+      while (Date.now() < until) {
+        const began = Date.now();
+        await client.query('SELECT FROM vault_secret, question, user_session LIMIT 1');
+        waits.push(Date.now() - began);
+      }
+      expect(ran).toBeUndefined();
+      // As long as a lock is waited for, and what a busy machine adds.
+      expect(Math.max(...waits)).toBeLessThan(1200);
+      await holder.rollbackTransaction();
+      expect(await migrating).toHaveLength(3);
+    } finally {
+      await client.end();
+      await holder.release();
+      await source.destroy();
     }
   });
 

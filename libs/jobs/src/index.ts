@@ -6,7 +6,7 @@ export { applyJobReport, type ReportAnswer, type Reporter } from './reports/appl
 export { applyStepStatus } from './reports/apply-step-status';
 export { cancelBatch, requestBatchCancel } from './batches/cancel-batch';
 export { type Cells, type GivenRow } from './batches/check-row';
-export { type BatchInput, launchBatch } from './batches/launch-batch';
+export { type BatchInput, checkBatch, type CheckInput, launchBatch } from './batches/launch-batch';
 export { readCsv } from './batches/read-csv';
 export { presentBatch } from './batches/present-batch';
 export { findBatch, batchSortKindsOf, listBatches } from './batches/read-batches';
@@ -27,8 +27,27 @@ export { progressOf } from './lists/job-progress';
 export { launchJob, type LaunchInput, requireKeyNames, requireVariables } from './launch/launch-job';
 export { exportJobs } from './lists/export-jobs';
 export { listAgentRuns, listJobs, sortKindsOf } from './lists/list-jobs';
+export { groupFailures } from './lists/group-failures';
 export { listSteps } from './lists/list-steps';
 export { measureRuns } from './lists/measure-runs';
+export { readActivity } from './lists/read-activity';
+export { findByAnswerLink, mayAnswerByLink, presentLinkedQuestion, signAnswerLink } from './questions/answer-links';
+export { answererOf, type Answerer, answerQuestion, declineQuestion } from './questions/answer-question';
+export { askQuestion } from './questions/ask-question';
+export { awaitAnswer } from './questions/await-answer';
+export { giveTotp } from './questions/give-totp';
+export { repairLeases } from './dispatch/repair-leases';
+export {
+  deleteConcurrencyLimit,
+  listConcurrencyKeys,
+  listKeyHolders,
+  setConcurrencyLimit,
+} from './lists/concurrency-keys';
+export { createInboundCode, deleteInboundCode, type InboundCodeRow, listInboundCodes } from './questions/inbound-codes';
+export type { Posted } from './questions/read-message';
+export { purgeMessages, receiveMessage } from './questions/receive-message';
+export { expireQuestions } from './questions/expire-questions';
+export { findQuestion, listQuestions, presentQuestion, type QuestionRow } from './questions/question-row';
 export { presentJob, presentJobStatus, presentRun, presentStep } from './lists/present-job';
 export { enqueueWaitingAgents } from './dispatch/enqueue-waiting-agents';
 export { replayJob } from './launch/replay-job';

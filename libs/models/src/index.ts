@@ -17,6 +17,7 @@ export type {
 } from './model';
 export { modelProvider } from './model';
 export { ModelAborted, ModelFault, type ModelFaultReason, noUsage, sumOfUsages } from './model-fault';
+export { jpegUrl, maxPictureBytes } from './picture';
 export { Models } from './models';
 export { ModelsConfig } from './models.config';
 export { ModelsModule } from './models.module';

@@ -5,7 +5,7 @@ import { HttpClient, testConfig, waitFor } from '@muster/testing';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Writable } from 'node:stream';
 import { type App, createApp } from './create-app';
-import { rawBodyOf } from './http/http-app';
+import { unparsedBodyOf } from './http/http-app';
 import { OpenStreams } from './http/streams';
 import { IgnoreUnknownFields } from '@muster/contracts';
 
@@ -66,9 +66,9 @@ class Routes {
   }
 
   @Post('/signed')
-  @RouteConfig({ rawBody: true })
+  @RouteConfig({ unparsed: true })
   signed(@Req() request: FastifyRequest): object {
-    return { raw: rawBodyOf(request).toString() };
+    return { raw: unparsedBodyOf(request).bytes.toString() };
   }
 
   @Get('/stream')

@@ -1,7 +1,7 @@
 export { backfillMetrics } from './client-pricing/backfill-metrics';
 export { chargeRun, type PricingModel } from './client-pricing/charge-run';
 export { listMetrics, listMetricSteps } from './client-pricing/list-metrics';
-export { putPricingModel, readPricingModel } from './client-pricing/pricing-models';
+export { presentPricingModel, putPricingModel, readPricingModel } from './client-pricing/pricing-models';
 export { readModel } from './client-pricing/read-model';
 export {
   canLaunchRuns,
@@ -23,6 +23,7 @@ export { costsCsv } from './costs/costs-csv';
 export { costSoFar } from './costs/cost-so-far';
 export { settleCostDays, sweepCostDays } from './costs/settle-cost-days';
 export { rebuildCostDays, verifyCostDays } from './costs/verify-cost-days';
+export { settleFreeRuns } from './costs/settle-free-runs';
 export { listCosts } from './costs/list-costs';
 export { readRunCost } from './costs/read-run-cost';
 export { findRecompute, recomputeCosts, type RecomputeRow, requestRecompute } from './costs/recompute-costs';

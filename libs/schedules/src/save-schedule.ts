@@ -5,12 +5,13 @@ import {
   type FieldError,
   microsOrNot,
   type UpdateScheduleBody,
+  usdOrNull,
 } from '@muster/contracts';
 import type { OrganizationSettingsEntity, Transaction, WorkflowRevisionEntity } from '@muster/database';
 import { requireKeyNames, requireVariables } from '@muster/jobs';
 import { requireInstallation } from '@muster/packs';
 import { etagOf, newId, requireMatch } from '@muster/platform';
-import { requireSomethingToRun, runsAnything } from '@muster/workflows';
+import { requireKeyVariables, requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { parseCron, readCron } from './cron/cron-rule';
 import { nextRun } from './cron/next-run';
 import { lockSchedule, type ScheduleRow } from './schedule-row';
@@ -20,6 +21,7 @@ const defaults = {
   enabled: true,
   variables: {},
   vaultKeys: [],
+  concurrencyKeys: [],
   maxRuntimeMinutes: 720,
   maxRetries: 0,
   retryDelaySeconds: 0,
@@ -54,14 +56,14 @@ export async function createSchedule(
     `INSERT INTO schedule
        (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, enabled, variables, vault_keys,
         max_runtime_minutes, max_retries, retry_delay_seconds, concurrency_limit, idempotency_window_minutes,
-        misfire_policy, max_cost_micros, workflow_pack_installation_id, next_run_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+        misfire_policy, max_cost_micros, workflow_pack_installation_id, concurrency_keys, next_run_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
     [id, organizationId, ...valuesOf(definition), firstRun(definition, now)],
   );
   audit(tx, caller, {
     action: 'schedule.create',
     target: { type: 'schedule', id },
-    changes: { ...definition, variables: Object.keys(definition.variables) },
+    changes: shownOf(definition),
   });
   return lockSchedule(tx, organizationId, id);
 }
@@ -83,7 +85,7 @@ export async function updateSchedule(
   await requireSecrets(tx, organizationId, change.vaultKeys ?? []);
   // One whose workflow is archived can still be renamed or disabled.
   const takenOff = change.workflowPackInstallationId === null;
-  if (takenOff || (change.scriptId ?? change.agentId ?? change.variables ?? change.enabled)) {
+  if (takenOff || (change.scriptId ?? change.agentId ?? change.variables ?? change.concurrencyKeys ?? change.enabled)) {
     await requireRunnable(tx, organizationId, definition);
   }
   const sameTimes =
@@ -95,18 +97,17 @@ export async function updateSchedule(
      SET name = $3, workflow_id = $4, agent_id = $5, cron_expression = $6, timezone = $7, enabled = $8,
          variables = $9, vault_keys = $10, max_runtime_minutes = $11, max_retries = $12, retry_delay_seconds = $13,
          concurrency_limit = $14, idempotency_window_minutes = $15, misfire_policy = $16, max_cost_micros = $17,
-         workflow_pack_installation_id = $18, next_run_at = $19,
-         version = version + 1, updated_at = now()
+         workflow_pack_installation_id = $18, concurrency_keys = $19, next_run_at = $20,
+         version = version + 1, updated_at = muster_now()
      WHERE id = $1 AND organization_id = $2`,
     [id, organizationId, ...valuesOf(definition), sameTimes ? before.nextRunAt : firstRun(definition, now)],
   );
-  const { variables, ...others } = given(change);
   audit(tx, caller, {
     action: 'schedule.update',
     target: { type: 'schedule', id },
     changes: {
-      ...changesBetween<Definition>(before, others),
-      ...(variables ? { variables: Object.keys(variables) } : {}),
+      ...changesBetween(shownOf(definitionOf(before)), shownOf(definition)),
+      ...(change.variables ? { variables: Object.keys(definition.variables) } : {}),
     },
   });
   return lockSchedule(tx, organizationId, id);
@@ -125,7 +126,7 @@ export async function deleteSchedule(
   if (hard) await tx.execute('DELETE FROM schedule WHERE id = $1 AND organization_id = $2', [id, organizationId]);
   else {
     await tx.execute(
-      `UPDATE schedule SET enabled = false, next_run_at = NULL, version = version + 1, updated_at = now()
+      `UPDATE schedule SET enabled = false, next_run_at = NULL, version = version + 1, updated_at = muster_now()
        WHERE id = $1 AND organization_id = $2`,
       [id, organizationId],
     );
@@ -170,6 +171,7 @@ async function requireRunnable(tx: Transaction, organizationId: string, definiti
   if (!found.agent) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
   requireSomethingToRun(found.runs || (definition.workflowPackInstallationId ?? found.installationId) !== null);
   requireVariables(found.variables, definition.variables);
+  requireKeyVariables(definition.concurrencyKeys, found.variables);
 }
 
 function refuse(errors: FieldError[]): void {
@@ -195,11 +197,16 @@ function given({ maxCostUsd, ...body }: UpdateScheduleBody): Partial<Definition>
   return Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined));
 }
 
+/** In the words of the API, for the audit trail; what its variables are is nobody's to read there. */
+function shownOf({ maxCostMicros, variables, ...others }: Definition) {
+  return { ...others, maxCostUsd: usdOrNull(maxCostMicros), variables: Object.keys(variables) };
+}
+
 function definitionOf(row: ScheduleRow): Definition {
   const { name, scriptId, agentId, cronExpression, timezone, enabled, variables, vaultKeys } = row;
   const { maxRuntimeMinutes, maxRetries, retryDelaySeconds } = row;
   const { concurrencyLimit, idempotencyWindowMinutes, misfirePolicy, maxCostMicros } = row;
-  const { workflowPackInstallationId } = row;
+  const { workflowPackInstallationId, concurrencyKeys } = row;
   return {
     name,
     scriptId,
@@ -217,6 +224,7 @@ function definitionOf(row: ScheduleRow): Definition {
     misfirePolicy,
     maxCostMicros,
     workflowPackInstallationId,
+    concurrencyKeys,
   };
 }
 
@@ -238,5 +246,6 @@ function valuesOf(definition: Definition): unknown[] {
     definition.misfirePolicy,
     definition.maxCostMicros,
     definition.workflowPackInstallationId,
+    JSON.stringify(definition.concurrencyKeys),
   ];
 }

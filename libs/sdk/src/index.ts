@@ -23,6 +23,7 @@ export type {
   PackInstallation,
   PackVersion,
   Problem,
+  Question,
   Schedule,
   Usage,
   WebhookEndpoint,

@@ -1,12 +1,14 @@
-import { authLogin } from './generated';
+import { authLogin, secondFactorLogin, type SecondFactorProof, type SignInNeeds } from './generated';
 import type { Client } from './generated/client';
 import { makeClient } from './make-client';
+import { MusterError } from './muster-error';
 import { Agents } from './resources/agents';
 import { Batches } from './resources/batches';
 import { Installations } from './resources/installations';
 import { Jobs } from './resources/jobs';
 import { Costs, Processes, Secrets, Session, Usage } from './resources/organization';
 import { Packs } from './resources/packs';
+import { Questions } from './resources/questions';
 import { Schedules } from './resources/schedules';
 import { WebhookEndpoints } from './resources/webhook-endpoints';
 import { Workflows } from './resources/workflows';
@@ -40,6 +42,7 @@ export class Muster {
   readonly jobs: Jobs;
   readonly packs: Packs;
   readonly processes: Processes;
+  readonly questions: Questions;
   readonly schedules: Schedules;
   readonly secrets: Secrets;
   readonly signedIn: Session;
@@ -61,6 +64,7 @@ export class Muster {
     this.jobs = new Jobs(this.client);
     this.packs = new Packs(this.client);
     this.processes = new Processes(this.client);
+    this.questions = new Questions(this.client);
     this.schedules = new Schedules(this.client);
     this.secrets = new Secrets(this.client);
     this.signedIn = new Session(this.client);
@@ -69,9 +73,14 @@ export class Muster {
     this.workflows = new Workflows(this.client);
   }
 
-  /** Signs in as a person: some calls are theirs alone. */
-  static async signIn(options: MusterOptions & { email: string; password: string }): Promise<Muster> {
-    const { email, password, ...rest } = options;
+  /**
+   * Signs in as a person: some calls are theirs alone. `secondFactor` is asked where the account has one; without it
+   * the error has the code `second_factor_required`.
+   */
+  static async signIn(
+    options: MusterOptions & { email: string; password: string; secondFactor?: () => Promise<SecondFactorProof> },
+  ): Promise<Muster> {
+    const { email, password, secondFactor, ...rest } = options;
     let session: string | undefined;
     const own = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
     const watching: typeof fetch = async (input, init) => {
@@ -85,10 +94,31 @@ export class Muster {
       return response;
     };
     const { client } = new Muster({ ...rest, fetch: watching });
-    await authLogin({ client, body: { email, password } });
+    const answer = await authLogin({ client, body: { email, password } });
+    if ('needs' in answer) {
+      const { needs, ticket } = answer as SignInNeeds;
+      const proof = needs === 'totp' ? await secondFactor?.() : undefined;
+      if (!proof) throw new MusterError(401, refusals[needs]);
+      await secondFactorLogin({ client, body: { ticket, ...proof } });
+    }
     return new Muster({ ...rest, session });
   }
 }
+
+const refusals = {
+  totp: {
+    code: 'second_factor_required',
+    detail: 'This account signs in with a code of its second factor too.',
+  },
+  passkey: {
+    code: 'second_factor_required',
+    detail: 'This account signs in with a passkey, which a browser alone can ask for; use an API key instead.',
+  },
+  enrolment: {
+    code: 'enrolment_required',
+    detail: 'The organization requires a second factor: sign in to the console once, and set it up there.',
+  },
+};
 
 function isSession(cookie: string): boolean {
   return /^(__Host-)?muster_session=./.test(cookie);

@@ -19,6 +19,12 @@ describe('object storage', () => {
     expect(await storage.get('spec/a.txt')).toBeNull();
   });
 
+  it('reads no object that is larger than may be', async () => {
+    await storage.put('spec/large', Buffer.alloc(1001), 'image/jpeg');
+    expect(await storage.get('spec/large', { maxBytes: 1000 })).toBeNull();
+    expect(await storage.get('spec/large', { maxBytes: 1001 })).toHaveLength(1001);
+  });
+
   it('lends an object by a URL that needs no credentials and works for it alone', async () => {
     await storage.put('spec/b.txt', Buffer.from('lent'), 'text/plain');
     const url = await storage.presignGet('spec/b.txt', { expiresInSeconds: 60 });
@@ -59,14 +65,14 @@ describe('object storage', () => {
       expect((await shown('spec/b', 'text/html', { contentType: picture }))['content-type']).toBe(picture);
     });
 
-    it('a file under its own name, whatever that has in it', async () => {
-      const answer = await shown('spec/c', 'text/plain', {
-        filename: 'Größe "1"\r\n%41.txt',
-        contentType: 'text/plain',
-      });
-      expect(answer['content-disposition']).toBe(
-        `attachment; filename="Gr__e _1____41.txt"; filename*=UTF-8''Gr%C3%B6%C3%9Fe%20%221%22%0D%0A%2541.txt`,
-      );
+    it.each([
+      ['Größe "1"\r\n%41.txt', `"Gr__e _1____41.txt"; filename*=UTF-8''Gr%C3%B6%C3%9Fe%20%221%22__%2541.txt`],
+      ['../../.ssh\\authorized_keys', '".._.._.ssh_authorized_keys"'],
+      // Shown as claimexe.png.
+      ['claim\u202egnp.exe', '"claim_gnp.exe"'],
+    ])('a file under its own name, without what would mislead whoever saves it: %j', async (filename, name) => {
+      const answer = await shown('spec/c', 'text/plain', { filename, contentType: 'text/plain' });
+      expect(answer['content-disposition']).toBe(`attachment; filename=${name}`);
     });
   });
 

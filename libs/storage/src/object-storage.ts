@@ -49,16 +49,28 @@ export class ObjectStorage implements OnApplicationShutdown {
   }
 
   /** The object's bytes as they come, or null where there is none. The tag says which version of it they are. */
-  async read(key: string): Promise<{ chunks: AsyncIterable<Uint8Array>; size: number; etag: string } | null> {
+  async read(
+    key: string,
+  ): Promise<{ chunks: AsyncIterable<Uint8Array>; size: number; etag: string; contentType: string } | null> {
     const { sdk, client } = await this.connect();
     try {
       const answer = await client.send(new sdk.GetObjectCommand({ Bucket: this.config.s3Bucket, Key: key }));
-      const { Body, ContentLength = 0, ETag = '' } = answer;
-      return { chunks: chunksOf(Body as unknown as IncomingMessage), size: ContentLength, etag: ETag };
+      const { Body, ContentLength = 0, ETag = '', ContentType = 'application/octet-stream' } = answer;
+      const chunks = chunksOf(Body as unknown as IncomingMessage);
+      return { chunks, size: ContentLength, etag: ETag, contentType: ContentType };
     } catch (error) {
       if (error instanceof sdk.NoSuchKey) return null;
       throw error;
     }
+  }
+
+  /** All objects whose keys begin so, page by page. */
+  async *list(prefix: string): AsyncIterable<{ key: string; size: number; etag: string }> {
+    const { sdk, client } = await this.connect();
+    const { s3Bucket: Bucket } = this.config;
+    const pages = sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix });
+    for await (const { Contents = [] } of pages)
+      for (const { Key, Size = 0, ETag = '' } of Contents) yield { key: Key!, size: Size, etag: ETag };
   }
 
   /** How many bytes an object has, or null where there is none. */
@@ -96,11 +108,15 @@ export class ObjectStorage implements OnApplicationShutdown {
     }
   }
 
-  /** The object's bytes, or null where there is none. */
-  async get(key: string): Promise<Buffer | null> {
+  /** The object's bytes, or null where there is none, or one that is larger than may be. */
+  async get(key: string, { maxBytes = Infinity }: { maxBytes?: number } = {}): Promise<Buffer | null> {
     const { sdk, client } = await this.connect();
     try {
       const answer = await client.send(new sdk.GetObjectCommand({ Bucket: this.config.s3Bucket, Key: key }));
+      if ((answer.ContentLength ?? 0) > maxBytes) {
+        (answer.Body as IncomingMessage).destroy();
+        return null;
+      }
       return Buffer.from(await answer.Body!.transformToByteArray());
     } catch (error) {
       if (error instanceof sdk.NoSuchKey) return null;

@@ -23,9 +23,13 @@ export function shownAs(
   };
 }
 
+/** What would lead out of the folder that a file is saved in, or turns its letters so that a program looks like a picture. */
+const misleading = /[/\\\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+
 /** RFC 6266: a name that every client reads, and the name as it is where it has more. */
-function namedAs(filename: string): string {
-  const plain = filename.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
+function namedAs(given: string): string {
+  const filename = given.replaceAll(misleading, '_');
+  const plain = filename.replaceAll(/[^\x20-\x7e]|["%]/g, '_');
   const exact = encodeURIComponent(filename).replaceAll(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
   return `filename="${plain}"${plain === filename ? '' : `; filename*=UTF-8''${exact}`}`;
 }

@@ -3,7 +3,7 @@ import { type AppName, type Role, roles } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { type App, BaseConfig, type Clock, createApp, type Environment, loadConfigs } from '@muster/platform';
 import { Writable } from 'node:stream';
-import { type ClonedDatabase, cloneDatabase } from './cloned-database';
+import { type ClonedDatabase, cloneDatabase } from './database/cloned-database';
 import { makeApiKey, makeOrganization, makeUser } from './factories';
 import { HttpClient } from './http-client';
 import { testEnvironment } from './stack';
@@ -39,6 +39,8 @@ export interface Tenant {
   userIds: Record<Role, string>;
   api: HttpClient;
   worker: HttpClient;
+  /** After the clock was moved so far that all sessions are over. */
+  signInAgain(): Promise<void>;
 }
 
 export async function startHarness(options: HarnessOptions): Promise<Harness> {
@@ -77,13 +79,19 @@ async function makeTenant(db: Database, http: HttpClient, name?: string): Promis
   const { id: organizationId } = await makeOrganization(db, name ? { name } : {});
   const userIds = {} as Record<Role, string>;
   const as = {} as Record<Role, HttpClient>;
+  const emails = {} as Record<Role, string>;
   for (const role of roles) {
     const user = await makeUser(db, { organizationId, role });
     userIds[role] = user.id;
-    as[role] = await http.signIn(user.email, testPassword);
+    emails[role] = user.email;
   }
+  const signInAgain = async () => {
+    for (const role of roles) as[role] = await http.signIn(emails[role], testPassword);
+  };
+  await signInAgain();
   const [api, worker] = await Promise.all(
     (['api', 'worker'] as const).map((scope) => makeApiKey(db, { organizationId, scope })),
   );
-  return { organizationId, as, userIds, api: http.withKey(api!.secret), worker: http.withKey(worker!.secret) };
+  const keys = { api: http.withKey(api!.secret), worker: http.withKey(worker!.secret) };
+  return { organizationId, as, userIds, ...keys, signInAgain };
 }

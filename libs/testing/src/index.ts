@@ -1,8 +1,10 @@
 export { BrowserDriver } from './fakes/browser-driver';
 export { appendEntries, followAgent, logLine } from './agent-timeline';
 export { type Harness, type HarnessOptions, startHarness, type Tenant } from './app-harness';
-export { behindLock } from './behind-lock';
-export { type ClonedDatabase, cloneDatabase, emptyDatabase, openPool } from './cloned-database';
+export { authenticatorCode } from './authenticator-code';
+export { TestAuthenticator } from './test-authenticator';
+export { behindLock } from './database/behind-lock';
+export { type ClonedDatabase, cloneDatabase, emptyDatabase, openPool } from './database/cloned-database';
 export {
   makeAgent,
   makeApiKey,
@@ -24,11 +26,12 @@ export { sessionProgram, writeStableCode } from '@muster/workflows';
 export { FakePortal, type PortalRequest } from './portal/fake-portal';
 export { type PortalDesign } from './portal/portal-pages';
 export { type Answer, HttpClient } from './http-client';
+export { isLongForm, longForm } from './long-form';
 export { longestTurn, maxTurnMs } from './longest-turn';
 export { buildHouse, type House, type HouseSize } from './house/build-house';
 export { listRequests, readRequests } from './house/house-requests';
 export { freePort, killAll, processesOf } from './processes';
-export { type ReadPlan, readPlans } from './read-plans';
+export { type ReadPlan, readPlans } from './database/read-plans';
 export { testConfig, testEnvironment, testMasterKey, type TestStack, testStack } from './stack';
 export { seeded } from './seeded';
 export { testPassword } from './test-password';

@@ -11,6 +11,8 @@ export interface TestStack {
   templateDatabase: string;
   redisUrl: string;
   s3: { endpoint: string; region: string; bucket: string; accessKeyId: string; secretAccessKey: string };
+  /** Where services that spec files share are noted, for the run to end them. */
+  servicesDir: string;
   /** The variables by which a worker finds Pillow; null: there is none here. */
   pillow: Record<string, string> | null;
 }

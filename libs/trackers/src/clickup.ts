@@ -27,6 +27,7 @@ const statusesFreshMs = 60_000;
 /** Tasks of a list over ClickUp's REST API. */
 export class ClickUpTracker implements Tracker {
   readonly name = 'tasktracker';
+  readonly clockStepMs = 1;
   private known?: { at: number; statuses: ListStatus[] };
 
   constructor(

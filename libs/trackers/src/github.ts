@@ -41,6 +41,7 @@ const maxPullPages = 10;
 /** Issues of a repository over GitHub's REST API. */
 export class GitHubTracker implements Tracker {
   readonly name = 'codehost';
+  readonly clockStepMs = 1000;
 
   constructor(
     readonly scope: string,

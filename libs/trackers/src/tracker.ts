@@ -19,6 +19,8 @@ export interface NewItem {
 
 export interface Tracker {
   readonly name: TrackerName;
+  /** What its times are whole numbers of. */
+  readonly clockStepMs: number;
   /** The repository or the list. */
   readonly scope: string;
   /** The oldest item made since then whose text has the marker, looked for in the list itself; tells before each page. */

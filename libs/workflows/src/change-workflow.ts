@@ -3,14 +3,8 @@ import { microsOrNot, type UpdateWorkflowBody, usdOrNull } from '@muster/contrac
 import type { Transaction } from '@muster/database';
 import { etagOf, requireMatch } from '@muster/platform';
 import { requireInstallation } from '@muster/packs';
+import { requireKeyVariables } from './check-variables';
 import { lockWorkflow, type WorkflowRow } from './workflow-row';
-
-type Change = {
-  name: string;
-  description: string;
-  maxCostUsd: number | null;
-  workflowPackInstallationId: string | null;
-};
 
 /** Metadata only: no revision, and nothing that runs changes. */
 export async function updateWorkflow(
@@ -24,20 +18,22 @@ export async function updateWorkflow(
   const { name = before.name, description = before.description } = change;
   const maxCostUsd = change.maxCostUsd === undefined ? usdOrNull(before.maxCostMicros) : change.maxCostUsd;
   const { workflowPackInstallationId = before.workflowPackInstallationId } = change;
+  const { concurrencyKeys = before.concurrencyKeys } = change;
+  if (change.concurrencyKeys) requireKeyVariables(concurrencyKeys, before.variables);
   await requireInstallation(tx, caller.organizationId, change.workflowPackInstallationId);
   await tx.execute(
     `UPDATE workflow
-     SET name = $2, description = $3, max_cost_micros = $4, workflow_pack_installation_id = $5,
-         version = version + 1, updated_at = now()
+     SET name = $2, description = $3, max_cost_micros = $4, workflow_pack_installation_id = $5, concurrency_keys = $6,
+         version = version + 1, updated_at = muster_now()
      WHERE id = $1`,
-    [id, name, description, microsOrNot(maxCostUsd), workflowPackInstallationId],
+    [id, name, description, microsOrNot(maxCostUsd), workflowPackInstallationId, JSON.stringify(concurrencyKeys)],
   );
   audit(tx, caller, {
     action: 'workflow.update',
     target: { type: 'workflow', id },
-    changes: changesBetween<Change>(
+    changes: changesBetween(
       { ...before, maxCostUsd: usdOrNull(before.maxCostMicros) },
-      { name, description, maxCostUsd, workflowPackInstallationId },
+      { name, description, maxCostUsd, workflowPackInstallationId, concurrencyKeys },
     ),
   });
   return lockWorkflow(tx, caller.organizationId, id);
@@ -52,6 +48,6 @@ export async function archiveWorkflow(
 ): Promise<void> {
   const { name, version } = await lockWorkflow(tx, caller.organizationId, id);
   requireMatch(ifMatch, etagOf(version));
-  await tx.execute('UPDATE workflow SET archived_at = now(), updated_at = now() WHERE id = $1', [id]);
+  await tx.execute('UPDATE workflow SET archived_at = muster_now(), updated_at = muster_now() WHERE id = $1', [id]);
   audit(tx, caller, { action: 'workflow.archive', target: { type: 'workflow', id }, changes: { name } });
 }

@@ -1,4 +1,4 @@
-import { AppError, refusedVariableName } from '@muster/contracts';
+import { AppError, type ConcurrencyKey, keyVariables, refusedVariableName } from '@muster/contracts';
 import { stepWarnings } from './check-steps';
 
 export interface Definition {
@@ -14,6 +14,17 @@ export function requireVariableNames(names: readonly string[]): void {
     return fault ? [{ field: `variables.${at}`, message: fault }] : [];
   });
   if (errors.length) throw new AppError('invalid_payload', { detail: errors[0]!.message, errors });
+}
+
+/** A key may name the workflow's variables alone: a secret's value would be seen in it. */
+export function requireKeyVariables(keys: readonly ConcurrencyKey[], names: readonly string[]): void {
+  const errors = keys.flatMap(({ key }, at) =>
+    [...key.matchAll(keyVariables)]
+      .map(([, name]) => name!.trim())
+      .filter((name) => !names.includes(name))
+      .map((name) => ({ field: `concurrencyKeys.${at}.key`, message: `the workflow has no variable ${name}` })),
+  );
+  if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
 
 export interface WorkflowWarning {

@@ -4,7 +4,7 @@ import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { requireInstallation } from '@muster/packs';
 import { requireSteps } from './check-steps';
-import { requireVariableNames } from './check-variables';
+import { requireKeyVariables, requireVariableNames } from './check-variables';
 import { lockWorkflow, type WorkflowRow } from './workflow-row';
 
 export async function createWorkflow(
@@ -16,15 +16,19 @@ export async function createWorkflow(
   source: WorkflowRow['source'] = null,
 ): Promise<WorkflowRow> {
   const { name, description = '', variables = [], script = '', steps = [], maxCostUsd = null } = body;
-  const { workflowPackInstallationId = null } = body;
+  const { workflowPackInstallationId = null, concurrencyKeys = [] } = body;
   requireVariableNames(variables);
+  requireKeyVariables(concurrencyKeys, variables);
   requireSteps(steps);
   await requireInstallation(tx, caller.organizationId, workflowPackInstallationId);
   await tx.execute(
     `INSERT INTO workflow (id, organization_id, name, description, max_cost_micros, workflow_pack_installation_id,
-       source)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [id, caller.organizationId, name, description, microsOrNot(maxCostUsd), workflowPackInstallationId, source],
+       source, concurrency_keys)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      ...[id, caller.organizationId, name, description, microsOrNot(maxCostUsd), workflowPackInstallationId, source],
+      JSON.stringify(concurrencyKeys),
+    ],
   );
   await tx.execute(
     `INSERT INTO workflow_revision (workflow_id, revision, organization_id, variables, script, steps, saved_by)

@@ -1,5 +1,5 @@
 export { archiveWorkflow, updateWorkflow } from './change-workflow';
-export { warningsOf } from './check-variables';
+export { requireKeyVariables, warningsOf } from './check-variables';
 export { isStep, type Step } from './check-steps';
 export { confirmStep } from './confirm-step';
 export { compareRevisions, type RevisionDifference } from './compare-revisions';

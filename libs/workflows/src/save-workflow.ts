@@ -44,7 +44,7 @@ export async function saveWorkflow(
     ],
   );
   await tx.execute(
-    'UPDATE workflow SET revision = $2, version = version + 1, updated_at = now() WHERE id = $1 AND revision = $3',
+    'UPDATE workflow SET revision = $2, version = version + 1, updated_at = muster_now() WHERE id = $1 AND revision = $3',
     [id, revision, before.revision],
   );
   audit(tx, caller, {

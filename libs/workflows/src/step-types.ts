@@ -1,3 +1,5 @@
+import { questionKinds } from '@muster/contracts';
+
 /** What a value must be to fit, in words that follow "must be"; null where it fits. */
 type Fit = (value: unknown) => string | null;
 
@@ -110,6 +112,20 @@ const writtenTypes: Record<string, StepType> = {
   extract: { required: {}, optional: { as: filled, attribute: filled }, element: 'required', expected: ['as'] },
   screenshot: { required: {}, optional: {} },
   python: { required: { code: filled }, optional: {} },
+  ask: {
+    required: { question: filled },
+    optional: {
+      kind: oneOf(...questionKinds),
+      as: filled,
+      choices: listOf(filled, 'a list of texts'),
+      fields: listOf(record, 'a list of objects'),
+      to: listOf(filled, 'a list of texts'),
+      inbound: filled,
+      waits: filled,
+      default: () => null,
+      context: record,
+    },
+  },
 };
 
 /** Other words for the same. */

@@ -9,6 +9,7 @@ export type WorkflowRow = Pick<
   | 'description'
   | 'maxCostMicros'
   | 'workflowPackInstallationId'
+  | 'concurrencyKeys'
   | 'revision'
   | 'version'
   | 'source'
@@ -17,7 +18,7 @@ export type WorkflowRow = Pick<
 > &
   Pick<WorkflowRevisionEntity, 'variables' | 'script' | 'steps'>;
 
-const columns = `w.id, w.name, w.description, w.max_cost_micros, w.workflow_pack_installation_id, w.revision, w.version, w.source,
+const columns = `w.id, w.name, w.description, w.max_cost_micros, w.workflow_pack_installation_id, w.concurrency_keys, w.revision, w.version, w.source,
   r.variables, r.script, r.steps,
   w.created_at, w.updated_at`;
 const join = 'workflow w JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision';

@@ -55,7 +55,7 @@ it('says why there is none', async () => {
   apt(`
     case "$*" in
       *--version*) ;;
-      *--print-uris*) for each in libpulse0 libnss3 chromium; do
+      *--print-uris*Dir::Cache::archives=*) for each in libpulse0 libnss3 chromium; do
         echo "'http://debian/pool/$each.deb' \${each}_1_amd64.deb 1 MD5Sum:0"; done ;;
       *download*) cp ${shop}/*.deb . ; echo "$*" >> ${shop}/downloads ;;
       *) exit 100 ;;

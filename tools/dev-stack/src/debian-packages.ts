@@ -39,7 +39,11 @@ export class DebianPackages {
 
   /** A package and those that it needs and this machine lacks, itself the last; nothing that is only recommended. */
   async lackingFor(name: string): Promise<{ packages: string[]; fault?: string }> {
-    const asked = ['install', '--print-uris', '--no-install-recommends', '-o', 'Debug::NoLocking=1', name];
+    // apt prints nothing for a package whose archive is in its cache already, installed or not.
+    const noArchives = join(this.work, 'no-archives');
+    await mkdir(join(noArchives, 'partial'), { recursive: true });
+    const options = ['-o', 'Debug::NoLocking=1', '-o', `Dir::Cache::archives=${noArchives}`];
+    const asked = ['install', '--print-uris', '--no-install-recommends', ...options, name];
     const { output } = await run({ command: ['apt-get', ...this.options, ...asked], env: this.env });
     const needed = [...output.matchAll(/^'[^']+' ([^_\s]+)_/gm)]
       .map(([, each]) => each!)

@@ -21,6 +21,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { DevStackError, startDevStack, type DevStack, type DevStackOptions } from './dev-stack';
+import { lockFolder, markEnding, waitForEndOf } from './folder-lock';
 import { preparePostgres } from './postgres';
 import { startServer, type ChildHandle, type PartSetting } from './server';
 
@@ -225,6 +226,24 @@ describe('several that start at once on one folder', () => {
     const all = await Promise.allSettled(Array.from({ length: 4 }, () => startElsewhere({ dataDir, parts: [] })));
     const refusals = all.filter((each) => each.status === 'rejected').map(({ reason }) => String(reason));
     expect(refusals).toEqual(Array(3).fill(expect.stringMatching(/Another Muster \(pid \d+\)/)));
+  });
+
+  it('wait for one that is ending, as long as it may take', async () => {
+    const dataDir = folder();
+    mkdirSync(dataDir);
+    expect(await waitForEndOf(dataDir)).toBe('free');
+    const unlock = await lockFolder(dataDir);
+    expect(await waitForEndOf(dataDir)).toBe('held');
+    await markEnding(dataDir);
+    await expect(lockFolder(dataDir, 60)).rejects.toThrow(`Another Muster (pid ${process.pid})`);
+    const waits: number[] = [];
+    const next = Promise.all([lockFolder(dataDir), waitForEndOf(dataDir, { onWait: (pid) => waits.push(pid) })]);
+    await unlock();
+    const [unlockNext, outcome] = await next;
+    expect(['ended', 'held']).toContain(outcome);
+    expect(waits).toEqual([process.pid]);
+    await unlockNext();
+    expect(readdirSync(dataDir)).toEqual([]);
   });
 });
 

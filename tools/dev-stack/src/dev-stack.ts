@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, readlink, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cacheFolders, firstWritable } from './cache-folders';
+import { lockFolder } from './folder-lock';
 import { preparePostgres, versionOfPostgres } from './postgres';
-import { DevStackError, diskFull, processIdentity, run } from './process';
+import { DevStackError, diskFull } from './process';
 import { startServer, type ChildHandle } from './server';
 import { prepareRedis, versionOfRedis } from './redis';
 
@@ -153,39 +154,6 @@ async function keptSecret(file: string): Promise<string> {
   await writeFile(`${file}.new`, `${secret}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
   return secret;
-}
-
-// A symbolic link: made in one step with its text, so that nobody ever reads half a lock.
-async function lockFolder(dataDir: string): Promise<() => Promise<void>> {
-  const file = join(dataDir, 'lock');
-  const mine = `${process.pid} ${await processIdentity(process.pid)}`;
-  const leftOver = new DevStackError(`The lock ${file} was left by a process that has died; run \`rm ${file}\`.`);
-  while (!(await symlinkUnlessThere(mine, file))) {
-    const holder = await readlink(file).catch((error: NodeJS.ErrnoException) => error.code);
-    if (holder === 'ENOENT') continue; // its holder has just let go
-    const [pid, identity] = holder?.split(' ') ?? [];
-    if (!holder || !pid || !identity) throw leftOver;
-    if ((await processIdentity(Number(pid))) === identity)
-      throw new DevStackError(
-        `Another Muster (pid ${pid}) is using ${dataDir}; end it with \`kill ${pid}\`, or choose another folder with --data-dir.`,
-      );
-    // Its holder is dead. Several may see that at once: under the folder's kernel lock, which nobody can leave behind,
-    // only this very link is removed and never the one of who was faster.
-    const remove = '[ "$(readlink "$1")" != "$2" ] || rm "$1"';
-    const command = ['flock', dataDir, 'sh', '-c', remove, 'sh', file, holder];
-    if (!(await run({ command, env: { PATH: '/usr/bin:/bin' } })).ok) throw leftOver;
-  }
-  return () => rm(file, { force: true });
-}
-
-async function symlinkUnlessThere(text: string, file: string): Promise<boolean> {
-  try {
-    await symlink(text, file);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  }
 }
 
 function inOneSentence(error: unknown, dataDir: string): unknown {

@@ -1,12 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { Backoff } from '../../start/backoff';
 
 const endTimeoutMs = 8000;
 
-/** One app's process, ended and started again as often as wanted. */
+/** One app's process, ended and started again as often as wanted, and when it has died. */
 export class ServedApp {
   private child?: ChildProcess;
   private turn = Promise.resolve();
   private wanted = false;
+  private readonly backoff = new Backoff();
+  private revival?: NodeJS.Timeout;
 
   constructor(
     private readonly main: string,
@@ -21,6 +24,7 @@ export class ServedApp {
   /** Starts it, or ends it gracefully and starts it again. */
   start(): Promise<void> {
     this.wanted = true;
+    this.backoff.forget();
     return this.next(async () => {
       await this.end();
       // What was asked for meanwhile has its own turn.
@@ -40,17 +44,22 @@ export class ServedApp {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     this.child = child;
-    child.once('error', (error) => this.say(`could not be started: ${error.message}`));
-    child.once('exit', (code, signal) => {
+    const died = (how: string) => {
       if (this.child !== child) return;
       this.child = undefined;
-      this.say(`ended by itself (${signal ?? `code ${code}`}); it starts again with the next change`);
-    });
+      const waitMs = this.backoff.next();
+      const when = waitMs < 1000 ? 'at once' : `in ${Math.round(waitMs / 1000)} s, or with the next change`;
+      this.say(`ended by itself (${how}); it starts again ${when}`);
+      this.revival = setTimeout(() => void this.next(async () => this.wanted && !this.child && this.begin()), waitMs);
+    };
+    child.once('error', (error) => died(error.message));
+    child.once('exit', (code, signal) => died(signal ?? `code ${code}`));
   }
 
   private async end(): Promise<void> {
     const { child } = this;
     this.child = undefined;
+    clearTimeout(this.revival);
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     child.kill('SIGTERM');
@@ -59,8 +68,8 @@ export class ServedApp {
     clearTimeout(late);
   }
 
-  private next(action: () => Promise<void>): Promise<void> {
-    this.turn = this.turn.then(action);
+  private next(action: () => Promise<unknown>): Promise<void> {
+    this.turn = this.turn.then(action).then(() => undefined);
     return this.turn;
   }
 }

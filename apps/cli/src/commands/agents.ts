@@ -4,6 +4,7 @@ import type { Call, Command, Option } from '../frame/command';
 import { exitCodes, Failure, usageFault } from '../frame/failure';
 import { plain } from '../output/plain';
 import { ago, statusColor } from '../output/words';
+import { capabilityLines } from '../parts/capabilities';
 import { agentId } from '../parts/find';
 import { stdinBytes } from '../parts/input';
 import { onInterrupt } from '../parts/interrupts';
@@ -59,6 +60,7 @@ const get: Command = {
       ['seen', ago(agent.lastSeen)],
       ['stops', agent.stopAt && ago(agent.stopAt)],
       ['worker', agent.workerVersion],
+      ...capabilityLines(agent.capabilities),
     ]);
   },
 };

@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Muster } from '@muster/sdk';
 import type { Call, Command } from '../frame/command';
 import { exitCodes, explain, usageFault } from '../frame/failure';
+import { inLine } from '../output/plain';
 import type { Terminal } from '../output/terminal';
 import { agentId, workflowId } from '../parts/find';
 import { stdinBytes } from '../parts/input';
@@ -42,7 +43,7 @@ const batch: Command = {
       ...(Object.keys(mapping).length ? { mapping } : {}),
       ...(call.flag('strict') ? { strict: true } : {}),
     });
-    for (const { row, errors } of made.rejected) terminal.say(`row ${row} was refused: ${errors.join('; ')}`);
+    for (const { row, errors } of made.rejected) terminal.say(`row ${row} was refused: ${inLine(errors.join('; '))}`);
     if (call.flag('wait')) return attendBatch(call, muster, made.batchId);
     terminal.show(
       made,

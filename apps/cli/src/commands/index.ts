@@ -6,6 +6,7 @@ import { jobCommands } from './jobs';
 import { loginCommands } from './login';
 import { moneyCommands } from './money';
 import { packCommands } from './packs';
+import { questionCommands } from './questions';
 import { runCommand } from './run';
 import { scheduleCommands } from './schedules';
 import { secretCommands } from './secrets';
@@ -18,6 +19,7 @@ export const commands: readonly Command[] = [
   ...loginCommands,
   runCommand,
   ...jobCommands,
+  ...questionCommands,
   ...batchCommands,
   ...agentCommands,
   ...workflowCommands,

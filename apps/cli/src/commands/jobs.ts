@@ -68,6 +68,7 @@ const get: Command = {
       ['claims', `${claims.attempted} attempted, ${claims.eobUploaded} with EOB, ${claims.failed} failed`],
       ['cost', usd(job.totalCostUsd)],
       ['error', job.error && `${job.errorCode ? `${job.errorCode}: ` : ''}${job.error}`],
+      ['missing', job.incomplete.map(({ kind, reason }) => `${kind}: ${reason}`).join('; ')],
       ['result', job.result],
     ]);
   },

@@ -1,17 +1,23 @@
 import { MusterError, Muster } from '@muster/sdk';
+import { deviceEnd } from '@muster/sdk/operations';
 import type { Call, Command } from '../frame/command';
 import { exitCodes, Failure, usageFault } from '../frame/failure';
 import type { Login } from '../frame/logins';
 import { clientOf } from '../frame/run-cli';
+import { inLine } from '../output/plain';
+import { beginDevice, keyOfDevice } from '../parts/device-login';
 import { ask, readSecret } from '../parts/input';
 
 const login: Command = {
   words: 'login',
   summary: 'Signs in: with an API key, or as a person with an email address',
-  more: 'Without --key the key or password is asked for, or read from stdin, so that it is seen nowhere.',
+  more:
+    'In a terminal it opens a page of the service where you let this machine in, or takes an API key that you paste. ' +
+    'Elsewhere the key or password is read from stdin, so that it is seen nowhere.',
   options: {
     url: { type: 'string', value: 'URL', about: 'the address of the service' },
     key: { type: 'string', value: 'KEY', about: 'an API key; - reads it from stdin' },
+    browser: { type: 'boolean', about: 'waits until you let this machine in from a browser, wherever that is' },
     email: { type: 'string', value: 'EMAIL', about: 'signs in as a person: some commands are theirs alone' },
   },
   async run(call) {
@@ -19,13 +25,17 @@ const login: Command = {
     const url = addressOf(call.text('url') ?? (await asked(call, 'Address of the service: ')));
     await requireMuster(url);
     const email = call.text('email');
-    if (email && call.text('key')) throw usageFault('Either --key or --email.');
+    const ways = [email, call.text('key'), call.flag('browser') || undefined].filter((way) => way !== undefined);
+    if (ways.length > 1) throw usageFault('One of --key, --email and --browser.');
     const found = email ? await asPerson(call, url, email) : await withKey(call, url);
     const name = call.text('context') ?? new URL(url).host;
     const { user, organization } = await clientOf({ name, url, ...found }).signedIn.me();
     const kept: Login = { name, url, ...found, email: user.email ?? undefined, organization: organization.name };
     logins.keep(kept);
-    terminal.show(withoutSecrets(kept), `Signed in to ${organization.name} at ${url}${email ? ` as ${email}` : ''}.`);
+    terminal.show(
+      withoutSecrets(kept),
+      `Signed in to ${inLine(organization.name)} at ${url}${email ? ` as ${email}` : ''}.`,
+    );
   },
 };
 
@@ -33,12 +43,13 @@ const logout: Command = {
   words: 'logout',
   summary: 'Ends the login, and forgets it',
   async run({ login: current, logins, muster, terminal }) {
-    const { name, session } = current();
+    const { name, session, byBrowser } = current();
     // One that has ended already is as good.
     if (session)
       await muster()
         .signedIn.signOut()
         .catch(() => undefined);
+    if (byBrowser) await deviceEnd({ client: muster().client }).catch(() => undefined);
     logins.forget(name);
     terminal.show({ name }, `Signed out of ${name}.`);
   },
@@ -82,24 +93,56 @@ const contexts: Command = {
 
 export const loginCommands = [login, logout, whoami, contexts];
 
-async function withKey(call: Call, url: string): Promise<{ apiKey: string }> {
-  const given = call.text('key');
-  const apiKey = given && given !== '-' ? given : await readSecret(call.terminal, `API key for ${url}: `);
-  return { apiKey: apiKey.trim() };
+interface Found {
+  apiKey: string;
+  /** Made for this machine: signing out revokes it. */
+  byBrowser?: true;
+}
+
+async function withKey(call: Call, url: string): Promise<Found> {
+  const key = call.text('key');
+  if (key && key !== '-') return { apiKey: key.trim() };
+  if (call.flag('browser')) return { apiKey: (await keyOfDevice(url, await beginDevice(call, url)))!, byBrowser: true };
+  if (!key && call.terminal.canAsk) return fromBrowserOrTyped(call, url);
+  return { apiKey: (await readSecret(call.terminal, `API key for ${url}: `)).trim() };
+}
+
+/** Whichever comes first. */
+async function fromBrowserOrTyped(call: Call, url: string): Promise<Found> {
+  const over = new AbortController();
+  const { signal } = over;
+  try {
+    const codes = await beginDevice(call, url);
+    const typed = ask(`Or paste an API key for ${url}: `, { hidden: true, signal });
+    const fetched = keyOfDevice(url, codes, signal);
+    const isFetched = await Promise.race([typed.then(() => false), fetched.then(() => true)]);
+    over.abort();
+    return isFetched ? { apiKey: (await fetched)!, byBrowser: true } : { apiKey: (await typed).trim() };
+  } finally {
+    over.abort();
+  }
 }
 
 async function asPerson(call: Call, url: string, email: string): Promise<{ session: string }> {
   const password = await readSecret(call.terminal, `Password of ${email}: `);
   try {
-    const { session } = await Muster.signIn({ baseUrl: url, email, password });
+    const secondFactor = () => secondFactorOf(call, email);
+    const { session } = await Muster.signIn({ baseUrl: url, email, password, secondFactor });
     if (session) return { session };
   } catch (error) {
     if (!(error instanceof MusterError) || error.status !== 401) throw error;
-    throw new Failure('unauthenticated', 'The email address or the password is wrong.', {
-      exitCode: exitCodes.refused,
-    });
+    throw new Failure(error.code, error.message, { exitCode: exitCodes.refused });
   }
   throw new Failure('not_muster', `${url} signed in without a session.`, { exitCode: exitCodes.refused });
+}
+
+/** A code of six digits, or a recovery code, which is longer. */
+async function secondFactorOf({ terminal }: Call, email: string): Promise<{ code: string } | { recoveryCode: string }> {
+  if (!terminal.canAsk) {
+    throw usageFault(`${email} signs in with a code too, and there is nobody to ask for it.`, 'muster login --key -');
+  }
+  const code = (await ask('Code of your authenticator app, or a recovery code: ')).trim();
+  return /^[\d\s]{6,8}$/.test(code) ? { code } : { recoveryCode: code };
 }
 
 function addressOf(text: string): string {

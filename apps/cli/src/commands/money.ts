@@ -1,6 +1,6 @@
 import type { Command } from '../frame/command';
 import { usageFault } from '../frame/failure';
-import { usd } from '../output/words';
+import { duration, usd } from '../output/words';
 
 const groupings = ['day', 'workflow', 'agent', 'model', 'schedule'] as const;
 
@@ -51,7 +51,7 @@ const usage: Command = {
       ['completed', found.completed],
       ['failed', found.failed],
       ['cancelled', found.cancelled],
-      ['minutes', found.runMinutes],
+      ['run time', duration(found.runMinutes * 60_000)],
       ['spent', `${usd(found.spendUsd)}${of(limits.monthlySpendLimitUsd, '$')}`],
       ['may run', found.canLaunchRuns ? 'yes' : `no: ${found.reason}`],
     ]);

@@ -2,6 +2,7 @@ import { basename, resolve } from 'node:path';
 import { isMusterError, type Muster, type PackInstallation } from '@muster/sdk';
 import type { Call, Command, Option } from '../frame/command';
 import { Failure, usageFault } from '../frame/failure';
+import { inLine } from '../output/plain';
 import { inventoryOf, readPack } from '../folder/pack-files';
 import { writeZip } from '../folder/write-zip';
 import { ago, statusColor } from '../output/words';
@@ -94,7 +95,7 @@ const publish: Command = {
     const version = await muster.packs.publish(id, { ...(label ? { label } : {}), ...(notes ? { notes } : {}) });
     terminal.show(
       version,
-      `Version ${version.number} of ${before.workerKey}, in stage ${version.stage}: ${version.versionId}`,
+      `Version ${version.number} of ${inLine(before.workerKey)}, in stage ${version.stage}: ${version.versionId}`,
     );
   },
 };
@@ -139,7 +140,7 @@ const pin: Command = {
     const { versionId, number } = await versionOf(muster, found.packId, wanted);
     const reason = call.text('reason');
     const pinned = await muster.installations.pin(found.id, { versionId, ...(reason ? { reason } : {}) });
-    call.terminal.show(pinned, `${pinned.name} runs version ${number}.`);
+    call.terminal.show(pinned, `${inLine(pinned.name)} runs version ${number}.`);
   },
 };
 
@@ -154,7 +155,7 @@ const rollback: Command = {
     const answer = await muster.installations.rollback(id, call.text('reason'));
     const { name, pinnedVersionId } = answer.installation;
     const queued = answer.queuedJobs.length ? ` ${answer.queuedJobs.length} queued runs keep the version left.` : '';
-    call.terminal.show(answer, `${name} runs version ${pinnedVersionId} again.${queued}`);
+    call.terminal.show(answer, `${inLine(name)} runs version ${pinnedVersionId} again.${queued}`);
   },
 };
 

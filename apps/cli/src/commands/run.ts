@@ -17,6 +17,12 @@ export const runCommand: Command = {
     var: { type: 'string', short: 'v', value: 'K=V', multiple: true, about: 'a variable of the workflow' },
     secret: { type: 'string', value: 'KEY', multiple: true, about: 'the name of a secret that it gets' },
     wait: { type: 'boolean', short: 'w', about: 'stays until it ends' },
+    key: {
+      type: 'string',
+      value: 'KEY',
+      multiple: true,
+      about: 'a concurrency key: one run at a time holds it, others wait',
+    },
     priority: { type: 'string', value: '0-10', about: '10 goes first' },
     retries: { type: 'string', value: 'N', about: 'how often it is tried again when it fails' },
     installation: { type: 'string', value: 'ID', about: 'the installation of a pack that it runs with' },
@@ -30,11 +36,13 @@ export const runCommand: Command = {
     if (installation && !isId(installation)) throw usageFault('--installation is an id.');
     const variables = variablesOf(call.list('var'));
     const secrets = call.list('secret');
+    const keys = call.list('key');
     const { jobId, status } = await muster.jobs.launch({
       workflowId: await workflowId(muster, args[0]!),
       agentId: await agentId(muster, agent),
       variables,
       ...(secrets.length ? { vaultKeys: secrets } : {}),
+      ...(keys.length ? { concurrencyKeys: keys.map((key) => ({ key })) } : {}),
       ...(call.text('priority') ? { priority: wholeNumber(call.text('priority'), 'priority', 0) } : {}),
       ...(call.text('retries') ? { maxRetries: wholeNumber(call.text('retries'), 'retries', 0) } : {}),
       ...(installation ? { workflowPackInstallationId: installation } : {}),

@@ -1,5 +1,6 @@
 import type { Command } from '../frame/command';
 import { exitCodes } from '../frame/failure';
+import { inLine } from '../output/plain';
 import { ago, statusColor } from '../output/words';
 import { scheduleId } from '../parts/find';
 import { wholeNumber } from '../parts/numbers';
@@ -66,7 +67,7 @@ function turn(verb: 'pause' | 'resume', summary: string, said: string): Command 
     async run({ args, muster: of, terminal }) {
       const muster = of();
       const schedule = await muster.schedules[verb](await scheduleId(muster, args[0]!));
-      terminal.show(schedule, `${schedule.name} ${said}.`);
+      terminal.show(schedule, `${inLine(schedule.name)} ${said}.`);
     },
   };
 }

@@ -14,7 +14,7 @@ import {
   type WorkflowContent,
   writeWorkflow,
 } from '../folder/workflow-files';
-import { plain } from '../output/plain';
+import { inLine, plain } from '../output/plain';
 import { ago } from '../output/words';
 
 const force: Option = { type: 'boolean', about: 'though the other side has changed it too' };
@@ -243,9 +243,10 @@ function report({ terminal }: Call, results: Result[], onConflict: string): numb
     ],
     'There is no workflow.',
   );
-  for (const { name, warnings = [] } of results) for (const warning of warnings) terminal.say(`${name}: ${warning}`);
+  for (const { name, warnings = [] } of results)
+    for (const warning of warnings) terminal.say(inLine(`${name}: ${warning}`));
   const conflicts = results.filter(({ outcome }) => outcome === 'conflict');
-  for (const { name } of conflicts) terminal.say(`${name}: ${onConflict}`);
+  for (const { name } of conflicts) terminal.say(inLine(`${name}: ${onConflict}`));
   return conflicts.length ? exitCodes.failed : exitCodes.ok;
 }
 

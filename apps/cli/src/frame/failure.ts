@@ -97,6 +97,9 @@ function hintOf({ code, status, problem }: MusterError, login?: Login): string |
       : `The API key is wrong, revoked or expired; an admin makes another in the console: muster login --url ${url}`;
   }
   if (status === 402) return 'muster usage shows the limits and what is used of them.';
+  if (code === 'step_up_required') {
+    return `Your second factor was proved too long ago; sign in again: muster login --url ${url} --email ${login?.email ?? '…'}`;
+  }
   if (status === 403) {
     return login?.session
       ? 'Your role does not include this; an admin can do it, or change your role.'

@@ -8,6 +8,8 @@ export interface Login {
   name: string;
   url: string;
   apiKey?: string;
+  /** The key was made for this machine from a browser. */
+  byBrowser?: true;
   session?: string;
   email?: string;
   organization?: string;

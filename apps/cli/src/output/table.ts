@@ -1,4 +1,4 @@
-import { plain } from './plain';
+import { inLine } from './plain';
 
 // eslint-disable-next-line no-control-regex -- What a terminal obeys takes no room.
 const colors = /\x1b\[[\d;]*m/g;
@@ -47,8 +47,5 @@ function columnsOf(character: string): number {
 /** What stands in a cell: one line, without what would move the cursor. */
 export function cell(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-';
-  return plain(typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean)).replace(
-    /\s*[\r\n]+\s*/g,
-    ' ',
-  );
+  return inLine(typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean));
 }

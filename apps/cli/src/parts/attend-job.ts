@@ -1,5 +1,6 @@
 import type { Job, Muster } from '@muster/sdk';
 import { exitCodes, explain } from '../frame/failure';
+import { inBlock, inLine } from '../output/plain';
 import type { Terminal } from '../output/terminal';
 import { duration, statusColor, usd } from '../output/words';
 import { onInterrupt } from './interrupts';
@@ -28,7 +29,7 @@ export async function attendJob(id: string, { muster, terminal, withLog, mayCanc
     terminal.say('\nCancelling the run; Ctrl-C again leaves without waiting for it.');
     muster.jobs
       .cancel(id, 'interrupted at the command line')
-      .catch((error: unknown) => terminal.say(`It could not be cancelled: ${explain(error).message}`));
+      .catch((error: unknown) => terminal.say(`It could not be cancelled: ${inLine(explain(error).message)}`));
   });
   const log = withLog ? followLog(id, muster, terminal, leave.signal) : Promise.resolve();
   try {
@@ -56,7 +57,7 @@ async function followLog(id: string, muster: Muster, terminal: Terminal, signal:
   try {
     for await (const line of muster.jobs.logs(id, { follow: true, signal })) printLine(terminal, line, { aside: true });
   } catch (error) {
-    if (!signal.aborted) terminal.say(`The log cannot be followed: ${explain(error).message}`);
+    if (!signal.aborted) terminal.say(`The log cannot be followed: ${inLine(explain(error).message)}`);
   }
 }
 
@@ -81,5 +82,5 @@ function sayEnd(terminal: Terminal, job: Job): void {
   terminal.say(
     `${terminal.paint(color, status, process.stderr)} after ${duration(durationMs)}${steps}, ${usd(totalCostUsd)} (run ${id})`,
   );
-  if (error && status !== 'completed') terminal.say(`${errorCode ? `${errorCode}: ` : ''}${error}`);
+  if (error && status !== 'completed') terminal.say(`${errorCode ? `${errorCode}: ` : ''}${inBlock(error)}`);
 }

@@ -17,7 +17,13 @@ export async function readSecret(terminal: Terminal, question: string): Promise<
   return secret;
 }
 
-export function ask(question: string, { hidden = false } = {}): Promise<string> {
+interface AskOptions {
+  hidden?: boolean;
+  /** Nothing is asked for any more; the promise stays open. */
+  signal?: AbortSignal;
+}
+
+export function ask(question: string, { hidden = false, signal }: AskOptions = {}): Promise<string> {
   // readline echoes what is typed through its output.
   const echo = new Writable({
     write: (chunk: Buffer, _encoding, done) => (hidden ? done() : void process.stderr.write(chunk, () => done())),
@@ -31,9 +37,10 @@ export function ask(question: string, { hidden = false } = {}): Promise<string> 
       resolve(line);
       lines.close();
     });
+    signal?.addEventListener('abort', () => lines.close(), { once: true });
     lines.once('close', () => {
       if (hidden) process.stderr.write('\n');
-      reject(usageFault('Nothing was typed.'));
+      if (!signal?.aborted) reject(usageFault('Nothing was typed.'));
     });
   });
 }

@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Agent } from '@muster/sdk';
 import { exitCodes, Failure } from '../frame/failure';
 
 /** Set by the one-file build: the worker, itself one file. */
@@ -30,6 +31,11 @@ export class WorkerFolder {
     return existsSync(this.settings);
   }
 
+  /** All of it goes, what it had not sent yet included. */
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
   prepare(): void {
     if (typeof EMBEDDED_WORKER !== 'string') {
       throw new Failure('no_worker', 'This build of muster carries no worker.', { hint: 'npx nx one-file cli' });
@@ -38,11 +44,15 @@ export class WorkerFolder {
     writeFileSync(this.program, EMBEDDED_WORKER, { mode: 0o755 });
   }
 
-  install(settings: WorkerSettings): void {
-    const lines = Object.entries({ ...settings, MUSTER_WORKER_DIR: this.own }).map(
-      ([name, value]) => `${name}=${value}\n`,
-    );
-    writeFileSync(this.settings, lines.join(''), { mode: 0o600 });
+  /** With the variables that it was installed with: it has them after a reboot too. */
+  install(settings: WorkerSettings, environment: Record<string, string>): void {
+    const all = { ...environment, ...settings, MUSTER_WORKER_DIR: this.own };
+    const lines = Object.entries(all)
+      .filter(([, value]) => !value.includes('\n'))
+      .map(([name, value]) => `${name}=${value}\n`);
+    // Made anew, and closed from the first byte: an older file may be open to others, and would stay so.
+    rmSync(this.settings, { force: true });
+    writeFileSync(this.settings, lines.join(''), { mode: 0o600, flag: 'wx' });
   }
 
   read(): WorkerSettings & Record<string, string> {
@@ -83,8 +93,22 @@ export class WorkerFolder {
     return child.pid!;
   }
 
-  lastWords(): string {
-    return existsSync(this.log) ? readFileSync(this.log, 'utf8').trim().split('\n').slice(-5).join('\n') : '';
+  /** What its machine has of what commands need; null where the program is older than that question. */
+  capabilities(environment: Record<string, string>): Agent['capabilities'] {
+    try {
+      const answer = execFileSync(process.execPath, [this.program, 'capabilities', '--json'], {
+        env: { ...environment, ...this.read() },
+        stdio: ['ignore', 'pipe', 'ignore'],
+        encoding: 'utf8',
+      });
+      return JSON.parse(answer) as Agent['capabilities'];
+    } catch {
+      return null;
+    }
+  }
+
+  lastWords(lines = 5): string {
+    return existsSync(this.log) ? readFileSync(this.log, 'utf8').trim().split('\n').slice(-lines).join('\n') : '';
   }
 }
 

@@ -6,7 +6,7 @@ const advice: Record<string, string> = {
   billing_gate_closed:
     'A limit of the organization is used up, or it is suspended: an admin sees which in the settings.',
   agent_not_ready: 'Start the machine, or let it be woken for work in the settings.',
-  execution_timeout: 'It took longer than it may. Nothing of it goes on.',
+  execution_timeout: 'It exceeded its time limit and was stopped.',
   imaging_unavailable:
     'The worker lacks Pillow. Install it on the machine (Debian: apt-get install python3-pil) and reboot the agent.',
   browser_unavailable:
@@ -14,7 +14,7 @@ const advice: Record<string, string> = {
   frames_unavailable: 'The worker found no ffmpeg, which takes the pictures of a film. Install it on the machine.',
   recording_too_long: 'Films of up to an hour are read. Record a shorter one.',
   recording_unreadable: 'The film is damaged, or of a kind that ffmpeg does not know.',
-  no_steps_found: 'Nothing in it could be told as a step. A hint of what is done in it helps.',
+  no_steps_found: 'No step was recognized. A hint that says what is done in the film helps.',
   patient_not_found: 'Nobody of the practice’s database fits. Try the PATIMAGEID, or the chart number.',
   patient_ambiguous: 'Several fit. The PATIMAGEID or the chart number says which one.',
   path_not_allowed: 'The folder lies outside of what the worker may read (IMAGING_ALLOWED_ROOTS).',

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import { agentsRead, jobsRead, workflowsRead } from './generated';
+import { agentsRead, jobsRead, questionsRead, workflowsRead } from './generated';
 import { pollMs } from './query-client';
 import { withEtag } from './versioned';
 
@@ -15,6 +15,12 @@ export const runQuery = (id: string) =>
     queryKey: ['run', id],
     queryFn: ({ signal }) => jobsRead({ path: { id }, signal }),
     refetchInterval: ({ state }) => (state.data && !['queued', 'running'].includes(state.data.status) ? false : pollMs),
+  });
+
+export const questionQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['questions', id],
+    queryFn: ({ signal }) => questionsRead({ path: { id }, signal }),
   });
 
 export const workflowQuery = (id: string) =>

@@ -1,6 +1,6 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query';
 import { hasRole, type Role } from '@muster/contracts/words';
-import { authMe, type Identity, organizationSettings } from './generated';
+import { authMe, type Identity, organizationSettings, secondFactorRead } from './generated';
 import { withEtag } from './versioned';
 
 export const meQuery = queryOptions({
@@ -13,6 +13,11 @@ export const settingsQuery = queryOptions({
   queryKey: ['settings'],
   queryFn: ({ signal }) => withEtag((options) => organizationSettings({ signal, ...options })),
   staleTime: 60_000,
+});
+
+export const ownFactorQuery = queryOptions({
+  queryKey: ['own-factor'],
+  queryFn: ({ signal }) => secondFactorRead({ signal }),
 });
 
 /** Who is signed in; every page below the frame has been let in only when that is known. */

@@ -1,5 +1,9 @@
 // The one way in which the console writes times, durations, sizes and money.
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const time = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+const shortDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+const utcDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
+const utcMonth = new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric', timeZone: 'UTC' });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hourCycle: 'h23' });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' });
 const plain = new Intl.NumberFormat();
@@ -12,6 +16,24 @@ const day = 24 * hour;
 
 export function formatDateTime(at: string): string {
   return formatted(dateTime, at);
+}
+
+/** A moment in as few signs as say it: today by the clock, earlier by its day too. */
+export function formatMoment(at: string, now: number): string {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return at;
+  const isToday = new Date(now).toDateString() === date.toDateString();
+  return isToday ? time.format(date) : `${shortDay.format(date)}, ${time.format(date)}`;
+}
+
+/** A day of the calendar, as the API writes it: Jan 31. */
+export function formatDay(day: string): string {
+  return formatted(utcDay, day.slice(0, 10));
+}
+
+/** A month, as the API writes it: November 2026. */
+export function formatMonth(month: string): string {
+  return formatted(utcMonth, `${month.slice(0, 7)}-01`);
 }
 
 export function formatClock(at: string): string {
@@ -54,6 +76,7 @@ export function formatRelative(at: string, now: number): string {
 
 /** The two largest parts of it: 850 ms, 4.2 s, 3 min 05 s, 2 h 10 min, 4 d 3 h. */
 export function formatDuration(ms: number): string {
+  if (ms < 1) return '0 s';
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
   const seconds = ms / 1000;
   if (seconds < 10) return `${plain.format(Math.round(seconds * 10) / 10)} s`;
@@ -72,13 +95,27 @@ export function formatOffset(ms: number): string {
 
 /** Cents where that says enough; parts of a cent where a run costs less. */
 export function formatMoney(usd: number): string {
-  const digits = usd !== 0 && Math.abs(usd) < 1 ? 4 : 2;
-  const options = { style: 'currency', currency: 'USD', minimumFractionDigits: 2, maximumFractionDigits: digits };
+  const isCents = Math.abs(usd) >= 1 || Math.abs(usd * 100 - Math.round(usd * 100)) < 1e-9;
+  const digits = isCents ? 2 : 4;
+  const options = { style: 'currency', currency: 'USD', minimumFractionDigits: digits, maximumFractionDigits: digits };
   return new Intl.NumberFormat(undefined, options as Intl.NumberFormatOptions).format(usd);
 }
 
 export function formatCount(count: number): string {
   return plain.format(count);
+}
+
+/** A number with what is counted, in the right number: 1 run, 2 runs. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${plain.format(count)} ${count === 1 ? one : many}`;
+}
+
+/** A share of a whole: 97.5%. Nothing of nothing has none. */
+export function formatShare(part: number, whole: number): string {
+  if (whole === 0) return '–';
+  const percent = (100 * part) / whole;
+  // All of it is all of it: 99.96% is not rounded up to that.
+  return `${plain.format(part < whole ? Math.min(99.9, Math.round(percent * 10) / 10) : 100)}%`;
 }
 
 /** Bytes in the unit that leaves two or three digits. */

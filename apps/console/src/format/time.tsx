@@ -1,17 +1,25 @@
 import { useQuery } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import { settingsQuery } from '../api/session';
-import { formatDateTime, formatDuration, formatInZone, formatRelative } from './format';
+import { formatDateTime, formatDuration, formatInZone, formatMoment, formatRelative } from './format';
+
+interface TimeProps {
+  at: string | null | undefined;
+  /** As long ago as it is. */
+  relative?: boolean;
+  /** By the clock alone, where it is today. */
+  short?: boolean;
+}
 
 /** A time in the viewer's zone; on hover the whole of it, and the organization's zone. */
-export function Time({ at, relative = false }: { at: string | null | undefined; relative?: boolean }) {
+export function Time({ at, relative, short }: TimeProps) {
   const { data: settings } = useQuery(settingsQuery);
   const now = useNow();
   if (!at) return <span className="text-dim">–</span>;
   const there = settings ? `\n${formatInZone(at, settings.timezone)}` : '';
   return (
     <time dateTime={at} title={`${formatDateTime(at)}${there}`} className="whitespace-nowrap tabular-nums">
-      {relative ? formatRelative(at, now) : formatDateTime(at)}
+      {relative ? formatRelative(at, now) : short ? formatMoment(at, now) : formatDateTime(at)}
     </time>
   );
 }
@@ -24,6 +32,20 @@ export function Duration({ from, to, ms }: { from?: string | null; to?: string |
     <span className="whitespace-nowrap tabular-nums">
       {length === null ? '–' : formatDuration(Math.max(0, length))}
     </span>
+  );
+}
+
+/** How long there is until a moment; it stands out in the last minute. */
+export function TimeLeft({ until }: { until: string }) {
+  const leftMs = Date.parse(until) - useNow();
+  return (
+    <time
+      dateTime={until}
+      title={formatDateTime(until)}
+      className={`whitespace-nowrap tabular-nums ${leftMs < 60_000 ? 'font-medium text-warn' : ''}`}
+    >
+      {leftMs > 0 ? `${formatDuration(leftMs)} left` : 'Its time is over'}
+    </time>
   );
 }
 

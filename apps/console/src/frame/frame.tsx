@@ -3,9 +3,12 @@ import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { CircleUser, CloudOff, Command, MessageSquareWarning } from 'lucide-react';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { authLogout } from '../api/generated';
-import { useMe } from '../api/session';
+import { useMay, useMe } from '../api/session';
+import { formatCount } from '../format/format';
+import { useAskedForProof } from '../live/step-up';
 import { onReturn, useConnection } from '../live/connection';
 import { useOrganizationEvents } from '../live/use-organization-events';
+import { useOpenQuestions } from '../parts/question/use-open-questions';
 import { Button, IconButton } from '../ui/button';
 import { Menu } from '../ui/menu';
 import { Skeleton } from '../ui/page';
@@ -14,10 +17,17 @@ import { KeyHelp } from './key-help';
 import { OverrideNote } from './override';
 import { Palette } from './palette';
 import { placesOf } from './places';
+import { RecoveryNote } from './recovery-note';
+import { SessionEnd } from './session-end';
 import { setTheme, themes, useTheme } from './theme';
 import { useKeys } from './use-keys';
 
 const ReportDialog = lazy(async () => ({ default: (await import('./report')).ReportDialog }));
+
+const SecondFactorNote = lazy(async () => ({
+  default: (await import('./second-factor-note')).SecondFactorNote,
+}));
+const StepUp = lazy(async () => ({ default: (await import('./step-up')).StepUp }));
 
 /** The one frame around every page: where one can go, who one is, and whether the service is there. */
 export function Frame() {
@@ -26,6 +36,9 @@ export function Frame() {
   useKeys({ openPalette: () => setOpen('palette'), openHelp: () => setOpen('keys') });
   useEffect(() => onReturn(() => void client.invalidateQueries()), [client]);
   useOrganizationEvents();
+  // On this machine nobody else reaches it.
+  const isExposed = useMay('admin') && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
+  const isAsked = useAskedForProof();
   return (
     <div className="flex h-dvh flex-col lg:grid lg:grid-cols-[13.5rem_1fr] lg:grid-rows-[1fr]">
       <a
@@ -57,7 +70,10 @@ export function Frame() {
         className="relative min-h-0 min-w-0 grow overflow-y-auto focus-visible:-outline-offset-2"
       >
         <OfflineNote />
+        <SessionEnd />
         <OverrideNote />
+        <RecoveryNote />
+        <Suspense>{isExposed && <SecondFactorNote />}</Suspense>
         <Suspense
           fallback={
             <div className="p-5">
@@ -70,6 +86,7 @@ export function Frame() {
       </main>
       <Palette open={open === 'palette'} onOpenChange={(is) => setOpen(is ? 'palette' : null)} />
       <Suspense>{open === 'report' && <ReportDialog close={() => setOpen(null)} />}</Suspense>
+      <Suspense>{isAsked && <StepUp />}</Suspense>
       <KeyHelp open={open === 'keys'} onOpenChange={(is) => setOpen(is ? 'keys' : null)} />
     </div>
   );
@@ -77,10 +94,16 @@ export function Frame() {
 
 function MainNavigation() {
   const { user } = useMe();
+  const isMember = useMay('member');
   const { pathname } = useLocation();
   const links = useRef<HTMLElement>(null);
   useEffect(() => {
-    links.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+    const bar = links.current!;
+    const current = bar.querySelector('[aria-current=page]');
+    if (!current) return;
+    const [around, inside] = [bar, current].map((element) => element.getBoundingClientRect());
+    // Not scrollIntoView(), after which Chromium’s next Tab begins here and not at the top of the page.
+    bar.scrollLeft += inside!.left - around!.left - (around!.width - inside!.width) / 2;
   }, [pathname]);
   return (
     <nav ref={links} aria-label="Main" className="flex gap-0.5 px-2 max-lg:overflow-x-auto max-lg:pb-2 lg:flex-col">
@@ -94,9 +117,26 @@ function MainNavigation() {
         >
           <Icon aria-hidden className="size-4" />
           {name}
+          {to === '/inbox' && isMember && <OpenQuestions />}
         </Link>
       ))}
     </nav>
+  );
+}
+
+/** How many questions wait for an answer; a plus where there are more than have been read. */
+function OpenQuestions() {
+  const { items, hasMore } = useOpenQuestions();
+  if (items.length === 0) return null;
+  return (
+    <span
+      data-testid="open-questions"
+      className="ml-auto rounded-full bg-accent px-1.5 text-xs text-on-accent tabular-nums"
+    >
+      {formatCount(items.length)}
+      {hasMore && '+'}
+      <span className="sr-only"> open</span>
+    </span>
   );
 }
 

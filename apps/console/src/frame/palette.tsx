@@ -6,6 +6,7 @@ import {
   type Agent,
   agentsList,
   agentsRead,
+  type Job,
   jobsList,
   jobsRead,
   type Workflow,
@@ -13,6 +14,8 @@ import {
   workflowsRead,
 } from '../api/generated';
 import { useMe } from '../api/session';
+import { shortId } from '../parts/names';
+import { titleOfRun } from '../parts/run/run-title';
 import { Dialog } from '../ui/dialog';
 import { inputClass } from '../ui/form';
 import { placesOf } from './places';
@@ -124,11 +127,9 @@ async function byId(id: string): Promise<Hit[]> {
     agentsRead({ path: { id } }).catch(nothing),
     workflowsRead({ path: { id } }).catch(nothing),
   ]);
-  return [
-    job && { key: id, kind: `run, ${job.status}`, name: id, path: `/runs/${id}` },
-    agent && hitOfAgent(agent),
-    workflow && hitOfWorkflow(workflow),
-  ].filter((hit) => hit !== null);
+  return [job && hitOfRun(job), agent && hitOfAgent(agent), workflow && hitOfWorkflow(workflow)].filter(
+    (hit) => hit !== null,
+  );
 }
 
 async function byName(q: string, signal: AbortSignal): Promise<Hit[]> {
@@ -141,8 +142,8 @@ async function byName(q: string, signal: AbortSignal): Promise<Hit[]> {
       const { workflows: items, nextCursor } = await workflowsList({ query: { ...page, q }, signal });
       return { items, nextCursor };
     }),
-    // The end of a run's id is what lists show of it.
-    partOfId.test(q) ? runsOf(q, signal) : [],
+    // The end of a run's id is what lists show of it; a number is most likely what a run is about.
+    partOfId.test(q) || /\d/.test(q) ? runsOf(q, signal) : [],
   ]);
   return [...agents.items.map(hitOfAgent), ...workflows.items.map(hitOfWorkflow), ...runs];
 }
@@ -157,10 +158,12 @@ async function runsOf(q: string, signal: AbortSignal): Promise<Hit[]> {
   const further: Hit[] = isMore
     ? [{ key: 'further', kind: 'runs', name: `All runs with “${q}”`, path: '/runs', search: { q } }]
     : [];
-  return [
-    ...items.map(({ id, status }) => ({ key: id, kind: `run, ${status}`, name: id, path: `/runs/${id}` })),
-    ...further,
-  ];
+  return [...items.map(hitOfRun), ...further];
+}
+
+function hitOfRun(run: Job): Hit {
+  const kind = `run ${shortId(run.id)}, ${run.status}`;
+  return { key: run.id, kind, name: titleOfRun(run), path: `/runs/${run.id}` };
 }
 
 function hitOfAgent({ id, name, status }: Pick<Agent, 'id' | 'name' | 'status'>): Hit {

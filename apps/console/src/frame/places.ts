@@ -4,6 +4,7 @@ import {
   Compass,
   CalendarClock,
   House,
+  Inbox,
   Layers,
   ListChecks,
   type LucideIcon,
@@ -19,6 +20,7 @@ export interface Place {
   name: string;
   to:
     | '/'
+    | '/inbox'
     | '/agents'
     | '/runs'
     | '/workflows'
@@ -40,6 +42,7 @@ export interface Place {
 /** The main navigation, the palette and the keys, from one table. Only pages that are there stand in it. */
 const places: readonly Place[] = [
   { name: 'Home', to: '/', letter: 'h', icon: House },
+  { name: 'Inbox', to: '/inbox', letter: 'i', icon: Inbox },
   { name: 'Agents', to: '/agents', letter: 'a', icon: Bot },
   { name: 'Runs', to: '/runs', letter: 'r', icon: ListChecks },
   { name: 'Workflows', to: '/workflows', letter: 'w', icon: Workflow },

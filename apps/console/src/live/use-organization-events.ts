@@ -1,18 +1,26 @@
 import { type QueryClient, type QueryKey, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { isTerminal } from '@muster/contracts/words';
-import type { Job, OrganizationResyncEvent } from '../api/generated';
+import type { Job, OrganizationQuestionEvent, OrganizationResyncEvent } from '../api/generated';
 import { pollMs } from '../api/query-client';
 import { useMe } from '../api/session';
+import { removeOpenQuestion } from '../parts/question/use-open-questions';
 import type { StreamEvent } from './event-source';
 import { readStream } from './shared-stream';
 import { Throttle } from './throttle';
 
-type EventType = 'job' | 'agent' | 'batch' | 'schedule' | 'limit' | 'dead_letter';
+type EventType = 'job' | 'agent' | 'batch' | 'schedule' | 'limit' | 'dead_letter' | 'question';
 
-const events = ['job', 'agent', 'batch', 'schedule', 'limit', 'dead_letter', 'resync'] as const satisfies readonly (
-  EventType | OrganizationResyncEvent['type']
-)[];
+const events = [
+  'job',
+  'agent',
+  'batch',
+  'schedule',
+  'limit',
+  'dead_letter',
+  'question',
+  'resync',
+] as const satisfies readonly (EventType | OrganizationResyncEvent['type'])[];
 
 /** What is shown of each, by the beginnings of the queries' keys; without a thing of those of all of them. */
 const keysOf: Record<EventType, (thing: { jobId?: string; agentId?: string }) => QueryKey[]> = {
@@ -22,10 +30,11 @@ const keysOf: Record<EventType, (thing: { jobId?: string; agentId?: string }) =>
   schedule: () => [['schedules'], ['schedule']],
   limit: () => [['usage']],
   dead_letter: () => [['queues'], ['dead-letters']],
+  question: ({ jobId }) => [['questions'], jobId ? ['run', jobId] : ['run']],
 };
 
 /** What the end of a run adds to: sums over many runs, for which one waits between two looks as long as for a poll. */
-const sumsOfRuns: QueryKey[] = [['usage'], ['costs']];
+const sumsOfRuns: QueryKey[] = [['usage'], ['costs'], ['activity']];
 
 /** What is heard again within it is one more look at its end. */
 const pauseMs = 600;
@@ -51,6 +60,7 @@ export function useOrganizationEvents(): void {
       if (event === 'resync') return everything();
       const thing = data as { jobId?: string; status?: Job['status'] };
       soon.mark(keysOf[event as EventType](thing));
+      if (event === 'question') return closeQuestion(client, data as OrganizationQuestionEvent);
       if (event !== 'job' || !thing.status || !isTerminal(thing.status)) return;
       later.mark(sumsOfRuns);
       // A run is accounted for once it has ended: what is looked at now may be without it.
@@ -63,6 +73,10 @@ export function useOrganizationEvents(): void {
       leave();
     };
   }, [client, scope]);
+}
+
+function closeQuestion(client: QueryClient, { questionId, status }: OrganizationQuestionEvent): void {
+  if (status !== 'open') removeOpenQuestion(client, questionId);
 }
 
 /** Looks at once at what is marked, and never again before it has been seen: a slow answer is not given up for a newer one. */

@@ -8,11 +8,10 @@ import {
   agentDrainUndrain,
   type AgentActionBody,
 } from '../api/generated';
-import { isApiError } from '../api/api-error';
 import { useMay } from '../api/session';
 import { ConfirmDialog } from '../ui/dialog';
 import { ActionMenu } from '../ui/menu';
-import { toast } from '../ui/toast';
+import { toast, toastRefused } from '../ui/toast';
 
 type Deed = 'Stop' | 'Reboot' | 'Terminate';
 const actionOf: Record<Deed, AgentActionBody['action']> = { Stop: 'stop', Reboot: 'reboot', Terminate: 'terminate' };
@@ -73,7 +72,7 @@ function AgentDeed({ deed, agent: now, close }: { deed: Deed; agent: Agent; clos
       act={async () => {
         await act(agent, actionOf[deed], hasRun);
         await refresh(client, agent.id);
-        toast(`${deed}: ${agent.name} has been told.`);
+        toast(`${deed} requested for ${agent.name}.`);
       }}
     >
       {hasRun ? (
@@ -126,7 +125,7 @@ function useChange(agent: Agent): (change: Change) => void {
       await deed();
       toast(`${agent.name} ${what}.`, undo && (() => void change(undo())));
     } catch (error) {
-      toast(isApiError(error) ? `${agent.name}: ${error.message} (${error.code})` : 'Something went wrong.');
+      toastRefused(error, agent.name);
     }
     await refresh(client, agent.id);
   };

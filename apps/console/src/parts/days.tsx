@@ -1,17 +1,14 @@
-import { useEffect, useRef } from 'react';
+import { useNavigate } from '@tanstack/react-router';
 import uPlot from 'uplot';
-import 'uplot/dist/uPlot.min.css';
 import type { CostGroup } from '../api/generated';
-import { formatMoney } from '../format/format';
-import { useShownTheme } from '../frame/theme';
+import { formatCount, formatDay, formatMoney } from '../format/format';
+import { Plot } from '../ui/plots/plot';
 
-const height = 140;
 const daySeconds = 24 * 60 * 60;
 
-/** Runs and spend by day, as bars and a line; as a table for those who do not see them. */
+/** Runs and spend by day, as bars and a line, each leading to the day's runs; as a table for those who do not see them. */
 export function Days({ from, count, groups }: { from: string; count: number; groups: CostGroup[] }) {
-  const host = useRef<HTMLDivElement>(null);
-  const theme = useShownTheme();
+  const navigate = useNavigate();
   const first = Date.parse(from) / 1000;
   const days = Array.from({ length: count }, (_, at) => first + at * daySeconds);
   const byDay = new Map(groups.map((group) => [group.key, group]));
@@ -19,55 +16,63 @@ export function Days({ from, count, groups }: { from: string; count: number; gro
     const date = new Date(day * 1000).toISOString().slice(0, 10);
     return { date, runs: byDay.get(date)?.runs ?? 0, usd: byDay.get(date)?.totalUsd ?? 0 };
   });
-  const key = JSON.stringify(rows);
-  useEffect(() => {
-    const element = host.current!;
-    const style = getComputedStyle(element);
-    const color = (name: string) => resolved(element, style.getPropertyValue(name));
-    const axis = { stroke: color('--color-dim'), grid: { stroke: color('--color-line') } };
-    const plot = new uPlot(
-      {
-        width: element.clientWidth || 300,
-        height,
-        legend: { show: false },
-        cursor: { drag: { x: false, y: false } },
-        scales: {
-          runs: { range: (_, __, most) => [0, Math.max(1, most)] },
-          usd: { range: (_, __, most) => [0, most || 1] },
-        },
-        axes: [
-          axis,
-          { ...axis, scale: 'runs', size: 40 },
-          { ...axis, scale: 'usd', side: 1, size: 56, grid: { show: false }, values: (_, all) => all.map(formatMoney) },
-        ],
-        series: [
-          {},
-          {
-            label: 'Runs',
-            scale: 'runs',
-            fill: color('--color-picked'),
-            stroke: color('--color-accent'),
-            paths: uPlot.paths.bars!({ size: [0.6] }),
-          },
-          { label: 'Spend', scale: 'usd', stroke: color('--color-good'), width: 2, points: { show: false } },
-        ],
-      },
-      [days, rows.map(({ runs }) => runs), rows.map(({ usd }) => usd)],
-      element,
-    );
-    const fit = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
-    fit.observe(element);
-    return () => {
-      fit.disconnect();
-      plot.destroy();
-    };
-    // The rows as one text: they are made anew with every look.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [key, theme]);
   return (
     <figure>
-      <div ref={host} aria-hidden className="min-w-0 overflow-hidden" />
-      <figcaption className="mb-2 text-xs text-dim">Bars: runs. Line: spend.</figcaption>
+      <Plot
+        height={140}
+        data={[days, rows.map(({ runs }) => runs), rows.map(({ usd }) => usd)]}
+        pick={(at) => {
+          const day = `${rows[at]!.date}T00:00:00`;
+          const search = {
+            from: new Date(day).toISOString(),
+            to: new Date(Date.parse(day) + daySeconds * 1000).toISOString(),
+          };
+          void navigate({ to: '/runs', search });
+        }}
+        look={(color) => {
+          const axis = { stroke: color('dim'), grid: { stroke: color('line'), width: 1 }, ticks: { show: false } };
+          return {
+            legend: { show: false },
+            cursor: { drag: { x: false, y: false }, points: { show: false } },
+            tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+            scales: {
+              // Half a day more at both ends, so that the first and the last bar are whole.
+              x: { range: (_, least, most) => [least - daySeconds / 2, most + daySeconds / 2] },
+              runs: { range: (_, __, most) => [0, Math.max(1, most)] },
+              usd: { range: (_, __, most) => [0, most || 1] },
+            },
+            axes: [
+              {
+                ...axis,
+                grid: { show: false },
+                values: (_, all) => all.map((at) => formatDay(new Date(at * 1000).toISOString())),
+              },
+              { ...axis, scale: 'runs', size: 44, values: (_, all) => all.map((value) => formatCount(value)) },
+              {
+                ...axis,
+                scale: 'usd',
+                side: 1,
+                size: 60,
+                grid: { show: false },
+                values: (_, all) => all.map(formatMoney),
+              },
+            ],
+            series: [
+              {},
+              {
+                label: 'Runs',
+                scale: 'runs',
+                fill: color('picked'),
+                stroke: color('accent'),
+                points: { show: false },
+                paths: uPlot.paths.bars!({ size: [0.6] }),
+              },
+              { label: 'Spend', scale: 'usd', stroke: color('good'), width: 2, points: { show: false } },
+            ],
+          };
+        }}
+      />
+      <figcaption className="mt-1 text-xs text-dim">Bars: runs. Line: spend. A bar leads to its day’s runs.</figcaption>
       <table className="sr-only">
         <caption>Runs and spend by day</caption>
         <thead>
@@ -89,14 +94,4 @@ export function Days({ from, count, groups }: { from: string; count: number; gro
       </table>
     </figure>
   );
-}
-
-/** A canvas knows no light-dark(): the browser says what it comes to here. */
-function resolved(element: HTMLElement, value: string): string {
-  const probe = document.createElement('span');
-  probe.style.color = value;
-  element.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
 }

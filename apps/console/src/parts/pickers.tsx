@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { allOf } from '../api/all-of';
-import { agentsList, workflowsList } from '../api/generated';
+import { type Agent, agentsList, workflowsList } from '../api/generated';
 import { ChoiceField } from '../ui/form';
 
 interface AgentFieldProps {
   label?: string;
   name: string;
   initial?: string;
+  /** One that is chosen before others where it is online, such as the one used last. */
+  likely?: string;
   /** What it says where none need be chosen. */
   none?: string;
   /** Hears which one it is. */
@@ -14,9 +16,11 @@ interface AgentFieldProps {
 }
 
 /** An agent that takes runs, by name. */
-export function AgentField({ label = 'Agent', name, initial, none, choose }: AgentFieldProps) {
+export function AgentField({ label = 'Agent', name, initial, likely, none, choose }: AgentFieldProps) {
   const { data: agents = [] } = useAgentChoices();
-  const choices = agents.map(({ id, name: text, status }) => ({ value: id, label: `${text} (${status})` }));
+  const choices = [...agents]
+    .sort((a, b) => rankOf(a, likely) - rankOf(b, likely))
+    .map(({ id, name: text, status }) => ({ value: id, label: `${text} (${status})` }));
   return (
     <ChoiceField
       label={label}
@@ -28,6 +32,14 @@ export function AgentField({ label = 'Agent', name, initial, none, choose }: Age
       choose={choose}
     />
   );
+}
+
+const ranks: readonly Agent['status'][] = ['online', 'starting', 'rebooting', 'stopped', 'stopping', 'draining'];
+
+/** One that is there comes before one that must be woken, and that before one that is lost. */
+function rankOf({ id, status }: Agent, likely: string | undefined): number {
+  const rank = ranks.indexOf(status);
+  return (rank === -1 ? ranks.length : rank) - (id === likely ? 0.5 : 0);
 }
 
 interface WorkflowFieldProps {

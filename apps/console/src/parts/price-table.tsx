@@ -59,7 +59,7 @@ export function PriceTable({ title, queryKey, read, replace, editable }: PriceTa
     <Panel title={title} actions={editable && <Button onClick={() => setWriting('new')}>New price</Button>}>
       {error && <ErrorNote error={error} retry={() => void refetch()} />}
       {!data && !error && <Skeleton />}
-      {data?.prices.length === 0 && <Empty title="No price is known: usage counts as what was reported of it." />}
+      {data?.prices.length === 0 && <Empty title="No prices yet: usage costs what was reported with it." />}
       {data && data.prices.length > 0 && (
         <PlainTable
           label={title}
@@ -153,7 +153,7 @@ function PriceForm({ initial, save, done }: PriceFormProps) {
       <TextField label="Model" name="model" required maxLength={200} defaultValue={initial?.model} />
       <div className="grid gap-3 sm:grid-cols-2">
         <TextField
-          label="Input (USD)"
+          label="Input ($)"
           name="inputUsdPerMillion"
           type="number"
           min={0}
@@ -162,7 +162,7 @@ function PriceForm({ initial, save, done }: PriceFormProps) {
           defaultValue={initial?.inputUsdPerMillion}
         />
         <TextField
-          label="Output (USD)"
+          label="Output ($)"
           name="outputUsdPerMillion"
           type="number"
           min={0}

@@ -38,7 +38,7 @@ export function ReportIssue({ run }: { run: Job }) {
           onDone={() => {
             setOpen(false);
             void client.invalidateQueries({ queryKey: ['feedback'] });
-            toast('Thank you. What becomes of it is told under Feedback.');
+            toast('Thank you. Follow its progress under Feedback.');
           }}
         >
           <TextField label="Title" name="title" required maxLength={200} autoComplete="off" />

@@ -1,7 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { isApiError } from '../api/api-error';
 import {
   type Schedule,
   schedulesDelete,
@@ -12,7 +11,7 @@ import {
 import { useMay } from '../api/session';
 import { ConfirmDialog, Dialog } from '../ui/dialog';
 import { ActionMenu } from '../ui/menu';
-import { toast } from '../ui/toast';
+import { toast, toastRefused } from '../ui/toast';
 import { reasonInWords } from './schedule/reasons';
 
 export function ScheduleMenu({ schedule }: { schedule: Schedule }) {
@@ -29,7 +28,7 @@ export function ScheduleMenu({ schedule }: { schedule: Schedule }) {
       await schedulesUpdate({ path: { id }, body: { enabled: on } });
       toast(on ? `${name} goes on.` : `${name} is paused.`, () => void turn(!on));
     } catch (error) {
-      toast(isApiError(error) ? `${name}: ${error.message} (${error.code})` : 'Something went wrong.');
+      toastRefused(error, name);
     }
     await refresh();
   };
@@ -37,7 +36,7 @@ export function ScheduleMenu({ schedule }: { schedule: Schedule }) {
     try {
       setTried(await schedulesExecute({ body: { scheduleId: id, dryRun: true, force: true } }));
     } catch (error) {
-      toast(isApiError(error) ? `${name}: ${error.message} (${error.code})` : 'Something went wrong.');
+      toastRefused(error, name);
     }
   };
   return (
@@ -79,7 +78,7 @@ export function ScheduleMenu({ schedule }: { schedule: Schedule }) {
           toast(`${name} is deleted.`);
         }}
       >
-        The schedule and the history of its times are deleted for good; “Pause” keeps both. Its runs stay.
+        The schedule and the history of its times are deleted for good; “Pause” keeps both. Runs that it launched stay.
       </ConfirmDialog>
       <Dialog open={tried !== null} onOpenChange={() => setTried(null)} title={`Dry run of ${name}`}>
         {tried && <p>{outcomeOf(tried)}</p>}

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { usageRead } from '../api/generated';
-import { formatCount, formatMoney } from '../format/format';
+import { formatCount, formatMoney, formatMonth } from '../format/format';
 import { ErrorNote } from '../ui/error-note';
 import { Panel, Progress, Skeleton } from '../ui/page';
 
@@ -19,7 +19,7 @@ export function UsageBars({ month }: { month?: string }) {
   }
   const { limits } = data;
   return (
-    <Panel title={`Used in ${data.month}`}>
+    <Panel title={`Used in ${formatMonth(data.month)}`}>
       <div className="flex flex-col gap-2">
         <Used label="Runs" used={data.runs} limit={limits.monthlyRunLimit} format={formatCount} />
         <Used label="Spend" used={data.spendUsd} limit={limits.monthlySpendLimitUsd} format={formatMoney} />

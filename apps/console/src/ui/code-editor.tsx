@@ -1,4 +1,5 @@
-import { useRef, useState } from 'react';
+import { useEffect, useEffectEvent, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 
 interface CodeEditorProps {
   /** Its name, for those who do not see what is above it. */
@@ -15,7 +16,7 @@ type Mirror = Awaited<ReturnType<typeof load>>['CodeMirror'];
 
 /**
  * Code that is read, and written. It begins as a plain field, which is all that reading takes; the editor, which is
- * larger than the rest of a page, comes with the first touch and goes on where the field was.
+ * larger than the rest of a page, comes once the page is idle, or with the first touch, and goes on where the field was.
  */
 export function CodeEditor(props: CodeEditorProps) {
   // Another text from outside is another thing to edit.
@@ -36,11 +37,15 @@ function Editor({ label, name, initial, onChange, readOnly = false }: CodeEditor
       const { current: shown } = field;
       if (!shown) return;
       const focus = document.activeElement === shown;
-      setEditor({ Mirror: CodeMirror, marked: [shown.selectionStart, shown.selectionEnd], focus });
+      const marked: [number, number] = [shown.selectionStart, shown.selectionEnd];
+      // At once: a key that is pressed between what is read here and the editor's own field would go nowhere.
+      flushSync(() => setEditor({ Mirror: CodeMirror, marked, focus }));
     } catch {
       // The plain field does as well.
     }
   };
+  const whenIdle = useEffectEvent(() => void takeOver());
+  useEffect(() => onceIdle(whenIdle), []);
   return (
     <>
       {name !== undefined && <input type="hidden" name={name} value={code} />}
@@ -69,4 +74,16 @@ function Editor({ label, name, initial, onChange, readOnly = false }: CodeEditor
       )}
     </>
   );
+}
+
+const idleWithinMs = 2000;
+
+/** Calls once the browser has nothing else to do; answers how that is called off. Safari does not say when that is. */
+function onceIdle(call: () => void): () => void {
+  if (!('requestIdleCallback' in window)) {
+    const timer = setTimeout(call, idleWithinMs);
+    return () => clearTimeout(timer);
+  }
+  const handle = requestIdleCallback(call, { timeout: idleWithinMs });
+  return () => cancelIdleCallback(handle);
 }

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect } from 'react';
+import { oneDirection } from '../format/one-direction';
 
 interface PageProps {
   /** Names the page: its one h1, and the tab. */
@@ -13,7 +14,7 @@ interface PageProps {
 
 export function Page({ title, aside, actions, full, children }: PageProps) {
   useEffect(() => {
-    document.title = `${title.slice(0, 80)} · Muster`;
+    document.title = `${oneDirection(title.slice(0, 80))} · Muster`;
   }, [title]);
   return (
     <div className={`flex flex-col gap-4 p-4 sm:p-5 ${full ? 'h-full min-h-0' : ''}`}>
@@ -83,7 +84,16 @@ export function Skeleton({ rows = 4 }: { rows?: number }) {
   );
 }
 
-export function Progress({ percent, label }: { percent: number; label: string }) {
+const fills: Record<string, string> = { failed: 'bg-bad', cancelled: 'bg-idle', completed: 'bg-good' };
+
+interface ProgressProps {
+  percent: number;
+  label: string;
+  /** Of what progresses: what did not complete does not look as if it had. */
+  status?: string;
+}
+
+export function Progress({ percent, label, status = '' }: ProgressProps) {
   const whole = Math.round(Math.min(100, Math.max(0, percent)));
   return (
     <div
@@ -94,7 +104,7 @@ export function Progress({ percent, label }: { percent: number; label: string })
       aria-valuemax={100}
       className="h-1.5 w-full min-w-16 overflow-hidden rounded-full bg-sunken"
     >
-      <div className="h-full rounded-full bg-accent" style={{ width: `${whole}%` }} />
+      <div className={`h-full rounded-full ${fills[status] ?? 'bg-accent'}`} style={{ width: `${whole}%` }} />
     </div>
   );
 }

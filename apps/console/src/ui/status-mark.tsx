@@ -74,16 +74,21 @@ const tones: Record<Tone, string> = {
   idle: 'text-idle',
 };
 
+interface StatusMarkProps {
+  status: string;
+  /** It looks as another state does. */
+  look?: string;
+  testId?: string;
+  large?: boolean;
+}
+
 /** A state, told by shape, colour and the API's own word. */
-export function StatusMark({ status, testId, large }: { status: string; testId?: string; large?: boolean }) {
-  const [Icon, tone] = marks[status] ?? [CircleHelp, 'idle'];
+export function StatusMark({ status, look = status, testId, large }: StatusMarkProps) {
+  const [Icon, tone] = marks[look] ?? [CircleHelp, 'idle'];
   const turns = Icon === LoaderCircle ? 'animate-spin [animation-duration:2s]' : '';
   return (
-    <span
-      data-testid={testId}
-      className={`inline-flex items-center gap-1.5 font-medium whitespace-nowrap ${tones[tone]} ${large ? 'text-base' : ''}`}
-    >
-      <Icon aria-hidden className={`${large ? 'size-5' : 'size-4'} ${turns}`} />
+    <span data-testid={testId} className={`font-medium whitespace-nowrap ${tones[tone]} ${large ? 'text-base' : ''}`}>
+      <Icon aria-hidden className={`mr-1.5 inline align-[-0.2em] ${large ? 'size-5' : 'size-4'} ${turns}`} />
       {status}
     </span>
   );

@@ -1,6 +1,7 @@
 import { X } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
 import { isApiError } from '../api/api-error';
+import { oneDirection } from '../format/one-direction';
 import { Button, IconButton } from './button';
 
 interface Toast {
@@ -22,8 +23,9 @@ export function toast(text: string, undo?: () => void): void {
 }
 
 /** What was refused, of something that was asked for without a form. */
-export function toastRefused(error: unknown): void {
-  toast(isApiError(error) ? `${error.message} (${error.code})` : 'Something went wrong.');
+export function toastRefused(error: unknown, name?: string): void {
+  const which = name ? `${name}: ` : '';
+  toast(isApiError(error) ? `${which}${error.message} (${error.code})` : `${which}Something went wrong.`);
 }
 
 export function Toasts() {
@@ -38,7 +40,7 @@ export function Toasts() {
           key={id}
           className="pointer-events-auto flex max-w-md items-center gap-2 rounded-control border border-line bg-raised py-1.5 pr-1.5 pl-3 shadow-panel"
         >
-          <span>{text}</span>
+          <span>{oneDirection(text)}</span>
           {undo && (
             <Button
               look="quiet"

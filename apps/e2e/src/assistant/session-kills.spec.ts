@@ -1,3 +1,4 @@
+import { longForm } from '@muster/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seeded } from '../seed';
 import { apps, type Place, places } from './kill-places';
@@ -5,8 +6,7 @@ import { SessionKills, type Sessions } from './session-kills';
 
 jest.setTimeout(600_000);
 
-/** More of them: `SESSION_KILL_ROUNDS=20 npm test -- apps/e2e/src/assistant`. */
-const rounds = Number(process.env['SESSION_KILL_ROUNDS'] ?? 2);
+const rounds = longForm('SESSION_KILL_ROUNDS', { short: 1, long: 20 });
 const seed = Number(process.env['MUSTER_SEED'] ?? 7);
 
 describe('sessions of the autopilot while the service’s processes are killed', () => {

@@ -24,7 +24,7 @@ export interface Figures {
 
 const over = `status IN ('completed', 'failed', 'cancelled')`;
 /** Ended by its script, which had said all its lines by then. */
-const spoke = `(j.status = 'completed' OR j.error LIKE 'exit code 7%')`;
+const spoke = `(j.status = 'completed' OR j.error LIKE '%exit code 7%')`;
 
 /** But for the canaries of the one app that is not part of this: nobody is there to answer them. */
 const messages = `SELECT count(*) FROM outbox WHERE queue <> 'feedback'`;

@@ -1,4 +1,4 @@
-import { processesOf, waitFor } from '@muster/testing';
+import { longForm, processesOf, waitFor } from '@muster/testing';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { countAll, isQuiet } from './chaos-figures';
@@ -7,14 +7,15 @@ import type { JobPlan } from './chaos-script';
 import { ChaosStage } from './chaos-stage';
 import { seeded } from '../seed';
 
-/** The short form is part of every test run; `CHAOS_JOBS=3000` asks for the long one. */
-const asked = Number(process.env['CHAOS_JOBS'] ?? 0);
-const form = asked
-  ? { jobs: asked, real: Math.min(300, Math.ceil(asked / 10)), simulated: 24, rounds: 5 }
-  : { jobs: 120, real: 120, simulated: 0, rounds: 1 };
+const jobs = longForm('CHAOS_JOBS', { short: 30, long: 3000 });
+/** In the long form most of the jobs are those of simulated workers. */
+const isLong = jobs > 300;
+const form = isLong
+  ? { jobs, real: Math.min(300, Math.ceil(jobs / 10)), simulated: 24, rounds: 5 }
+  : { jobs, real: jobs, simulated: 0, rounds: 1 };
 const workers = 6;
 const endlessSeconds = '300';
-jest.setTimeout(asked ? 3_600_000 : 600_000);
+jest.setTimeout(isLong ? 3_600_000 : 600_000);
 
 describe('jobs in chaos', () => {
   const random = seeded();

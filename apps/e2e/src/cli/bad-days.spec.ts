@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -93,13 +93,27 @@ describe('the command line on a bad day', () => {
 
   it('shows a name that orders a terminal about as the text that it is', async () => {
     const id = newId();
-    answers = [says(200, { id, name: 'Nightly\u001b]0;owned\u0007\u001b[2J\u009b2J', enabled: false })];
+    const orders = '\u001b]0;owned\u0007\u001b[2J\u009b2J\u001b[8m\u202e\u2066\r\nmuster: all is well';
+    answers = [says(200, { id, name: `Nightly${orders}`, enabled: false })];
     const script = `MUSTER_URL='${env['MUSTER_URL']}' MUSTER_API_KEY=msk_1 exec '${process.execPath}' '${cli.file}' schedules pause ${id}`;
     const child = spawn('script', ['-qfec', script, '/dev/null'], { env: cli.env() });
     let said = '';
     child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
     await once(child, 'close');
-    expect(said).toContain('Nightly]0;owned[2J2J is paused.');
+    expect(said.trimEnd()).toBe('Nightly]0;owned[2J2J[8m muster: all is well is paused.');
+  });
+
+  it('sets in the further lines of a run’s error and log, so that none looks like one of its own', async () => {
+    const [id, progress] = [newId(), { percent: 0, stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 }];
+    const ended = {
+      status: 'failed',
+      errorCode: 'script_failed',
+      error: 'no\ncompleted after 1 s\u202e',
+      durationMs: 1,
+    };
+    answers = [says(200, { id, ...ended, progress, totalCostUsd: 0 })];
+    const said = await run('jobs', 'wait', id);
+    expect([said.code, said.err]).toEqual([1, expect.stringContaining('script_failed: no\n    completed after 1 s\n')]);
   });
 
   it('says what is wrong with the files of this machine, and changes nothing', async () => {
@@ -145,6 +159,17 @@ describe('the command line on a bad day', () => {
     expect(said).toMatchObject({ code: 0, out: 'It does not run.\n' });
     expect(other.exitCode ?? other.signalCode).toBeNull();
     other.kill();
+    await isOver;
+  });
+
+  it('shows the machine’s other users no key that was typed', async () => {
+    answers = [() => undefined];
+    const typed = ['login', '--url', env['MUSTER_URL']!, '--key', 'msk_typed'];
+    const child = spawn(process.execPath, [cli.file, ...typed], { env: cli.env(), stdio: 'ignore' });
+    await waitFor('its first request', () => asked.length === 1);
+    expect(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')).not.toMatch(/msk_/);
+    const isOver = once(child, 'exit');
+    child.kill();
     await isOver;
   });
 

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { verifyWebhook } from '@muster/sdk';
-import { freePort, HttpClient, waitFor } from '@muster/testing';
-import { Start } from '../npm-start';
+import { HttpClient } from '@muster/testing';
+import { makeExample, openPractice, type Practice, removeAgents } from '../shared-service';
 import { CliLab } from './cli-lab';
 
 jest.setTimeout(240_000);
@@ -28,7 +28,7 @@ if os.environ["HOW"] in ("wait", "stubborn"):
 
 describe('the command line, as somebody new uses it', () => {
   let folder: string;
-  let service: Start;
+  let practice: Practice;
   let base: string;
   let password: string;
   let email: string;
@@ -38,18 +38,15 @@ describe('the command line, as somebody new uses it', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-cli-'));
-    const port = await freePort();
-    base = `http://127.0.0.1:${port}`;
-    service = new Start(['--port', String(port), '--data-dir', join(folder, 'data')]);
-    await service.ready();
-    await waitFor('the example', () => service.said.includes('/app/runs/'));
-    [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(service.said)! as unknown as [string, string, string];
-    [, apiKey] = /API key +(msk_\S+)/.exec(service.said)! as unknown as [string, string];
+    practice = await openPractice();
+    await makeExample(practice.api);
+    ({ address: base, apiKey } = practice);
+    [email, password] = practice.admin;
     api = new HttpClient(base).withKey(apiKey);
     cli = await CliLab.make(folder);
   });
   afterAll(async () => {
-    await service?.end('SIGTERM');
+    await removeAgents(practice.api);
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -81,7 +78,7 @@ describe('the command line, as somebody new uses it', () => {
     await at.sees(`Password of ${email}:`);
     at.types(`${password}\r`);
     expect(await at.exit).toBe(0);
-    expect(at.said).toContain('Signed in to My organization');
+    expect(at.said).toContain(`Signed in to ${practice.name}`);
     expect(at.said).not.toContain(password);
     expect(statSync(logins()).mode & 0o777).toBe(0o600);
     expect(readFileSync(logins(), 'utf8')).not.toContain(password);
@@ -137,6 +134,8 @@ describe('the command line, as somebody new uses it', () => {
     expect((await cli.run(['jobs', 'wait', runIn(failed.err)])).code).toBe(1);
     const named = await cli.run(['run', 'Long', '--agent', 'Nobody', '--var', 'HOW=fail']);
     expect(named).toMatchObject({ code: 2, err: expect.stringContaining('There is no agent named Nobody') });
+    const keyed = await cli.run(['run', 'Long', '--agent', agent, '--var', 'HOW=fail', '--key', 'of:{{NOBODY}}']);
+    expect(keyed).toMatchObject({ code: 2, err: expect.stringContaining('the workflow has no variable NOBODY') });
     const refused = await cli.run(['run', 'Long', '--agent', agent]);
     expect(refused).toMatchObject({ code: 2, err: expect.stringMatching(/invalid_payload, request \w+/) });
     expect(await cli.run(['agents', 'run-snippet', agent, '-c', 'print(6 * 7)'])).toMatchObject({

@@ -136,7 +136,7 @@ describeInBrowser('the administration', () => {
     expect(new URL(download.url()).search).toBe('?type=bug_report&organization=My+organization');
     expect(await download.failure()).toBeNull();
     await page.getByRole('tab', { name: 'Feedback sync' }).click();
-    await page.getByText('Nothing was given up.').waitFor();
+    await page.getByText('No dead letters.').waitFor();
     expect(await page.getByRole('tabpanel').innerText()).toContain('not configured');
     for (const part of ['Default prices', 'Usage', 'Maintenance', 'Feedback sync', 'Feedback export']) {
       await page.getByRole('tab', { name: part }).click();
@@ -207,7 +207,7 @@ describeInBrowser('the administration', () => {
     await letters.getByRole('button', { name: /^Actions for dispatch-agent/ }).click();
     expect(await page.getByRole('menuitem').allInnerTexts()).toEqual(['Replay']);
     await page.getByRole('menuitem', { name: 'Replay' }).click();
-    await page.getByText('Nothing was given up.').waitFor();
+    await page.getByText('No dead letters.').waitFor();
     expect((await api.get('/api/dead-letters')).body.deadLetters).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();

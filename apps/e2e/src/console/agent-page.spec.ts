@@ -27,7 +27,7 @@ describeInBrowser('the page of an agent', () => {
     model = await FakeModel.start();
     practice = mkdtempSync(join(tmpdir(), 'muster-practice-'));
     makePractice(practice);
-    lab = await ConsoleLab.start({
+    lab = await ConsoleLab.startAlone({
       ...model.env,
       ...pillow,
       IMAGING_ROOT: join(practice, 'images'),

@@ -16,7 +16,7 @@ describeInBrowser('the autopilot’s pages', () => {
 
   beforeAll(async () => {
     [model, portal] = await Promise.all([FakeModel.start(), FakePortal.start()]);
-    lab = await ConsoleLab.start({ ...model.env, CHROMIUM: executable });
+    lab = await ConsoleLab.startAlone({ ...model.env, CHROMIUM: executable });
     api = await lab.api();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
     await waitFor('it', async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online', 60_000);

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { freePort, HttpClient, waitFor } from '@muster/testing';
+import { rm } from 'node:fs/promises';
+import { HttpClient } from '@muster/testing';
 import { Client } from 'pg';
 import type { Browser } from 'playwright-core';
-import { processesOf, Start } from '../npm-start';
-import { chromiumPath, ConsoleTab, launchBrowser, type Look } from './console-browser';
+import { processesOf } from '../npm-start';
+import { chromiumPath, ConsoleTab, type Look } from './console-browser';
+import { makeExample, openPractice, type Person, removeAgents, sharedBrowser, startService } from '../shared-service';
 
 /** The browser that looks at the pages. */
 export const executable = chromiumPath();
@@ -17,32 +16,39 @@ if (!executable)
 /** Tests that need a browser: skipped, with that word, where there is none. */
 export const describeInBrowser = executable ? describe : describe.skip;
 
-type Person = [email: string, password: string];
-
-/** What `npm start` brings up, with its example, and a browser beside it. */
+/**
+ * A service as `npm start` brings it up, a browser beside it, and an organization with the example in it. Files of one of
+ * jest's workers share the service and the browser; the organization is the file's own.
+ */
 export class ConsoleLab {
   private constructor(
     readonly address: string,
     readonly admin: Person,
     readonly superAdmin: Person,
     readonly browser: Browser,
-    private readonly service: Start,
     private readonly dataDir: string,
+    private readonly whenEnded: () => Promise<void>,
   ) {}
 
-  static async start(env: NodeJS.ProcessEnv = {}): Promise<ConsoleLab> {
-    const dataDir = await mkdtemp(join(tmpdir(), 'muster-console-'));
-    const port = await freePort();
-    const service = new Start(['--port', String(port), '--data-dir', dataDir], env);
-    await service.ready();
-    await waitFor('the example', () => /\/app\/runs\/\S+/.exec(service.said));
-    const person = (role: string): Person => {
-      const [, email, password] = new RegExp(`^ +${role} +(\\S+@\\S+) +(\\S+)`, 'm').exec(service.said)!;
-      return [email!, password!];
-    };
-    const people = [person('admin'), person('super admin')] as const;
-    const browser = await launchBrowser(executable!);
-    return new ConsoleLab(`http://127.0.0.1:${port}`, ...people, browser, service, dataDir);
+  static async start(): Promise<ConsoleLab> {
+    const [practice, browser] = await Promise.all([openPractice(), sharedBrowser()]);
+    const { address, superAdmin, admin, api, dataDir } = practice;
+    await makeExample(api);
+    return new ConsoleLab(address, admin, superAdmin, browser, dataDir, async () => {
+      await Promise.all(browser.contexts().map((context) => context.close()));
+      await removeAgents(api);
+    });
+  }
+
+  /** A service of the file's own: with settings, or one that is about to be killed. */
+  static async startAlone(env: NodeJS.ProcessEnv = {}): Promise<ConsoleLab> {
+    const [service, browser] = await Promise.all([startService(env), sharedBrowser()]);
+    const { address, admin, superAdmin, dataDir, start } = service;
+    return new ConsoleLab(address, admin, superAdmin, browser, dataDir, async () => {
+      await Promise.all(browser.contexts().map((context) => context.close()));
+      await start.end('SIGTERM');
+      await rm(dataDir, { recursive: true, force: true });
+    });
   }
 
   open(look?: Look): Promise<ConsoleTab> {
@@ -86,10 +92,8 @@ export class ConsoleLab {
     process.kill(this.standalone().pid, 'SIGKILL');
   }
 
-  async end(): Promise<void> {
-    await this.browser.close();
-    await this.service.end('SIGTERM');
-    await rm(this.dataDir, { recursive: true, force: true });
+  end(): Promise<void> {
+    return this.whenEnded();
   }
 
   private standalone() {

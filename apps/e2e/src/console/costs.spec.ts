@@ -38,7 +38,7 @@ describeInBrowser('costs and returns', () => {
     await batch.getByRole('row', { name: /C-1 .*no eob found .*<b>read<\/b>/ }).waitFor();
     expect(await tab.barriersInBothThemes()).toEqual([]);
     await batch.getByTitle(run.id).click();
-    await page.getByRole('heading', { level: 1, name: `Run ${run.id}` }).waitFor();
+    await page.getByRole('heading', { level: 1, name: run.workflowName }).waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });

@@ -24,6 +24,38 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
+  it('keeps what was typed over a sign-in, out of sight, and warns before an idle end', async () => {
+    const tab = await lab.signedIn('/app/settings?part=API%20keys');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'New API key' }).click();
+    await page.getByLabel('Name').fill('half a name');
+    await page.context().clearCookies();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByText('Your session has ended').waitFor();
+    expect(await page.getByText('half a name').isVisible()).toBe(false);
+    const signInAgain = async () => {
+      await page.getByLabel('Email').fill(lab.admin[0]);
+      await page.getByLabel('Password').fill(lab.admin[1]);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText('Your session has ended').waitFor({ state: 'detached' });
+    };
+    await signInAgain();
+    expect(await page.getByLabel('Name').inputValue()).toBe('half a name');
+    await page.getByRole('button', { name: 'Close' }).click();
+
+    const now = Date.now();
+    await page.clock.setFixedTime(now + 59.5 * 60_000);
+    await page.getByText('You are signed out in less than a minute').waitFor();
+    await page.getByRole('button', { name: 'Stay signed in' }).click();
+    await page.getByText('You are signed out in less than a minute').waitFor({ state: 'detached' });
+    await page.clock.setFixedTime(now + 120 * 60_000);
+    await page.getByText('Your session has ended').waitFor();
+    await signInAgain();
+    await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
   it('leads nobody away from here after a sign-in, whatever a link says', async () => {
     for (const from of ['https://example.com/', '//example.com', '/\\example.com', 'javascript:alert(1)']) {
       const tab = await lab.open();

@@ -90,7 +90,7 @@ describeInBrowser('lists, and what leads to them', () => {
       .waitFor();
     await page.getByRole('checkbox', { name: 'Select all that are loaded' }).check();
     await page.getByRole('button', { name: 'Pin', exact: true }).click();
-    await page.getByRole('status').filter({ hasText: 'Pin: 2 of 2 were told.' }).waitFor();
+    await page.getByRole('status').filter({ hasText: 'Pin requested for 2 of 2 agents.' }).waitFor();
     for (const id of [agentId, other]) {
       expect((await api.get(`/api/agents/${id}`)).body.idleAutoStopExempt).toBe(true);
     }
@@ -137,6 +137,8 @@ describeInBrowser('lists, and what leads to them', () => {
     const tab = await lab.signedIn('/app');
     const { page } = tab;
     await page.getByRole('region', { name: 'Machines' }).getByRole('link', { name: '449 stopped' }).waitFor();
+    const unconnected = /^\d+ offline never connected$/;
+    await page.getByRole('region', { name: 'Machines' }).getByRole('link', { name: unconnected }).waitFor();
     await page.getByRole('region', { name: 'Needs attention' }).getByRole('link', { name }).click();
     await page.getByRole('heading', { level: 1, name }).waitFor();
     await tab.close();
@@ -237,7 +239,7 @@ describeInBrowser('lists, and what leads to them', () => {
     // A run is found by the end of its id, however long ago it was.
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox').fill('feedbeef');
-    await page.getByRole('option', { name: far }).waitFor();
+    await page.getByRole('option', { name: /run feedbeef, cancelled/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.waitForURL((url) => url.pathname === `/app/runs/${far}`);
     let asked = 0;

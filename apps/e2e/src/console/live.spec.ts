@@ -17,7 +17,7 @@ describeInBrowser('a page that is looked at', () => {
   let agentId: string;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
+    lab = await ConsoleLab.startAlone();
     api = await lab.api();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
   });
@@ -39,6 +39,11 @@ describeInBrowser('a page that is looked at', () => {
     await page.getByText('the connection is lost').waitFor();
     await page.getByText('the connection is lost').waitFor({ state: 'detached', timeout: 60_000 });
     await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor({ timeout: 120_000 });
+    // While lines come, the page follows its end.
+    await page
+      .getByTestId('log-line')
+      .filter({ hasText: `line ${lines - 1}` })
+      .waitFor();
     const all = await page.evaluate<string[]>(allLines);
     expect(all).toEqual(Array.from({ length: lines }, (_, number) => `line ${number}`));
     await tab.close();

@@ -134,6 +134,47 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
+  it('stays as it is when a part of it does not come, and is loaded anew where the service has a newer build', async () => {
+    const { id } = await workflow('Parts', { script: 'print("hello")\n' });
+    const tab = await lab.signedIn('/app/workflows');
+    const { page } = tab;
+    await page.route('**/code-mirror-*.js', (route) => route.abort('internetdisconnected'));
+    const asked = page.waitForEvent('requestfailed', (request) => request.url().includes('/code-mirror-'));
+    await page.goto(page.url().replace('/app/workflows', `/app/workflows/${id}`));
+    const names = page.getByLabel('Names of variables');
+    await names.fill('PAYER');
+    await asked;
+    await page.getByRole('textbox', { name: 'Script' }).fill('print("typed")\n');
+    expect(await names.inputValue()).toBe('PAYER');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('status').filter({ hasText: 'Saved as revision 2.' }).waitFor();
+
+    let loads = 0;
+    await page.route('**/app/', (route) =>
+      route.fulfill({ body: '<script type="module" src="/app/newer.js"></script>' }),
+    );
+    page.on('load', () => (loads += 1));
+    await page.reload();
+    await waitFor('the page loaded once more', () => loads === 2);
+    await tab.close();
+  });
+
+  it('loses no key that is pressed while the editor takes the place of the plain field', async () => {
+    const { id } = await workflow('Typed', { script: 'print(1)\n' });
+    const tab = await lab.signedIn('/app/workflows');
+    const { page } = tab;
+    await page.route('**/code-mirror-*.js', (route) => setTimeout(() => void route.continue(), 300));
+    await page.goto(page.url().replace('/app/workflows', `/app/workflows/${id}`));
+    const typed = 'abcdefghijklmnopqrstuvwxyz'.repeat(20);
+    await page.getByRole('textbox', { name: 'Script' }).click();
+    await page.keyboard.press('Control+a');
+    for (const key of typed) await page.keyboard.insertText(key);
+    await page.locator('.cm-editor').waitFor();
+    await page.keyboard.insertText('.');
+    expect((await page.locator('.cm-line').allInnerTexts()).join('')).toBe(`${typed}.`);
+    await tab.close();
+  });
+
   it('keeps what is typed about an agent while somebody else renames it, and changes nothing else', async () => {
     const { agent } = (await api.post('/api/agents', { name: 'Lab', provider: 'external', labels: ['old'] })).body;
     const tab = await lab.signedIn(`/app/agents/${agent.id}?tab=settings`);

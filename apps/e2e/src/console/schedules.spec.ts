@@ -53,6 +53,8 @@ describeInBrowser('the pages of schedules', () => {
     await edited.getByLabel('Cron expression').fill('0 3 * * *');
     await edited.getByLabel('PAYER').fill('Other');
     await edited.getByLabel('Retries', { exact: true }).fill('2');
+    await edited.getByRole('button', { name: 'Add a key' }).click();
+    await edited.getByLabel('Key', { exact: true }).fill('portal:{{PAYER}}');
     expect(await tab.barriers()).toEqual([]);
     await edited.getByRole('button', { name: 'Save' }).click();
     // Its preview has the same words.
@@ -63,6 +65,7 @@ describeInBrowser('the pages of schedules', () => {
       variables: { PAYER: 'Other' },
       maxRetries: 2,
       concurrencyLimit: 1,
+      concurrencyKeys: [{ key: 'portal:{{PAYER}}' }],
       maxRuntimeMinutes: 720,
     });
 
@@ -132,7 +135,8 @@ describeInBrowser('the pages of schedules', () => {
   });
 
   it('show the week by the organization’s clocks, also what runs all the time', async () => {
-    await make({ name: 'Every weekday' });
+    // So late that the day that it is has it too.
+    await make({ name: 'Every weekday', cronExpression: '59 23 * * 1-5' });
     await make({ name: 'All the time', cronExpression: '*/5 * * * *' });
     // The same time told by clocks of elsewhere.
     await make({ name: 'From afar', cronExpression: '0 12 * * *', timezone: 'Etc/UTC' });

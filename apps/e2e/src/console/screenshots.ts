@@ -69,7 +69,7 @@ async function pathsOf({ page }: ConsoleTab): Promise<[string, string][]> {
       return [[name, `/app${path.replace('$id', id)}`]];
     }),
   );
-  return [...paths, ...things.flat()];
+  return [...paths, ['answer', '/app/answer'], ['device', '/app/device'], ...things.flat()];
 }
 
 main(process.argv.slice(2)).catch((error: Error) => {

@@ -44,6 +44,75 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
+  it('pause a key that runs ask for, say what waits for it, and let it go on', async () => {
+    const api = await lab.api();
+    const [{ id: agentId }] = (await api.get('/api/agents')).body.agents;
+    const { id: workflowId } = (await api.post('/api/workflows', { name: 'Keyed', script: 'pass' })).body;
+    const tab = await lab.signedIn('/app/settings?part=Concurrency');
+    const { page } = tab;
+    await page.getByText('No run holds a key').waitFor();
+    await page.getByRole('button', { name: 'Set a limit' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Set a limit' });
+    await dialog.getByLabel('Key').fill('delta-dental');
+    await dialog.getByLabel('Limit').fill('0');
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Set limit' }).click();
+    const row = page.getByRole('row', { name: /delta-dental/ });
+    await row.getByText('paused').waitFor();
+    const launch = { agentId, workflowId, concurrencyKeys: [{ key: 'delta-dental' }] };
+    const { jobId } = (await api.post('/api/jobs/launch', launch)).body;
+    await row.getByText('1 run', { exact: true }).waitFor();
+    await tab.goto(`/app/runs/${jobId}`);
+    await page.getByTestId('run-why').getByText('The key delta-dental is paused.').waitFor();
+    await tab.goto('/app/settings?part=Concurrency');
+    await page.getByRole('button', { name: 'Actions for delta-dental' }).click();
+    await page.getByRole('menuitem', { name: 'Resume' }).click();
+    await page.getByText('No run holds a key').waitFor({ timeout: 60_000 });
+    await tab.goto(`/app/runs/${jobId}`);
+    await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor({ timeout: 60_000 });
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('let a program in that shows a code, once its person allows it', async () => {
+    const api = await lab.api();
+    const codes = (await api.post('/api/auth/device', { device_name: 'muster on front-desk-3' })).body;
+    const ask = () => api.post('/api/auth/device/token', { device_code: codes.device_code });
+    const tab = await lab.signedIn('/app/device', { width: 390, height: 800 });
+    const { page } = tab;
+    await page.getByLabel('Code').fill('BBBB-BBBB');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('No program waits with this code').waitFor();
+    await page.getByRole('button', { name: 'Another code' }).click();
+    await page.getByLabel('Code').fill(codes.user_code);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('heading', { name: 'muster on front-desk-3' }).waitFor();
+    expect((await ask()).body.code).toBe('authorization_pending');
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.getByText('muster on front-desk-3 is let in').waitFor();
+    expect((await ask()).body.access_token).toMatch(/^msk_/);
+    expect(tab.complaints.filter((each) => !each.includes('404'))).toEqual([]);
+    await tab.close();
+  });
+
+  it('list one’s sessions, and end those in other browsers', async () => {
+    const robin = await lab.invite('viewer');
+    const tab = await lab.signedIn('/app/settings?part=Security', undefined, robin);
+    const other = await lab.signedIn('/app/agents', undefined, robin);
+    const { page } = tab;
+    await page.getByRole('cell', { name: /\(this one\)/ }).waitFor();
+    await page.getByRole('button', { name: 'End all others' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'End sessions' }).click();
+    await page.getByText(/Ended \d+ session/).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    await other.page.getByRole('link', { name: 'Runs', exact: true }).click();
+    await other.page.getByText('Your session has ended').waitFor();
+    await other.close();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
   it('make a key that is shown once, and rotate it: the new one works when the old one has gone', async () => {
     const tab = await lab.signedIn('/app/settings?part=API%20keys');
     const { page } = tab;
@@ -86,8 +155,8 @@ describeInBrowser('the settings', () => {
     await page.getByRole('button', { name: 'Rotate key' }).click();
     const dialog = page.getByRole('dialog', { name: 'A new worker key' });
     const [, id] = /^msk_([^_]+)_/.exec(await dialog.getByText(/^msk_\S+$/).innerText())!;
-    await dialog.getByRole('button', { name: 'Give it to the worker' }).click();
-    await dialog.getByText('The worker was told.').waitFor();
+    await dialog.getByRole('button', { name: 'Send it to the worker' }).click();
+    await dialog.getByText('The key was sent to the worker.').waitFor();
     expect(await tab.barriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Done' }).click();
     const isUsed = async () => (await keys()).some((key) => key.id === id && key.lastUsedAt !== null);
@@ -180,8 +249,8 @@ describeInBrowser('the settings', () => {
       const dialog = page.getByRole('dialog', { name: 'New price' });
       await dialog.getByLabel('Provider').fill('acme');
       await dialog.getByLabel('Model').fill('mine');
-      await dialog.getByLabel('Input (USD)').fill('1');
-      await dialog.getByLabel('Output (USD)').fill('2');
+      await dialog.getByLabel('Input ($)').fill('1');
+      await dialog.getByLabel('Output ($)').fill('2');
       const prices = [price('theirs'), ...(choice === 'Keep mine' ? [price('more')] : [])];
       expect((await api.put('/api/organization/model-prices', { prices })).status).toBe(200);
       await dialog.getByRole('button', { name: 'Save' }).click();
@@ -255,8 +324,8 @@ describeInBrowser('the settings', () => {
     const dialog = page.getByRole('dialog', { name: 'New price' });
     await dialog.getByLabel('Provider').fill('acme');
     await dialog.getByLabel('Model').fill('small');
-    await dialog.getByLabel('Input (USD)').fill('0.4');
-    await dialog.getByLabel('Output (USD)').fill('1.6');
+    await dialog.getByLabel('Input ($)').fill('0.4');
+    await dialog.getByLabel('Output ($)').fill('1.6');
     await dialog.getByLabel('From').fill('2026-01-01');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('row', { name: /acme small .*organization/ }).waitFor();

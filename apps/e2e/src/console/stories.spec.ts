@@ -122,7 +122,9 @@ describeInBrowser('the console', () => {
     await dialog.getByLabel('Provider').selectOption('external');
     await dialog.getByRole('button', { name: 'Create agent' }).click();
     await dialog.getByText(/^msk_\S+$/).waitFor();
-    expect(await dialog.innerText()).toContain('node muster-worker.js');
+    expect(await dialog.innerText()).toMatch(
+      /curl -fsSL http:\S+\/worker\/install\.sh \| AGENT_ID=\S+ SERVICE_API_KEY=msk_\S+ sh/,
+    );
     expect(await tab.barriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('link', { name: '<i>Back office</i>' }).waitFor();

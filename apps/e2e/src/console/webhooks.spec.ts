@@ -33,7 +33,7 @@ describeInBrowser('the page of webhooks', () => {
   it('names an address, tests it, shows what it was told, sends it again, and says why one was turned off', async () => {
     const tab = await lab.signedIn('/app/settings?part=Webhooks');
     const { page } = tab;
-    await page.getByText('Nobody is told of anything.').waitFor();
+    await page.getByText('No endpoints yet.').waitFor();
     await page.getByRole('button', { name: 'New endpoint' }).click();
     const making = page.getByRole('dialog', { name: 'New endpoint' });
     await making.getByLabel('Address').fill('http://10.1.2.3/inside');
@@ -85,7 +85,7 @@ describeInBrowser('the page of webhooks', () => {
 
     await act('Delete');
     await page.getByRole('dialog', { name: 'Delete this endpoint?' }).getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('Nobody is told of anything.').waitFor();
+    await page.getByText('No endpoints yet.').waitFor();
     await tab.close();
   });
 });

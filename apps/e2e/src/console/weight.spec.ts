@@ -40,7 +40,7 @@ describe('the pages of the console', () => {
 
   it('are all of them in the pictures, by the navigation or by the first of their kind', () => {
     const inNavigation = [...places.matchAll(/ to: '([^']+)'/g)].map(([, path]) => path!);
-    const pictured = ['/login', ...inNavigation, ...pagesOfOneThing.map(({ path }) => path)];
+    const pictured = ['/login', '/answer', '/device', ...inNavigation, ...pagesOfOneThing.map(({ path }) => path)];
     expect(pages.length).toBeGreaterThan(10);
     expect(pictured.sort()).toEqual(pages.map(({ path }) => path).sort());
   });

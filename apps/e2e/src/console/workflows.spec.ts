@@ -106,8 +106,8 @@ describeInBrowser('the pages of workflows', () => {
       model.answers(({ schemaName }) => (schemaName === 'video_steps' ? { json: { steps: seenInFilm } } : undefined));
       const tab = await lab.signedIn('/app/workflows');
       const { page } = tab;
-      await page.getByRole('button', { name: 'Make from a film' }).click();
-      const dialog = page.getByRole('dialog', { name: 'Make from a film' });
+      await page.getByRole('button', { name: 'New from video' }).click();
+      const dialog = page.getByRole('dialog', { name: 'New from video' });
       await dialog.getByLabel('File').setInputFiles(film(folder));
       await dialog.getByLabel('Name').fill('Of a <i>film</i>');
       expect(await tab.barriers()).toEqual([]);
@@ -145,6 +145,15 @@ describeInBrowser('the pages of workflows', () => {
     await dialog.getByRole('cell', { name: 'Doe, <b>0</b>' }).waitFor();
     expect(await dialog.getByLabel('PATIENT').inputValue()).toBe('Patient');
     expect(await dialog.getByLabel('PAYER').inputValue()).toBe('payer');
+    // Before anything is queued, and anew with each choice of a column.
+    await dialog.getByText('1,000 of 5,000 rows cannot be queued, and would be refused.').waitFor();
+    await dialog.getByRole('region', { name: 'Rows that cannot be queued' }).getByText('Row 1:').waitFor();
+    expect(await dialog.getByTestId('row-errors').count()).toBe(1);
+    const checked = page.waitForResponse((response) => response.url().endsWith('/api/jobs/batch/check'));
+    await dialog.getByLabel('PATIENT').selectOption('payer');
+    expect(await (await checked).json()).toMatchObject({ total: 5000, wrong: 1000 });
+    await dialog.getByLabel('PATIENT').selectOption('Patient');
+    expect((await api.get(`/api/batches?workflowId=${id}`)).body.batches).toEqual([]);
     await dialog.getByLabel('Agents').selectOption({ index: 0 });
     expect(await tab.barriers()).toEqual([]);
     const began = performance.now();
@@ -157,7 +166,7 @@ describeInBrowser('the pages of workflows', () => {
     await refused.evaluate((frame) => frame.scrollTo(0, frame.scrollHeight));
     await refused.getByText('Row 4,996:').waitFor();
     expect(await tab.barriers()).toEqual([]);
-    await dialog.getByRole('link', { name: 'Its runs' }).click();
+    await dialog.getByRole('link', { name: 'View runs' }).click();
     await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor();
     const batchId = new URL(page.url()).searchParams.get('batchId')!;
     expect((await api.get(`/api/batches/${batchId}`)).body).toMatchObject({ total: 5000, rejected: 1000 });
@@ -190,6 +199,44 @@ describeInBrowser('the pages of workflows', () => {
       'JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie',
     );
     expect(stored).not.toContain('tenant');
+    await tab.close();
+  });
+
+  it('name the keys that so many of their runs hold at once, and a run names its own', async () => {
+    const id = await make({ name: 'Keyed', script: 'print(1)\n', variables: ['PAYER'] });
+    const tab = await lab.signedIn(`/app/workflows/${id}`);
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Edit details' }).click();
+    const details = page.getByRole('dialog', { name: 'Edit Keyed' });
+    for (const key of ['to be removed', 'portal:{{NOBODY}}']) {
+      await details.getByRole('button', { name: 'Add a key' }).click();
+      await details.getByLabel('Key', { exact: true }).last().fill(key);
+    }
+    await details.getByRole('button', { name: 'Remove this key' }).first().click();
+    await details.getByLabel('Limit', { exact: true }).fill('2');
+    await details.getByRole('button', { name: 'Save' }).click();
+    await details.getByText('the workflow has no variable NOBODY').first().waitFor();
+    await details.getByLabel('Key', { exact: true }).fill('portal:{{PAYER}}');
+    expect(await tab.barriers()).toEqual([]);
+    await details.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('portal:{{PAYER}} (2 at once)').waitFor();
+    expect((await read(id)).concurrencyKeys).toEqual([{ key: 'portal:{{PAYER}}', limit: 2 }]);
+
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Run Keyed' });
+    await dialog.getByLabel('PAYER').fill('Acme');
+    await dialog.getByLabel('Agent').locator('option').first().waitFor({ state: 'attached' });
+    await dialog.getByText('Guards').click();
+    await dialog.getByRole('button', { name: 'Add a key' }).click();
+    await dialog.getByLabel('Key', { exact: true }).fill('one-desk');
+    await dialog.getByRole('button', { name: 'Run now' }).click();
+    await page.getByTestId('run-status').waitFor();
+    const { concurrencyKeys } = (await api.get('/api/concurrency-keys')).body;
+    expect(concurrencyKeys.map(({ key, limit }: { key: string; limit: number }) => [key, limit])).toEqual([
+      ['one-desk', 1],
+      ['portal:Acme', 2],
+    ]);
+    expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 

@@ -4,12 +4,12 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, HttpClient, waitFor } from '@muster/testing';
+import { HttpClient, waitFor } from '@muster/testing';
 import { buildSync } from 'esbuild';
 import { chromiumPath, launchBrowser } from '../console/console-browser';
-import { Start } from '../npm-start';
 import { packed } from '../packed-zip';
 import { root } from '../service-process';
+import { makeExample, openPractice, type Practice, removeAgents } from '../shared-service';
 
 jest.setTimeout(300_000);
 
@@ -23,7 +23,7 @@ const inputs = [
 
 describe('the SDK, as its users get it', () => {
   let folder: string;
-  let service: Start;
+  let practice: Practice;
   let base: string;
   let given: Record<string, unknown>;
   let api: HttpClient;
@@ -38,18 +38,16 @@ describe('the SDK, as its users get it', () => {
     execFileSync('npm', install, { cwd: join(folder, 'user') });
     writeFileSync(join(folder, 'user/examples.mts'), examples());
 
-    const port = await freePort();
-    base = `http://127.0.0.1:${port}`;
-    service = new Start(['--port', String(port), '--data-dir', join(folder, 'data')]);
-    await service.ready();
-    await waitFor('the example', () => service.said.includes('/app/runs/'));
-    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(service.said)!;
-    const [, apiKey] = /API key +(msk_\S+)/.exec(service.said)!;
-    api = new HttpClient(base).withKey(apiKey!);
+    practice = await openPractice();
+    await makeExample(practice.api);
+    const { apiKey } = practice;
+    const [email, password] = practice.admin;
+    base = practice.address;
+    api = new HttpClient(base).withKey(apiKey);
     given = { baseUrl: base, apiKey, email, password, ...webhook(), ...bundles() };
   });
   afterAll(async () => {
-    await service?.end('SIGTERM');
+    await removeAgents(practice.api);
     await rm(folder, { recursive: true, force: true });
   });
 

@@ -3,7 +3,7 @@ import { findSession, presentSession } from '@muster/assistant';
 import { AppError, type WebhookType } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { findAnySubmission, presentSubmissionDetail } from '@muster/feedback';
-import { findBatch, findJob, presentBatch, presentJob } from '@muster/jobs';
+import { findBatch, findJob, findQuestion, presentBatch, presentJob, presentQuestion } from '@muster/jobs';
 import { findInstallation, findVersion, presentInstallation, presentVersion } from '@muster/packs';
 import { findSchedule, presentAgents, presentSchedule } from '@muster/schedules';
 import { lendFile, type ObjectStorage } from '@muster/storage';
@@ -39,11 +39,10 @@ const readers: Record<Kind, Read> = {
     const [agent] = await presentAgents(database, organizationId, { rows: [row], now: now() });
     return agent!;
   },
-  schedule: async ({ database }, { organizationId, subjectId, details }) => ({
-    ...presentSchedule(await findSchedule(database, organizationId, subjectId)),
-    ...details,
-  }),
-  limit: (_, { details }) => Promise.resolve(details!),
+  schedule: async ({ database }, { organizationId, subjectId }) =>
+    presentSchedule(await findSchedule(database, organizationId, subjectId)),
+  limit: () => Promise.resolve({}),
+  api_key: () => Promise.resolve({}),
   pack: async ({ database }, { organizationId, subjectId: versionId, details }) => {
     const { packId } = details as { packId: string };
     return presentVersion(await findVersion(database, organizationId, { packId, versionId }));
@@ -56,6 +55,8 @@ const readers: Record<Kind, Read> = {
       return (await lendFile(storage, key === null ? null : { storageKey: key }, now())).downloadUrl;
     });
   },
+  question: async ({ database, storage }, { organizationId, subjectId }) =>
+    presentQuestion(await findQuestion(database, organizationId, subjectId), storage),
   feedback: async ({ database, storage, now }, { organizationId, subjectId }) =>
     presentSubmissionDetail(await findAnySubmission(database, organizationId, subjectId), { storage, now: now() }),
 };

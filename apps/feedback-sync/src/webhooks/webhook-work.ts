@@ -1,9 +1,19 @@
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Database } from '@muster/database';
-import { Clock, Metrics, Outbound, type Round } from '@muster/platform';
+import { BaseConfig, Clock, Metrics, Outbound, publicAddress, type Round } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
-import { DeliveryLanes, countDue, endpointsWithDue, fanOut, type FanOutParts, purgeWebhooks } from '@muster/webhooks';
+import {
+  countDue,
+  DeliveryLanes,
+  endpointsWithDue,
+  endUnclear,
+  fanOut,
+  type FanOutParts,
+  purgeWebhooks,
+  SmtpConfig,
+} from '@muster/webhooks';
+import { linkOf } from './link-of';
 import { readSubject } from './read-subject';
 
 /** The work on webhooks: facts become deliveries, and deliveries are sent. */
@@ -21,9 +31,15 @@ export class WebhookWork implements BeforeApplicationShutdown {
     @Inject(ObjectStorage) storage: ObjectStorage,
     @Inject(Metrics) private readonly metrics: Metrics,
     @Inject(Clock) private readonly clock: Clock,
+    @Inject(BaseConfig) config: BaseConfig,
+    @Inject(SmtpConfig) { smtpUrl, smtpFrom }: SmtpConfig,
   ) {
     const now = () => clock.now();
-    this.lanes = new DeliveryLanes({ database, outbound, keyRing, metrics, now });
+    const relay = smtpUrl ? { url: smtpUrl, from: smtpFrom! } : null;
+    this.lanes = new DeliveryLanes({
+      ...{ database, outbound, keyRing, metrics, now, relay },
+      linkOf: (fact) => Promise.resolve(linkOf({ address: publicAddress(config), keyRing }, fact)),
+    });
     this.parts = {
       database,
       readSubject: (fact) => readSubject({ database, storage, now }, fact),
@@ -63,7 +79,7 @@ export class WebhookWork implements BeforeApplicationShutdown {
   async sweepDeliveries(): Promise<Record<string, number>> {
     const due = await endpointsWithDue(this.database, this.clock.now());
     this.lanes.ring(due);
-    return { endpoints: due.length };
+    return { endpoints: due.length, unclear: await endUnclear(this.database, this.clock.now()) };
   }
 
   async measure(): Promise<void> {

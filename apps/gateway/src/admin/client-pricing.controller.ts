@@ -25,11 +25,12 @@ import {
   backfillMetrics,
   listMetrics,
   listMetricSteps,
+  presentPricingModel,
   putPricingModel,
   readModel,
   readPricingModel,
 } from '@muster/pricing';
-import { presentFigures, presentMetric, presentMetricStep, presentModel } from './present-billing';
+import { presentFigures, presentMetric, presentMetricStep } from './present-billing';
 
 /** What clients are charged: an admin reaches the own organization, a super_admin every one. */
 @ApiTags('Client pricing')
@@ -118,7 +119,7 @@ export class ClientPricingController {
     errors: ['invalid_payload', 'not_found', 'pricing_model_missing'],
   })
   async model(@Caller() caller: Principal, @Param('organizationId') id: string): Promise<ClientPricingModel> {
-    return presentModel(await readPricingModel(this.database, caller, id));
+    return presentPricingModel(await readPricingModel(this.database, caller, id));
   }
 
   @Put('/:organizationId')
@@ -139,7 +140,7 @@ export class ClientPricingController {
     const model = readModel(body);
     return this.mutations.run(
       mutation,
-      async (tx) => ({ body: presentModel(await putPricingModel(tx, caller, id, model)) }),
+      async (tx) => ({ body: presentPricingModel(await putPricingModel(tx, caller, id, model)) }),
       scopeOf(caller),
     );
   }

@@ -2,12 +2,20 @@ import { get, type IncomingMessage } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { newId } from '@muster/platform';
-import { type Harness, makeAgent, makeOrganization, startHarness, type Tenant, waitFor } from '@muster/testing';
+import {
+  type Harness,
+  longForm,
+  makeAgent,
+  makeOrganization,
+  startHarness,
+  type Tenant,
+  waitFor,
+} from '@muster/testing';
 import { gateway } from '../gateway.harness';
 import { report, wish } from '../feedback/feedback.harness';
 
-/** A million takes a minute: `FEEDBACK_EXPORT_ROWS=1000000 npm test -- apps/gateway/src/admin/feedback-export`. */
-const manyRows = Number(process.env['FEEDBACK_EXPORT_ROWS'] ?? 20_000);
+/** A million takes a minute. */
+const manyRows = longForm('FEEDBACK_EXPORT_ROWS', { short: 20_000, long: 1_000_000 });
 const path = '/api/admin/feedback/export';
 
 setFlagsFromString('--expose-gc');

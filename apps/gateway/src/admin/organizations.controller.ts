@@ -61,7 +61,7 @@ export class OrganizationsController {
     @Mutation() mutation: MutationRequest,
     @Body() { name, adminEmail, adminPassword }: CreateOrganizationBody,
   ): Promise<CreatedOrganization> {
-    const adminPasswordHash = await this.passwords.hash(adminPassword);
+    const adminPasswordHash = await this.passwords.hash(adminPassword, { email: adminEmail, field: 'adminPassword' });
     return this.mutations.run(
       mutation,
       async (tx, caller) => {

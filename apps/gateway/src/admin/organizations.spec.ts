@@ -1,5 +1,5 @@
 import { newId } from '@muster/platform';
-import { type Harness, startHarness, type Tenant, testPassword } from '@muster/testing';
+import { type Harness, type HttpClient, startHarness, type Tenant, testPassword } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
 describe('organizations at the gateway', () => {
@@ -70,6 +70,43 @@ describe('organizations at the gateway', () => {
       expect(back.organization.id).toBe(tenant.organizationId);
       expect(back).not.toHaveProperty('ownOrganizationId');
       expect((await root.post('/api/auth/organization', { organizationId: newId() })).status).toBe(404);
+    });
+
+    it('leaves nothing behind when the role ends, or the session does', async () => {
+      const [tenant, other] = [await harness.makeTenant(), await harness.makeTenant()];
+      const id = tenant.userIds.super_admin;
+      const { email } = (await tenant.as.super_admin.get('/api/auth/me')).body.user;
+      const root = await harness.makeTenant().then(({ as }) => as.super_admin);
+      await root.post('/api/auth/organization', { organizationId: tenant.organizationId });
+      const place = async (client: HttpClient) => (await client.get('/api/auth/me')).body.organization?.id;
+      const looks = await harness.http.signIn(email, testPassword);
+      const look = () => looks.post('/api/auth/organization', { organizationId: other.organizationId });
+
+      expect((await look()).status).toBe(200);
+      for (const role of ['viewer', 'super_admin']) {
+        expect((await root.patch(`/api/users/${id}`, { role })).status).toBe(200);
+        expect(await place(looks)).toBe(tenant.organizationId);
+      }
+      expect((await look()).status).toBe(200);
+      expect(await place(looks)).toBe(other.organizationId);
+      for (const disabled of [true, false]) await root.patch(`/api/users/${id}`, { disabled });
+      expect((await looks.get('/api/auth/me')).status).toBe(401);
+
+      // Its own end is in the trail of the organization that was looked at.
+      const actor = await harness.http.signIn(email, testPassword);
+      for (const organizationId of [other.organizationId, null]) {
+        expect((await actor.post('/api/auth/organization', { organizationId })).status).toBe(200);
+      }
+      const { entries } = (await other.as.admin.get('/api/audit?limit=2')).body;
+      expect(entries).toEqual([
+        expect.objectContaining({
+          action: 'session.override_organization',
+          actor: expect.objectContaining({ email }),
+          changes: { organizationId: [other.organizationId, tenant.organizationId] },
+        }),
+        expect.objectContaining({ changes: { organizationId: [tenant.organizationId, other.organizationId] } }),
+      ]);
+      expect(await place(await harness.http.signIn(email, testPassword))).toBe(tenant.organizationId);
     });
   });
 });

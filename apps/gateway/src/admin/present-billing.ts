@@ -1,12 +1,6 @@
-import {
-  type BillingMetric,
-  type BillingMetricStep,
-  ClientPricingModel,
-  type PricingType,
-  usdOf,
-} from '@muster/contracts';
+import { type BillingMetric, type BillingMetricStep, usdOf } from '@muster/contracts';
 import type { BillingMetricEntity, BillingMetricStepEntity } from '@muster/database';
-import { chargeRun, type PricingModel } from '@muster/pricing';
+import { chargeRun, presentPricingModel } from '@muster/pricing';
 
 /** Snake case, as the interface has these. */
 export function presentMetric(row: BillingMetricEntity): BillingMetric {
@@ -34,7 +28,7 @@ export function presentFigures(row: BillingMetricEntity) {
 
 /** The model's own keys, and the figures that the charge follows from. */
 function breakdownOf(row: BillingMetricEntity): Record<string, unknown> {
-  const { minimumUsd, ...price } = presentModel(row);
+  const { minimumUsd, ...price } = presentPricingModel(row);
   const { pricingType } = row;
   if (pricingType === 'per_claim') return { ...price, claims: row.totalClaims, minimumUsd };
   if (pricingType === 'flat_per_run') return { ...price, minimumUsd };
@@ -43,15 +37,6 @@ function breakdownOf(row: BillingMetricEntity): Record<string, unknown> {
     chargeUsd: usdOf(chargeMicros),
   }));
   return { ...price, npis, minimumUsd };
-}
-
-export function presentModel(model: PricingModel): ClientPricingModel {
-  const pricingType = model.pricingType as PricingType;
-  const price = usdOf(model.priceMicros);
-  const minimumUsd = usdOf(model.minimumMicros);
-  if (pricingType === 'per_claim') return { pricingType, pricePerClaimUsd: price, minimumUsd };
-  if (pricingType === 'flat_per_run') return { pricingType, pricePerRunUsd: price, minimumUsd };
-  return { pricingType, blockSize: model.blockSize!, pricePerBlockUsd: price, minimumUsd };
 }
 
 export function presentMetricStep(row: BillingMetricStepEntity): BillingMetricStep {

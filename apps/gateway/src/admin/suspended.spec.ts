@@ -75,6 +75,8 @@ describe('a suspended organization', () => {
     'start by manage': () => agents('manage', { tool: 'start' }),
     'POST /api/agents': () => ours.as.admin.post('/api/agents', { name: 'One more', provider: 'external' }),
     'POST /api/api-keys': () => ours.as.admin.post('/api/api-keys', { name: 'one more', scope: 'api' }),
+    'POST /api/auth/device/answer': () =>
+      ours.as.admin.post('/api/auth/device/answer', { userCode: 'BCDF-GHJK', allow: true }),
     'POST /api/users': () =>
       ours.as.admin.post('/api/users', { email: `u-${newId()}@example.com`, password: testPassword, role: 'viewer' }),
     'POST /api/agent/{id}/action': () => act({ action: 'start' }),

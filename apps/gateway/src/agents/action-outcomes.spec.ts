@@ -99,7 +99,11 @@ describe('what comes of an action that is a command', () => {
   it('is an error on the timeline where its time was over, or its agent was terminated', async () => {
     const { commandId } = await act('repair', { apiKey });
     await act('start_recording');
-    await harness.db.query('system', `UPDATE agent_command SET deadline = now() WHERE id = $1`, [commandId]);
+    await harness.db.query(
+      'system',
+      `UPDATE agent_command SET deadline = now() - make_interval(secs => 1) WHERE id = $1`,
+      [commandId],
+    );
     await failOverdueCommands(harness.db);
     expect(await statusOf(commandId)).toEqual({
       status: 'failed',

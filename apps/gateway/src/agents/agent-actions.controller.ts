@@ -9,6 +9,7 @@ import {
   Mutations,
   OrganizationId,
   type Principal,
+  requireRecentFactor,
   sessionsAndKeysOf,
 } from '@muster/access';
 import {
@@ -63,6 +64,7 @@ export class AgentActionsController {
     errors: [
       'agent_not_found',
       'agent_not_ready',
+      'machine_cannot',
       'agent_not_woken',
       'execution_timeout',
       'machine_not_ours',
@@ -71,6 +73,7 @@ export class AgentActionsController {
       'nothing_to_run',
       'no_pinned_version',
       'billing_gate_closed',
+      'step_up_required',
     ],
     idempotent: true,
     // A wake takes as long as it takes; its own deadline ends the waiting.
@@ -86,6 +89,7 @@ export class AgentActionsController {
   ): Promise<AgentActionAnswer> {
     const { database, pubSub, machines, keyRing, clock } = this;
     const { wakeTimeoutMs } = this.vm;
+    if (body.action === 'terminate') requireRecentFactor(caller, clock.now());
     await requireActable({ database, machines, keyRing, clock }, caller, id, body);
     let wakeId: string | undefined;
     const change = this.mutations.run(mutation, async (tx) => {

@@ -36,7 +36,7 @@ import { VmConfig } from '@muster/vm';
 
 const defaultTimeoutMs = 600_000;
 const statusKinds: readonly CommandKind[] = ['snippet', 'function', 'builder', 'script', ...actionKinds];
-const errors: ErrorCode[] = ['agent_not_found', 'agent_not_ready'];
+const errors: ErrorCode[] = ['agent_not_found', 'agent_not_ready', 'machine_cannot'];
 
 interface Wanted<Started> {
   kind: CommandKind;
@@ -89,6 +89,7 @@ export class AgentCommandsController {
   @Get('/run-snippet/status')
   @Endpoint({
     summary: 'How a command stands',
+    reads: 'command',
     description:
       'Any whose id an answer named: of a snippet, a function, a builder phase, a script, an action. With wait, the ' +
       'answer comes once there is something new, so that nobody has to ask again and again.',
@@ -115,6 +116,7 @@ export class AgentCommandsController {
   @Get('/command-history')
   @Endpoint({
     summary: 'List what an agent was asked, newest first',
+    reads: 'command',
     access: sessionsAndKeysOf('viewer'),
     answer: CommandHistory,
     errors: ['invalid_payload', 'agent_not_found'],

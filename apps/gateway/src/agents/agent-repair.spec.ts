@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { KeyRing } from '@muster/vault';
 import { FakeClock, type Harness, makeAgent, makeApiKey, startHarness, type Tenant } from '@muster/testing';
 import { newId } from '@muster/platform';
@@ -38,8 +39,9 @@ describe('the repair of an agent', () => {
       await workerKey({ agentId: id }),
       await workerKey({ expiresAt: new Date(clock.now().getTime() + 60_000) }),
     ];
+    // No index offers it.
     const { openPayload } = jest.requireActual<{ openPayload: (...args: unknown[]) => unknown }>(
-      '../../../../libs/agents/src/commands/sealed-payload',
+      join(__dirname, '../../../../libs/agents/src/commands/sealed-payload'),
     );
     const keyRing = harness.app.nest.get(KeyRing);
     for (const apiKey of keys) {

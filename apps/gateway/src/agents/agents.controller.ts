@@ -134,6 +134,7 @@ export class AgentsController {
       'Its keys are revoked once the machine is gone. While a job runs on it, only with force; with force, a machine ' +
       'that does not carry the organization’s tag or label is left as it is.',
     access: sessionsOf('admin'),
+    sensitive: true,
     status: 204,
     errors: ['invalid_payload', 'agent_not_found', 'agent_not_ready', 'machine_not_ours'],
   })

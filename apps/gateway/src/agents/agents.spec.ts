@@ -29,8 +29,9 @@ describe('agents at the gateway', () => {
       lastSeen: null,
       currentJobId: null,
       stopAt: null,
+      reason: 'never connected',
     });
-    expect(agent.why).toMatch(/^Offline since .*: made/);
+    expect(agent.why).toMatch(/^Offline since .*: it was created/);
     expect(workerKey).toMatch(/^msk_[a-z0-9]{12}_/);
     const [key] = await sql('SELECT scope, agent_id, secret_hash FROM api_key WHERE agent_id = $1', [agent.id]);
     expect(key).toMatchObject({ scope: 'worker', agentId: agent.id });

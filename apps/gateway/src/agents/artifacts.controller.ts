@@ -20,6 +20,7 @@ export class ArtifactsController {
   @Get()
   @Endpoint({
     summary: 'List the files that machines sent, newest first',
+    reads: 'artifacts',
     description:
       'Screenshots, downloads, recordings. A file is listed from the moment that its machine asked to send it.',
     access: sessionsAndKeysOf('viewer'),
@@ -36,6 +37,7 @@ export class ArtifactsController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read a file’s entry, with where to download it',
+    reads: 'artifact',
     access: sessionsAndKeysOf('viewer'),
     answer: ArtifactDetail,
     errors: ['invalid_payload', 'not_found'],

@@ -33,7 +33,7 @@ export class ImagingImagesController {
     bodyLimit: 8 * 1024 * 1024,
     answer: CommandStarted,
     status: 202,
-    errors: ['agent_not_found', 'agent_not_ready'],
+    errors: ['agent_not_found', 'agent_not_ready', 'machine_cannot'],
     idempotent: true,
   })
   convert(
@@ -61,6 +61,7 @@ export class ImagingImagesController {
   @Get('/status')
   @Endpoint({
     summary: 'How a conversion stands',
+    reads: 'imaging',
     description: 'Once it is over, each image with its keys, and with URLs that are signed anew by every read.',
     access: sessionsAndKeysOf('viewer'),
     answer: ImagingImagesStatus,

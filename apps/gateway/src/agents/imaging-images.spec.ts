@@ -110,6 +110,21 @@ describe('imaging-images', () => {
     expect((await ours.api.get(path)).status).toBe(404);
   });
 
+  it('shows what a machine sent in place of a picture as a picture, and as nothing else', async () => {
+    const commandId = await start();
+    const page = Buffer.from('\xff\xd8\xff\xe0<!doctype html><script>alert(1)</script>PK\x03\x04', 'latin1');
+    for (const name of ['full', 'thumbnail'] as const) await sendTo(commandId, name, 3, page);
+    await result(commandId, { output: { images: [{ ordinal: 3, width: 20, height: 10, bytes: page.length }] } });
+    const [image] = (await statusOf(commandId)).body.output.images;
+    for (const url of [image.fullUrl, image.thumbnailUrl]) {
+      const { headers } = await fetch(url);
+      expect([headers.get('content-type'), headers.get('x-content-type-options')]).toEqual(['image/jpeg', 'nosniff']);
+      // Nor as what the reader says that it is.
+      const otherwise = await fetch(url.replace(/response-content-type=[^&]*/, 'response-content-type=text%2Fhtml'));
+      expect(otherwise.status).toBe(403);
+    }
+  });
+
   it('names what failed beside what was converted, whose pictures are read by the URLs of each answer', async () => {
     const commandId = await start();
     const pictures = { full: Buffer.from('the picture'), thumbnail: Buffer.from('a small one') };

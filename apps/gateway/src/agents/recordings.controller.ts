@@ -20,6 +20,7 @@ export class RecordingsController {
   @Get('/api/agents/:id/recordings')
   @Endpoint({
     summary: 'List an agent’s recordings, newest first',
+    reads: 'recordings',
     access: sessionsAndKeysOf('viewer'),
     answer: RecordingList,
     errors: ['invalid_payload', 'agent_not_found'],
@@ -39,6 +40,7 @@ export class RecordingsController {
   @Get('/api/recordings/:id')
   @Endpoint({
     summary: 'Read a recording, with where to download it once it is kept',
+    reads: 'recording',
     access: sessionsAndKeysOf('viewer'),
     answer: RecordingDetail,
     errors: ['invalid_payload', 'not_found'],

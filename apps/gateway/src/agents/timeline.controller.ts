@@ -46,6 +46,7 @@ export class TimelineController {
   })
   @Endpoint({
     summary: 'Follow an agent: lifecycle, status, log and job events',
+    reads: 'log',
     description:
       'Server-sent events, each with its number in the agent’s timeline as id. A comment comes every 15 s. Where the ' +
       'number asked for is gone, or was never given, a resync event says so and the stream goes on from now: read ' +
@@ -88,6 +89,7 @@ export class TimelineController {
   @Get('logs')
   @Endpoint({
     summary: 'Read an agent’s timeline: lifecycle, status and job entries, provisioning and execution logs',
+    reads: 'log',
     access: readers,
     answer: AgentLogList,
     errors: ['invalid_payload', 'agent_not_found'],

@@ -32,6 +32,7 @@ export class AutopilotEventsController {
   })
   @Endpoint({
     summary: 'Follow a session: its states, steps and attempts',
+    reads: 'autopilot',
     description: 'Server-sent events, numbered from 1 in each session. A comment comes every 15 s.',
     access: readers,
     stream: [SessionEvent],

@@ -20,6 +20,7 @@ export class AutopilotSessionsController {
   @Get()
   @Endpoint({
     summary: 'List the autopilot’s sessions, newest first',
+    reads: 'autopilot',
     access: sessionsAndKeysOf('viewer'),
     answer: AutopilotSessionList,
     errors: ['invalid_payload'],
@@ -38,6 +39,7 @@ export class AutopilotSessionsController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read a session of the autopilot, whole',
+    reads: 'autopilot',
     access: sessionsAndKeysOf('viewer'),
     answer: AutopilotSession,
     errors: ['invalid_payload', 'not_found'],

@@ -72,6 +72,7 @@ export class AutopilotController {
     errors: [
       'agent_not_found',
       'agent_not_ready',
+      'machine_cannot',
       'billing_gate_closed',
       'conflict',
       'execution_timeout',
@@ -108,6 +109,7 @@ export class AutopilotController {
   @Get()
   @Endpoint({
     summary: 'One session of an agent, whole; or its recent sessions, the newest first',
+    reads: 'autopilot',
     access: readers,
     answer: AutopilotSession,
     or: AutopilotSessionList,

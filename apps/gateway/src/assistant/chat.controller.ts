@@ -122,6 +122,7 @@ export class ChatController {
   @Get()
   @Endpoint({
     summary: 'List the caller’s own sessions about an agent, or read one',
+    reads: 'chat',
     access: talkers,
     answer: ChatHistory,
     errors: ['invalid_payload', 'agent_not_found', 'not_found'],

@@ -30,6 +30,7 @@ export class ManageController {
     errors: [
       'agent_not_found',
       'agent_not_ready',
+      'machine_cannot',
       'not_found',
       'conflict',
       'confirmation_expired',

@@ -56,6 +56,7 @@ export class VideoAnalysesController {
   @Get('/agents/:id/video-analyze')
   @Endpoint({
     summary: 'How far an analysis of a recording is',
+    reads: 'film',
     access: sessionsAndKeysOf('viewer'),
     answer: VideoAnalysis,
     errors: ['not_found'],

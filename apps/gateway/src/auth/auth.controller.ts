@@ -1,27 +1,44 @@
-import { Body, Controller, Get, Inject, Post } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import {
   anyone,
   Browser,
   Caller,
+  changeOwnPassword,
+  endOtherSessions,
   Endpoint,
+  endSession,
   FromBrowser,
+  listSessions,
   logIn,
-  logOut,
   Mutation,
   MutationRequest,
   Mutations,
   overrideOrganization,
   Passwords,
   type Principal,
+  SentHeader,
+  type SessionRow,
   sessionsAndKeysOf,
   sessionsOf,
   SignInConfig,
   type UserPrincipal,
 } from '@muster/access';
-import { Identity, IdentityOrganization, LoginBody, OrganizationOverrideBody, SuccessAnswer } from '@muster/contracts';
-import { Database } from '@muster/database';
-import { Attempts, ClientAddress, Clock } from '@muster/platform';
+import {
+  ChangePasswordBody,
+  EndedSessions,
+  Identity,
+  IdentityOrganization,
+  LoginBody,
+  OrganizationOverrideBody,
+  PageQuery,
+  Session,
+  SessionList,
+  SignInNeeds,
+  SuccessAnswer,
+} from '@muster/contracts';
+import { Database, readRecovery } from '@muster/database';
+import { Attempts, ClientAddress, Clock, pageOf, paginate, RecoveryHold } from '@muster/platform';
 import { presentIdentity } from './present-identity';
 
 @ApiTags('Sessions')
@@ -34,29 +51,36 @@ export class AuthController {
     @Inject(Passwords) private readonly passwords: Passwords,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(SignInConfig) private readonly config: SignInConfig,
+    @Inject(RecoveryHold) private readonly hold: RecoveryHold,
   ) {}
 
   @Post('/login')
   @Endpoint({
     summary: 'Sign in',
-    description: 'Answers who you are and sets the cookie muster_session.',
+    description:
+      'Answers who you are and sets the cookie muster_session. Where the password does not suffice, it answers what is ' +
+      'needed, and a ticket for that.',
     access: anyone,
     body: LoginBody,
     answer: Identity,
+    or: SignInNeeds,
     errors: ['unauthenticated', 'permission_denied'],
   })
   async login(
     @FromBrowser() browser: Browser,
     @ClientAddress() address: string,
+    @SentHeader('user-agent') userAgent: string | undefined,
     @Body() body: LoginBody,
-  ): Promise<Identity> {
+  ): Promise<Identity | SignInNeeds> {
     browser.requireSameOrigin(this.config);
     const { database, attempts, passwords, clock } = this;
     const limit = this.config.rateLimitFailedLoginsPerMinute;
     const failures = { name: 'failed-logins', limit, windowSeconds: 60 };
-    const { token, principal } = await logIn({ database, attempts, passwords, clock, failures }, body, address);
-    browser.keepSession(this.config, token);
-    return presentIdentity(principal);
+    const place = { address, userAgent };
+    const opened = await logIn({ database, attempts, passwords, clock, failures }, body, place);
+    if ('needs' in opened) return opened;
+    browser.keepSession(this.config, opened.token);
+    return presentIdentity(opened.principal);
   }
 
   @Post('/logout')
@@ -66,8 +90,72 @@ export class AuthController {
     return this.mutations.run(
       mutation,
       async (tx, caller) => {
-        await logOut(tx, caller as UserPrincipal);
+        const user = caller as UserPrincipal;
+        await endSession(tx, user, user.sessionId);
         return { body: { success: true } };
+      },
+      { scope: 'system' },
+    );
+  }
+
+  @Post('/password')
+  @Endpoint({
+    summary: 'Change your password',
+    description: 'Ends all your other sessions, and every sign-in that the old one has begun.',
+    access: sessionsOf('viewer'),
+    body: ChangePasswordBody,
+    answer: SuccessAnswer,
+    errors: ['conflict'],
+  })
+  async changePassword(
+    @Caller() caller: Principal,
+    @ClientAddress() address: string,
+    @Body() body: ChangePasswordBody,
+  ): Promise<SuccessAnswer> {
+    const { database, attempts, passwords, config } = this;
+    const failures = { name: 'failed-logins', limit: config.rateLimitFailedLoginsPerMinute, windowSeconds: 60 };
+    await changeOwnPassword({ database, attempts, passwords, failures }, caller as UserPrincipal, { ...body, address });
+    return { success: true };
+  }
+
+  @Get('/sessions')
+  @Endpoint({
+    summary: 'List your sessions',
+    description: 'Those that are not over: where and when each was opened, and by which browser.',
+    access: sessionsOf('viewer'),
+    answer: SessionList,
+  })
+  async sessions(@Caller() caller: Principal, @Query() query: PageQuery): Promise<SessionList> {
+    const user = caller as UserPrincipal;
+    const page = pageOf(query, 'id');
+    const rows = await listSessions(this.database, user, { page, now: this.clock.now() });
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { sessions: items.map((row) => presentSession(row, user.sessionId)), nextCursor };
+  }
+
+  @Delete('/sessions')
+  @Endpoint({ summary: 'End all your other sessions', access: sessionsOf('viewer'), answer: EndedSessions })
+  endOthers(@Mutation() mutation: MutationRequest): Promise<EndedSessions> {
+    return this.mutations.run(
+      mutation,
+      async (tx, caller) => ({ body: { ended: await endOtherSessions(tx, caller as UserPrincipal) } }),
+      { scope: 'system' },
+    );
+  }
+
+  @Delete('/sessions/:id')
+  @Endpoint({
+    summary: 'End one of your sessions',
+    access: sessionsOf('viewer'),
+    status: 204,
+    errors: ['not_found'],
+  })
+  end(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
+    return this.mutations.run(
+      mutation,
+      async (tx, caller) => {
+        await endSession(tx, caller as UserPrincipal, id);
+        return { body: undefined };
       },
       { scope: 'system' },
     );
@@ -76,12 +164,16 @@ export class AuthController {
   @Get('/me')
   @Endpoint({
     summary: 'Who is calling',
-    description: 'For a key, the user is the key itself: its id, no email address, a member’s rights.',
+    description: 'For a key, the user is the key itself: its id, no email address, and its role.',
     access: sessionsAndKeysOf('viewer'),
     answer: Identity,
   })
-  me(@Caller() caller: Principal): Identity {
-    return presentIdentity(caller);
+  async me(@Caller() caller: Principal): Promise<Identity> {
+    const recovery = this.hold.isHeld ? await readRecovery(this.database) : undefined;
+    return {
+      ...presentIdentity(caller),
+      ...(recovery?.held ? { recoveryHold: { savedAt: recovery.savedAt.toISOString() } } : {}),
+    };
   }
 
   @Post('/organization')
@@ -104,4 +196,17 @@ export class AuthController {
       { scope: 'system' },
     );
   }
+}
+
+function presentSession(row: SessionRow, currentId: string): Session {
+  return {
+    id: row.id,
+    current: row.id === currentId,
+    createdAt: row.createdAt.toISOString(),
+    lastSeenAt: row.lastSeenAt.toISOString(),
+    expiresAt: row.expiresAt.toISOString(),
+    idleMinutes: row.sessionIdleMinutes,
+    address: row.address,
+    browser: row.browser,
+  };
 }

@@ -22,6 +22,23 @@ describe('people at the gateway', () => {
   afterAll(() => harness.close());
 
   describe('sessions', () => {
+    it('say that a restored service waits for its operator, until it is released', async () => {
+      const savedAt = '2026-03-01T10:00:00.000Z';
+      const sql = (text: string, values?: unknown[]) => harness.db.query('system', text, values);
+      await sql("INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', $1, now())", [savedAt]);
+      const database = { url: harness.databaseUrl, name: '', drop: async () => undefined };
+      const restored = await startHarness({ ...gateway, clock, database });
+      const me = async () => (await restored.http.withKey(tenant.api.headers['x-api-key']!).get('/api/auth/me')).body;
+      try {
+        expect((await me()).recoveryHold).toEqual({ savedAt });
+        await sql('UPDATE recovery_hold SET released_at = now()');
+        expect(await me()).not.toHaveProperty('recoveryHold');
+      } finally {
+        await restored.close();
+        await sql('DELETE FROM recovery_hold');
+      }
+    });
+
     it('answer who is signed in, in a cookie that scripts cannot read', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId, role: 'member' });
       const answer = await harness.http.post('/api/auth/login', {
@@ -34,7 +51,7 @@ describe('people at the gateway', () => {
         organization: { id: tenant.organizationId, name: 'Northside Dental' },
       });
       expect(answer.headers.get('set-cookie')).toMatch(
-        /^muster_session=mse_\S+; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax$/,
+        /^muster_session=mse_\S+; Max-Age=43200; Path=\/; HttpOnly; SameSite=Lax$/,
       );
       const cookie = answer.headers.get('set-cookie')!.split(';')[0]!;
       const signedIn = harness.http.with({ cookie });
@@ -71,28 +88,81 @@ describe('people at the gateway', () => {
       expect(new Set(answers.map(({ body }) => body.detail)).size).toBe(1);
     });
 
-    it('end after a day without use, and after a week anyway', async () => {
+    it('end after 60 minutes without use, or those of their organization, and after 12 hours anyway', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const start = clock.now();
-      const client = await harness.http.signIn(user.email, testPassword);
-      for (let day = 0; day < 6; day += 1) {
-        clock.advance(23 * 3_600_000);
-        expect((await client.get('/api/auth/me')).status).toBe(200);
-        await waitFor('the use to be noted', async () => {
+      const minutes = (count: number) => clock.advance(count * 60_000);
+      const noted = (at: Date) =>
+        waitFor('the use to be noted', async () => {
           const [row] = await harness.db.query<{ lastSeenAt: Date }>(
             'system',
-            'SELECT last_seen_at FROM user_session WHERE user_id = $1',
+            'SELECT max(last_seen_at) AS last_seen_at FROM user_session WHERE user_id = $1',
             [user.id],
           );
-          return row!.lastSeenAt.getTime() === clock.now().getTime();
+          return row!.lastSeenAt.getTime() === at.getTime();
         });
+      const client = await harness.http.signIn(user.email, testPassword);
+      for (let hour = 0; hour < 12; hour += 1) {
+        minutes(59);
+        expect((await client.get('/api/auth/me')).status).toBe(200);
+        await noted(clock.now());
       }
-      clock.set(new Date(start.getTime() + 7 * 24 * 3_600_000 + 1));
+      clock.set(new Date(start.getTime() + 12 * 3_600_000));
       expect((await client.get('/api/auth/me')).status).toBe(401);
       const idle = await harness.http.signIn(user.email, testPassword);
-      clock.advance(24 * 3_600_000 + 1);
+      minutes(60);
+      clock.advance(1);
       expect((await idle.get('/api/auth/me')).status).toBe(401);
+
+      const { as } = await harness.makeTenant();
+      const quick = async () => (await as.viewer.get('/api/auth/me')).status;
+      expect((await as.admin.patch('/api/organization/settings', { sessionIdleMinutes: 5 })).status).toBe(200);
+      minutes(5);
+      expect(await quick()).toBe(200);
+      minutes(5);
+      clock.advance(1);
+      expect(await quick()).toBe(401);
       clock.set(start);
+    });
+
+    it('are listed to their owner alone, who ends one of them or all others', async () => {
+      const user = await makeUser(harness.db, { organizationId: tenant.organizationId, role: 'viewer' });
+      const from = (agent: string) => harness.http.with({ 'user-agent': agent }).signIn(user.email, testPassword);
+      const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:131.0) Gecko/20100101 Firefox/131.0';
+      const edge =
+        'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 ' +
+        'Safari/537.36 Edg/130.0.0.0';
+      const [here, there, third] = [await from(firefox), await from(edge), await from('curl/8.5.0')];
+      const listed = (await here.get('/api/auth/sessions')).body.sessions;
+      expect(listed).toMatchObject([
+        { browser: 'curl/8.5.0', current: false },
+        { browser: 'Edge 130 on macOS', current: false },
+        {
+          browser: 'Firefox 131 on Windows',
+          current: true,
+          address: '127.0.0.1',
+          createdAt: clock.now().toISOString(),
+          expiresAt: new Date(clock.now().getTime() + 12 * 3_600_000).toISOString(),
+        },
+      ]);
+      expect(JSON.stringify(listed)).not.toMatch(/mse_|hash/i);
+      const page = (await here.get('/api/auth/sessions?limit=2')).body;
+      const rest = (await here.get(`/api/auth/sessions?limit=2&cursor=${page.nextCursor}`)).body;
+      expect([...page.sessions, ...rest.sessions]).toEqual(listed);
+
+      const foreign = (await tenant.as.admin.get('/api/auth/sessions')).body.sessions[0].id;
+      expect((await here.delete(`/api/auth/sessions/${foreign}`)).status).toBe(404);
+      expect((await tenant.as.admin.get('/api/auth/me')).status).toBe(200);
+      expect((await here.delete(`/api/auth/sessions/${listed[1].id}`)).status).toBe(204);
+      expect((await there.get('/api/auth/me')).status).toBe(401);
+      expect((await here.delete(`/api/auth/sessions/${listed[1].id}`)).status).toBe(404);
+      expect((await here.delete('/api/auth/sessions')).body).toEqual({ ended: 1 });
+      expect([(await third.get('/api/auth/me')).status, (await here.get('/api/auth/me')).status]).toEqual([401, 200]);
+      const trail = (await tenant.as.admin.get(`/api/audit?actorId=${user.id}`)).body.entries;
+      expect(trail.slice(0, 2).map(({ action }: { action: string }) => action)).toEqual([
+        'session.delete_others',
+        'session.delete',
+      ]);
     });
 
     it('change nothing for a page of another site', async () => {

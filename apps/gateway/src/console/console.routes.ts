@@ -32,6 +32,12 @@ export class ConsoleRoutes implements OnModuleInit {
     fastify.get<{ Params: { '*': string } }>('/app/*', own, (request, reply) =>
       this.answer(request.params['*'], request, reply),
     );
+    // The link of a message: behind the # no server, log or referrer sees its token. Following it answers nothing.
+    fastify.get<{ Params: { token: string } }>('/a/:token', own, (request, reply) =>
+      reply
+        .header('cache-control', 'no-store')
+        .redirect(`/app/answer#${encodeURIComponent(request.params.token)}`, 302),
+    );
   }
 
   private async answer(path: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

@@ -7,7 +7,7 @@ export async function readFeedbackForm(given: FormOrJson) {
   const { fields, file } = await given.readForm({ file: 'screenshot', maxFileBytes: maxScreenshotBytes }, bytesOf);
   // How large it may be is measured in bytes, below.
   checkBody(FeedbackForm, { ...fields, ...('payload' in fields ? { payload: fields['payload'].slice(0, 1) } : {}) });
-  const report = readPayload(fields['payload']!);
+  const report = await readPayload(fields['payload']!);
   // A page's form has an empty one in it where nobody has chosen a picture.
   if (!file || (!file.filename && file.content.length === 0)) return { report, screenshot: null };
   if (report.type === 'workflow_issue_report') {

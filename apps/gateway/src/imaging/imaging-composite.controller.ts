@@ -32,7 +32,7 @@ export class ImagingCompositeController {
     body: ImagingCompositeBody,
     answer: CommandStarted,
     status: 202,
-    errors: ['agent_not_found', 'agent_not_ready'],
+    errors: ['agent_not_found', 'agent_not_ready', 'machine_cannot'],
     idempotent: true,
   })
   start(
@@ -55,6 +55,7 @@ export class ImagingCompositeController {
   @Get('/status')
   @Endpoint({
     summary: 'How a composite stands',
+    reads: 'imaging',
     description:
       'The output of a success holds, between __IMAGING_COMP_START__ and __IMAGING_COMP_END__, JSON with ' +
       'composite_key, patient {patimageid, chart, name}, teeth_found, teeth_missing and lines_skipped.',

@@ -44,6 +44,7 @@ export class AgentRunsController {
   @Get('runs')
   @Endpoint({
     summary: 'The agent’s 20 most recent runs, with what their AI calls cost',
+    reads: 'runs',
     description: 'Jobs that began, the latest start first. What is queued is listed by GET /api/jobs.',
     access: sessionsAndKeysOf('viewer'),
     answer: RunList,

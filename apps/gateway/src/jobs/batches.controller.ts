@@ -6,15 +6,26 @@ import {
   BatchList,
   BatchQuery,
   CancelBatchBody,
+  CheckBatchBody,
+  CheckBatchForm,
+  CheckedBatch,
   CreateBatchBody,
   CreateBatchForm,
   CreatedBatch,
   maxBatchBytes,
 } from '@muster/contracts';
 import { Database, placeOf } from '@muster/database';
-import { findBatch, launchBatch, batchSortKindsOf, listBatches, presentBatch, requestBatchCancel } from '@muster/jobs';
+import {
+  checkBatch,
+  findBatch,
+  launchBatch,
+  batchSortKindsOf,
+  listBatches,
+  presentBatch,
+  requestBatchCancel,
+} from '@muster/jobs';
 import { Clock, FormOrJson, Given, pageOf, paginate } from '@muster/platform';
-import { readBatch } from './read-batch';
+import { readBatch, readBatchToCheck } from './read-batch';
 
 @ApiTags('Batches')
 @Controller()
@@ -47,6 +58,24 @@ export class BatchesController {
       const launched = await launchBatch(tx, caller, { input, rows, now: this.clock.now() });
       return { body: launched, location: `/api/batches/${launched.batchId}` };
     });
+  }
+
+  @Post('/api/jobs/batch/check')
+  @Endpoint({
+    summary: 'Say what is wrong with each row of a table, and queue nothing',
+    description: 'The body is a batch’s; where it is to run may be left out.',
+    access: sessionsAndKeysOf('member'),
+    body: CheckBatchBody,
+    form: CheckBatchForm,
+    bodyLimit: maxBatchBytes,
+    answer: CheckedBatch,
+    errors: ['not_found', 'agent_not_found', 'nothing_to_run'],
+  })
+  async check(@OrganizationId() organizationId: string, @Given() given: FormOrJson): Promise<CheckedBatch> {
+    const { input, rows } = await readBatchToCheck(given);
+    return this.database.transaction({ organizationId }, (tx) =>
+      checkBatch(tx, organizationId, { input, rows, now: this.clock.now() }),
+    );
   }
 
   @Get('/api/batches')

@@ -225,6 +225,31 @@ describe('batches', () => {
       expect([batches, nextCursor]).toEqual([[read.body], null]);
     });
 
+    it('are checked before: each row that would be rejected is named, and nothing is queued', async () => {
+      const rows = [rowOf(1), { OTHER: 'x' }, { ...rowOf(3), CLAIM_ID: 7 }];
+      const before = (await tenant.api.get('/api/batches')).body.batches.length;
+      const check = (body: object, client = tenant.api) =>
+        client.post('/api/jobs/batch/check', { workflowId, rows, ...body });
+      const answer = await check({});
+      expect(answer.status).toBe(200);
+      const { rejected } = (await post({ rows })).body;
+      expect(answer.body).toEqual({ total: 3, wrong: rejected.length, rejected });
+      expect(rejected.map(({ row }: { row: number }) => row)).toEqual([2, 3]);
+      const form = new FormData();
+      form.set('workflowId', workflowId);
+      form.set('file', new Blob(['CLAIM_ID,PAYER\r\nC-1,Delta\r\nC-2,Delta,and more\r\n']), 'rows.csv');
+      const ofTable = await fetch(`${harness.url}/api/jobs/batch/check`, {
+        ...{ method: 'POST', headers: tenant.api.headers, body: form },
+      });
+      expect(await ofTable.json()).toMatchObject({ total: 2, wrong: 1, rejected: [{ row: 2 }] });
+      expect((await check({ agentIds: [newId()] })).body.code).toBe('agent_not_found');
+      expect((await check({ mapping: { NONE: 'CLAIM_ID' } })).status).toBe(400);
+      expect((await check({ workflowId: newId() })).status).toBe(404);
+      expect((await check({}, (await harness.makeTenant()).api)).status).toBe(404);
+      expect((await check({}, tenant.as.viewer)).status).toBe(403);
+      expect((await tenant.api.get('/api/batches')).body.batches.length).toBe(before + 1);
+    });
+
     it('are listed newest first, page by page, and by workflow', async () => {
       const made: string[] = [];
       for (let n = 0; n < 3; n += 1) made.push((await post({ rows: rowsOf(1) })).body.batchId);

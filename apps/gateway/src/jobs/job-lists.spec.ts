@@ -1,3 +1,4 @@
+import type { ActivityHour, FailureCause } from '@muster/contracts';
 import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
@@ -153,6 +154,76 @@ describe('lists of runs', () => {
     expect(await found('PORTAL said')).toBe((await readAll(few, 'status=failed', 200)).length);
     expect(await found('download eob')).toBe(40);
     expect(await found('100%')).toBe(0);
+  });
+
+  it('find a run by its error, by a variable’s value or by both names, and say what it is about', async () => {
+    const { organizationId, api } = await harness.makeTenant();
+    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId, variables: ['CLAIM_ID', 'A'] });
+    const run = (variables: Record<string, string>, error?: string) =>
+      makeJob(harness.db, { organizationId, workflowId, variables, error, status: error ? 'failed' : 'completed' });
+    const first = await run({ A: 'C-1066', CLAIM_ID: 'C-1042' });
+    const second = await run({ A: '', CLAIM_ID: 'C-1066' }, 'the portal said no\nexit code 1');
+    const found = async (query: string) =>
+      (await api.get(`/api/jobs?${query}`)).body.jobs.map(({ id, subject }: { id: string; subject: string }) => [
+        id,
+        subject,
+      ]);
+    expect(await found('variable=c-1066')).toEqual([
+      [second.id, 'C-1066'],
+      [first.id, 'C-1042'],
+    ]);
+    expect(await found('variable=CLAIM_ID=1066')).toEqual([[second.id, 'C-1066']]);
+    expect(await found('variable=B=1066')).toEqual([]);
+    expect(await found('q=1042')).toEqual([[first.id, 'C-1042']]);
+    expect(await found('error=PORTAL')).toEqual([[second.id, 'C-1066']]);
+    expect(await found('error=1042')).toEqual([]);
+  });
+
+  it('group what failed by its cause, numbers, ids and times aside', async () => {
+    const { organizationId, api } = await harness.makeTenant();
+    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId, name: 'Submit claims' });
+    const fail = (error: string | null, errorCode: string | null = null, workflow = workflowId) =>
+      makeJob(harness.db, { organizationId, workflowId: workflow, status: 'failed', error, errorCode });
+    await fail('KeyError: C-1042\nexit code 1\nTraceback 1');
+    const latest = await fail('KeyError: C-1043\nexit code 1\nTraceback 2');
+    await fail('portal said no at 2026-11-23T03:25:59Z');
+    await fail('portal said no at 2026-11-24T04:00:00Z', null, (await makeWorkflow(harness.db, { organizationId })).id);
+    await fail(null, 'agent_rebooted');
+    await makeJob(harness.db, { organizationId, workflowId, status: 'completed' });
+    const { body } = await api.get('/api/jobs/failures');
+    expect(body.complete).toBe(true);
+    const shown = body.causes.map(({ message, runs, workflowName }: FailureCause) => [message, runs, workflowName]);
+    expect(shown.sort()).toEqual([
+      ['KeyError: C-1043', 2, 'Submit claims'],
+      ['agent_rebooted', 1, 'Submit claims'],
+      ['portal said no at 2026-11-24T04:00:00Z', 2, null],
+    ]);
+    for (const { cause, runs } of body.causes as FailureCause[]) {
+      expect((await api.get(`/api/jobs?cause=${cause}`)).body.jobs).toHaveLength(runs);
+    }
+    const keyed = body.causes.find(({ message }: FailureCause) => message.startsWith('KeyError'));
+    expect(keyed).toMatchObject({ lastJobId: latest.id, errorCode: null });
+    expect((await api.get(`/api/jobs/failures?agentId=${newId()}`)).body.causes).toEqual([]);
+    expect((await api.get('/api/jobs/failures?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z')).status).toBe(400);
+    expect((await few.api.get(`/api/jobs?cause=${keyed.cause}`)).body.jobs).toEqual([]);
+  });
+
+  it('count by the hour how runs ended, as the list has them', async () => {
+    const listed = await readAll(many, '', 200);
+    const from = new Date(Date.now() - 20 * 24 * 60 * 60_000).toISOString();
+    const to = new Date(Date.now() + 60_000).toISOString();
+    const { body } = await many.api.get(`/api/jobs/activity?from=${from}&to=${to}`);
+    const sum = (status: 'completed' | 'failed' | 'cancelled') => [
+      status,
+      body.hours.reduce((total: number, hour: ActivityHour) => total + hour[status], 0),
+    ];
+    const count = (status: string) => [
+      status,
+      listed.filter((run) => run.status === status && run.finishedAt !== null).length,
+    ];
+    for (const status of ['completed', 'failed', 'cancelled'] as const) expect(sum(status)).toEqual(count(status));
+    expect(body.hours.every(({ at }: ActivityHour) => at.endsWith(':00:00.000Z'))).toBe(true);
+    expect((await many.api.get(`/api/jobs/activity?from=2026-01-01T00:00:00Z`)).status).toBe(400);
   });
 
   it('take no cursor of another order, and no order that they don’t have', async () => {

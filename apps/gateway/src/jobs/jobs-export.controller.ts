@@ -20,6 +20,7 @@ export class JobsExportController {
   @Get('/export')
   @Endpoint({
     summary: 'Jobs as CSV, as the list has them with the same filters and sort',
+    reads: 'runs',
     description:
       'UTF-8 with a byte order mark, lines end with CRLF. A cell that a spreadsheet would run begins with an apostrophe. ' +
       'It comes as it is read; one that ends without its last chunk is not whole.',

@@ -59,6 +59,7 @@ export class JobsController {
   @Get('/api/jobs')
   @Endpoint({
     summary: 'List jobs, newest first unless sorted otherwise',
+    reads: 'runs',
     access: sessionsAndKeysOf('viewer'),
     answer: JobList,
     errors: ['invalid_payload'],
@@ -107,6 +108,7 @@ export class JobsController {
   @Get('/api/job-status')
   @Endpoint({
     summary: 'Status and result of a job',
+    reads: 'run',
     access: sessionsAndKeysOf('viewer'),
     answer: JobStatusAnswer,
     errors: ['invalid_payload', 'not_found'],
@@ -119,6 +121,7 @@ export class JobsController {
   @Get('/api/jobs/:id')
   @Endpoint({
     summary: 'Read a job: status, progress, what it waits for',
+    reads: 'run',
     access: sessionsAndKeysOf('viewer'),
     answer: Job,
     errors: ['invalid_payload', 'not_found'],
@@ -134,6 +137,7 @@ export class JobsController {
       'An open one ends, and its worker is told to stop. What it cost stays, in usage, costs and billing records. ' +
       'Schedules and batches that point at it forget it; workers that report of it hear that it is over.',
     access: sessionsOf('member'),
+    sensitive: true,
     status: 204,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -193,6 +197,7 @@ export class JobsController {
   @Get('/api/jobs/:id/steps')
   @Endpoint({
     summary: 'List a job’s steps in their order',
+    reads: 'run',
     access: sessionsAndKeysOf('viewer'),
     answer: JobStepList,
     errors: ['invalid_payload', 'not_found'],
@@ -211,6 +216,7 @@ export class JobsController {
   @Get('/api/jobs/:id/logs')
   @Endpoint({
     summary: 'Read what a job wrote, oldest first unless asked otherwise',
+    reads: 'log',
     access: sessionsAndKeysOf('viewer'),
     answer: AgentLogList,
     errors: ['invalid_payload', 'not_found'],

@@ -1,22 +1,45 @@
-import { CreateBatchBody, CreateBatchForm, invalidField, maxBatchBytes, maxBatchRows } from '@muster/contracts';
-import { type BatchInput, type Cells, type GivenRow, readCsv } from '@muster/jobs';
+import {
+  CheckBatchBody,
+  CheckBatchForm,
+  CreateBatchBody,
+  CreateBatchForm,
+  invalidField,
+  maxBatchBytes,
+  maxBatchRows,
+} from '@muster/contracts';
+import { type BatchInput, type Cells, type CheckInput, type GivenRow, readCsv } from '@muster/jobs';
 import { checkBody, type FormOrJson, parseJsonBody } from '@muster/platform';
 
-export interface GivenBatch {
-  input: BatchInput;
+export interface GivenBatch<Input = BatchInput> {
+  input: Input;
   rows: GivenRow[];
 }
 
 /** A batch as it was sent: JSON with its rows, or a form with a table. */
 export function readBatch(given: FormOrJson): Promise<GivenBatch> {
-  return given.isForm ? readFormBatch(given) : readJsonBatch(given.json);
+  return read<BatchInput>(given, { json: CreateBatchBody, form: CreateBatchForm });
 }
 
-async function readJsonBatch(body: unknown): Promise<GivenBatch> {
+/** The same of one that is only to be checked. */
+export function readBatchToCheck(given: FormOrJson): Promise<GivenBatch<CheckInput>> {
+  return read<CheckInput>(given, { json: CheckBatchBody, form: CheckBatchForm });
+}
+
+/** The classes of a batch's options, with its rows or with the name of its file. */
+interface Shapes<Input> {
+  json: new () => Input & { rows: unknown };
+  form: new () => Input & { file: unknown };
+}
+
+function read<Input extends object>(given: FormOrJson, shapes: Shapes<Input>): Promise<GivenBatch<Input>> {
+  return given.isForm ? readFormBatch(given, shapes) : readJsonBatch(given.json, shapes);
+}
+
+async function readJsonBatch<Input extends object>(body: unknown, { json }: Shapes<Input>): Promise<GivenBatch<Input>> {
   const { rows, ...options } = (body ?? {}) as Record<string, unknown>;
   const sampled = Array.isArray(body) || typeof body !== 'object' ? body : { ...options, rows: sampleOf(rows) };
-  const { rows: _sample, ...input } = checkBody(CreateBatchBody, sampled);
-  return { input, rows: givenRows(rows as unknown[]) };
+  const { rows: _sample, ...input } = checkBody(json, sampled);
+  return { input: input as unknown as Input, rows: givenRows(rows as unknown[]) };
 }
 
 /** Each row is checked in its turn, with others' requests in between; that they are a list is what is looked at here. */
@@ -51,7 +74,10 @@ class JsonRow implements Cells {
   }
 }
 
-async function readFormBatch(given: FormOrJson): Promise<GivenBatch> {
+async function readFormBatch<Input extends object>(
+  given: FormOrJson,
+  { form }: Shapes<Input>,
+): Promise<GivenBatch<Input>> {
   const rules = { file: 'file', maxFileBytes: maxBatchBytes, lists: ['agentIds', 'vaultKeys'] };
   const { fields, lists, file } = await given.readForm(rules, readCsv);
   const values = await Promise.all(
@@ -59,8 +85,8 @@ async function readFormBatch(given: FormOrJson): Promise<GivenBatch> {
   );
   const options = { ...(Object.fromEntries(values) as Record<string, unknown>), ...lists };
   if (!file) throw invalidField('file', 'file must be given');
-  const { file: _file, ...input } = checkBody(CreateBatchForm, { ...options, file: 'given' });
-  return { input, rows: file.content };
+  const { file: _file, ...input } = checkBody(form, { ...options, file: 'given' });
+  return { input: input as unknown as Input, rows: file.content };
 }
 
 const texts = ['workflowId', 'retryBackoff'];

@@ -43,6 +43,7 @@ export class ApiKeysController {
     summary: 'Make an API key',
     description: 'The secret is in this answer and never shown again.',
     access: sessionsOf('admin'),
+    sensitive: true,
     unsuspended: true,
     body: CreateApiKeyBody,
     answer: CreatedApiKey,
@@ -62,6 +63,7 @@ export class ApiKeysController {
   @Endpoint({
     summary: 'Revoke an API key',
     access: sessionsOf('admin'),
+    sensitive: true,
     status: 204,
     errors: ['not_found'],
   })
@@ -82,5 +84,8 @@ function presentApiKey(key: ApiKeyEntity): ApiKey {
     expiresAt: key.expiresAt?.toISOString() ?? null,
     createdAt: key.createdAt.toISOString(),
     lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
+    lastUsedFrom: key.lastUsedFrom,
+    role: key.role,
+    ipAllow: key.ipAllow,
   };
 }

@@ -8,7 +8,7 @@ describe('API keys at the gateway', () => {
   const clock = new FakeClock(new Date());
 
   beforeAll(async () => {
-    harness = await startHarness({ ...gateway, clock });
+    harness = await startHarness({ ...gateway, clock, env: { TRUST_PROXY: '127.0.0.1' } });
     tenant = await harness.makeTenant('Northside Dental');
   });
   afterAll(() => harness.close());
@@ -17,6 +17,7 @@ describe('API keys at the gateway', () => {
 
   describe('API keys', () => {
     it('show their secret once, work at once, and are refused at once when revoked', async () => {
+      clock.advance(1000);
       const made = await tenant.as.admin.post('/api/api-keys', { name: 'nightly', scope: 'api' });
       expect(made.body).toEqual({
         id: expect.stringMatching(/^[a-z0-9]{8,32}$/),
@@ -24,6 +25,8 @@ describe('API keys at the gateway', () => {
         scope: 'api',
         agentId: null,
         expiresAt: null,
+        role: 'member',
+        ipAllow: [],
         secret: expect.stringMatching(new RegExp(`^msk_${made.body.id}_`)),
       });
       const client = harness.http.withKey(made.body.secret);
@@ -72,6 +75,60 @@ describe('API keys at the gateway', () => {
         expiresAt: '2020-01-01T00:00:00Z',
       });
       expect([past.status, past.body.errors[0].field]).toEqual([400, 'expiresAt']);
+    });
+
+    it('do what their role may, from the addresses that they are for, and show where they were used last', async () => {
+      const make = async (body: object) => {
+        const { status, body: made } = await tenant.as.admin.post('/api/api-keys', {
+          name: 'k',
+          scope: 'api',
+          ...body,
+        });
+        return { status, made, client: harness.http.withKey(made.secret ?? '') };
+      };
+      const viewer = await make({
+        role: 'viewer',
+        ipAllow: ['203.0.113.0/24', '2001:db8::7', '::ffff:198.51.100.0/120'],
+      });
+      expect(viewer.made).toMatchObject({ role: 'viewer', ipAllow: expect.arrayContaining(['203.0.113.0/24']) });
+      const from = (address: string) => viewer.client.with({ 'x-forwarded-for': address });
+      for (const address of ['203.0.113.9', '::ffff:203.0.113.9', '2001:db8::7', '198.51.100.7']) {
+        expect((await from(address).get('/api/auth/me')).body.user.role).toBe('viewer');
+      }
+      for (const address of ['198.51.101.7', '203.0.114.9', '2001:db8::8', '127.0.0.1']) {
+        const refused = await from(address).get('/api/auth/me');
+        expect([address, refused.status, refused.body.code]).toEqual([address, 403, 'permission_denied']);
+      }
+      const changed = await from('203.0.113.9').post('/api/functions', { name: 'f', code: 'pass' });
+      expect([changed.status, changed.body.code]).toEqual([403, 'permission_denied']);
+      const shown = async () => (await tenant.as.admin.get('/api/api-keys?q=k')).body.apiKeys;
+      await waitFor('its last use', async () =>
+        (await shown()).some(
+          ({ id, lastUsedFrom }: Record<string, string>) => id === viewer.made.id && lastUsedFrom === '203.0.113.9',
+        ),
+      );
+      for (const [bad, field] of [
+        [{ role: 'admin' }, 'role'],
+        [{ role: 'viewer', scope: 'worker' }, 'role'],
+        [{ ipAllow: ['203.0.113.0/24', 'example.com'] }, 'ipAllow.1'],
+        [{ ipAllow: ['203.0.113.0/33'] }, 'ipAllow.0'],
+      ] as const) {
+        const { status, made } = await make(bad);
+        expect([status, made.errors[0].field]).toEqual([400, field]);
+      }
+    });
+
+    it('live no longer than the organization lets them', async () => {
+      const { as } = await harness.makeTenant();
+      await as.admin.patch('/api/organization/settings', { apiKeyMaxDays: 30 });
+      const inDays = (days: number) => new Date(clock.now().getTime() + days * 86_400_000).toISOString();
+      const make = (expiresAt?: string) => as.admin.post('/api/api-keys', { name: 'k', scope: 'api', expiresAt });
+      expect((await make()).body.expiresAt).toBe(inDays(30));
+      expect((await make(inDays(7))).body.expiresAt).toBe(inDays(7));
+      const late = await make(inDays(31));
+      expect([late.status, late.body.errors[0].field]).toEqual([400, 'expiresAt']);
+      await as.admin.patch('/api/organization/settings', { apiKeyMaxDays: null });
+      expect((await make()).body.expiresAt).toBeNull();
     });
 
     it('are bound to agents of the own organization only, and only worker keys', async () => {

@@ -7,14 +7,14 @@ import {
   MutationRequest,
   Mutations,
   OrganizationId,
+  presentSettings,
   readSettings,
   sessionsAndKeysOf,
   sessionsOf,
-  type SettingsRow,
   signingSecretsOf,
   updateSettings,
 } from '@muster/access';
-import { OrganizationSettings, SigningSecret, UpdateOrganizationSettingsBody, usdOf } from '@muster/contracts';
+import { OrganizationSettings, SigningSecret, UpdateOrganizationSettingsBody } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { enqueueWaitingAgents } from '@muster/jobs';
 import { etagOf, Reply, ReplyHead } from '@muster/platform';
@@ -46,6 +46,7 @@ export class OrganizationController {
   @Endpoint({
     summary: 'Change the organization’s settings',
     access: sessionsOf('admin'),
+    sensitive: true,
     body: UpdateOrganizationSettingsBody,
     answer: OrganizationSettings,
     etag: 'change',
@@ -72,28 +73,4 @@ export class OrganizationController {
     const [active] = signingSecretsOf(this.keyRing, organizationId);
     return { signingSecret: active! };
   }
-}
-
-function presentSettings(row: SettingsRow): OrganizationSettings {
-  return {
-    vmAutoWakeOnJob: row.vmAutoWakeOnJob,
-    autoStopEnabled: row.autoStopEnabled,
-    idleStopMinutes: row.idleStopMinutes,
-    idleStopPolicy: row.idleStopPolicy,
-    prewake: row.prewake,
-    maxConcurrentRuns: row.maxConcurrentRuns,
-    monthlyRunLimit: row.monthlyRunLimit,
-    monthlySpendLimitUsd: row.monthlySpendLimitMicros === null ? null : usdOf(row.monthlySpendLimitMicros),
-    laborRateUsdPerHour: usdOf(row.laborMicrosPerHour),
-    minutesSavedPerClaim: row.minutesSavedPerClaim,
-    hourlyComputeUsd: usdOf(row.computeMicrosPerHour),
-    timezone: row.timezone,
-    failStalledRuns: row.failStalledRuns,
-    logRetentionDays: row.logRetentionDays,
-    timelineRetentionDays: row.timelineRetentionDays,
-    stepRetentionDays: row.stepRetentionDays,
-    claimRetentionDays: row.claimRetentionDays,
-    usageRetentionDays: row.usageRetentionDays,
-    costRetentionDays: row.costRetentionDays,
-  };
 }

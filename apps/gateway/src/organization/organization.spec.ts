@@ -37,6 +37,9 @@ describe('an organization’s own things at the gateway', () => {
         claimRetentionDays: null,
         usageRetentionDays: null,
         costRetentionDays: null,
+        sessionIdleMinutes: 60,
+        apiKeyMaxDays: null,
+        requireSecondFactor: false,
       });
       const changed = await as.admin.patch('/api/organization/settings', {
         idleStopMinutes: 0.05,
@@ -48,6 +51,8 @@ describe('an organization’s own things at the gateway', () => {
       ).toBeNull();
       for (const bad of [
         { idleStopMinutes: 0.04 },
+        { sessionIdleMinutes: 4 },
+        { sessionIdleMinutes: 1441 },
         { timezone: 'Mars/Olympus' },
         { vmAutoWakeOnJob: null },
         { vmAutoWakeOnJob: 'true' },
@@ -99,6 +104,7 @@ describe('an organization’s own things at the gateway', () => {
       const put = await tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: 'hunter2-very-secret' });
       expect(put.body).toEqual({
         key: 'PORTAL_PASSWORD',
+        kind: 'secret',
         createdAt: expect.any(String),
         updatedAt: expect.any(String),
       });

@@ -10,6 +10,7 @@ import {
   Mutations,
   OrganizationId,
   Passwords,
+  resetSecondFactor,
   sessionsOf,
   updateUser,
 } from '@muster/access';
@@ -44,6 +45,7 @@ export class UsersController {
   @Endpoint({
     summary: 'Make a user',
     access: sessionsOf('admin'),
+    sensitive: true,
     unsuspended: true,
     body: CreateUserBody,
     answer: User,
@@ -55,7 +57,7 @@ export class UsersController {
     @Mutation() mutation: MutationRequest,
     @Body() { email, role, password }: CreateUserBody,
   ): Promise<User> {
-    const passwordHash = await this.passwords.hash(password);
+    const passwordHash = await this.passwords.hash(password, { email });
     return this.mutations.run(mutation, async (tx, caller) => {
       const user = await createUser(tx, caller, { email, role, passwordHash });
       return { body: presentUser(user), location: `/api/users/${user.id}` };
@@ -78,16 +80,21 @@ export class UsersController {
     summary: 'Change a user',
     description: 'A new password, or disabling the account, ends its sessions.',
     access: sessionsOf('admin'),
+    sensitive: true,
     body: UpdateUserBody,
     answer: User,
     errors: ['not_found', 'conflict'],
   })
   async update(
     @Mutation() mutation: MutationRequest,
+    @OrganizationId() organizationId: string,
     @Param('id') id: string,
     @Body() { role, disabled, password }: UpdateUserBody,
   ): Promise<User> {
-    const passwordHash = password === undefined ? undefined : await this.passwords.hash(password);
+    const passwordHash =
+      password === undefined
+        ? undefined
+        : await this.passwords.hash(password, await findUser(this.database, organizationId, id));
     return this.mutations.run(mutation, async (tx, caller) => ({
       body: presentUser(await updateUser(tx, caller, id, { role, disabled, passwordHash })),
     }));
@@ -98,12 +105,31 @@ export class UsersController {
     summary: 'Disable a user',
     description: 'The account stays, for what it did; PATCH with disabled false opens it again.',
     access: sessionsOf('admin'),
+    sensitive: true,
     status: 204,
     errors: ['invalid_payload', 'not_found', 'conflict'],
   })
   disable(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
     return this.mutations.run(mutation, async (tx, caller) => {
       await updateUser(tx, caller, id, { disabled: true });
+      return { body: undefined };
+    });
+  }
+
+  @Delete('/:id/totp')
+  @Endpoint({
+    summary: 'Reset a user’s second factor',
+    description:
+      'For who has lost it: codes and passkeys are removed, their sessions end, and the password alone signs in or leads ' +
+      'to a new set-up.',
+    access: sessionsOf('admin'),
+    sensitive: true,
+    status: 204,
+    errors: ['invalid_payload', 'not_found', 'conflict'],
+  })
+  resetSecondFactor(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      await resetSecondFactor(tx, caller, id);
       return { body: undefined };
     });
   }
@@ -117,5 +143,6 @@ function presentUser(user: UserEntity): User {
     disabled: user.disabled,
     createdAt: user.createdAt.toISOString(),
     lastSignInAt: user.lastSignInAt?.toISOString() ?? null,
+    secondFactorSince: user.secondFactorSince?.toISOString() ?? null,
   };
 }

@@ -51,6 +51,57 @@ describe('users at the gateway', () => {
       expect((await tenant.as.admin.get(`/api/users/${made.body.id}`)).body.disabled).toBe(true);
     });
 
+    it('have passwords of 12 to 128 characters that nobody guesses first, and that are not their address', async () => {
+      const email = 'longer.name@example.com';
+      const create = (password: string, address = email) =>
+        tenant.as.admin.post('/api/users', { email: address, password, role: 'viewer' });
+      const common = ['passwordpassword', 'PasswordPassword', '123456789012', 'qwertyqwerty'];
+      const refused = ['elevenchars', 'x'.repeat(129), ...common, email, email.toUpperCase(), 'longest.local'];
+      for (const password of refused) {
+        const { status, body } = await create(password, password === 'longest.local' ? 'longest.local@x.com' : email);
+        expect([password, status, body.errors[0].field]).toEqual([password, 400, 'password']);
+      }
+      const made = await create('twelve chars');
+      expect(made.status).toBe(201);
+      const change = (password: string) => tenant.as.admin.patch(`/api/users/${made.body.id}`, { password });
+      for (const password of [common[0]!, email, 'elevenchars']) expect((await change(password)).status).toBe(400);
+      expect((await change('y'.repeat(128))).status).toBe(200);
+      const body = { name: 'Southside', adminEmail: 'south@example.com', adminPassword: common[0] };
+      const organization = await tenant.as.super_admin.post('/api/admin/organizations', body);
+      expect(organization.body.errors[0].field).toBe('adminPassword');
+    });
+
+    it('change their own password with the old one, which ends every other session and half-done sign-in', async () => {
+      const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
+      const [here, elsewhere] = [
+        await harness.http.signIn(user.email, testPassword),
+        await harness.http.signIn(user.email, testPassword),
+      ];
+      const change = (oldPassword: string, newPassword: string) =>
+        here.post('/api/auth/password', { oldPassword, newPassword });
+      const wrong = await change('a wrong guess', 'another password');
+      expect([wrong.status, wrong.body.errors[0].field]).toEqual([403, 'oldPassword']);
+      for (const weak of ['short', 'passwordpassword', user.email]) {
+        const { status, body } = await change(testPassword, weak);
+        expect([status, body.errors[0].field]).toEqual([400, 'newPassword']);
+      }
+      expect((await elsewhere.get('/api/auth/me')).status).toBe(200);
+      const both = await Promise.all([
+        change(testPassword, 'another password'),
+        change(testPassword, 'a third password'),
+      ]);
+      expect(both.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect((await here.get('/api/auth/me')).status).toBe(200);
+      expect((await elsewhere.get('/api/auth/me')).status).toBe(401);
+      const left = both[0].status === 200 ? 'another password' : 'a third password';
+      await harness.http.signIn(user.email, left);
+      expect((await harness.http.post('/api/auth/login', { email: user.email, password: testPassword })).status).toBe(
+        401,
+      );
+      const { entries } = (await tenant.as.admin.get(`/api/audit?targetId=${user.id}`)).body;
+      expect(entries[0]).toMatchObject({ action: 'user.change_password', changes: {} });
+    });
+
     it('sign in everywhere anew after a new password', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const client = await harness.http.signIn(user.email, testPassword);

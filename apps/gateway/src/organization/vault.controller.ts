@@ -45,23 +45,26 @@ export class VaultController {
     summary: 'Set a secret',
     description: 'Scripts that name the key find the value as an environment variable of that name.',
     access: sessionsOf('admin'),
+    sensitive: true,
     body: PutSecretBody,
     answer: Secret,
   })
-  put(
-    @Mutation() mutation: MutationRequest,
-    @Param('key') key: string,
-    @Body() { value }: PutSecretBody,
-  ): Promise<Secret> {
+  put(@Mutation() mutation: MutationRequest, @Param('key') key: string, @Body() body: PutSecretBody): Promise<Secret> {
     return this.mutations.run(mutation, async (tx, caller) => {
-      const secret = await putSecret(tx, this.keyRing, caller, key, value);
+      const secret = await putSecret(tx, this.keyRing, caller, key, body);
       await enqueueWaitingAgents(tx, caller.organizationId);
       return { body: presentSecret(secret) };
     });
   }
 
   @Delete('/:key')
-  @Endpoint({ summary: 'Delete a secret', access: sessionsOf('admin'), status: 204, errors: ['not_found'] })
+  @Endpoint({
+    summary: 'Delete a secret',
+    access: sessionsOf('admin'),
+    sensitive: true,
+    status: 204,
+    errors: ['not_found'],
+  })
   delete(@Mutation() mutation: MutationRequest, @Param('key') key: string): Promise<void> {
     return this.mutations.run(mutation, async (tx, caller) => {
       await deleteSecret(tx, caller, key);
@@ -70,6 +73,6 @@ export class VaultController {
   }
 }
 
-function presentSecret({ key, createdAt, updatedAt }: VaultSecretEntity): Secret {
-  return { key, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+function presentSecret({ key, kind, createdAt, updatedAt }: VaultSecretEntity): Secret {
+  return { key, kind, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }

@@ -15,6 +15,7 @@ export class PilotBatchesController {
   @Get()
   @Endpoint({
     summary: 'List the batches that practices reported, the latest first',
+    reads: 'session',
     access: sessionsAndKeysOf('viewer'),
     answer: PilotBatchList,
     errors: ['invalid_payload'],
@@ -29,6 +30,7 @@ export class PilotBatchesController {
   @Get(':batchId')
   @Endpoint({
     summary: 'Read a batch with its claims and stop events',
+    reads: 'session',
     access: sessionsAndKeysOf('viewer'),
     answer: PilotBatchDetail,
     errors: ['invalid_payload', 'not_found'],

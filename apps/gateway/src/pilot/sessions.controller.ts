@@ -15,6 +15,7 @@ export class SessionsController {
   @Get()
   @Endpoint({
     summary: 'List sessions, the latest first: each a batch in one sentence',
+    reads: 'session',
     description: 'A session is there a moment after its batch was reported.',
     access: sessionsAndKeysOf('viewer'),
     answer: LibrarySessionList,
@@ -30,6 +31,7 @@ export class SessionsController {
   @Get(':batchId')
   @Endpoint({
     summary: 'Read a session with its timeline',
+    reads: 'session',
     access: sessionsAndKeysOf('viewer'),
     answer: LibrarySessionDetail,
     errors: ['invalid_payload', 'not_found'],

@@ -23,6 +23,7 @@ describe('schedules', () => {
       enabled: true,
       variables: { CLAIM_ID: 'C-1' },
       vaultKeys: [],
+      concurrencyKeys: [],
       maxRuntimeMinutes: 720,
       maxRetries: 0,
       retryDelaySeconds: 0,
@@ -54,6 +55,23 @@ describe('schedules', () => {
     expect((await lab.tenant.api.get(`/api/jobs/${jobId}`)).body.maxCostUsd).toBe(3);
     const changed = await lab.tenant.api.put(`/api/schedules/${id}`, { maxCostUsd: null });
     expect(changed.body.maxCostUsd).toBeNull();
+  });
+
+  it('has concurrency keys, which its runs ask for beside those of its workflow', async () => {
+    const keys = [{ key: 'claim:{{CLAIM_ID}}', limit: 2 }];
+    const id = await lab.make({ concurrencyKeys: keys });
+    expect((await lab.read(id)).concurrencyKeys).toEqual(keys);
+    await lab.tenant.api.post('/api/schedules/execute', { scheduleId: id, force: true });
+    expect((await lab.tenant.api.get('/api/concurrency-keys?q=claim')).body.concurrencyKeys).toMatchObject([
+      { key: 'claim:C-1', limit: 2 },
+    ]);
+    const wrong = await lab.tenant.api.put(`/api/schedules/${id}`, {
+      concurrencyKeys: [{ key: '{{PORTAL_PASSWORD}}' }],
+    });
+    expect([wrong.status, wrong.body.errors[0].field]).toEqual([400, 'concurrencyKeys.0.key']);
+    expect((await lab.read(id)).concurrencyKeys).toEqual(keys);
+    const none = await lab.tenant.api.put(`/api/schedules/${id}`, { concurrencyKeys: [] });
+    expect(none.body.concurrencyKeys).toEqual([]);
   });
 
   it('takes the organization’s timezone where none is given', async () => {

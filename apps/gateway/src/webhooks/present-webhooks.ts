@@ -1,5 +1,5 @@
-import type { WebhookDelivery, WebhookEndpoint } from '@muster/contracts';
-import type { DeliveryRow, EndpointRow } from '@muster/webhooks';
+import type { NotificationChannel, WebhookDelivery, WebhookEndpoint } from '@muster/contracts';
+import { type ChannelRow, type DeliveryRow, type EndpointRow, hasSecretUrl } from '@muster/webhooks';
 
 export function presentEndpoint(row: EndpointRow): WebhookEndpoint {
   const { id, url, events, description, enabled, turnedOffReason } = row;
@@ -24,5 +24,21 @@ export function presentDelivery({
     ...{ id, type, status, attempts },
     nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
     createdAt: createdAt.toISOString(),
+  };
+}
+
+/** The address of Slack or Teams is a secret: its host alone is shown. */
+export function presentChannel(row: ChannelRow): NotificationChannel {
+  const { id, name, kind, recipients, url, events, filter, enabled, turnedOffReason, lastAttempt } = row;
+  const isSecret = hasSecretUrl(kind);
+  return {
+    ...{ id, name, kind, recipients, events, filter, enabled, turnedOffReason },
+    host: isSecret && url ? new URL(url).host : null,
+    url: isSecret ? null : url,
+    turnedOffAt: row.turnedOffAt?.toISOString() ?? null,
+    failingSince: row.failingSince?.toISOString() ?? null,
+    lastAttempt,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
   };
 }

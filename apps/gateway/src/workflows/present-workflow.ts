@@ -11,10 +11,11 @@ export async function presentWorkflow(
   row: WorkflowRow,
 ): Promise<Workflow> {
   const steps = await Promise.all(row.steps.map((step) => withFrame(storage, organizationId, step)));
-  return { ...presentSummary(row), source: row.source, script: row.script, steps, warnings: warningsOf(row) };
+  const { source, script, concurrencyKeys } = row;
+  return { ...presentSummary(row), concurrencyKeys, source, script, steps, warnings: warningsOf(row) };
 }
 
-export function presentSummary(row: Omit<WorkflowRow, 'script' | 'steps' | 'source'>) {
+export function presentSummary(row: Omit<WorkflowRow, 'script' | 'steps' | 'source' | 'concurrencyKeys'>) {
   const { id, name, description, variables, revision, createdAt, updatedAt } = row;
   return {
     id,

@@ -98,13 +98,13 @@ describe('what machines say', () => {
       const before = new Date('2026-03-02T09:00:00Z');
       await sql('UPDATE agent SET last_activity = $2, last_activity_at = $3 WHERE id = $1', [
         id,
-        'a job of it ended',
+        'a run ended',
         before,
       ]);
       const { body } = await beat(id, { activity: false, runningJobIds: [over] });
       expect(body.abandon).toEqual([over]);
       const { lastActivity, lastActivityAt } = await agentOf(id);
-      expect(lastActivity).toBe('a job of it ended');
+      expect(lastActivity).toBe('a run ended');
       expect(lastActivityAt!.getTime()).toBeGreaterThan(before.getTime());
     });
 
@@ -202,6 +202,17 @@ describe('what machines say', () => {
   });
 
   describe('a handshake', () => {
+    it('says what the machine has, newly each time; a worker that leaves it out says nothing', async () => {
+      const id = await makeMachine();
+      const has = { name: 'python', available: true, detail: '3.11.2' };
+      const lacks = { name: 'pillow', available: false, detail: null };
+      const machineCapabilities = [{ ...has, more: 'of a newer worker' }, lacks, { ...lacks, name: 'robot_arm' }];
+      expect((await shake(id, { machineCapabilities })).status).toBe(200);
+      expect((await agentOf(id)).capabilities).toEqual([has, lacks, { ...lacks, name: 'robot_arm' }]);
+      expect((await shake(id)).status).toBe(200);
+      expect((await agentOf(id)).capabilities).toBeNull();
+    });
+
     it('brings the agent online, says how often to report, and gives what signatures need', async () => {
       const id = await makeMachine({ status: 'offline', boot_id: null, unhealthy_checks: 5 });
       const answer = await shake(id, { tunnelHostname: 'https://t.example.com/a1/', hostname: 'pc-1' });

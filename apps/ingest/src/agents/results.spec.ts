@@ -1,6 +1,6 @@
 import { newId } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
-import { type Harness, HttpClient, makeAgent, makeApiKey, startHarness } from '@muster/testing';
+import { type Harness, HttpClient, makeAgent, makeApiKey, startHarness, waitFor } from '@muster/testing';
 import { ingest } from '../ingest.harness';
 
 describe('what machines give back', () => {
@@ -111,6 +111,24 @@ describe('what machines give back', () => {
       await Promise.all([waiting, ending.close()]);
       expect([(await waiting).status, (await waiting).body]).toEqual([200, { commands: [] }]);
       expect(Date.now() - began).toBeLessThan(20_000);
+    });
+
+    it('brings nothing while a restored service waits for its operator', async () => {
+      const id = await makeMachine();
+      const commandId = await makeCommand(id, null);
+      await sql("INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', now(), now())");
+      const database = { url: harness.databaseUrl, name: '', drop: async () => undefined };
+      const restored = await startHarness({ ...ingest, database });
+      const key = (await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: id })).secret;
+      const poll = async () => (await restored.http.withKey(key).get(`/api/agents/${id}/commands`)).body.commands;
+      try {
+        expect(await poll()).toEqual([]);
+        await sql('UPDATE recovery_hold SET released_at = now()');
+        expect(await waitFor('its command', async () => (await poll())[0])).toMatchObject({ commandId });
+      } finally {
+        await restored.close();
+        await sql('DELETE FROM recovery_hold');
+      }
     });
 
     it('is not kept from its commands by one whose secrets do not open', async () => {

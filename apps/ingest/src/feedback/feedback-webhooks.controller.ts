@@ -12,7 +12,7 @@ import {
   takeDelivery,
   WebhookSecretsConfig,
 } from '@muster/feedback';
-import { parseJsonBody, RawBody } from '@muster/platform';
+import { parseJsonBody, Unparsed, UnparsedBody } from '@muster/platform';
 
 /** The trackers' doorbells: signature first, then the kind of event, then whose it is. */
 @ApiTags('Feedback')
@@ -38,15 +38,15 @@ export class FeedbackWebhooksController {
     unparsed: true,
   })
   async codehost(
-    @RawBody() rawBody: Buffer,
+    @Unparsed() { bytes }: UnparsedBody,
     @SentHeader('x-hub-signature-256') signature?: string,
     @SentHeader('x-github-event') event?: string,
     @SentHeader('x-github-delivery') deliveryId?: string,
   ): Promise<FeedbackWebhookAnswer> {
     const [, hex] = /^sha256=(.*)$/.exec(signature ?? '') ?? [];
-    requireSigned(isSigned(this.secrets.codehostWebhookSecret, hex, rawBody));
+    requireSigned(isSigned(this.secrets.codehostWebhookSecret, hex, bytes));
     const id = deliveryId && deliveryId.length <= 200 ? deliveryId : undefined;
-    return this.take('codehost', rawBody, { id, read: (payload) => referencesOfCodehost(event, payload) });
+    return this.take('codehost', bytes, { id, read: (payload) => referencesOfCodehost(event, payload) });
   }
 
   @Post('/tasktracker/feedback')
@@ -61,29 +61,29 @@ export class FeedbackWebhooksController {
     unparsed: true,
   })
   async tasktracker(
-    @RawBody() rawBody: Buffer,
+    @Unparsed() { bytes }: UnparsedBody,
     @SentHeader('x-signature') signature?: string,
   ): Promise<FeedbackWebhookAnswer> {
-    requireSigned(isSigned(this.secrets.tasktrackerWebhookSecret, signature, rawBody));
-    return this.take('tasktracker', rawBody, { read: referencesOfTasktracker });
+    requireSigned(isSigned(this.secrets.tasktrackerWebhookSecret, signature, bytes));
+    return this.take('tasktracker', bytes, { read: referencesOfTasktracker });
   }
 
   private async take(
     tracker: TrackerName,
-    rawBody: Buffer,
+    bytes: Buffer,
     { id, read }: { id?: string; read: (payload: unknown) => Reference[] | null },
   ): Promise<FeedbackWebhookAnswer> {
-    const references = read(parseJsonBody(jsonIn(rawBody), { halfPairs: 'replace' }));
+    const references = read(await parseJsonBody(jsonIn(bytes), { halfPairs: 'replace' }));
     if (!references) return { accepted: false, reason: 'unsupported_event' };
-    const deliveryId = id ?? createHash('sha256').update(rawBody).digest('hex');
+    const deliveryId = id ?? createHash('sha256').update(bytes).digest('hex');
     return takeDelivery(this.database, { tracker, deliveryId, byContent: id === undefined, references });
   }
 }
 
 /** GitHub sends a form with the JSON in its field `payload` where nobody has chosen otherwise. */
-function jsonIn(rawBody: Buffer): Buffer {
-  if (rawBody.toString('latin1', 0, 8) !== 'payload=') return rawBody;
-  return Buffer.from(new URLSearchParams(rawBody.toString('utf8')).get('payload')!);
+function jsonIn(bytes: Buffer): Buffer {
+  if (bytes.toString('latin1', 0, 8) !== 'payload=') return bytes;
+  return Buffer.from(new URLSearchParams(bytes.toString('utf8')).get('payload')!);
 }
 
 function requireSigned(isRight: boolean): void {

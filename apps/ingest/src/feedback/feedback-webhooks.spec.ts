@@ -176,6 +176,28 @@ describe('tracker webhooks', () => {
     expect(await send(issue(), {}, { delivery })).toEqual(duplicate);
   });
 
+  it('only make us look, in whatever order they come and under whatever ids an eavesdropper sends them again', async () => {
+    const known = () =>
+      sql(
+        `SELECT to_jsonb(s) AS submission, to_jsonb(w) - '{armed,due_at,updated_at}'::text[] AS item,
+                (SELECT jsonb_agg(to_jsonb(l) ORDER BY l.id) FROM feedback_link l WHERE l.submission_id = s.id) AS links
+         FROM feedback_submission s JOIN feedback_work_item w ON w.submission_id = s.id WHERE s.id = $1`,
+        [submissionId],
+      );
+    const [before, times] = [await known(), await armed()];
+    const [opened, closed, deleted] = [issue('opened'), issue('closed'), issue('deleted')];
+    for (const body of [deleted, closed, opened, closed, deleted, opened]) {
+      expect(await send(body)).toEqual([202, { accepted: true }]);
+    }
+    // The id is not signed, but the body is: another's signature, or another tracker's, is of no use.
+    for (const signature of [`sha256=${mac(secrets.codehost, opened)}`, `sha256=${mac(secrets.tasktracker, closed)}`]) {
+      expect(await send(closed, {}, { signature })).toEqual([401, 'unauthenticated']);
+    }
+    expect(await sendTask(closed, mac(secrets.codehost, closed))).toEqual([401, 'unauthenticated']);
+    expect(await known()).toEqual(before);
+    expect(await armed()).toBe(times + 6);
+  });
+
   it('are known again when what they told has unlinked their issue since', async () => {
     const delivery = newId();
     const event = { event: 'issues', delivery };
@@ -206,6 +228,11 @@ describe('tracker webhooks', () => {
     expect(await send(form, as)).toEqual([202, { accepted: true }]);
     expect(await send(form, as, { signature: `sha256=${mac('other', form)}` })).toEqual([401, 'unauthenticated']);
     expect(await send('payload=%7Bbroken', as)).toEqual([400, 'invalid_payload']);
+  });
+
+  it('are read whole, however large they are', async () => {
+    const large = JSON.stringify({ ...JSON.parse(issue()), padding: 'x'.repeat(600_000) });
+    expect(await send(large)).toEqual([202, { accepted: true }]);
   });
 
   it('are no larger than 1 MiB', async () => {

@@ -24,16 +24,10 @@ import {
   StepStatusBody,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import {
-  appendJobLogs,
-  applyClaimResults,
-  applyJobReport,
-  applyStepStatus,
-  organizationOfJob,
-  type Reporter,
-} from '@muster/jobs';
-import { Clock, Metrics, nilId, RawBody } from '@muster/platform';
+import { appendJobLogs, applyClaimResults, applyJobReport, applyStepStatus, organizationOfJob } from '@muster/jobs';
+import { Clock, Metrics, nilId, Unparsed, UnparsedBody } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
+import { reporterOf } from './reporter-of';
 
 /** What workers say of their jobs. At least once and in any order; what changes nothing is answered, never an error. */
 @ApiTags('Callbacks')
@@ -108,18 +102,17 @@ export class JobCallbacksController {
     body: ClaimResultsBody,
     answer: ClaimResultsAnswer,
     errors: ['not_found'],
-    rawBody: true,
+    unparsed: true,
   })
   async claims(
     @CallerIfAny() key: Principal | null,
-    @RawBody() rawBody: Buffer,
+    @Unparsed() body: UnparsedBody,
     @Param('id') jobId: string,
-    @Body() { claimResults: claims }: ClaimResultsBody,
     @Headers(signatureHeader) signature?: string,
   ): Promise<ClaimResultsAnswer> {
     const owner = await organizationOfJob(this.database, jobId);
     if (key && key.organizationId !== owner) throw new AppError('not_found', { detail: 'There is no such job.' });
-    const signed = Buffer.concat([Buffer.from(`${jobId}.`), rawBody]);
+    const signed = Buffer.concat([Buffer.from(`${jobId}.`), body.bytes]);
     // Who has no key is not told whether there is such a job: its signature is as wrong as any.
     const organizationId = owner ?? nilId;
     const secrets = signingSecretsOf(this.keyRing, organizationId);
@@ -127,6 +120,7 @@ export class JobCallbacksController {
     if (verdict !== 'valid') {
       throw new AppError('unauthenticated', { detail: `The signature in ${signatureHeader} is ${verdict}.` });
     }
+    const { claimResults: claims } = await body.read(ClaimResultsBody);
     const agentId = key?.kind === 'api_key' ? key.agentId : null;
     return this.counted(
       'claim-results',
@@ -144,11 +138,4 @@ export class JobCallbacksController {
     this.metrics.callbacks.inc({ callback, outcome: isApplied ? 'applied' : (answer.reason ?? 'nothing_new') });
     return answer;
   }
-}
-
-function reporterOf(caller: Principal): Reporter {
-  return {
-    organizationId: caller.organizationId,
-    agentId: caller.kind === 'api_key' ? caller.agentId : null,
-  };
 }

@@ -1,5 +1,13 @@
 import { newId } from '@muster/platform';
-import { type Harness, type HttpClient, makeApiKey, makeJob, makeOrganization, startHarness } from '@muster/testing';
+import {
+  type Harness,
+  type HttpClient,
+  makeApiKey,
+  makeJob,
+  makeOrganization,
+  startHarness,
+  longForm,
+} from '@muster/testing';
 import fc from 'fast-check';
 import { ingest } from '../ingest.harness';
 
@@ -11,7 +19,7 @@ const codes: Record<string, number[]> = {
   RUN_SUMMARY_REQUEST_FAILED: [400, 413, 415],
 };
 /** How many summaries are sent; and how long at most that takes. */
-const runs = 3000;
+const runs = longForm('SUMMARY_MUTATIONS', { short: 400, long: 3000 });
 const withinMs = 30_000;
 
 jest.setTimeout(withinMs * 6);

@@ -1,4 +1,4 @@
-import { cloneDatabase, type ClonedDatabase, type Harness, startHarness, waitFor } from '@muster/testing';
+import { type Harness, longForm, startHarness, waitFor } from '@muster/testing';
 import { standalone } from '../standalone';
 import { Chance } from './chance.harness';
 import type { Price } from './ledger.harness';
@@ -6,8 +6,8 @@ import { PracticeOffice } from './play-month.harness';
 import { billOf, costOf, costsOf, countClaims, type GroupBy, roiOf, usageOf, usd } from './recompute.harness';
 import { TimeMachine } from './time-machine.harness';
 
-/** How many runs the three organizations have together; the whole month is MONTH_RUNS=600. */
-const runs = Number(process.env['MONTH_RUNS'] ?? 60);
+/** How many runs the three organizations have together. */
+const runs = longForm('MONTH_RUNS', { short: 60, long: 600 });
 const seed = Number(process.env['MUSTER_SEED'] ?? 11);
 /** Clocks change in the middle of it, in Chicago and on Lord Howe Island. */
 const month = '2027-03';
@@ -22,16 +22,13 @@ describe('a month of three organizations', () => {
   const time = new TimeMachine();
   const offices: PracticeOffice[] = [];
   const compared: Record<string, number> = {};
-  let database: ClonedDatabase;
   let harness: Harness;
 
   beforeAll(async () => {
-    database = await cloneDatabase();
-    await time.install(database.url);
     const day = String(24 * 3600 * 1000);
     const env = { AGENT_OFFLINE_AFTER_MS: day, JOB_LOST_AFTER_MS: day, OUTBOX_SWEEP_MS: '200' };
-    harness = await startHarness({ ...standalone, env, database, clock: time.clock });
-    await time.go(harness, new Date('2027-03-01T00:10:00Z'));
+    harness = await startHarness({ ...standalone, env, clock: time.clock });
+    await time.go(new Date('2027-03-01T00:10:00Z'));
     const plans = [
       { name: 'Chicago', zone: 'America/Chicago', labor: 28.5, minutes: 12, hourly: 0.12, machines: [null, 0.333333] },
       {
@@ -62,7 +59,7 @@ describe('a month of three organizations', () => {
     }
     const rounds = Math.ceil(runs / offices.length);
     for (let round = 0; round < rounds; round += 1) {
-      await time.go(harness, new Date(Date.parse('2027-03-01T01:00:00Z') + (round * 30.5 * 24 * 3600 * 1000) / rounds));
+      await time.go(new Date(Date.parse('2027-03-01T01:00:00Z') + (round * 30.5 * 24 * 3600 * 1000) / rounds));
       for (const office of offices) await office.beat();
       if (round === Math.floor(rounds / 2)) await changeInTheMiddle();
       await Promise.all(offices.map((office) => office.run()));
@@ -71,7 +68,6 @@ describe('a month of three organizations', () => {
   }, 1_200_000);
   afterAll(async () => {
     await harness.close();
-    await database.drop();
     const rows = Object.entries(compared).map(([what, count]) => `  ${what.padEnd(32)} ${String(count).padStart(6)}`);
     process.stdout.write(`\nfigures compared, seed ${seed}, ${runs} runs\n${rows.join('\n')}\n`);
   });

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { AutopilotSession } from '@muster/contracts';
-import { waitFor } from '@muster/testing';
+import { longForm, waitFor } from '@muster/testing';
 import { FakeBrowsers, newTask } from './fake-browser.harness';
 
 jest.setTimeout(420_000);
@@ -9,7 +9,7 @@ jest.setTimeout(420_000);
 setFlagsFromString('--expose_gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-const count = Number(process.env['AUTOPILOT_SESSIONS'] ?? 50);
+const count = longForm('AUTOPILOT_SESSIONS', { short: 6, long: 100 });
 const atOnce = 8;
 
 describe(`${count} sessions at once`, () => {

@@ -146,6 +146,33 @@ describe('a session that has trouble', () => {
     );
   });
 
+  it('shows the model a picture of the page, and no other thing that its machine sent as one', async () => {
+    const agentId = await browsers.makeAgent();
+    const jpeg = Buffer.from('\xff\xd8\xff\xe0 a page', 'latin1');
+    const sent: [string, Buffer, boolean][] = [
+      ['a picture', jpeg, true],
+      ['a page', Buffer.from('<script>alert(1)</script>\xff\xd8\xff'), false],
+      ['more than any picture has', Buffer.concat([jpeg, Buffer.alloc(5 * 1024 * 1024)]), false],
+    ];
+    for (const [what, bytes, isShown] of sent) {
+      const ticket = (
+        await browsers.tenant.worker.post(`/api/agents/${agentId}/uploads`, {
+          ...{ filename: 'session-1.jpg', contentType: 'image/jpeg', size: bytes.length },
+        })
+      ).body;
+      const { uploadUrl, headers, key: screenshotKey } = ticket;
+      expect((await fetch(uploadUrl, { method: 'PUT', headers, body: new Uint8Array(bytes) })).status).toBe(200);
+      browsers.look = () => ({ look: { screenshotKey } });
+      const agent = browsers.of(agentId);
+      browsers.model.calls.length = 0;
+      const { sessionId } = (await agent.act({ action: 'start', task: newTask({ title: what }) })).body;
+      await agent.until(sessionId, 'completed');
+      const asked = JSON.stringify(browsers.model.calls);
+      expect(browsers.model.calls).not.toEqual([]);
+      expect([what, asked.includes('data:image/jpeg;base64,')]).toEqual([what, isShown]);
+    }
+  });
+
   it('and is paused for it shows why on its stream, with the picture, and the stream goes on where it was left', async () => {
     const agentId = await browsers.makeAgent();
     const screenshotKey = `images/${newId()}.jpg`;

@@ -169,9 +169,22 @@ describe('a session of the autopilot', () => {
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
     const third = await begin();
     expect(await paused(third)).toMatchObject({ pausedFor: { reason: 'one_time_code' }, metrics: { modelCalls: 0 } });
-    browsers.attempt = () => ({});
     const { sessionId } = third;
     const resume = (stepOverride: object) => third.act({ action: 'resume', sessionId, stepOverride });
+    // Code that fails asks its giver again, and no model.
+    browsers.look = () => ({});
+    browsers.attempt = () => ({ outcome: 'failed', why: 'code', error: 'page has no fil; did you mean fill?' });
+    expect(await resume({ code: 'page.fil("#code", "1")' })).toMatchObject({ status: 202 });
+    const tried = await waitFor('its attempt', async () => {
+      const read = await paused(third);
+      return read.steps[0]!.attempts.length > 0 && read;
+    });
+    expect(tried).toMatchObject({
+      pausedFor: { reason: 'attempts_exhausted', question: expect.stringContaining('did you mean fill?') },
+      steps: [{ status: 'failed', attempts: [{ outcome: 'failed', code: 'page_code' }] }],
+      metrics: { modelCalls: 0 },
+    });
+    browsers.attempt = () => ({});
     expect(await resume({ stepId: 'other' })).toMatchObject({ status: 400 });
     expect(await resume({ skip: false })).toMatchObject({ status: 400 });
     expect(await resume({ selector: 'x' })).toMatchObject({ status: 400 });

@@ -16,6 +16,7 @@ interface Answer {
 interface Batch {
   statements: readonly Statement[];
   callback: (error: Error | null, answers: Answer[]) => void;
+  role: string;
 }
 
 /** A transaction as Postgres saw it. */
@@ -86,12 +87,20 @@ export class ObservedCalls {
     this.open.delete(client);
     const at = isBegun ? statements.length - 1 : statements.length;
     const probed = [...statements.slice(0, at), probe, ...statements.slice(at)];
-    const Probed = batch.constructor as new (statements: Statement[], callback: Batch['callback']) => Batch;
-    const asked = new Probed(probed, (error, answers) => {
-      transaction.isFlushed = answers[at]!.rows[0]?.['waits'] === true;
-      this.transactions.push(transaction);
-      batch.callback(error, [...answers.slice(0, at), ...answers.slice(at + 1)]);
-    });
+    const Probed = batch.constructor as new (
+      statements: Statement[],
+      callback: Batch['callback'],
+      role: string,
+    ) => Batch;
+    const asked = new Probed(
+      probed,
+      (error, answers) => {
+        transaction.isFlushed = answers[at]!.rows[0]?.['waits'] === true;
+        this.transactions.push(transaction);
+        batch.callback(error, [...answers.slice(0, at), ...answers.slice(at + 1)]);
+      },
+      batch.role,
+    );
     return query.call(client, asked);
   }
 }

@@ -18,7 +18,7 @@ import { ObservedCalls, type SeenTransaction } from './observed-calls.harness';
 
 jest.setTimeout(120_000);
 
-const runs = 20;
+const runs = 50;
 const poolSize = 2;
 
 describe('a run, from its launch to its cost', () => {
@@ -120,7 +120,7 @@ describe('a run, from its launch to its cost', () => {
       Array.from({ length: poolSize }, () =>
         harness.db.query<{ name: string; customPlans: number; calls: number }>(
           'system',
-          `SELECT name, custom_plans, custom_plans + generic_plans AS calls FROM pg_prepared_statements, pg_sleep(0.1)`,
+          `SELECT replace(name, '@system', '') AS name, custom_plans, custom_plans + generic_plans AS calls FROM pg_prepared_statements, pg_sleep(0.1)`,
         ),
       ),
     );

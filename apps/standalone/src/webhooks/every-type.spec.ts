@@ -15,7 +15,7 @@ describe('every type of webhook', () => {
   let plane: ControlPlane;
   let endpoint: { id: string; secret: string };
   const path = '/everything';
-  const impatient = { STALE_JOBS_TICK_MS: '500', JOB_STALLED_AFTER_MS: '60000' };
+  const impatient = { STALE_JOBS_TICK_MS: '500', JOB_STALLED_AFTER_MS: '60000', MAINTENANCE_TICK_MS: '1000' };
 
   beforeAll(async () => {
     browsers = await FakeBrowsers.start({ OUTBOX_SWEEP_MS: '200', WAKE_TIMEOUT_MS: '1000', ...impatient });
@@ -57,6 +57,25 @@ describe('every type of webhook', () => {
     };
     const { sessionId } = (await own.act({ action: 'start', task, ...body })).body;
     return { ...own, sessionId: sessionId as string };
+  };
+
+  const ask = async (timeoutSeconds = 60) => {
+    const { organizationId } = lab.tenant;
+    const { id } = await makeJob(lab.harness.db, {
+      ...{ organizationId, status: 'running', startedAt: new Date(), commandId: newId() },
+    });
+    const body = { questionKey: 'one', question: 'Code from the phone', kind: 'code', timeoutSeconds };
+    const asked = await lab.tenant.worker.post(`/api/jobs/${id}/questions`, body);
+    expect(asked.status).toBe(201);
+    return asked.body as { questionId: string };
+  };
+
+  const submission = async () => {
+    const form = new FormData();
+    form.set('payload', JSON.stringify({ type: 'feature_request', title: 'One more', description: 'Please.' }));
+    const { url, headers } = lab.admin;
+    const made = await fetch(`${url}/api/feedback-submissions`, { method: 'POST', headers, body: form });
+    return ((await made.json()) as { id: string }).id;
   };
 
   /** Brings it to pass, and answers what was told of it. */
@@ -153,6 +172,8 @@ describe('every type of webhook', () => {
       expect([first!.event.data, others]).toMatchObject([{ limit: 'monthlyRunLimit', used: 5, max: 5 }, []]);
       return first!;
     },
+    'api_key.expiring': () =>
+      lab.expiringKey().then((id) => told('api_key.expiring', ({ apiKeyId }) => apiKeyId === id)),
     'pack.promoted': async () => {
       const { packId, versions } = await install();
       const { versionId } = versions[0]!;
@@ -188,12 +209,26 @@ describe('every type of webhook', () => {
       expect(finished.event.data).toMatchObject({ status: 'cancelled' });
       return finished;
     },
+    'question.asked': async () => {
+      const { questionId } = await ask();
+      const asked = await told('question.asked', of(questionId));
+      expect(asked.event.data).toMatchObject({ status: 'open', question: 'Code from the phone' });
+      return asked;
+    },
+    'question.answered': async () => {
+      const { questionId } = await ask();
+      await lab.tenant.api.post(`/api/questions/${questionId}/answer`, { answer: '482913' });
+      const answered = await told('question.answered', of(questionId));
+      expect(answered.event.data).toMatchObject({ status: 'answered', answer: null });
+      expect(JSON.stringify(answered.event)).not.toContain('482913');
+      return answered;
+    },
+    'question.expired': async () => {
+      const { questionId } = await ask(1);
+      return told('question.expired', of(questionId));
+    },
     'feedback.resolved': async () => {
-      const form = new FormData();
-      form.set('payload', JSON.stringify({ type: 'feature_request', title: 'One more', description: 'Please.' }));
-      const { url, headers } = lab.admin;
-      const made = await fetch(`${url}/api/feedback-submissions`, { method: 'POST', headers, body: form });
-      const { id } = (await made.json()) as { id: string };
+      const id = await submission();
       await lab.admin.patch(`/api/feedback-submissions/${id}`, { status: 'resolved' });
       const resolved = await told('feedback.resolved', of(id));
       expect(resolved.event.data).toMatchObject({ status: 'resolved', title: 'One more' });
@@ -239,5 +274,77 @@ describe('every type of webhook', () => {
     expect(received.event).toMatchObject({ type, data: { sequence: expect.any(Number) } });
     expect(received.headers['webhook-id']).toMatch(/^[0-9a-f-]{36}$/);
     if (received.path === path) verified(endpoint.secret, received);
+  });
+
+  it('has the state that it names, whatever became of its thing before it was read', async () => {
+    browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
+    const release = await lab.holdFacts();
+    const jobId = await lab.run('failed');
+    const agentId = await agent({});
+    const bootId = newId();
+    await handshake(agentId, bootId);
+    for (const _ of [1, 2, 3]) {
+      await lab.tenant.worker.post('/api/agent/heartbeat', { agentId, bootId, healthy: false });
+    }
+    const scheduleId = await schedule({ idempotencyWindowMinutes: 60 });
+    for (const _ of [1, 2]) await lab.tenant.api.post('/api/schedules/execute', { force: true, scheduleId });
+    await lab.rows(`UPDATE schedule SET last_result = 'launched' WHERE id = $1`, scheduleId);
+    const { packId, installationId, versions } = await install();
+    const [first, second] = [versions[0]!.versionId, versions[1]!.versionId];
+    const pin = { versionId: second };
+    await lab.admin.post(`/api/workflow-pack-installations/${installationId}/pin`, pin);
+    await lab.admin.post(`/api/workflow-pack-installations/${installationId}/rollback`, {});
+    for (const stage of ['deprecated', 'production']) {
+      await lab.admin.post(`/api/workflow-packs/${packId}/versions/${second}/promote`, { stage });
+    }
+    const { sessionId, act, until } = await session();
+    await until(sessionId, 'paused');
+    await act({ action: 'cancel', sessionId });
+    await until(sessionId, 'cancelled');
+    const submissionId = await submission();
+    for (const status of ['resolved', 'closed']) {
+      await lab.admin.patch(`/api/feedback-submissions/${submissionId}`, { status });
+    }
+    await release();
+    const about = (data: any): string => data.sessionId ?? data.versionId ?? data.id;
+    const states = (id: string) =>
+      lab.receiver
+        .at(path)
+        .filter(({ event }) => about(event.data) === id)
+        .map(({ event: { type, data } }) => [
+          type,
+          data.status ?? data.lastResult ?? data.stage ?? data.pinnedVersionId,
+          data.sequence as number,
+        ])
+        .sort((a, b) => a[2] - b[2])
+        .map(([type, state]) => [type, state]);
+    const expected: Record<string, [WebhookType, string][]> = {
+      [jobId]: [
+        ['job.started', 'running'],
+        ['job.failed', 'failed'],
+      ],
+      [agentId]: [
+        ['agent.online', 'online'],
+        ['agent.offline', 'offline'],
+      ],
+      [scheduleId]: [['schedule.skipped', 'skipped']],
+      [installationId]: [
+        ['installation.pinned', second],
+        ['installation.pinned', first],
+      ],
+      [second]: [
+        ['pack.promoted', 'deprecated'],
+        ['pack.promoted', 'production'],
+      ],
+      [sessionId]: [
+        ['autopilot.paused', 'paused'],
+        ['autopilot.finished', 'cancelled'],
+      ],
+      [submissionId]: [['feedback.resolved', 'resolved']],
+    };
+    for (const [id, facts] of Object.entries(expected)) {
+      await waitFor(facts[0]![0], () => states(id).length >= facts.length);
+      expect(states(id)).toEqual(facts);
+    }
   });
 });

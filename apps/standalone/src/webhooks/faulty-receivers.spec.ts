@@ -40,6 +40,7 @@ describe('a receiver that', () => {
       expect(inMs).toBeGreaterThanOrEqual(seconds * 1000);
       expect(inMs).toBeLessThanOrEqual(seconds * 1100);
       clock.advance(inMs - 1);
+      await lab.tenant.signInAgain();
       // A look at what is due comes by and finds nothing.
       await new Promise((resolve) => setTimeout(resolve, at === 0 ? 1500 : 0));
       expect((await read()).attempts).toHaveLength(at + 1);
@@ -63,6 +64,7 @@ describe('a receiver that', () => {
     for (const attempts of [1, 2]) {
       await after(attempts);
       clock.advance(hourMs);
+      await lab.tenant.signInAgain();
     }
     expect(await after(3)).toMatchObject({
       status: 'delivered',
@@ -125,7 +127,7 @@ describe('a receiver that', () => {
   it('answers 410 is turned off, with an audit row; its other facts wait until it is on again', async () => {
     const path = lab.path();
     lab.receiver.answers.set(path, (response) => response.writeHead(410).end());
-    const { id, after, endpoint } = await tested(path);
+    const { id, after, endpoint } = await tested(`${path}?token=hidden`);
     expect(await after(1)).toMatchObject({ status: 'dead', attempts: [{ statusCode: 410 }] });
     expect(await endpoint()).toMatchObject({
       enabled: false,
@@ -134,6 +136,7 @@ describe('a receiver that', () => {
     });
     const { body } = await lab.admin.get(`/api/audit?targetId=${id}&action=webhook_endpoint.turn_off`);
     expect(body.entries).toMatchObject([{ actor: { kind: 'system', id: 'webhooks' }, changes: { reason: 'gone' } }]);
+    expect(JSON.stringify(body)).not.toContain('hidden');
     lab.receiver.answers.delete(path);
     await lab.admin.patch(`${base}/${id}`, { enabled: true });
     expect(await endpoint()).toMatchObject({ enabled: true, turnedOffReason: null, failingSince: null });
@@ -177,6 +180,7 @@ describe('a receiver that for five days', () => {
     await lab.receiver.wait(path, 1);
     for (let day = 1; day <= 5; day += 1) {
       clock.advance(24 * hourMs);
+      await lab.tenant.signInAgain();
       const before = lab.receiver.at(path).length;
       await handshake();
       await waitFor(`day ${day}`, async () => {
@@ -196,6 +200,7 @@ describe('a receiver that for five days', () => {
     lab.receiver.answers.delete(path);
     await lab.admin.patch(`${base}/${id}`, { enabled: true });
     clock.advance(24 * hourMs);
+    await lab.tenant.signInAgain();
     await waitFor('all to be sent', async () => (await lab.deliveries(id, '?status=pending')).length === 0);
   });
 });

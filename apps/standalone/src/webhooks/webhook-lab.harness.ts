@@ -1,6 +1,7 @@
 import type { AgentCommand } from '@muster/contracts';
 import { type Clock, newId } from '@muster/platform';
 import { FakeWorker, type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { Client } from 'pg';
 import { standalone } from '../standalone';
 import { Receiver } from './receiver.harness';
 
@@ -50,6 +51,16 @@ export class WebhookLab {
     return this.tenant.as.admin;
   }
 
+  /** An API key of a year ago that expires in ten days. */
+  async expiringKey(): Promise<string> {
+    const { id } = (await this.admin.post('/api/api-keys', { name: 'Claims', scope: 'api' })).body;
+    await this.rows(
+      `UPDATE api_key SET expires_at = now() + interval '10 days', created_at = now() - interval '1 year' WHERE id = $1`,
+      id,
+    );
+    return id;
+  }
+
   /** An endpoint at a path of the receiver. */
   async endpoint(path: string, events: string[] = ['*'], more: object = {}): Promise<{ id: string; secret: string }> {
     const made = await this.admin.post('/api/webhook-endpoints', { url: this.receiver.url + path, events, ...more });
@@ -83,6 +94,23 @@ export class WebhookLab {
   async report(jobId: string, status: string, said: object = {}): Promise<void> {
     const { body } = await this.tenant.worker.post('/api/job-webhook', { jobId, status, ...said });
     expect(body).toEqual({ accepted: true, status });
+  }
+
+  /** No fact that is recorded from now on is read, until what it answers is called. */
+  async holdFacts(): Promise<() => Promise<void>> {
+    await this.asOwner(`
+      CREATE FUNCTION hold_fact() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN NEW.rests_until := 'infinity'; RETURN NEW; END $$;
+      CREATE TRIGGER hold_fact BEFORE INSERT ON webhook_event FOR EACH ROW EXECUTE FUNCTION hold_fact()`);
+    return () =>
+      this.asOwner(`DROP TRIGGER hold_fact ON webhook_event; DROP FUNCTION hold_fact();
+        UPDATE webhook_event SET rests_until = NULL`);
+  }
+
+  private async asOwner(sql: string): Promise<void> {
+    const owner = new Client({ connectionString: this.harness.databaseUrl });
+    await owner.connect();
+    await owner.query(sql).finally(() => owner.end());
   }
 
   /** A path that nobody else uses. */

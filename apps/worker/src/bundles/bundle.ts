@@ -1,3 +1,4 @@
+import type { RunErrorCode } from '@muster/contracts';
 import { isObject, textOf } from '../protocol/command';
 
 /** A bundle by its content: whatever is fetched from the address is looked at against the digest. */
@@ -20,21 +21,21 @@ export function bundleOf(payload: Record<string, unknown>): Bundle | null {
 
 /** It is not what it is said to be, or nothing that may be unpacked: another attempt would not change that. */
 export class BundleRejected extends Error {
-  readonly code = 'bundle_rejected';
+  readonly code = 'bundle_rejected' satisfies RunErrorCode;
 }
 
 /** It could not be had, or there is no room for it. */
 export class BundleUnavailable extends Error {
-  readonly code = 'bundle_unavailable';
+  readonly code = 'bundle_unavailable' satisfies RunErrorCode;
 }
 
 /** It is right, and holds nothing that would begin a run. */
 export class NothingToRun extends Error {
-  readonly code = 'nothing_to_run';
+  readonly code = 'nothing_to_run' satisfies RunErrorCode;
 }
 
 /** A word for machines, where the error has one. */
-export function codeOf(error: unknown): string | undefined {
+export function codeOf(error: unknown): RunErrorCode | undefined {
   const ours = [BundleRejected, BundleUnavailable, NothingToRun].find((each) => error instanceof each);
   return ours && (error as InstanceType<typeof ours>).code;
 }

@@ -31,7 +31,7 @@ describeWhere('imaging_images (takes Pillow)', () => {
   /** An 8-bit grey TIFF by hand, behind a header of so many bytes. */
   const write = (
     name: string,
-    { width = 40, height = 30, behind = 0, value = (x: number, y: number) => x + y } = {},
+    { width = 40, height = 30, behind = 0, value = (x: number, y: number) => x + y, tail = '' } = {},
   ) => {
     const pixels = Buffer.from(
       Array.from({ length: width * height }, (_, at) => value(at % width, Math.floor(at / width))),
@@ -63,7 +63,7 @@ describeWhere('imaging_images (takes Pillow)', () => {
       head.writeUInt32LE(number!, place + 8);
     }
     mkdirSync(root, { recursive: true });
-    writeFileSync(join(root, name), Buffer.concat([Buffer.alloc(behind, 'DEX '), head, pixels]));
+    writeFileSync(join(root, name), Buffer.concat([Buffer.alloc(behind, 'DEX '), head, pixels, Buffer.from(tail)]));
   };
   const imagesOf = (names: string[]) => names.map((filename, at) => ({ ordinal: at + 1, filename }));
   const imagingOf = (names: string[], more: object = {}) =>
@@ -76,13 +76,35 @@ describeWhere('imaging_images (takes Pillow)', () => {
 
   it('is named in the handshake where Pillow is, and nowhere else; there it fails and says how to get it', async () => {
     await worker.start();
+    const machine = () =>
+      Object.fromEntries(service.handshake()!.body.machineCapabilities.map((each: Json) => [each.name, each]));
     expect(service.handshake()!.body.capabilities).toContain('imaging');
+    expect(machine()).toMatchObject({
+      python: { available: true, detail: expect.stringMatching(/^3\.\d/) },
+      pillow: { available: true, detail: expect.stringMatching(/^\d/) },
+    });
     await worker.kill();
     await worker.start({ IMAGING_PYTHONPATH: '', IMAGING_LIBRARY_PATH: '', PYTHON: bare(worker.folder) });
     expect(service.handshake()!.body.capabilities).not.toContain('imaging');
+    expect(machine()).toMatchObject({ python: { available: true }, pillow: { available: false } });
     const said = await answer(imagingOf(['a.dex']));
     expect(said).toMatchObject({ status: 'failed', code: 'imaging_unavailable' });
     expect(said.error).toContain('apt-get install python3-pil');
+  });
+
+  it('sends the pixels alone of a file that is a page and an archive too', async () => {
+    const page = '<script>alert(document.domain)</script>';
+    const zip = 'PK\x03\x04\x14\0';
+    write('both.dex', { behind: 16, tail: `${page}${zip}` });
+    writeFileSync(join(root, 'page.dex'), `\xff\xd8\xff\xe0${page}${zip}`, 'latin1');
+    await worker.start();
+    const said = await answer(imagingOf(['both.dex', 'page.dex']));
+    expect(said.output.images).toMatchObject([{ ordinal: 1, width: 40 }, { code: 'not_a_tiff' }]);
+    expect([...service.uploads.keys()].sort()).toEqual(['1-full', '1-thumbnail']);
+    for (const sent of service.uploads.values()) {
+      expect((await sharp(sent).metadata()).format).toBe('jpeg');
+      expect([sent.includes('<script'), sent.includes('PK\x03\x04'), sent.at(-1)]).toEqual([false, false, 0xd9]);
+    }
   });
 
   it('sends a picture and a small one of each image, and each image fails by itself', async () => {

@@ -8,18 +8,21 @@ import type {
   StepStatusBody,
 } from '@muster/contracts';
 import { sign } from './signature';
-import { type Call, type Fields, textOfBody } from './service';
-import type { ClaimReport, Item, StepReport } from '../spool/spool-item';
+import { isObject, textOf } from './command';
+import { type Answer, type Call, type Fields, textOfBody } from './service';
+import type { ClaimReport, Item, Lack, StepReport } from '../spool/spool-item';
 
 export interface Sender {
   agentId: string;
   jobId: string;
   signingSecret: string;
   screenshotKey?: string;
+  /** What is missing from the run. */
+  lacks?: Lack[];
 }
 
 /** The request that tells the service of these items: several logs, or one of anything else. */
-export function callbackOf(items: Item[], { agentId, jobId, signingSecret, screenshotKey }: Sender): Call {
+export function callbackOf(items: Item[], { agentId, jobId, signingSecret, screenshotKey, lacks }: Sender): Call {
   const item = items[0]!;
   const post = <Body = never>(path: string, body: NoInfer<Body>): Call => ({
     method: 'POST',
@@ -38,6 +41,7 @@ export function callbackOf(items: Item[], { agentId, jobId, signingSecret, scree
         jobId,
         ...item.body,
         screenshotKey: screenshotKey || undefined,
+        incomplete: lacks?.length ? lacks : undefined,
       });
     case 'step':
       return post<StepReport & Pick<StepStatusBody, 'jobId'>>(`/api/agents/${agentId}/step-status`, {
@@ -59,6 +63,9 @@ export function callbackOf(items: Item[], { agentId, jobId, signingSecret, scree
   }
 }
 
+const longestName = 100;
+const longestPlainError = 2_000;
+
 /** With one of the interface's codes (section 7) the service refuses the summary itself. */
 const summaryCodes = ['INVALID_RUN_SUMMARY_PAYLOAD', 'MISSING_BATCH_ID', 'JOB_NOT_FOUND', 'RUN_SUMMARY_REQUEST_FAILED'];
 
@@ -68,6 +75,65 @@ const summaryCodes = ['INVALID_RUN_SUMMARY_PAYLOAD', 'MISSING_BATCH_ID', 'JOB_NO
  */
 export function isRefusedUnread(item: Item, body: Record<string, unknown>): boolean {
   return item.kind === 'summary' && !summaryCodes.includes(String(body.code));
+}
+
+/** The same with less, which the service may take where it refused the whole; null where less would be nothing. */
+export function lessOf(item: Item): Item[] | null {
+  switch (item.kind) {
+    case 'claims':
+      return item.claims.length > 1 ? item.claims.map((claim) => ({ kind: 'claims', claims: [claim] })) : null;
+    case 'step': {
+      const { usage, metadata, stepId, ...body } = item.body;
+      return (usage ?? metadata ?? stepId) === undefined ? null : [{ kind: 'step', body }];
+    }
+    case 'terminal': {
+      const { result, error, ...body } = item.body;
+      const isLess = result !== undefined || (error?.length ?? 0) > longestPlainError;
+      return isLess ? [{ kind: 'terminal', body: { ...body, error: error?.slice(0, longestPlainError) } }] : null;
+    }
+    default:
+      return null;
+  }
+}
+
+/** What somebody looks for who misses it: which one it was, and why it was refused. */
+export function lackOf(item: Item, why: string): Lack {
+  switch (item.kind) {
+    case 'claims':
+      return { kind: 'claim', reason: `claim ${shown(item.claims[0]?.claimId)}: ${why}` };
+    case 'step': {
+      const step = `of the step ${shown(item.body.name)}`;
+      if (item.body.usage === undefined) return { kind: 'step', reason: `a report ${step}: ${why}` };
+      return { kind: 'ai_usage', reason: `usage ${step}: ${why}` };
+    }
+    case 'summary': {
+      const batch = item.body['batchSummary'];
+      const batchId = isObject(batch) ? batch['batchId'] : '';
+      return { kind: 'run_summary', reason: `summary of the batch ${shown(batchId)}: ${why}` };
+    }
+    case 'upload':
+      return { kind: item.screenshot ? 'screenshot' : 'artifact', reason: `the file ${shown(item.filename)}: ${why}` };
+    case 'terminal':
+      return { kind: 'result', reason: `the run’s result: ${why}` };
+    case 'webhook':
+      return { kind: 'progress', reason: `its progress: ${why}` };
+    case 'log':
+      return { kind: 'log', reason: `a line of the log: ${why}` };
+  }
+}
+
+function shown(name: unknown): string {
+  const text = typeof name === 'string' ? name : String(JSON.stringify(name));
+  return text.length > longestName ? `${text.slice(0, longestName)}…` : text;
+}
+
+/** What an answer says of why, or else its status. */
+export function whyOf({ status, body: { errors, detail } }: Pick<Answer, 'status' | 'body'>): string {
+  const fields = (Array.isArray(errors) ? (errors as unknown[]) : []).map((each) =>
+    isObject(each) ? [textOf(each['field']), textOf(each['message'])].filter(Boolean).join(': ') : '',
+  );
+  const why = fields.filter(Boolean).slice(0, 3).join('; ') || textOf(detail);
+  return why ? `answered ${status}: ${why}` : `answered ${status}`;
 }
 
 const over: CallbackReason = 'job_over';

@@ -24,6 +24,7 @@ const kinds: Record<Kind, true> = {
   repair: true,
   restart: true,
   files: true,
+  answer: true,
 };
 
 export interface Command extends Omit<AgentCommand, 'jobId' | 'deadline'> {

@@ -89,23 +89,62 @@ for part in range(6):
     );
   });
 
-  it('drops what is refused, and only that', async () => {
+  it('leaves out what is refused, and only that, and says so in the run’s log and with its end', async () => {
     service.interfere = ({ path, body }) => {
       const isBad =
         path === '/api/job-logs' && body.logs.some((log: { message: string }) => log.message === 'line 777');
       const isBadStep = path.endsWith('/step-status') && body.stepOrder === 3;
       if (isBad || isBadStep) return { status: isBad ? 400 : 422 };
+      const isBadClaim = path.endsWith('/claim-results') && JSON.stringify(body).includes('"c4"');
+      if (isBadClaim)
+        return { status: 400, body: { errors: [{ field: 'claimResults.0.npi', message: 'npi is wrong' }] } };
       return path.endsWith('/uploads') && body.filename === 'a2.txt' ? { status: 404 } : undefined;
     };
-    const run = runOf(script);
+    const run = runOf(`${script}\nfor n in range(3): muster.claim("last %d" % n if n else "c4", "failed")`);
     await service.push(run);
-    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
+    const terminal = await service.until('the end', () => service.terminal(run.jobId));
+    expect(terminal.status).toBe('completed');
+    const lacks = [
+      { kind: 'artifact', reason: 'the file a2.txt: answered 404' },
+      { kind: 'claim', reason: 'claim c4: answered 400: claimResults.0.npi: npi is wrong' },
+      { kind: 'log', reason: 'a line of the log: answered 400' },
+      { kind: 'step', reason: 'a report of the step part 2: answered 422' },
+    ];
+    const inOrder = (some: typeof lacks) => [...some].sort((one, other) => (one.kind < other.kind ? -1 : 1));
+    expect(inOrder(terminal.incomplete)).toEqual(lacks);
+    const errors = service.logs(run.jobId).filter(({ level }) => level === 'error');
+    expect(errors.map(({ message }) => message).sort()).toEqual(
+      lacks.map(({ kind, reason }) => `Not delivered, and missing from this run (${kind}): ${reason}`),
+    );
+    const claims = service.accepted(/claim-results/).flatMap(({ body }) => body.claimResults);
+    expect(claims.map(({ claimId }) => claimId)).toEqual(['c0', 'c1', 'c2', 'c3', 'c5', 'last 1', 'last 2']);
     const missing = new Set(Array.from({ length: 2400 }, (_, n) => n + 1));
     for (const { seq } of service.logs(run.jobId)) missing.delete(seq);
-    expect([...missing]).toEqual([778]);
+    expect(missing.size).toBe(1);
     expect(new Set(service.steps(run.jobId).map(({ stepOrder }) => stepOrder))).toEqual(new Set([1, 2, 4, 5, 6]));
     expect([...service.uploads.values()].map(String).sort()).toEqual(['0', '1', '3', '4', '5']);
-    expect(worker.stderr).toContain('a callback was refused and is dropped');
+  });
+
+  it('sends an end that is refused without what may be wrong with it, and a usage’s step without the usage', async () => {
+    service.interfere = ({ path, body }) => {
+      if (body?.result) return { status: 400, body: { detail: 'the result is nested too deeply' } };
+      return path.endsWith('/step-status') && body.usage ? { status: 400 } : undefined;
+    };
+    const run = runOf('import muster\nwith muster.step("s"): muster.ai_usage("p", "m", 1)\nmuster.result({"a": 1})');
+    await service.push(run);
+    const terminal = await service.until('the end', () => service.terminal(run.jobId));
+    expect(terminal).toMatchObject({
+      status: 'completed',
+      incomplete: [
+        { kind: 'ai_usage', reason: 'usage of the step s: answered 400' },
+        { kind: 'result', reason: 'the run’s result: answered 400: the result is nested too deeply' },
+      ],
+    });
+    expect(terminal).not.toHaveProperty('result');
+    expect(service.steps(run.jobId).map(({ status }) => status)).toEqual(['running', 'running', 'passed']);
+    expect(service.logs(run.jobId).map(({ message }) => message)).toEqual(
+      terminal.incomplete.map((lack: { kind: string; reason: string }) => expect.stringContaining(lack.reason)),
+    );
   });
 
   it('redacts before anything reaches the disk or the service', async () => {
@@ -151,7 +190,9 @@ raise RuntimeError("failed with " + secret)
       '[redacted] [redacted]',
     ]);
     expect(terminal).toMatchObject({ status: 'failed', result: { s: '[redacted]' } });
-    expect(terminal.error).toMatch(/^exit code 1\n[^]*RuntimeError: failed with \[redacted\]$/);
+    expect(terminal.error).toMatch(
+      /^RuntimeError: failed with \[redacted\]\nexit code 1\nTraceback [^]*RuntimeError: failed with \[redacted\]$/,
+    );
   });
 
   it('stops a script that writes more than can be kept, and lets it go on when there is room', async () => {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallbackAnswer, JobWebhookAnswer } from '@muster/contracts';
 import { backoffMs } from './backoff';
-import { callbackOf, isRefusedUnread, saysJobIsOver } from './callbacks';
+import { callbackOf, isRefusedUnread, lackOf, lessOf, saysJobIsOver, whyOf } from './callbacks';
 import type { LocalLog } from '../host/local-log';
 import { messageOf, verdictOf, type Service, type Verdict } from './service';
 import type { Entry, Spool } from '../spool/spool';
@@ -37,7 +37,8 @@ interface Attempt {
 
 /**
  * Delivers one run's spool: first that it runs, then three lanes side by side, each in order, and last its end. What
- * the service can't take now is tried again for ever; what it refuses is dropped, and holds nothing back.
+ * the service can't take now is tried again for ever; what it refuses is left out, which the run's log and its end say,
+ * and holds nothing back.
  */
 export class Delivery {
   private readonly stopping = new AbortController();
@@ -57,9 +58,10 @@ export class Delivery {
   async run(): Promise<boolean> {
     try {
       await this.deliverFirst();
-      const others = [this.deliverLane('logs'), this.deliverLane('uploads')];
-      const drained = Promise.all(others);
-      await Promise.all([drained, this.deliverLane('events', drained)]);
+      const others = Promise.all([this.deliverLane('uploads'), this.deliverLane('events')]);
+      // What the others leave out, the log says.
+      await Promise.all([others, this.deliverLane('logs', others)]);
+      await this.deliverLast();
       return true;
     } catch (error) {
       if (!this.stopping.signal.aborted) throw error;
@@ -78,17 +80,22 @@ export class Delivery {
   }
 
   private async deliverLane(lane: Lane, others?: Promise<unknown>): Promise<void> {
-    for (;;) {
+    for (let behind = others; ;) {
       this.stopping.signal.throwIfAborted();
       const entries = this.take(lane);
-      if (!entries.length) {
-        if (this.spool.state.ended) return;
-        await this.untilAppended();
-        continue;
-      }
-      if (entries[0]!.item.kind === 'terminal') await others;
-      await this.deliver(lane, entries);
+      if (entries[0]?.item.kind === 'terminal') return;
+      if (entries.length) await this.deliver(lane, entries);
+      else if (!this.spool.state.ended) await this.untilAppended();
+      else if (behind) {
+        await behind;
+        behind = undefined;
+      } else return;
     }
+  }
+
+  private async deliverLast(): Promise<void> {
+    const last = this.take('events');
+    if (last.length) await this.deliver('events', last);
   }
 
   private take(lane: Lane): Entry[] {
@@ -97,28 +104,42 @@ export class Delivery {
   }
 
   private async deliver(lane: Lane, entries: Entry[]): Promise<void> {
-    const { log } = this.context;
+    const items = entries.map(({ item }) => item);
+    const { verdict, why, screenshotKey } = await this.insist(lane, items);
+    if (verdict === 'refused' && entries.length > 1) {
+      this.logLimit = Math.ceil(entries.length / 2);
+      return;
+    }
+    if (verdict !== 'delivered') await this.leaveOut(lane, items[0]!, why);
+    if (lane === 'logs') this.logLimit = Math.min(logsPerRequest, this.logLimit * 2);
+    this.spool.delivered(lane, entries.at(-1)!.after, screenshotKey);
+  }
+
+  /** It was refused for good: less of it may be taken, and what is missing then is noted. */
+  private async leaveOut(lane: Lane, item: Item, why: string): Promise<void> {
+    const less = lessOf(item);
+    this.context.log('error', 'a callback was refused and is dropped', { jobId: this.jobId, kind: item.kind, why });
+    // Of several claims each is judged by itself.
+    if (item.kind !== 'claims' || !less) this.spool.noteLack(lackOf(item, why));
+    // The log goes out in front of the end.
+    if (item.kind === 'terminal') await this.deliverLane('logs');
+    for (const each of less ?? []) {
+      const again = await this.insist(lane, [each]);
+      if (again.verdict !== 'delivered') await this.leaveOut(lane, each, again.why);
+    }
+  }
+
+  /** Until it is delivered, or nobody will ever take it. */
+  private async insist(lane: Lane, items: Item[]): Promise<Attempt> {
     let patience = patientAttempts;
     for (let attempt = 1; ; attempt += 1) {
-      const { verdict, why, retryAfterMs, screenshotKey, isPatient } = await this.attempt(entries.map((e) => e.item));
+      const outcome = await this.attempt(items);
       this.stopping.signal.throwIfAborted();
+      const { verdict, why, retryAfterMs, isPatient } = outcome;
       if (isPatient) patience -= 1;
-      if (verdict === 'later' && patience > 0) {
-        if (attempt === 1) log('warn', 'a callback waits', { jobId: this.jobId, lane, why });
-        await sleep(backoffMs(attempt, undefined, retryAfterMs), undefined, { signal: this.stopping.signal });
-        continue;
-      }
-      if (verdict === 'refused' && entries.length > 1) {
-        this.logLimit = Math.ceil(entries.length / 2);
-        return;
-      }
-      if (verdict !== 'delivered') {
-        const kinds = entries[0]!.item.kind;
-        log('error', 'a callback was refused and is dropped', { jobId: this.jobId, kind: kinds, why });
-      }
-      if (lane === 'logs') this.logLimit = Math.min(logsPerRequest, this.logLimit * 2);
-      this.spool.delivered(lane, entries.at(-1)!.after, screenshotKey);
-      return;
+      if (verdict !== 'later' || patience === 0) return outcome;
+      if (attempt === 1) this.context.log('warn', 'a callback waits', { jobId: this.jobId, lane, why });
+      await sleep(backoffMs(attempt, undefined, retryAfterMs), undefined, { signal: this.stopping.signal });
     }
   }
 
@@ -134,14 +155,14 @@ export class Delivery {
         const isShown = item.screenshot && attempt.verdict === 'delivered';
         return { ...attempt, isPatient: true, screenshotKey: isShown ? key : undefined };
       }
-      const { screenshotKey } = this.spool;
-      const sender = { agentId, jobId, signingSecret: signingSecret(), screenshotKey };
+      const { screenshotKey, lacks } = this.spool;
+      const sender = { agentId, jobId, signingSecret: signingSecret(), screenshotKey, lacks };
       const answer = await service.call<CallbackAnswer | JobWebhookAnswer>(callbackOf(items, sender));
       if (saysJobIsOver(answer.body)) onJobOver(jobId);
       const said = verdictOf(answer.status);
       const isPatient = said === 'refused' && isRefusedUnread(item, answer.body);
       const verdict = isPatient ? 'later' : said;
-      return { verdict, why: `answered ${answer.status}`, retryAfterMs: answer.retryAfterMs, isPatient };
+      return { verdict, why: whyOf(answer), retryAfterMs: answer.retryAfterMs, isPatient };
     } catch (error) {
       return { verdict: 'later', why: messageOf(error), retryAfterMs: 0, isPatient: item.kind === 'upload' };
     }

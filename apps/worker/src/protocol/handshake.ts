@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BootEnd, HandshakeAnswer, HandshakeBody, MachineRefusal } from '@muster/contracts';
+import type { BootEnd, HandshakeAnswer, HandshakeBody, MachineCapability, MachineRefusal } from '@muster/contracts';
 import { backoffMs, callbackBackoff, refusedKeyBackoff } from './backoff';
 import { textOf } from './command';
 import { refusesKey, type Keys } from '../host/keys';
@@ -18,6 +18,7 @@ export interface HandshakeOptions {
   bootId: string;
   tunnel: string | null;
   capabilities: string[];
+  machineCapabilities: MachineCapability[];
   keys: Keys;
   log: LocalLog;
 }
@@ -31,7 +32,7 @@ export class BootOver extends Error {
 /** Introduces this start of the worker, for as long as it takes; throws BootOver where no further try would help. */
 export async function shakeHands(
   service: Service,
-  { agentId, bootId, tunnel, capabilities, keys, log }: HandshakeOptions,
+  { agentId, bootId, tunnel, capabilities, machineCapabilities, keys, log }: HandshakeOptions,
   stopping: AbortSignal,
 ): Promise<Introduction> {
   const text = textOfBody<HandshakeBody>({
@@ -42,6 +43,7 @@ export async function shakeHands(
     workerVersion,
     platform: platformName(),
     capabilities,
+    machineCapabilities,
   });
   const call = { method: 'POST', path: '/api/agents/handshake', text } as const;
   for (let attempt = 1; ; attempt += 1) {

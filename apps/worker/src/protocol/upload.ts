@@ -3,6 +3,7 @@ import { extname } from 'node:path';
 import { Readable } from 'node:stream';
 import type { UploadBody, UploadTicket } from '@muster/contracts';
 import { isObject, textOf } from './command';
+import { whyOf } from './callbacks';
 import { textOfBody, verdictOf, type Service, type Verdict } from './service';
 import { within } from '../host/waiting';
 
@@ -43,7 +44,7 @@ export async function sendUpload(
   const { key, uploadUrl, method, headers } = asked.body;
   const verdict = verdictOf(asked.status);
   if (verdict !== 'delivered' || !textOf(uploadUrl)) {
-    const why = verdict === 'delivered' ? 'the answer has no uploadUrl' : `answered ${asked.status}`;
+    const why = verdict === 'delivered' ? 'the answer has no uploadUrl' : whyOf(asked);
     return { verdict: verdict === 'delivered' ? 'later' : verdict, why, retryAfterMs: asked.retryAfterMs };
   }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { largestBundleBytes } from '../bundles/download-bundle';
 import { readZip } from '../zip/read-zip';
-import { writeZip } from '../zip/write-zip';
+import { writeZip } from '@muster/contracts/zip';
 import { ZipFault } from '../zip/zip-fault';
 import { limits, readFolder, Unpublishable } from './read-folder';
 

@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FileToZip } from '../zip/write-zip';
+import type { FileToZip } from '@muster/contracts/zip';
 
 export const memoryFile = '.muster-pack.json';
 

@@ -9,6 +9,7 @@ import contextvars
 import datetime
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -19,6 +20,9 @@ _events = os.path.join(_root, "events.jsonl") if _root and os.environ.get("MUSTE
 _current = contextvars.ContextVar("muster_step", default=None)
 _limit = 4 * 1024 * 1024
 _outcomes = ("eob_uploaded", "no_eob_found", "failed")
+_deepest = 50
+_day = 24 * 3600
+_time = r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?"
 
 
 def _variables():
@@ -32,15 +36,46 @@ def _variables():
 variables = _variables() if _root else {}
 
 
-def _plain(value):
+def _plain(value, depth=0):
     """What JSON can say of a value: NaN is no number to it, and a key is a text."""
+    if depth > _deepest:
+        raise ValueError("muster: a value is nested deeper than %d levels" % _deepest)
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(item) for item in value]
+        return [_plain(item, depth + 1) for item in value]
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return None
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+# What the service refuses is refused here, where the script's author sees the line.
+
+
+def _text(what, value, most, least=1):
+    if value is None:
+        return None
+    text = str(value)
+    if not least <= len(text) <= most:
+        raise ValueError("muster.%s has %d to %d characters, and not %d" % (what, least, most, len(text)))
+    return text
+
+
+def _number(what, value, most):
+    if value is not None and not 0 <= value <= most:
+        raise ValueError("muster.%s is from 0 to %d, and not %s" % (what, most, value))
+    return value
+
+
+def _object(what, value, most_bytes=None):
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise ValueError("muster.%s is a dict, and not %s" % (what, type(value).__name__))
+    plain = _plain(value)
+    if most_bytes and len(json.dumps(plain, ensure_ascii=False).encode("utf-8", "replace")) > most_bytes:
+        raise ValueError("muster.%s is more than %d bytes of JSON" % (what, most_bytes))
+    return plain
 
 
 def _report(kind, **fields):
@@ -64,6 +99,7 @@ def _report(kind, **fields):
 def step(name, metadata=None, step_id=None):
     """A step of the run: running, then passed, or failed with the error that left it."""
     key = uuid.uuid4().hex
+    metadata, step_id = _object("step: metadata", metadata), _text("step: step_id", step_id, 200)
     _report("step_started", key=key, name=str(name), metadata=metadata, stepId=step_id)
     token = _current.set(key)
     try:
@@ -90,29 +126,33 @@ def ai_usage(provider, model, input_tokens=0, output_tokens=0, cost_usd=None):
 
     cost_usd matters where the service knows no price of the model."""
     usage = {
-        "provider": str(provider),
-        "model": str(model),
-        "inputTokens": int(input_tokens),
-        "outputTokens": int(output_tokens),
+        "provider": _text("ai_usage: provider", str(provider), 100),
+        "model": _text("ai_usage: model", str(model), 200),
+        "inputTokens": _number("ai_usage: input_tokens", int(input_tokens), 2147483647),
+        "outputTokens": _number("ai_usage: output_tokens", int(output_tokens), 2147483647),
     }
     if cost_usd is not None:
-        usage["costUsd"] = float(cost_usd)
-        if not 0 <= usage["costUsd"] <= 1000000:
-            raise ValueError("muster.ai_usage: cost_usd is from 0 to 1000000")
+        usage["costUsd"] = _number("ai_usage: cost_usd", float(cost_usd), 1000000)
     _report("ai_usage", key=_current.get(), usage=usage)
 
 
 def claim(claim_id, outcome, npi=None, message=None, metadata=None):
     if outcome not in _outcomes:
         raise ValueError("muster.claim: the outcome is one of %s" % ", ".join(_outcomes))
-    row = {"claimId": str(claim_id), "outcome": outcome}
-    optional = {"npi": None if npi is None else str(npi), "message": message, "metadata": metadata}
+    row = {"claimId": _text("claim: claim_id", str(claim_id), 200), "outcome": outcome}
+    optional = {
+        "npi": _text("claim: npi", npi, 20),
+        "message": _text("claim: message", message, 10000, 0),
+        "metadata": _object("claim: metadata", metadata, 500000),
+    }
     row.update({name: value for name, value in optional.items() if value is not None})
     _report("claim", claim=row)
 
 
 def screenshot(path):
+    global _pictured
     _upload(path, True)
+    _pictured = os.path.abspath(path)
 
 
 def artifact(path):
@@ -120,7 +160,10 @@ def artifact(path):
 
 
 def _upload(path, is_screenshot):
-    name = os.path.basename(os.fspath(path))
+    what = "screenshot" if is_screenshot else "artifact"
+    name = _text("%s: the name of the file" % what, os.path.basename(os.fspath(path)), 255)
+    if os.path.getsize(path) > 100 * 1024 * 1024:
+        raise ValueError("muster.%s: %s has more than 100 MiB" % (what, name))
     if _events is None:
         _report("upload", filename=name, screenshot=is_screenshot)
         return
@@ -142,6 +185,8 @@ def result(value):
 
 def error_code(code):
     """A word for machines that says why the run fails, beside its error. The last one counts."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", str(code)):
+        raise ValueError("muster.error_code: a code is a word of at most 64 small letters, digits and _")
     _report("error_code", code=str(code))
 
 
@@ -157,13 +202,15 @@ def _camel(row):
     return {name(key): value for key, value in dict(row).items()}
 
 
-def _moment(value):
+def _moment(what, value):
     """A time as the service reads it: seconds since 1970, a datetime (without a zone it is this machine's), a text."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         value = datetime.datetime.fromtimestamp(value, datetime.timezone.utc)
     if isinstance(value, datetime.datetime):
         text = value.astimezone(datetime.timezone.utc).isoformat(timespec="milliseconds")
         return text.replace("+00:00", "Z")
+    if value is not None and not (isinstance(value, str) and re.fullmatch(_time, value)):
+        raise ValueError("muster.%s is a time such as 2026-01-31T09:30:00Z, and not %r" % (what, value))
     return value
 
 
@@ -171,19 +218,35 @@ def _summary_claim(given):
     row = _camel(given)
     if row.get("outcome") not in _outcomes:
         raise ValueError("muster.run_summary: a claim's outcome is one of %s" % ", ".join(_outcomes))
-    for name in ("claimId", "npi"):
-        if row.get(name) is not None:
-            row[name] = str(row[name])
-    return row
+    row["claimId"] = _text("run_summary: claim_id", row.get("claimId", ""), 200)
+    row["npi"] = _text("run_summary: npi", row.get("npi"), 20)
+    row["processingSeconds"] = _number("run_summary: processing_seconds", row.get("processingSeconds"), 7 * _day)
+    row["message"] = _text("run_summary: message", row.get("message"), 10000, 0)
+    _beside("run_summary: the metadata of a claim", row, _claim_fields, 16 * 1024)
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def _summary_stop(given):
     row = _camel(given)
-    row["at"] = _moment(row.get("at", time.time()))
+    row["at"] = _moment("run_summary: at", row.get("at", time.time()))
+    row["reason"] = _text("run_summary: the reason of a stop", row.get("reason", ""), 500)
     detail = row.get("detail")
     if detail is not None and not isinstance(detail, str):
-        row["detail"] = json.dumps(_plain(detail))
-    return row
+        detail = json.dumps(_plain(detail))
+    row["detail"] = _text("run_summary: the detail of a stop", detail, 10000, 0)
+    _beside("run_summary: the metadata of a stop", row, _stop_fields, 16 * 1024)
+    return {name: value for name, value in row.items() if value is not None}
+
+
+_claim_fields = ("claimId", "npi", "outcome", "processingSeconds", "message", "metadata")
+_stop_fields = ("reason", "at", "detail", "metadata")
+_batch_fields = ("batchId", "jobId", "workerKey", "startedAt", "finishedAt", "totals", "metadata")
+
+
+def _beside(what, row, known, most_bytes):
+    """Names that nobody knows are kept with the metadata, and measured with it."""
+    metadata = _object(what, row.get("metadata")) or {}
+    _object(what, {**{name: value for name, value in row.items() if name not in known}, **metadata}, most_bytes)
 
 
 def run_summary(batch_id=None, claims=None, stop_events=None, **summary):
@@ -196,15 +259,23 @@ def run_summary(batch_id=None, claims=None, stop_events=None, **summary):
     batch = _camel(summary)
     for name in ("startedAt", "finishedAt"):
         if name in batch:
-            batch[name] = _moment(batch[name])
+            batch[name] = _moment("run_summary: %s" % name, batch[name])
     if batch_id is not None:
         batch["batchId"] = str(batch_id)
+    if batch.get("batchId") is not None:
+        _text("run_summary: batch_id", str(batch["batchId"]).strip(), 200)
+        batch["batchId"] = _text("run_summary: batch_id", batch["batchId"], 200)
+    if batch.get("workerKey") is not None:
+        batch["workerKey"] = _text("run_summary: worker_key", batch["workerKey"], 200)
+    if batch.get("jobId") is not None:
+        batch["jobId"] = str(uuid.UUID(str(batch["jobId"])))
+    batch_bytes = 256 * 1024
+    _object("run_summary: totals", batch.get("totals"), batch_bytes)
+    _beside("run_summary: metadata", batch, _batch_fields, batch_bytes)
     rows = [_summary_claim(row) for row in claims or []]
     if len(rows) > 10000:
         raise ValueError("muster.run_summary: more than 10,000 claims")
     stops = [_summary_stop(row) for row in stop_events or []]
+    if len(stops) > 10000:
+        raise ValueError("muster.run_summary: more than 10,000 stop events")
     _report("run_summary", body={"batchSummary": batch, "claimResults": rows, "stopEvents": stops})
-
-
-if __name__ == "__main__":
-    sys.exit("muster is a module: import it")

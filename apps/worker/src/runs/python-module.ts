@@ -4,8 +4,11 @@ import { join } from 'node:path';
 /** Set by the one-file build, which has no file beside it. */
 declare const EMBEDDED_PYTHON_MODULE: string | undefined;
 
+/** In this order they are the module. */
+const parts = ['muster.py', 'muster-asking.py'];
+
 export function pythonModule(): string {
   return typeof EMBEDDED_PYTHON_MODULE === 'string'
     ? EMBEDDED_PYTHON_MODULE
-    : readFileSync(join(__dirname, 'muster.py'), 'utf8');
+    : parts.map((name) => readFileSync(join(__dirname, name), 'utf8')).join('\n\n');
 }

@@ -99,6 +99,21 @@ export class Redactor {
   }
 }
 
+/** The secrets of a run, which is given more of them while it goes on. */
+export class KnownSecrets {
+  /** Covers all that are known by now. */
+  redactor: Redactor;
+
+  constructor(private readonly values: string[]) {
+    this.redactor = new Redactor(values);
+  }
+
+  learn(value: string): void {
+    this.values.push(value);
+    this.redactor = new Redactor(this.values);
+  }
+}
+
 export function readable(latin1: string): string {
   return Buffer.from(latin1, 'latin1').toString('utf8');
 }

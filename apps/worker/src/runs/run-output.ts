@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { writeWhole } from '../host/files';
-import { cutBytes, takeLines } from './output-lines';
-import type { Redactor } from './redactor';
+import { takeLines } from './output-lines';
+import type { KnownSecrets } from './redactor';
 import type { FilePosition, RunState } from './run-state';
 import { hearEvents } from './script-events';
 import type { Spool } from '../spool/spool';
@@ -26,13 +26,14 @@ type Stream = keyof typeof files;
 
 /** Reads what a run writes, from where the spool's state says, and puts it into the spool with the new state. */
 export class RunOutput {
+  /** What in the script's reports nobody can read. */
+  private strange: string[] = [];
   private readonly lastGrowth = new Map<Stream, { size: number; at: number }>();
 
   constructor(
     private readonly root: string,
     private readonly spool: Spool,
-    private readonly redactor: Redactor,
-    private readonly onStrange: (what: string) => void,
+    private readonly secrets: KnownSecrets,
   ) {}
 
   /** One piece of each stream. Answers whether there was any. `final`: nobody writes any more. */
@@ -51,12 +52,16 @@ export class RunOutput {
     }
     const { events, position } = this.readEvents(state.events);
     const heard = hearEvents(events, { ...state, events: position }, now);
-    heard.strange.forEach(this.onStrange);
     state = heard.state;
     // Before the state that says it was heard: heard twice, it is the same.
     if (heard.result) writeWhole(join(this.spool.folder, 'result.json'), JSON.stringify(heard.result));
     if (before === JSON.stringify([state.stdout, state.stderr, state.events])) return false;
     this.spool.append([...items, ...heard.items], state);
+    // Behind what was read with it, as it takes a number of the log.
+    for (const what of [...this.strange, ...heard.strange]) {
+      this.spool.noteLack({ kind: 'report', reason: `a report of the script that cannot be read: ${what}` });
+    }
+    this.strange = [];
     return true;
   }
 
@@ -85,13 +90,10 @@ export class RunOutput {
     return Math.max(stdout.offset, stderr.offset, events.offset);
   }
 
-  /** The last lines that the script wrote to stderr. */
-  lastErrors(lines = 20, bytes = 4 * 1024): string {
-    const size = this.size('stderr');
-    const from = Math.max(0, size - chunkBytes);
-    const text = this.redactor.text(this.piece('stderr', from, chunkBytes).toString('utf8')).trimEnd();
-    const last = Buffer.from(text.split(/\r?\n/).slice(-lines).join('\n').replaceAll('\0', '\u{FFFD}'));
-    return cutBytes(Buffer.from(readableEnd(last, bytes)), bytes).trim();
+  /** The end of what the script wrote to stderr. */
+  lastErrors(): string {
+    const from = Math.max(0, this.size('stderr') - chunkBytes);
+    return this.secrets.redactor.text(this.piece('stderr', from, chunkBytes).toString('utf8'));
   }
 
   private readLines(
@@ -114,7 +116,7 @@ export class RunOutput {
         final: final && offset + bytes.length >= size,
         quiet: growth?.size === size && now - growth.at > quietMs && offset + bytes.length >= size,
       },
-      this.redactor,
+      this.secrets.redactor,
     );
     return { lines, position: { offset: offset + consumed, skipping } };
   }
@@ -129,7 +131,7 @@ export class RunOutput {
     if (position.skipping) begin = bytes.indexOf(10) + 1 || bytes.length;
     else if (!bytes.includes(10)) {
       if (bytes.length < longestEventBytes) return { events: [], position: { ...position, offset } };
-      this.onStrange('an overlong line');
+      this.strange.push('an overlong line');
       return { events: [], position: { offset: offset + bytes.length, skipping: true } };
     }
     const end = Math.max(begin, bytes.lastIndexOf(10) + 1);
@@ -140,7 +142,7 @@ export class RunOutput {
 
   private parse(line: string): unknown {
     try {
-      return this.redactor.deep(JSON.parse(line.replaceAll('\\u0000', '\\ufffd')) as unknown);
+      return this.secrets.redactor.deep(JSON.parse(line.replaceAll('\\u0000', '\\ufffd')) as unknown);
     } catch {
       return null;
     }
@@ -168,10 +170,4 @@ export class RunOutput {
 export function readResult(spoolFolder: string): unknown {
   const path = join(spoolFolder, 'result.json');
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as { of: unknown }).of : undefined;
-}
-
-function readableEnd(bytes: Buffer, limit: number): string {
-  let from = Math.max(0, bytes.length - limit);
-  while (from > 0 && from < bytes.length && (bytes[from]! & 0xc0) === 0x80) from += 1;
-  return bytes.subarray(from).toString('utf8');
 }

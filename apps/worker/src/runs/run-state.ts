@@ -1,4 +1,4 @@
-import type { LogLevel } from '@muster/contracts';
+import type { LogLevel, ScriptErrorCode } from '@muster/contracts';
 import type { Origin } from '../protocol/origin';
 
 export interface FilePosition {
@@ -26,7 +26,7 @@ export interface RunState {
   openSteps: Record<string, OpenStep>;
   progress: { percent?: number; currentStep?: string };
   /** The script's word for why it fails. */
-  errorCode?: string;
+  errorCode?: ScriptErrorCode;
   stdout: FilePosition;
   stderr: FilePosition;
   events: FilePosition;

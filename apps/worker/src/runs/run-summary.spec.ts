@@ -71,20 +71,25 @@ for wrong in ([{"claim_id": "x", "outcome": "done"}], [{"claim_id": "x", "outcom
     );
   });
 
-  it('is given up where the service refuses it by its code, and holds nothing back', async () => {
+  it('is given up where the service refuses it by its code, holds nothing back, and is named with the end', async () => {
     const asked: string[] = [];
     service.interfere = (heard) => {
       if (heard.path !== path) return undefined;
       asked.push(heard.body.batchSummary.batchId);
-      return { status: 404, body: { code: 'JOB_NOT_FOUND' } };
+      return { status: 404, body: { code: 'JOB_NOT_FOUND', detail: 'There is no such job.' } };
     };
     const run = runOf(
       'import muster\nmuster.run_summary("gone")\nmuster.run_summary("gone too")\nmuster.log("info", "on")',
     );
     await service.push(run);
-    expect(await end(run.jobId)).toMatchObject({ status: 'completed' });
+    expect(await end(run.jobId)).toMatchObject({
+      status: 'completed',
+      incomplete: ['gone', 'gone too'].map((batchId) => ({
+        kind: 'run_summary',
+        reason: `summary of the batch ${batchId}: answered 404: There is no such job.`,
+      })),
+    });
     expect(asked).toEqual(['gone', 'gone too']);
-    expect(worker.stderr).toContain('a callback was refused and is dropped');
   });
 
   it('outlives the worker that was killed before it was taken', async () => {

@@ -144,12 +144,14 @@ print("c\\0d")
     ).toEqual(['a\ufffdb', 'c\ufffdd']);
   });
 
-  it('that exits with a code fails with it and the last lines of stderr', async () => {
+  it('that exits with a code fails with the last line of stderr, the code, and the last lines', async () => {
     const run = runOf('import sys\nfor n in range(30): print("line", n, file=sys.stderr)\nsys.exit(7)');
     await service.push(run);
     const { status, error } = await service.until('the end', () => service.terminal(run.jobId));
     expect(status).toBe('failed');
-    expect(error).toBe(['exit code 7', ...Array.from({ length: 20 }, (_, n) => `line ${n + 10}`)].join('\n'));
+    expect(error).toBe(
+      ['line 29', 'exit code 7', ...Array.from({ length: 20 }, (_, n) => `line ${n + 10}`)].join('\n'),
+    );
   });
 
   it('is alone: a second one is refused meanwhile, a snippet is not', async () => {

@@ -2,35 +2,29 @@ import { closeSync, openSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bundleOf, codeOf, NothingToRun } from '../bundles/bundle';
+import { answersFolder, Asks, asksFolder, codesIn } from './asks';
+import { bundleOf, NothingToRun } from '../bundles/bundle';
 import type { BundleCache } from '../bundles/bundle-cache';
 import { mainOf, placeBundle } from '../bundles/place-bundle';
 import { positiveOf, textOf, type Command } from '../protocol/command';
 import { readJson, writeWhole } from '../host/files';
 import { launch, readExitCode } from '../host/launcher';
 import type { LocalLog } from '../host/local-log';
+import { brokenBy, type Ending, endOf } from './ends/ending';
+import { describeFailure } from './ends/describe-failure';
 import { findProcesses, isAlive, killProcesses, readEnvironment, readProcess, signalProcesses } from './processes';
 import type { Grace, Marker } from './processes';
-import { Redactor } from './redactor';
+import { KnownSecrets } from './redactor';
 import { inputsOf, makeRunRoot } from './run-files';
 import { readResult, RunOutput } from './run-output';
 import { originOf } from '../protocol/origin';
 import { firstState } from './run-state';
 import { closeSteps, progressOf } from './script-events';
 import { scriptEnvironment, secretNamesOf, secretsOf, type WorkerFacts } from './script-environment';
-import { messageOf, type Service } from '../protocol/service';
+import type { Service } from '../protocol/service';
 import { closeTemporaryFolder, openTemporaryFolder } from '../host/short-folder';
 import { Spool } from '../spool/spool';
-import type { Item, WebhookReport } from '../spool/spool-item';
-
-/** Why a run ends other than by itself. `silent`: nobody wants to hear of it. */
-export interface Ending {
-  status: 'failed' | 'cancelled' | 'silent';
-  error: string;
-  /** A word for machines that says why. */
-  errorCode?: string;
-  graceMs: number;
-}
+import type { Item, LastReport } from '../spool/spool-item';
 
 export interface RunContext {
   facts: WorkerFacts;
@@ -54,7 +48,6 @@ const heartbeatMs = 30_000;
 const leftoverGraceMs = 2_000;
 const largestResultBytes = 256 * 1024;
 const defaultMaxRuntimeMs = 12 * 3600_000;
-export const restarted = 'the worker was restarted while this ran';
 
 /** One run of a script, from its folder to the last word on it. Its state is on disk: a new worker takes it over. */
 export class Run {
@@ -68,16 +61,18 @@ export class Run {
   private stopped = false;
   private readonly wake = new AbortController();
   private lastHeartbeat = Date.now();
+  private readonly asks: Asks;
 
   private constructor(
     readonly commandId: string,
     readonly spool: Spool,
     private readonly record: RunRecord,
-    private redactor: Redactor,
+    private readonly secrets: KnownSecrets,
     private readonly context: RunContext,
     prepare: (run: Run) => Promise<void>,
   ) {
     this.ending = record.ending;
+    this.asks = new Asks(this.root, this.jobId, { ...context, secrets });
     this.concluded = this.live(prepare);
   }
 
@@ -97,8 +92,8 @@ export class Run {
       secretNames: secretNamesOf(command),
     };
     const env = scriptEnvironment(command, context.facts, runRoot);
-    const redactor = new Redactor(secretsOf(record.secretNames, env));
-    return new Run(commandId, spool, record, redactor, context, (run) => run.launchScript(command, env));
+    const secrets = new KnownSecrets(secretsOf(record.secretNames, env));
+    return new Run(commandId, spool, record, secrets, context, (run) => run.launchScript(command, env));
   }
 
   /** Takes a run over that another worker started. One of which nothing is left is reported as failed. */
@@ -113,8 +108,8 @@ export class Run {
     record.root ??= findProcesses({ runId: commandId, root: null }).sort((a, b) => a.pid - b.pid)[0] ?? null;
     if (record.root && !isAlive(record.root)) record.root = null;
     const env = record.root ? readEnvironment(record.root.pid) : {};
-    const redactor = new Redactor(secretsOf(record.secretNames, env));
-    const run = new Run(commandId, spool, record, redactor, context, () => Promise.resolve());
+    const secrets = new KnownSecrets([...secretsOf(record.secretNames, env), ...codesIn(spool.state.runRoot)]);
+    const run = new Run(commandId, spool, record, secrets, context, () => Promise.resolve());
     // The launcher has died, and with it what we would know the secrets by: what nobody has read stays unread.
     run.isUnreadable = record.root === null;
     signalProcesses(run.marker, 'SIGCONT');
@@ -122,7 +117,12 @@ export class Run {
   }
 
   redact(text: string): string {
-    return this.redactor.text(text);
+    return this.secrets.redactor.text(text);
+  }
+
+  /** What came for one of its questions. */
+  answer(payload: Record<string, unknown>): void {
+    this.asks.give(payload);
   }
 
   /** Ends the run: the first reason is the one. Resolves when nothing of it lives. */
@@ -164,17 +164,16 @@ export class Run {
     try {
       await prepare(this);
     } catch (error) {
-      this.ending ??= { status: 'failed', error: messageOf(error), errorCode: codeOf(error), graceMs: 0 };
+      this.ending ??= brokenBy(error, 'run_not_started');
     }
-    const output = new RunOutput(this.root, this.spool, this.redactor, (what) =>
-      this.context.log('warn', 'the script reported something strange', { jobId: this.jobId, what }),
-    );
+    const output = new RunOutput(this.root, this.spool, this.secrets);
     try {
       await this.watch(output);
     } catch (error) {
       // Nobody would read what it goes on to do, nor end it.
-      this.ending ??= { status: 'failed', error: messageOf(error), errorCode: codeOf(error), graceMs: 0 };
+      this.ending ??= brokenBy(error, 'worker_failed');
     }
+    this.asks.end();
     if (this.detached) return 0;
     return this.conclude(output);
   }
@@ -184,6 +183,7 @@ export class Run {
       const alive = this.record.root !== null && isAlive(this.record.root);
       const ended = this.exitCode() !== null || !alive;
       if (this.isUnreadable) break;
+      this.asks.look();
       const more = this.readSome(output);
       if (ended) break;
       this.ending ??= this.overdue();
@@ -255,7 +255,8 @@ export class Run {
   private overdue(): Ending | undefined {
     const limit = this.record.maxRuntimeMs ?? defaultMaxRuntimeMs;
     if (Date.now() - this.record.startedAt <= limit) return undefined;
-    return { status: 'failed', error: `the run exceeded its maximum runtime of ${limit} ms`, graceMs: 5_000 };
+    const error = `the run exceeded its maximum runtime of ${limit} ms`;
+    return { status: 'failed', error, errorCode: 'execution_timeout', graceMs: 5_000 };
   }
 
   private sayThatItRuns(): void {
@@ -275,6 +276,11 @@ export class Run {
         else if (!output.read(true, Date.now())) break;
         else await sleep(0);
       }
+      const unread = this.isUnreadable ? output.unreadBytes() : 0;
+      if (unread > 0) {
+        const reason = `the last ${unread} bytes that it wrote: nobody knows any more which secrets are in them`;
+        this.spool.noteLack({ kind: 'report', reason });
+      }
       const body = this.lastWord(output);
       const state = { ...this.spool.state };
       const items: Item[] = closeSteps(state, body.status === 'completed', Date.now());
@@ -284,33 +290,36 @@ export class Run {
     }
     closeTemporaryFolder(this.root);
     // What the script wrote may hold secrets; what was sent of it doesn't.
-    for (const name of ['stdout.log', 'stderr.log', 'events.jsonl', 'tmp']) {
+    for (const name of ['stdout.log', 'stderr.log', 'events.jsonl', 'tmp', asksFolder, answersFolder]) {
       rmSync(join(this.root, name), { recursive: true, force: true });
     }
     return remaining;
   }
 
-  private lastWord(output: RunOutput): WebhookReport {
+  private lastWord(output: RunOutput): LastReport {
     const code = this.exitCode();
     const result = readResult(this.spool.folder);
-    const given: Pick<WebhookReport, 'result'> = result === undefined || !this.fits(result) ? {} : { result };
+    const given: Pick<LastReport, 'result'> = result === undefined || !this.fits(result) ? {} : { result };
     if (this.ending && this.ending.status !== 'silent') {
-      const { status, error, errorCode } = this.ending;
-      return { status, error: this.redactor.text(error), ...(errorCode ? { errorCode } : {}), ...given };
+      const { graceMs: _, ...ending } = this.ending;
+      return { ...ending, error: this.secrets.redactor.text(ending.error), ...given };
     }
     if (code === 0) return { status: 'completed', ...given };
-    const why = code === null ? (this.record.root ? 'the process was killed' : restarted) : `exit code ${code}`;
+    const { why, errorCode } = endOf(code, this.record.root !== null);
     return {
       status: 'failed',
-      error: [why, this.isUnreadable ? '' : output.lastErrors()].filter(Boolean).join('\n'),
-      errorCode: this.spool.state.errorCode || undefined,
+      error: describeFailure(why, this.isUnreadable ? '' : output.lastErrors()),
+      errorCode: this.spool.state.errorCode ?? errorCode,
       ...given,
     };
   }
 
   private fits(result: unknown): boolean {
     const isSmall = Buffer.byteLength(JSON.stringify(result)) <= largestResultBytes;
-    if (!isSmall) this.context.log('error', 'the result is too large and is left out', { jobId: this.jobId });
+    if (!isSmall) {
+      const reason = `the run’s result: it has more than ${largestResultBytes} bytes`;
+      this.spool.noteLack({ kind: 'result', reason });
+    }
     return isSmall;
   }
 

@@ -1,10 +1,11 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Command } from '../protocol/command';
+import type { Command, Result } from '../protocol/command';
 import { inOrigin } from '../host/local-log';
 import { Delivery } from '../protocol/delivery';
 import type { Journal } from './journal';
-import { Run, type Ending, type RunContext } from './run';
+import type { Ending } from './ends/ending';
+import { Run, type RunContext } from './run';
 import { removeOldRoots } from './run-files';
 import { removeOldBundles } from '../bundles/place-bundle';
 import { firstState } from './run-state';
@@ -82,6 +83,13 @@ export class Runs {
   startDelivering(): void {
     this.delivering = true;
     for (const [id, { spool }] of this.deliveries) this.addDelivery(id, spool);
+  }
+
+  /** An answer to what the run of a job asks; one that is over needs none. */
+  answer({ jobId, payload }: Command): Result {
+    if (this.current?.jobId !== jobId) return { status: 'failed', error: 'the run is not here any more' };
+    this.current.answer(payload);
+    return { status: 'success' };
   }
 
   /** Ends the run of a job, if it is here. Resolves with what could not be killed. */

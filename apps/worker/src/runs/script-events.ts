@@ -1,4 +1,4 @@
-import type { StepStatus } from '@muster/contracts';
+import type { ScriptErrorCode, StepStatus } from '@muster/contracts';
 import { isObject, textOf } from '../protocol/command';
 import { cutMessage } from './output-lines';
 import { levelOf, type OpenStep, type RunState } from './run-state';
@@ -99,7 +99,7 @@ function hearEvent(heard: Heard, event: Record<string, unknown>, now: number): v
     case 'error_code': {
       const code = textOf(event.code);
       if (!/^[a-z][a-z0-9_]{0,63}$/.test(code)) return void heard.strange.push('an error code is a word');
-      state.errorCode = code;
+      state.errorCode = code as ScriptErrorCode;
       return;
     }
     case 'run_summary':

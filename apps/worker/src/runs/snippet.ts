@@ -6,6 +6,7 @@ import type { BundleCache } from '../bundles/bundle-cache';
 import { placeBundle } from '../bundles/place-bundle';
 import { positiveOf, textOf, type Command, type Result } from '../protocol/command';
 import { launch, readExitCode } from '../host/launcher';
+import { describeFailure } from './ends/describe-failure';
 import { tellOutput } from './live-output';
 import { cutBytes } from './output-lines';
 import { killProcesses, readProcess } from './processes';
@@ -17,7 +18,6 @@ import { closeTemporaryFolder, openTemporaryFolder } from '../host/short-folder'
 import { rest } from '../host/waiting';
 
 const outputBytes = 4 * 1024 * 1024;
-const errorBytes = 4 * 1024;
 const latestBytes = 128 * 1024;
 const pollMs = 25;
 const killGraceMs = 2_000;
@@ -145,7 +145,6 @@ async function execute(
   await Promise.all([stdout!.ended, stderr!.ended]);
 
   const output = cutOutput(redactor, stdout!);
-  const errors = redactor.text(stderr!.text()).trim().split(/\r?\n/).slice(-20).join('\n').slice(-errorBytes);
   const result = { output, ...(exitCode === null ? {} : { exitCode }) };
   if ((ended as string) === 'timeout') {
     const error = `execution_timeout: it took longer than ${timeoutMs} ms`;
@@ -153,7 +152,8 @@ async function execute(
   }
   if ((ended as string) === 'stopped') return { ...result, status: 'failed', error: 'the worker was stopped' };
   if (exitCode === 0) return { ...result, status: 'success' };
-  return { ...result, status: 'failed', error: [`exit code ${exitCode}`, errors].filter(Boolean).join('\n') };
+  const error = describeFailure(`exit code ${exitCode}`, redactor.text(stderr!.text()));
+  return { ...result, status: 'failed', error };
 }
 
 function timeoutOf({ payload, deadline }: Command, now: number): number {

@@ -128,8 +128,27 @@ describe('What ends a run', () => {
     expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
       status: 'failed',
       error: 'the run exceeded its maximum runtime of 300 ms',
+      errorCode: 'execution_timeout',
     });
     expect(nothingLeft(run)).toBe(true);
+  });
+
+  it('a kill from outside, and a Python that is not there, fail it with their codes', async () => {
+    await worker.start();
+    const killed = runOf('import os, signal\nos.kill(os.getpid(), signal.SIGKILL)');
+    await service.push(killed);
+    expect(await service.until('the end', () => service.terminal(killed.jobId))).toMatchObject({
+      error: 'exit code 137',
+      errorCode: 'process_killed',
+    });
+    await worker.kill('SIGTERM');
+    await worker.start({ PYTHON: 'no-such-python' });
+    const unstarted = runOf('pass');
+    await service.push(unstarted);
+    expect(await service.until('the end', () => service.terminal(unstarted.jobId))).toMatchObject({
+      status: 'failed',
+      errorCode: 'run_not_started',
+    });
   });
 
   it('a service that abandons the job hears nothing more of it', async () => {
@@ -166,22 +185,34 @@ describe('What ends a run', () => {
     service.interfere = () => 'hang up';
     await service.until('nothing is left', () => nothingLeft(run));
     service.interfere = () => undefined;
-    const { status, error } = await service.until('the end', () => service.terminal(run.jobId));
-    expect([status, error]).toEqual(['failed', 'fenced: the service was not reached for 700 ms']);
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+      status: 'failed',
+      error: 'fenced: the service was not reached for 700 ms',
+      errorCode: 'service_unreachable',
+    });
   });
 
   it('SIGTERM fails it, delivers that, and ends the worker in peace', async () => {
     await worker.start();
     const run = await startStubborn();
     expect(await worker.kill('SIGTERM')).toBe(0);
-    expect(service.terminal(run.jobId)).toMatchObject({ status: 'failed', error: 'the worker was stopped' });
+    expect(service.terminal(run.jobId)).toMatchObject({
+      status: 'failed',
+      error: 'the worker was stopped',
+      errorCode: 'worker_stopped',
+    });
     expect(nothingLeft(run)).toBe(true);
   });
 
   it.each([
-    ['a newer boot of the agent', { boot: 'superseded', agentStatus: 'online' }, 'another worker took over'],
-    ['the end of the agent', { agentStatus: 'terminated' }, 'the agent was terminated'],
-  ])('%s ends the worker and its run', async (_, body, error) => {
+    [
+      'a newer boot of the agent',
+      { boot: 'superseded', agentStatus: 'online' },
+      'another worker took over',
+      'worker_stopped',
+    ],
+    ['the end of the agent', { agentStatus: 'terminated' }, 'the agent was terminated', 'agent_not_ready'],
+  ])('%s ends the worker and its run', async (_, body, error, errorCode) => {
     await worker.start();
     const run = await startStubborn();
     service.interfere = ({ path }) => {
@@ -190,7 +221,7 @@ describe('What ends a run', () => {
     };
     await service.until('its end', () => worker.child!.exitCode !== null);
     expect(worker.child!.exitCode).toBe(3);
-    expect(service.terminal(run.jobId)).toMatchObject({ status: 'failed', error });
+    expect(service.terminal(run.jobId)).toMatchObject({ status: 'failed', error, errorCode });
     expect(nothingLeft(run)).toBe(true);
   });
 
@@ -203,14 +234,14 @@ describe('What ends a run', () => {
     utimesSync(lease, new Date(Date.now() - 61_000), new Date(Date.now() - 61_000));
     await service.until('its end', () => worker.child!.exitCode !== null);
     expect(nothingLeft(run)).toBe(true);
-    expect(service.terminal(run.jobId)).toMatchObject({ status: 'failed' });
+    expect(service.terminal(run.jobId)).toMatchObject({ status: 'failed', errorCode: 'worker_stopped' });
     rmSync(folder, { recursive: true });
   });
 
   it('a snippet past its timeout fails with its code, and leaves nothing', async () => {
     await worker.start();
     const code = `print("begun", flush=True)\n${stubborn.replace('MARK', worker.folder)}`;
-    const snippet = commandOf('snippet', { code, timeoutMs: 500 });
+    const snippet = commandOf('snippet', { code, timeoutMs: 3000 });
     await service.push(snippet);
     expect(await service.until('the result', () => service.result(snippet.commandId))).toMatchObject({
       status: 'failed',

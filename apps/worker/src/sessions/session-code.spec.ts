@@ -79,12 +79,39 @@ describe(`Stable code in a session’s browser${noChromium}`, () => {
     ['an address of others', 'page.navigate("http://127.0.0.1:1/")', 'address', '127.0.0.1:1'],
     ['a file', 'page.call("Page.navigate", {"url": "file:///etc/passwd"})', 'address', 'file:///etc/passwd'],
     ['a vault key in an address', 'page.navigate("/claims?q={{PORTAL_PASSWORD}}")', 'address', 'PORTAL_PASSWORD'],
+    [
+      'a step that is not there',
+      'page.fil("#a", "1")',
+      'code',
+      'page has no fil; did you mean fill? It has goto, click',
+    ],
+    ['another’s name for it', 'page.locator("#a")', 'code', 'page has no locator; it has goto, click, fill'],
+    ['a step without its page', 'goto("/claims")', 'code', "name 'goto' is not defined; use page.goto"],
+    ['a name that is nearly there', 'extrat(page, "#a", "a")', 'code', 'did you mean extract?'],
     ['an end that it makes itself', 'import sys\nsys.exit(1)', 'code', 'the code ended'],
   ])('tells %s', async (_, code, why, error) => {
     const failed = await run(code);
     expect([failed.outcome, failed.why]).toEqual(['failed', why]);
     expect(failed.error).toContain(error);
     expect((await session.look()).url).toContain('127.0.0.1');
+  });
+
+  itOpens('has the page’s steps by their names, each with one selector or several', async () => {
+    const code = [
+      'page.goto("/submit?claim={{CLAIM_ID}}")',
+      'page.wait_for_element("aria/Amount")',
+      'page.fill(["#nowhere", "aria/Amount"], "8.00")',
+      'page.select("aria/Payer", "Cigna")',
+      'page.check("aria/Urgent")',
+      'page.press("Tab", "aria/Amount")',
+      'page.hover("aria/Amount")',
+      'page.wait(1)',
+      'page.extract("aria/Amount", "amount")',
+      'page.click(\'aria/Submit claim[role="button"]\')',
+    ].join('\n');
+    const done = await run(code, { expect: { text: 'was received' } });
+    expect(done).toMatchObject({ outcome: 'passed', error: null, extracted: { amount: '8.00' } });
+    expect(session.portal.submitted.at(-1)).toMatchObject({ amount: '8.00', payer: 'Cigna', urgent: 'on' });
   });
 
   itOpens('has no vault key but by its name, and tells none', async () => {

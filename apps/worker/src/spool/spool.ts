@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { readJson, writeWhole } from '../host/files';
-import { laneOf, lanes, type Item, type Lane } from './spool-item';
+import { laneOf, lanes, type Item, type Lack, type Lane } from './spool-item';
 import type { RunState } from '../runs/run-state';
 
 /** Up to where a lane has been delivered: the item `index` of the record at `offset` comes next. */
@@ -30,8 +30,12 @@ export interface Entry {
 interface Cursor {
   positions: Record<Lane, Position>;
   screenshotKey?: string;
+  lacks?: Lack[];
 }
 
+/** As many as the service takes with a run's end. */
+const mostLacks = 50;
+const longestReason = 500;
 const segmentBytes = 4 * 1024 * 1024;
 const start: Position = { segment: 0, offset: 0, index: 0 };
 
@@ -92,6 +96,27 @@ export class Spool {
     return this.cursor.screenshotKey;
   }
 
+  /** What the service will never have of the run. */
+  get lacks(): Lack[] {
+    return this.cursor.lacks ?? [];
+  }
+
+  /**
+   * Notes that something will be missing: it stands in the run's log, and goes along with its end. Past the limit, and
+   * where it was noted before, nothing more is: a script may report the same ten thousand times.
+   */
+  noteLack({ kind, reason }: Lack): void {
+    const lack = { kind, reason: [...reason].slice(0, longestReason).join('') };
+    const { lacks } = this;
+    if (lacks.length === mostLacks || lacks.some((each) => each.kind === kind && each.reason === lack.reason)) return;
+    const logSeq = this.state.logSeq + 1;
+    const message = `Not delivered, and missing from this run (${kind}): ${lack.reason}`;
+    const entry = { level: 'error' as const, message, timestamp: Math.floor(Date.now() / 1000), seq: logSeq };
+    this.append([{ kind: 'log', entry }], { ...this.state, logSeq });
+    this.cursor.lacks = [...lacks, lack];
+    this.saveCursor();
+  }
+
   append(items: Item[], state: RunState): void {
     if (this.closed) return;
     const letters = [...new Set(items.map((item) => laneOf(item)[0]!))].join('');
@@ -134,8 +159,12 @@ export class Spool {
     if (this.closed) return;
     this.cursor.positions[lane] = after;
     if (screenshotKey) this.cursor.screenshotKey = screenshotKey;
-    writeWhole(join(this.folder, 'cursor.json'), JSON.stringify(this.cursor));
+    this.saveCursor();
     this.removeDelivered();
+  }
+
+  private saveCursor(): void {
+    writeWhole(join(this.folder, 'cursor.json'), JSON.stringify(this.cursor));
   }
 
   isDrained(lane: Lane): boolean {

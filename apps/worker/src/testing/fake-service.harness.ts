@@ -143,7 +143,11 @@ export class FakeService {
     const response = await fetch(`${body.tunnelHostname}/commands`, {
       method: 'POST',
       body: text,
-      headers: headers ?? { 'x-service-signature': sign(this.signingSecret, text, Date.now()) },
+      // A connection of its own: one that was kept may be closed by the worker just as it is used again.
+      headers: {
+        connection: 'close',
+        ...(headers ?? { 'x-service-signature': sign(this.signingSecret, text, Date.now()) }),
+      },
     });
     return response.status;
   }

@@ -1,6 +1,14 @@
-import { type ApiKeyScope, AppError, type CreateApiKeyBody, invalidField } from '@muster/contracts';
-import { AgentEntity, ApiKeyEntity, type Database, hasPart, type Transaction } from '@muster/database';
-import type { Clock, Page } from '@muster/platform';
+import { type ApiKeyRole, type ApiKeyScope, AppError, type CreateApiKeyBody, invalidField } from '@muster/contracts';
+import {
+  AgentEntity,
+  ApiKeyEntity,
+  type Database,
+  hasPart,
+  type OrganizationSettingsEntity,
+  type Transaction,
+  type UserEntity,
+} from '@muster/database';
+import { type Clock, isAddressOrRange, type Page } from '@muster/platform';
 import { type Actor, audit } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
 import { apiKeyIdOf, newApiKey, sha256 } from '../authentication/credentials';
@@ -12,6 +20,8 @@ export interface NewApiKey {
   scope: ApiKeyScope;
   agentId: string | null;
   expiresAt: Date | null;
+  role: ApiKeyRole;
+  ipAllow: string[];
   /** Known now and never again. */
   secret: string;
 }
@@ -22,16 +32,34 @@ export async function createApiKey(
   body: CreateApiKeyBody,
   clock: Clock,
 ): Promise<NewApiKey> {
-  const expiresAt = body.expiresAt ? new Date(body.expiresAt) : null;
-  if (expiresAt && expiresAt <= clock.now()) throw invalid('expiresAt', 'expiresAt must be in the future');
+  const asked = body.expiresAt ? new Date(body.expiresAt) : null;
+  if (asked && asked <= clock.now()) throw invalid('expiresAt', 'expiresAt must be in the future');
+  const latest = await latestExpiry(tx, caller.organizationId, clock.now());
+  if (asked && latest && asked > latest) {
+    throw invalid('expiresAt', `expiresAt must be ${latest.toISOString()} or earlier in this organization`);
+  }
+  const expiresAt = asked ?? latest;
   const agentId = body.agentId ?? null;
   if (agentId && body.scope !== 'worker') throw invalid('agentId', 'only a worker key is bound to an agent');
   if (agentId) {
     const agent = await tx.manager.findOneBy(AgentEntity, { id: agentId, organizationId: caller.organizationId });
     if (!agent) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
   }
-  const { name, scope } = body;
-  return insertApiKey(tx, caller, { organizationId: caller.organizationId, name, scope, agentId, expiresAt });
+  const { name, scope, role = 'member', ipAllow = [] } = body;
+  if (role !== 'member' && scope !== 'api') throw invalid('role', 'only a key of scope api has a role to choose');
+  const strange = ipAllow.findIndex((entry) => !isAddressOrRange(entry));
+  if (strange >= 0) throw invalid(`ipAllow.${strange}`, `${ipAllow[strange]} is neither an address nor a CIDR`);
+  const bounds = { agentId, expiresAt, role, ipAllow };
+  return insertApiKey(tx, caller, { organizationId: caller.organizationId, name, scope, ...bounds });
+}
+
+/** By the organization's apiKeyMaxDays; null where it has none. */
+export async function latestExpiry(tx: Transaction, organizationId: string, now: Date): Promise<Date | null> {
+  const [row] = await tx.query<Pick<OrganizationSettingsEntity, 'apiKeyMaxDays'>>(
+    'SELECT api_key_max_days FROM organization_settings WHERE organization_id = $1',
+    [organizationId],
+  );
+  return row?.apiKeyMaxDays ? new Date(now.getTime() + row.apiKeyMaxDays * 86_400_000) : null;
 }
 
 export interface ApiKeyInput {
@@ -40,12 +68,16 @@ export interface ApiKeyInput {
   scope: ApiKeyScope;
   agentId: string | null;
   expiresAt: Date | null;
+  role?: ApiKeyRole;
+  ipAllow?: string[];
+  /** Whose sign-in on a machine it is. */
+  userId?: string;
   /** A key that was chosen outside, at bootstrap. */
   given?: string;
 }
 
 export async function insertApiKey(tx: Transaction, actor: Actor | Principal, input: ApiKeyInput): Promise<NewApiKey> {
-  const { given, organizationId, name, scope, agentId, expiresAt } = input;
+  const { given, organizationId, name, scope, agentId, expiresAt, role = 'member', ipAllow = [], userId } = input;
   const { id, secret } = given ? { id: apiKeyIdOf(given)!, secret: given } : newApiKey();
   await tx.manager.insert(ApiKeyEntity, {
     id,
@@ -54,15 +86,18 @@ export async function insertApiKey(tx: Transaction, actor: Actor | Principal, in
     scope,
     agentId,
     expiresAt,
+    role,
+    ipAllow,
+    userId: userId ?? null,
     secretHash: sha256(secret),
   });
   audit(tx, actor, {
     action: 'api_key.create',
     target: { type: 'api_key', id },
-    changes: { name, scope, agentId, expiresAt },
+    changes: { name, scope, agentId, expiresAt, role, ipAllow },
     organizationId,
   });
-  return { id, name, scope, agentId, expiresAt, secret };
+  return { id, name, scope, agentId, expiresAt, role, ipAllow, secret };
 }
 
 /** Newest first. The page is cut at creation time and id, since ids of keys are random. */
@@ -89,6 +124,25 @@ export function listApiKeys(
     }
     return keys.getMany();
   });
+}
+
+/** Ends the sign-ins of an account on machines. */
+export async function revokeKeysOfUser(
+  tx: Transaction,
+  { id, organizationId }: Pick<UserEntity, 'id' | 'organizationId'>,
+): Promise<void> {
+  await tx.execute('DELETE FROM api_key WHERE user_id = $1 AND organization_id = $2', [id, organizationId]);
+}
+
+/** Who only looks from now on does so on his machines too. */
+export async function lowerKeysOfUser(
+  tx: Transaction,
+  { id, organizationId }: Pick<UserEntity, 'id' | 'organizationId'>,
+): Promise<void> {
+  await tx.execute("UPDATE api_key SET role = 'viewer' WHERE user_id = $1 AND organization_id = $2", [
+    id,
+    organizationId,
+  ]);
 }
 
 /** Revokes it everywhere at once. */

@@ -1,16 +1,22 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ActorKind } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { currentContext, newId } from '@muster/platform';
 import type { Principal } from '../principal';
 
-export interface AuditRecord {
+export interface AuditRecord<Changes = Record<string, unknown>> {
   action: string;
   target: { type: string; id: string };
-  /** What changed, each as [before, after] or as a plain value; never a secret. */
-  changes?: Record<string, unknown>;
+  /** What changed, in the names and units of the API, each as [before, after] or as a plain value; never a secret. */
+  changes?: Changes & NamesOfApi<Changes>;
   /** The organization whose trail it belongs to; the actor's own unless said. */
   organizationId?: string;
 }
+
+/** Whoever reads an audit row knows the API, and no column: one with micro-dollars or an underscore does not compile. */
+type NamesOfApi<Changes> = {
+  [Name in keyof Changes]: Name extends `${string}${'Micros' | 'micros' | '_'}${string}` ? never : Changes[Name];
+};
 
 export interface Actor {
   kind: ActorKind;
@@ -22,7 +28,11 @@ export interface Actor {
 const audited = new WeakSet<Transaction>();
 
 /** Leaves a row in the audit trail, in the transaction of what it tells. */
-export function audit(tx: Transaction, actor: Actor | Principal, record: AuditRecord): void {
+export function audit<Changes extends object>(
+  tx: Transaction,
+  actor: Actor | Principal,
+  record: AuditRecord<Changes>,
+): void {
   const { action, target, changes = {}, organizationId = actor.organizationId } = record;
   const email = 'email' in actor ? (actor.email ?? null) : null;
   tx.defer(
@@ -51,10 +61,13 @@ export function wasAudited(tx: Transaction): boolean {
 }
 
 /** The fields that differ, as [before, after]. */
-export function changesBetween<T extends object>(before: T, after: Partial<T>): Record<string, [unknown, unknown]> {
+export function changesBetween<After extends object>(
+  before: { [Name in keyof After]?: unknown },
+  after: After,
+): { [Name in keyof After]?: [unknown, unknown] } {
   return Object.fromEntries(
     Object.entries(after)
-      .filter(([key, value]) => value !== undefined && value !== before[key as keyof T])
-      .map(([key, value]) => [key, [before[key as keyof T] as unknown, value]]),
-  );
+      .filter(([name, value]) => value !== undefined && !isDeepStrictEqual(value, before[name as keyof After]))
+      .map(([name, value]) => [name, [before[name as keyof After], value]]),
+  ) as { [Name in keyof After]?: [unknown, unknown] };
 }

@@ -1,19 +1,21 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Database, PostgresListener } from '@muster/database';
-import { Clock } from '@muster/platform';
-import type { KeyPrincipal, Principal, UserPrincipal } from '../principal';
+import { AppError } from '@muster/contracts';
+import { Clock, isWithin } from '@muster/platform';
+import type { Principal } from '../principal';
 import type { Credential } from '../requests/credential-of';
 import { accessChanged, accessChannel } from './access-changes';
 import { apiKeyIdOf, sameText, sessionIdOf, sha256 } from './credentials';
 import { type Loaded, loadApiKey, loadSession, recordUse } from './load-principal';
 
 const rememberMs = 30_000;
-const noteUseEveryMs = 60_000;
-/** A session that nobody used for this long is over. */
-export const sessionIdleMs = 24 * 3_600_000;
+/** A session ends after so long without use: its last use is known more exactly than that of a key. */
+const noteUseEveryMs = { user: 10_000, api_key: 60_000 };
 
 /** At once where it is remembered: most requests need not even wait for a promise. */
 type Answer<P> = P | null | Promise<P | null>;
+
+type Use = (loaded: Loaded<Principal>, now: Date) => void;
 
 interface Remembered {
   loaded: Loaded<Principal> | null;
@@ -47,35 +49,39 @@ export class Authenticator implements OnApplicationShutdown {
     accessChanged.off('changed', this.forget);
   }
 
-  byCredential(credential: Credential | null): Answer<Principal> {
+  /** Throws where a key is right and its address is not: whoever has it shall know why. */
+  byCredential(credential: Credential | null, address: string | null): Answer<Principal> {
+    return this.resolve(credential, (loaded, now) => {
+      if (loaded.ipAllow?.length && !(address && isWithin(address, loaded.ipAllow))) {
+        throw new AppError('permission_denied', { detail: 'This key does not work from the address that you use.' });
+      }
+      this.recordUse(loaded, now, address);
+    });
+  }
+
+  /** Whether a credential still holds, which is no use of it: an open stream keeps no session from its idle end. */
+  stillHolds(credential: Credential | null): Answer<Principal> {
+    return this.resolve(credential, () => undefined);
+  }
+
+  private resolve(credential: Credential | null, use: Use): Answer<Principal> {
     if (!credential) return null;
-    return 'key' in credential ? this.byApiKey(credential.key) : this.bySession(credential.session);
-  }
-
-  private byApiKey(key: string): Answer<KeyPrincipal> {
-    const id = apiKeyIdOf(key);
-    return id ? this.resolve(`key:${id}`, key, () => loadApiKey(this.database, id)) : null;
-  }
-
-  private bySession(token: string): Answer<UserPrincipal> {
-    const id = sessionIdOf(token);
-    return id ? this.resolve(`session:${id}`, token, () => loadSession(this.database, id)) : null;
-  }
-
-  private resolve<P extends Principal>(name: string, secret: string, load: () => Promise<Loaded<P> | null>): Answer<P> {
+    const secret = 'key' in credential ? credential.key : credential.session;
+    const id = 'key' in credential ? apiKeyIdOf(secret) : sessionIdOf(secret);
+    if (!id) return null;
+    const name = `${'key' in credential ? 'key' : 'session'}:${id}`;
     const known = this.recall(name);
-    if (known) return this.admit(known.loaded as Loaded<P> | null, secret);
-    return this.learn(name, load).then((loaded) => this.admit(loaded, secret));
+    if (known) return this.admit(known.loaded, secret, use);
+    const load = 'key' in credential ? loadApiKey : loadSession;
+    return this.learn(name, () => load(this.database, id)).then((loaded) => this.admit(loaded, secret, use));
   }
 
-  private admit<P extends Principal>(loaded: Loaded<P> | null, secret: string): P | null {
+  private admit(loaded: Loaded<Principal> | null, secret: string, use: Use): Principal | null {
     if (!loaded || !sameText(loaded.secretHash, sha256(secret))) return null;
     const now = this.clock.now();
     if (loaded.expiresAt && loaded.expiresAt <= now) return null;
-    if (loaded.principal.kind === 'user' && loaded.usedAt && now.getTime() - loaded.usedAt.getTime() > sessionIdleMs) {
-      return null;
-    }
-    this.recordUse(loaded, now);
+    if (loaded.idleMs && loaded.usedAt && now.getTime() - loaded.usedAt.getTime() > loaded.idleMs) return null;
+    use(loaded, now);
     return loaded.principal;
   }
 
@@ -84,10 +90,7 @@ export class Authenticator implements OnApplicationShutdown {
     return known && known.until > Date.now() && this.listener.connected ? known : undefined;
   }
 
-  private async learn<P extends Principal>(
-    name: string,
-    load: () => Promise<Loaded<P> | null>,
-  ): Promise<Loaded<P> | null> {
+  private async learn(name: string, load: () => Promise<Loaded<Principal> | null>): Promise<Loaded<Principal> | null> {
     const now = Date.now();
     const generation = this.generation;
     const loaded = await load();
@@ -99,10 +102,14 @@ export class Authenticator implements OnApplicationShutdown {
     return loaded;
   }
 
-  private recordUse(loaded: Loaded<Principal>, now: Date): void {
-    if (loaded.usedAt && now.getTime() - loaded.usedAt.getTime() < noteUseEveryMs) return;
+  private recordUse(loaded: Loaded<Principal>, now: Date, address: string | null): void {
+    const { kind } = loaded.principal;
+    // A new address is worth knowing soon, and two that take turns are no write for each request.
+    const everyMs = loaded.usedFrom === address ? noteUseEveryMs[kind] : noteUseEveryMs.user;
+    if (loaded.usedAt && now.getTime() - loaded.usedAt.getTime() < everyMs) return;
     loaded.usedAt = now;
-    recordUse(this.database, loaded.principal, now).catch((error: Error) => {
+    loaded.usedFrom = address;
+    recordUse(this.database, loaded.principal, { now, address }).catch((error: Error) => {
       this.logger.debug?.(`use not noted: ${error.message}`);
     });
   }

@@ -1,6 +1,7 @@
 import { hash as digest, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 
 const apiKeyPattern = /^msk_([a-z0-9]{8,32})_[A-Za-z0-9_-]{16,256}$/;
+const ticketPattern = /^mst_([0-9a-f-]{36})_[A-Za-z0-9_-]{32,64}$/;
 const sessionPattern = /^mse_([0-9a-f-]{36})_[A-Za-z0-9_-]{32,64}$/;
 
 /** A new API key: the id may be shown, the whole is shown once. */
@@ -14,12 +15,20 @@ export function newSessionToken(id: string): string {
   return `mse_${id}_${randomBytes(32).toString('base64url')}`;
 }
 
+export function newTicketToken(id: string): string {
+  return `mst_${id}_${randomBytes(32).toString('base64url')}`;
+}
+
 export function apiKeyIdOf(key: string): string | null {
   return apiKeyPattern.exec(key)?.[1] ?? null;
 }
 
 export function sessionIdOf(token: string): string | null {
   return sessionPattern.exec(token)?.[1] ?? null;
+}
+
+export function ticketIdOf(token: string): string | null {
+  return ticketPattern.exec(token)?.[1] ?? null;
 }
 
 /** Enough for secrets that are random; passwords go through argon2. */

@@ -1,4 +1,11 @@
-import type { ApiKeyEntity, Database, OrganizationEntity, SessionEntity, UserEntity } from '@muster/database';
+import type {
+  ApiKeyEntity,
+  Database,
+  OrganizationEntity,
+  OrganizationSettingsEntity,
+  SessionEntity,
+  UserEntity,
+} from '@muster/database';
 import type { KeyPrincipal, UserPrincipal } from '../principal';
 
 export interface Loaded<P> {
@@ -7,26 +14,36 @@ export interface Loaded<P> {
   expiresAt: Date | null;
   /** Since this, its last use has not been written down. */
   usedAt: Date | null;
+  /** Where its last use came from, and what of an API key's use is bound to addresses. */
+  usedFrom?: string | null;
+  ipAllow?: string[];
+  /** Without use for so long it is over; only sessions have this. */
+  idleMs?: number;
 }
 
 interface SessionRow
-  extends Pick<SessionEntity, 'secretHash' | 'expiresAt' | 'lastSeenAt'>, Pick<UserEntity, 'email' | 'role'> {
+  extends
+    Pick<SessionEntity, 'secretHash' | 'expiresAt' | 'lastSeenAt' | 'secondFactorAt'>,
+    Pick<UserEntity, 'email' | 'role' | 'secondFactorSince'> {
   userId: UserEntity['id'];
   homeOrganizationId: UserEntity['organizationId'];
   organizationId: OrganizationEntity['id'];
   organizationName: OrganizationEntity['name'];
   organizationSuspended: OrganizationEntity['suspended'];
+  sessionIdleMinutes: OrganizationSettingsEntity['sessionIdleMinutes'];
 }
 
 /** A session of a user who may still sign in. */
 export async function loadSession(database: Database, id: string): Promise<Loaded<UserPrincipal> | null> {
   const [row] = await database.query<SessionRow>(
     'system',
-    `SELECT s.secret_hash, s.expires_at, s.last_seen_at, u.id AS user_id, u.email, u.role,
+    `SELECT s.secret_hash, s.expires_at, s.last_seen_at, s.second_factor_at, u.id AS user_id, u.email, u.role,
+            u.second_factor_since,
             u.organization_id AS home_organization_id, o.id AS organization_id, o.name AS organization_name,
-            o.suspended AS organization_suspended
+            o.suspended AS organization_suspended, st.session_idle_minutes
      FROM user_session s
      JOIN app_user u ON u.id = s.user_id AND NOT u.disabled
+     JOIN organization_settings st ON st.organization_id = u.organization_id
      JOIN organization o ON o.id =
        CASE WHEN u.role = 'super_admin' THEN COALESCE(s.override_organization_id, u.organization_id)
             ELSE u.organization_id END
@@ -39,6 +56,7 @@ export async function loadSession(database: Database, id: string): Promise<Loade
     secretHash: row.secretHash,
     expiresAt: row.expiresAt,
     usedAt: row.lastSeenAt,
+    idleMs: row.sessionIdleMinutes * 60_000,
     principal: {
       kind: 'user',
       id: row.userId,
@@ -49,13 +67,22 @@ export async function loadSession(database: Database, id: string): Promise<Loade
       organizationName: row.organizationName,
       organizationSuspended: row.organizationSuspended,
       homeOrganizationId: row.homeOrganizationId,
+      ...(row.secondFactorSince ? { secondFactorAt: row.secondFactorAt } : {}),
     },
   };
 }
 
 interface KeyRow extends Pick<
   ApiKeyEntity,
-  'secretHash' | 'expiresAt' | 'lastUsedAt' | 'scope' | 'agentId' | 'organizationId'
+  | 'secretHash'
+  | 'expiresAt'
+  | 'lastUsedAt'
+  | 'lastUsedFrom'
+  | 'scope'
+  | 'agentId'
+  | 'organizationId'
+  | 'role'
+  | 'ipAllow'
 > {
   organizationName: OrganizationEntity['name'];
   organizationSuspended: OrganizationEntity['suspended'];
@@ -64,7 +91,8 @@ interface KeyRow extends Pick<
 export async function loadApiKey(database: Database, id: string): Promise<Loaded<KeyPrincipal> | null> {
   const [row] = await database.query<KeyRow>(
     'system',
-    `SELECT k.secret_hash, k.expires_at, k.last_used_at, k.scope, k.agent_id, k.organization_id,
+    `SELECT k.secret_hash, k.expires_at, k.last_used_at, k.last_used_from, k.scope, k.agent_id,
+            k.organization_id, k.role, k.ip_allow,
             o.name AS organization_name, o.suspended AS organization_suspended
      FROM api_key k JOIN organization o ON o.id = k.organization_id
      WHERE k.id = $1`,
@@ -76,12 +104,14 @@ export async function loadApiKey(database: Database, id: string): Promise<Loaded
     secretHash: row.secretHash,
     expiresAt: row.expiresAt,
     usedAt: row.lastUsedAt,
+    usedFrom: row.lastUsedFrom,
+    ipAllow: row.ipAllow,
     principal: {
       kind: 'api_key',
       id,
       scope: row.scope,
       agentId: row.agentId,
-      role: 'member',
+      role: row.role,
       organizationId: row.organizationId,
       organizationName: row.organizationName,
       organizationSuspended: row.organizationSuspended,
@@ -89,11 +119,15 @@ export async function loadApiKey(database: Database, id: string): Promise<Loaded
   };
 }
 
-/** Writes down that a credential was used, at most once a minute and never in the way of its request. */
-export async function recordUse(database: Database, principal: UserPrincipal | KeyPrincipal, now: Date): Promise<void> {
-  const [sql, id] =
+/** Writes down that a credential was used: seldom, and never in the way of its request. */
+export async function recordUse(
+  database: Database,
+  principal: UserPrincipal | KeyPrincipal,
+  { now, address }: { now: Date; address: string | null },
+): Promise<void> {
+  const [sql, values] =
     principal.kind === 'user'
-      ? ['UPDATE user_session SET last_seen_at = $2 WHERE id = $1 AND last_seen_at < $2', principal.sessionId]
-      : ['UPDATE api_key SET last_used_at = $2 WHERE id = $1', principal.id];
-  await database.query('system', sql, [id, now]);
+      ? ['UPDATE user_session SET last_seen_at = $2 WHERE id = $1 AND last_seen_at < $2', [principal.sessionId, now]]
+      : ['UPDATE api_key SET last_used_at = $2, last_used_from = $3 WHERE id = $1', [principal.id, now, address]];
+  await database.query('system', sql as string, values as unknown[]);
 }

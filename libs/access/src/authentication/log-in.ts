@@ -1,13 +1,11 @@
-import { AppError, type LoginBody } from '@muster/contracts';
-import type { Database, UserEntity } from '@muster/database';
-import { type Attempts, type Clock, newId, type RatePolicy } from '@muster/platform';
-import { audit } from '../audit/audit';
-import { sessionLifetimeMs } from '../requests/session-cookie';
-import type { UserPrincipal } from '../principal';
-import { newSessionToken, sha256 } from './credentials';
-import { loadSession } from './load-principal';
+import { AppError, type LoginBody, type SignInNeeds } from '@muster/contracts';
+import type { Database, OrganizationSettingsEntity, UserEntity } from '@muster/database';
+import type { Attempts, Clock, RatePolicy } from '@muster/platform';
+import { sha256 } from './credentials';
+import { insertSession, type OpenedSession, readOpened, type SignInPlace } from './open-session';
 import type { Passwords } from './passwords';
-import { knownAddressDays, recordAddress } from './sign-in-addresses';
+import { knownAddressDays } from './sign-in-addresses';
+import { issueTicket } from './tickets';
 
 export interface LoginParts {
   database: Database;
@@ -19,15 +17,16 @@ export interface LoginParts {
 }
 
 /**
- * Opens a session. An attempt is counted before the password is looked at, and only failures stay counted, so that a
- * busy office behind one address signs in freely. An address that the account knows is counted by itself: what
- * strangers guess is no matter to it.
+ * Opens a session, or answers a ticket where the password does not suffice. An attempt is counted before the password
+ * is looked at, and only failures stay counted, so that a busy office behind one address signs in freely. An address
+ * that the account knows is counted by itself: what strangers guess is no matter to it.
  */
 export async function logIn(
   { database, attempts, passwords, clock, failures }: LoginParts,
   { email: given, password }: LoginBody,
-  address: string,
-): Promise<{ token: string; principal: UserPrincipal }> {
+  place: SignInPlace,
+): Promise<OpenedSession | SignInNeeds> {
+  const { address } = place;
   const email = given.toLowerCase();
   const now = clock.now();
   const user = await passwords.lookUp(() => findAccount(database, { email, address, now }));
@@ -46,26 +45,21 @@ export async function logIn(
     throw new AppError('unauthenticated', { detail: 'The email address or the password is wrong.' });
   }
   attempt.forgive();
-  const id = newId();
-  const token = newSessionToken(id);
-  await database.transaction({ organizationId: user.organizationId }, async (tx) => {
-    await tx.execute(
-      `INSERT INTO user_session (id, user_id, organization_id, secret_hash, created_at, last_seen_at, expires_at)
-       VALUES ($1, $2, $3, $4, $5, $5, $6)`,
-      [id, user.id, user.organizationId, sha256(token), now, new Date(now.getTime() + sessionLifetimeMs)],
-    );
-    await tx.execute('UPDATE app_user SET last_sign_in_at = $2 WHERE id = $1', [user.id, now]);
-    await recordAddress(tx, { user, address, now });
-    const actor = { kind: 'user' as const, id: user.id, email, organizationId: user.organizationId };
-    audit(tx, actor, { action: 'session.create', target: { type: 'session', id } });
-  });
-  const session = await loadSession(database, id);
-  if (!session) throw new AppError('unauthenticated', { detail: 'The account was closed meanwhile.' });
-  return { token, principal: session.principal };
+  if (user.secondFactorSince) return issueTicket(database, { user, needs: user.hasCodes ? 'totp' : 'passkey', now });
+  if (user.requireSecondFactor) return issueTicket(database, { user, needs: 'enrolment', now });
+  const opened = await database.transaction({ organizationId: user.organizationId }, (tx) =>
+    insertSession(tx, { user, place }),
+  );
+  return readOpened(database, opened);
 }
 
-interface Account extends Pick<UserEntity, 'id' | 'organizationId' | 'passwordHash' | 'disabled'> {
+interface Account
+  extends
+    Pick<UserEntity, 'id' | 'email' | 'organizationId' | 'passwordHash' | 'disabled' | 'secondFactorSince'>,
+    Pick<OrganizationSettingsEntity, 'requireSecondFactor'> {
   knowsAddress: boolean;
+  /** Of an authenticator app; else the second factor is a passkey. */
+  hasCodes: boolean;
 }
 
 async function findAccount(
@@ -74,8 +68,11 @@ async function findAccount(
 ): Promise<Account | undefined> {
   const [account] = await database.query<Account>(
     'system',
-    `SELECT u.id, u.organization_id, u.password_hash, u.disabled, a.last_at IS NOT NULL AS knows_address
+    `SELECT u.id, u.email, u.organization_id, u.password_hash, u.disabled, u.second_factor_since,
+            s.require_second_factor, a.last_at IS NOT NULL AS knows_address, f.last_counter > 0 AS has_codes
      FROM app_user u
+     JOIN organization_settings s ON s.organization_id = u.organization_id
+     LEFT JOIN second_factor f ON f.user_id = u.id
      LEFT JOIN sign_in_address a ON a.user_id = u.id AND a.address = $2
        AND a.last_at > $3::timestamptz - $4 * interval '1 day'
      WHERE u.email = $1`,

@@ -21,11 +21,15 @@ export async function overrideOrganization(
     wanted === caller.homeOrganizationId ? null : wanted,
   ]);
   await announceAccessChange(tx);
-  audit(tx, caller, {
-    action: 'session.override_organization',
-    target: { type: 'organization', id: wanted },
-    organizationId: wanted,
-    changes: { organizationId: [caller.organizationId, wanted] },
-  });
+  // Whoever was looked at finds in its own trail since when, and until when.
+  const left = caller.organizationId === caller.homeOrganizationId ? wanted : caller.organizationId;
+  for (const organizationId of new Set([wanted, left])) {
+    audit(tx, caller, {
+      action: 'session.override_organization',
+      target: { type: 'organization', id: wanted },
+      organizationId,
+      changes: { organizationId: [caller.organizationId, wanted] },
+    });
+  }
   return organization;
 }

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { Inject, Injectable } from '@nestjs/common';
 import { hash, verify } from '@node-rs/argon2';
-import { AppError } from '@muster/contracts';
+import { AppError, invalidField } from '@muster/contracts';
 import { Metrics } from '@muster/platform';
+import { passwordFault } from '../users/password-rules';
 import { SignInConfig } from './sign-in.config';
 import { WaitingLines } from './waiting-lines';
 
@@ -31,7 +32,10 @@ export class Passwords {
     this.lookingUp = new WaitingLines({ lines: ['all'], atOnce: 2, waitingInLine: 200 }, () => this.refusal());
   }
 
-  hash(password: string): Promise<string> {
+  /** Of a new password; throws invalid_payload for one that is guessed first. */
+  async hash(password: string, { email, field = 'password' }: { email: string; field?: string }): Promise<string> {
+    const fault = passwordFault(password, email);
+    if (fault) throw invalidField(field, `${field} ${fault}`, `The password ${fault}.`);
     return this.hashing.run('change', () => hash(password));
   }
 

@@ -1,7 +1,16 @@
-import { AppError, invalidField, microsOf, type UpdateOrganizationSettingsBody } from '@muster/contracts';
+import {
+  AppError,
+  invalidField,
+  microsOf,
+  type OrganizationSettings,
+  type UpdateOrganizationSettingsBody,
+  usdOf,
+  usdOrNull,
+} from '@muster/contracts';
 import { type Database, OrganizationSettingsEntity, type Transaction } from '@muster/database';
 import { etagOf, requireMatch } from '@muster/platform';
 import { audit, changesBetween } from '../audit/audit';
+import { announceAccessChange } from '../authentication/access-changes';
 import type { Principal } from '../principal';
 import type { Retention } from './retention';
 
@@ -22,6 +31,9 @@ export type SettingsRow = Retention &
     | 'computeMicrosPerHour'
     | 'timezone'
     | 'failStalledRuns'
+    | 'sessionIdleMinutes'
+    | 'apiKeyMaxDays'
+    | 'requireSecondFactor'
   >;
 
 /** One round trip: it is read with every launch. */
@@ -31,7 +43,8 @@ export async function readSettings(database: Database, organizationId: string): 
     `SELECT revision, vm_auto_wake_on_job, auto_stop_enabled, idle_stop_minutes, idle_stop_policy, prewake,
             max_concurrent_runs, monthly_run_limit, monthly_spend_limit_micros, labor_micros_per_hour, minutes_saved_per_claim,
             compute_micros_per_hour, timezone, fail_stalled_runs, log_retention_days, timeline_retention_days,
-            step_retention_days, claim_retention_days, usage_retention_days, cost_retention_days
+            step_retention_days, claim_retention_days, usage_retention_days, cost_retention_days, session_idle_minutes,
+            api_key_max_days, require_second_factor
      FROM organization_settings WHERE organization_id = $1`,
     [organizationId],
     'read_settings',
@@ -54,15 +67,43 @@ export async function updateSettings(
   });
   requireMatch(ifMatch, etagOf(before.revision));
   const set = settingsOf(change);
-  const changes = changesBetween<SettingsRow>(before, set);
   const after = { ...before, ...set, revision: before.revision + 1, updatedAt: new Date() };
   await tx.manager.update(OrganizationSettingsEntity, { organizationId }, after);
+  // Sessions are remembered with their idle time.
+  if (after.sessionIdleMinutes !== before.sessionIdleMinutes) await announceAccessChange(tx);
   audit(tx, caller, {
     action: 'organization.update_settings',
     target: { type: 'organization', id: organizationId },
-    changes,
+    changes: changesBetween(presentSettings(before), presentSettings(after)),
   });
   return after;
+}
+
+export function presentSettings(row: SettingsRow): OrganizationSettings {
+  return {
+    vmAutoWakeOnJob: row.vmAutoWakeOnJob,
+    autoStopEnabled: row.autoStopEnabled,
+    idleStopMinutes: row.idleStopMinutes,
+    idleStopPolicy: row.idleStopPolicy,
+    prewake: row.prewake,
+    maxConcurrentRuns: row.maxConcurrentRuns,
+    monthlyRunLimit: row.monthlyRunLimit,
+    monthlySpendLimitUsd: usdOrNull(row.monthlySpendLimitMicros),
+    laborRateUsdPerHour: usdOf(row.laborMicrosPerHour),
+    minutesSavedPerClaim: row.minutesSavedPerClaim,
+    hourlyComputeUsd: usdOf(row.computeMicrosPerHour),
+    timezone: row.timezone,
+    failStalledRuns: row.failStalledRuns,
+    logRetentionDays: row.logRetentionDays,
+    timelineRetentionDays: row.timelineRetentionDays,
+    stepRetentionDays: row.stepRetentionDays,
+    claimRetentionDays: row.claimRetentionDays,
+    usageRetentionDays: row.usageRetentionDays,
+    costRetentionDays: row.costRetentionDays,
+    sessionIdleMinutes: row.sessionIdleMinutes,
+    apiKeyMaxDays: row.apiKeyMaxDays,
+    requireSecondFactor: row.requireSecondFactor,
+  };
 }
 
 /** What is to be set of the row; what is absent stays. */
@@ -93,7 +134,7 @@ async function requireTimezone(tx: Transaction, timezone: string): Promise<void>
   try {
     if (!/^[A-Za-z]/.test(timezone) || ambiguous.has(timezone.toUpperCase())) throw new RangeError();
     new Intl.DateTimeFormat('en', { timeZone: timezone });
-    await tx.query('SELECT now() AT TIME ZONE $1', [timezone], 'known_timezone');
+    await tx.query('SELECT muster_now() AT TIME ZONE $1', [timezone], 'known_timezone');
   } catch (error) {
     const isUnknown = error instanceof RangeError || (error as { code?: string }).code === unknownToDatabase;
     if (!isUnknown) throw error;

@@ -5,6 +5,8 @@ import {
   addressFor,
   BaseConfig,
   clientAddress,
+  Clock,
+  exactAddress,
   rateHeaders,
   RateLimiter,
   type RatePolicy,
@@ -12,11 +14,12 @@ import {
   runInContext,
 } from '@muster/platform';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AccessLog } from '../audit/access-log';
 import { Authenticator } from '../authentication/authenticator';
 import type { Principal } from '../principal';
 import { credentialOf } from './credential-of';
 import { CronConfig, requireCronSecret } from './cron-secret';
-import { admit, requireUnsuspended } from './access-rule';
+import { admit, requireRecentFactor, requireUnsuspended } from './access-rule';
 import type { EndpointOptions } from './endpoint';
 import { signatureHeader } from '../signing/signature';
 import { requireSameOrigin } from './same-origin';
@@ -58,6 +61,8 @@ export class AccessGuard implements OnModuleInit {
     @Inject(Authenticator) private readonly authenticator: Authenticator,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
     @Inject(BaseConfig) private readonly config: BaseConfig,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(AccessLog) private readonly accessLog: AccessLog,
     @Optional() @Inject(CronConfig) private readonly cron?: CronConfig,
   ) {
     this.known = { name: 'default', limit: config.rateLimitPerMinute, windowSeconds: 60 };
@@ -75,6 +80,10 @@ export class AccessGuard implements OnModuleInit {
         done(error as Error);
       }
     });
+    fastify.addHook('onResponse', (request, reply, done) => {
+      if (reply.statusCode < 400 && !isStreamed(request)) this.noteRead(request);
+      done();
+    });
     fastify.addHook('preHandler', (request, _reply, done) => done(surplusBody(request)));
   }
 
@@ -88,15 +97,34 @@ export class AccessGuard implements OnModuleInit {
     const caller =
       access === 'anyone' || access === 'cron'
         ? null
-        : this.authenticator.byCredential(credentialOf(request, addressFor(request, this.config)));
+        : this.authenticator.byCredential(
+            credentialOf(request, addressFor(request, this.config)),
+            exactAddress(request),
+          );
     return once(caller, (principal) => {
       // A cookie goes along with whatever page a browser shows.
       if (principal?.kind === 'user') requireSameOrigin(request, addressFor(request, this.config));
       return once(this.limit(request, principal), (state) => {
         void reply.headers(rateHeaders(state));
         if (access === 'cron') requireCronSecret(request, this.cron?.cronSecret);
-        else if (access !== 'anyone') enter(request, endpoint, principal);
+        else if (access !== 'anyone') enter(request, endpoint, { principal, now: this.clock.now() });
+        // What has no end is read from its beginning.
+        if (isStreamed(request)) this.noteRead(request);
       });
+    });
+  }
+
+  private noteRead(request: FastifyRequest): void {
+    const { endpoint, url = '' } = request.routeOptions.config;
+    const principal = principals.get(request);
+    if (!endpoint?.reads || !principal || request.method === 'HEAD') return;
+    const { jobId, commandId } = request.query as Record<string, string | undefined>;
+    const id = jobId ?? commandId ?? Object.values(request.params as Record<string, string>).at(-1) ?? '';
+    this.accessLog.record({
+      principal,
+      address: clientAddress(request),
+      route: `${request.method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`,
+      subject: { type: endpoint.reads, id: id.slice(0, 200) },
     });
   }
 
@@ -107,16 +135,27 @@ export class AccessGuard implements OnModuleInit {
   }
 }
 
-function enter(request: FastifyRequest, { access, unsuspended }: EndpointOptions, principal: Principal | null): void {
+function enter(
+  request: FastifyRequest,
+  { access, unsuspended, sensitive }: EndpointOptions,
+  { principal, now }: { principal: Principal | null; now: Date },
+): void {
   const { headers } = request;
   // What it signs is the body, which has to be read for it: up to its limit, and for nobody who shows none.
   const isSigned = headers[signatureHeader] !== undefined && headers['x-api-key'] === undefined;
   if (!principal && isSigned && typeof access === 'object' && access.signed) return;
   if (!principal) throw new AppError('unauthenticated', { detail: 'Sign in, or send a valid API key as x-api-key.' });
   admit(access, principal);
+  if (sensitive) requireRecentFactor(principal, now);
   if (unsuspended === true) requireUnsuspended(principal);
   principals.set(request, principal);
   request.context.organizationId = principal.organizationId;
+}
+
+/** Its answer goes past the framework, which does not hear of its end. */
+function isStreamed({ routeOptions }: FastifyRequest): boolean {
+  const { stream, csv, zip } = routeOptions.config.endpoint ?? {};
+  return stream !== undefined || csv === true || zip === true;
 }
 
 /** Fields that a route does not know are refused, and one that takes no body knows none. Workers may be newer. */

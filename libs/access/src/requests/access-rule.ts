@@ -63,6 +63,17 @@ export function requireUnsuspended({ organizationSuspended }: Principal): void {
   });
 }
 
+const steppedUpMs = 15 * 60_000;
+
+/** For acts that an open session does not suffice for, of whoever has a second factor. */
+export function requireRecentFactor(principal: Principal, now: Date): void {
+  if (principal.kind !== 'user' || principal.secondFactorAt === undefined) return;
+  if (principal.secondFactorAt && now.getTime() - principal.secondFactorAt.getTime() <= steppedUpMs) return;
+  throw new AppError('step_up_required', {
+    detail: 'This needs a code of your second factor that is no older than 15 minutes.',
+  });
+}
+
 function denied(detail: string): AppError {
   return new AppError('permission_denied', { detail });
 }

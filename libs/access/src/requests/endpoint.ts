@@ -15,6 +15,7 @@ import {
   type ErrorCode,
   errorTable,
   Problem,
+  type ReadSubject,
   ignoresUnknownFields,
   wireCodeOf,
 } from '@muster/contracts';
@@ -53,15 +54,17 @@ export interface EndpointOptions<Answer = unknown, Other = unknown> {
   form?: new () => object;
   /** Begins something that costs: a suspended organization is refused. `sometimes`: the handler says when. */
   unsuspended?: true | 'sometimes';
+  /** What may be a patient's is read: who does so stands in the access log. */
+  reads?: ReadSubject;
+  /** Whoever has a second factor proves it again where that was more than 15 minutes ago. */
+  sensitive?: true;
   /** Takes an Idempotency-Key: the effect and its answer are stored together for a day. */
   idempotent?: boolean;
   /** Answers an ETag; a change takes If-Match. */
   etag?: 'read' | 'change';
   /** No rate limit and no timeout: for probes. */
   exempt?: boolean;
-  /** Keeps the exact bytes of the body for a signature. */
-  rawBody?: boolean;
-  /** Keeps the bytes and reads nothing of them: whether they are JSON is the handler’s to see, after their signature. */
+  /** A signed route: keeps the bytes and reads nothing of them, which is the handler’s to do after their signature. */
   unparsed?: boolean;
   /** Where the interface names the route's own errors: what it answers instead of what was thrown. */
   failsAs?: (error: AppError | undefined, request: FastifyRequest) => AppError | undefined;
@@ -93,7 +96,6 @@ export function Endpoint<Answer = void, Other = never>(
     idempotent,
     etag,
     exempt,
-    rawBody,
     unparsed,
     stream,
     bodyLimit,
@@ -101,11 +103,13 @@ export function Endpoint<Answer = void, Other = never>(
     failsAs,
     csv,
     zip,
+    reads,
   } = options;
   return applyDecorators(
     HttpCode(status),
     ApiOperation({ summary, description }),
     ApiExtension('x-access', access),
+    ...(reads ? [ApiExtension('x-reads', reads)] : []),
     ...(bodyLimit ? [ApiExtension('x-body-limit', bodyLimit)] : []),
     ...(access === 'anyone' ? [] : securityOf(access)),
     ...(body ? [ApiBody({ type: body, required: true })] : []),
@@ -157,7 +161,6 @@ export function Endpoint<Answer = void, Other = never>(
       endpoint: options,
       halfPairs: body && ignoresUnknownFields(body) ? 'replace' : 'refuse',
       noTimeout: exempt === true || waits === true || stream !== undefined,
-      rawBody: rawBody ?? false,
       unparsed: unparsed ?? false,
       form: form !== undefined,
       bodyLimit,
@@ -197,10 +200,12 @@ function errorsOf({
   etag,
   exempt,
   unsuspended,
+  sensitive,
 }: EndpointOptions): ErrorCode[] {
   return [
     ...(access === 'anyone' ? [] : (['unauthenticated'] as const)),
     ...(access === 'anyone' || access === 'cron' ? [] : (['permission_denied'] as const)),
+    ...(sensitive ? (['step_up_required'] as const) : []),
     // A URL can be wrong everywhere.
     'invalid_payload' as const,
     ...(body || form ? (['payload_too_large', 'unsupported_media_type'] as const) : []),

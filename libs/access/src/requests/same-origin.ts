@@ -1,6 +1,7 @@
 import { AppError } from '@muster/contracts';
 import type { FastifyRequest } from 'fastify';
 
+const local = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 const safeMethods = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
@@ -10,12 +11,19 @@ const safeMethods = ['GET', 'HEAD', 'OPTIONS'];
 export function requireSameOrigin(request: FastifyRequest, publicAppUrl: string): void {
   if (safeMethods.includes(request.method)) return;
   const { 'sec-fetch-site': site, origin, host } = request.headers;
-  const ownOrigin = origin === new URL(publicAppUrl).origin || hostOf(origin) === host;
+  const ownOrigin = origin === new URL(publicAppUrl).origin || isOfHost(origin, host, publicAppUrl);
   const allowed =
     site === undefined ? origin === undefined || ownOrigin : site === 'same-origin' || site === 'none' || ownOrigin;
   if (!allowed) throw new AppError('permission_denied', { detail: 'This request comes from another site.' });
 }
 
-function hostOf(origin: string | undefined): string | undefined {
-  return origin && URL.canParse(origin) ? new URL(origin).host : undefined;
+/**
+ * A page of the host that was asked. One that came over plain http, where we are behind https, may be anybody's on the
+ * way; on this machine nobody is on the way.
+ */
+function isOfHost(origin: string | undefined, host: string | undefined, publicAppUrl: string): boolean {
+  if (!origin || !URL.canParse(origin)) return false;
+  const page = new URL(origin);
+  const isWeaker = page.protocol === 'http:' && publicAppUrl.startsWith('https:');
+  return page.host === host && (!isWeaker || local.test(page.hostname));
 }

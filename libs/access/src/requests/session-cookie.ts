@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-export const sessionLifetimeMs = 7 * 24 * 3_600_000;
+/** Used or not, a session ends after this. */
+export const sessionLifetimeMs = 12 * 3_600_000;
 
 /** The prefix makes browsers refuse the cookie over http or from a subdomain; over plain http it can't be set at all. */
 function cookieName(publicAppUrl: string): string {

@@ -19,7 +19,7 @@ export class StandingAccess {
     const { organizationId, organizationSuspended } = principalOf(request);
     const credential = credentialOf(request, addressFor(request, this.config));
     return async () => {
-      const principal = await this.authenticator.byCredential(credential);
+      const principal = await this.authenticator.stillHolds(credential);
       // A super_admin may look at another organization by now: what goes on is about the one before.
       if (principal?.organizationId !== organizationId) return false;
       // What is open ends with the suspension; what it then reads, it asks for again.

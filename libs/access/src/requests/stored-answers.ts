@@ -35,7 +35,7 @@ export async function recallAnswer<Body>(tx: Transaction, repeatable: Repeatable
     Pick<IdempotencyKeyEntity, 'requestHash' | 'status' | 'location'> & { body: unknown }
   >(
     `SELECT request_hash, status, location, body FROM idempotency_key
-     WHERE organization_id = $1 AND route = $2 AND key = $3 AND expires_at > now()`,
+     WHERE organization_id = $1 AND route = $2 AND key = $3 AND expires_at > muster_now()`,
     [organizationId, route, key],
   );
   if (!stored) return null;
@@ -59,10 +59,10 @@ export async function storeAnswer(
   const kept = sealText(keyRing, placeOf(repeatable), JSON.stringify({ body, etag }));
   await tx.execute(
     `INSERT INTO idempotency_key (organization_id, route, key, request_hash, status, location, body, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, now() + $8 * interval '1 hour')
+     VALUES ($1, $2, $3, $4, $5, $6, $7, muster_now() + $8 * interval '1 hour')
      ON CONFLICT (organization_id, route, key) DO UPDATE
      SET request_hash = excluded.request_hash, status = excluded.status, location = excluded.location,
-         body = excluded.body, created_at = now(), expires_at = excluded.expires_at`,
+         body = excluded.body, created_at = muster_now(), expires_at = excluded.expires_at`,
     [organizationId, routeOf(request), key, hashOf(request), status, location ?? null, JSON.stringify(kept), keepHours],
   );
 }

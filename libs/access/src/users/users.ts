@@ -1,9 +1,11 @@
 import { AppError, type CreateUserBody, hasRole, type Role, type UpdateUserBody } from '@muster/contracts';
 import { type Database, hasPart, type Transaction, UserEntity, violatedConstraint } from '@muster/database';
 import { newId, type Page } from '@muster/platform';
+import { lowerKeysOfUser, revokeKeysOfUser } from '../api-keys/api-keys';
 import { audit } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
 import { forgetAddresses } from '../authentication/sign-in-addresses';
+import { endSessionsOf, removeAllFactors } from '../second-factor/second-factors';
 import type { Actor } from '../audit/audit';
 import type { Principal } from '../principal';
 
@@ -72,20 +74,22 @@ export async function updateUser(
   change: UserChange,
 ): Promise<UserEntity> {
   const user = await loadUser(tx, caller.organizationId, id, 'lock');
-  if (!hasRole(caller.role, user.role)) {
-    throw new AppError('permission_denied', {
-      detail: `An account with the role ${user.role} is not yours to change.`,
-    });
-  }
+  requireChangeable(caller, user);
   if (change.role) requireGrantable(caller.role, change.role);
   const role = change.role ?? user.role;
   const disabled = change.disabled ?? user.disabled;
   if (isWorkingAdmin(user) && (disabled || !hasRole(role, 'admin'))) await requireAnotherAdmin(tx, user);
   const passwordHash = change.passwordHash ?? user.passwordHash;
   await tx.manager.update(UserEntity, { id }, { role, disabled, passwordHash });
-  if (change.passwordHash || (disabled && !user.disabled)) {
-    await tx.execute('DELETE FROM user_session WHERE user_id = $1', [id]);
+  if (user.role === 'super_admin' && role !== user.role) {
+    // Or one who becomes super_admin again would find himself in the organization that he looked at then.
+    await tx.execute('UPDATE user_session SET override_organization_id = NULL WHERE user_id = $1', [id]);
   }
+  if (change.passwordHash || (disabled && !user.disabled)) {
+    await endSessionsOf(tx, id);
+    await revokeKeysOfUser(tx, user);
+  }
+  if (role === 'viewer') await lowerKeysOfUser(tx, user);
   if (change.passwordHash) await forgetAddresses(tx, id);
   await announceAccessChange(tx);
   audit(tx, caller, {
@@ -98,6 +102,22 @@ export async function updateUser(
     },
   });
   return { ...user, role, disabled };
+}
+
+/** For who has lost it: codes and passkeys go. One's own is removed with a proof: an open session does not suffice. */
+export async function resetSecondFactor(tx: Transaction, caller: Principal, id: string): Promise<void> {
+  const user = await loadUser(tx, caller.organizationId, id, 'lock');
+  requireChangeable(caller, user);
+  if (user.id === caller.id) throw new AppError('conflict', { detail: 'Remove your own second factor with a code.' });
+  if (!user.secondFactorSince) throw new AppError('conflict', { detail: 'This account has no second factor.' });
+  await removeAllFactors(tx, user);
+  await forgetAddresses(tx, id);
+  audit(tx, caller, { action: 'second_factor.reset', target: { type: 'user', id } });
+}
+
+function requireChangeable(caller: Principal, user: UserEntity): void {
+  if (hasRole(caller.role, user.role)) return;
+  throw new AppError('permission_denied', { detail: `An account with the role ${user.role} is not yours to change.` });
 }
 
 async function loadUser(tx: Transaction, organizationId: string, id: string, lock?: 'lock'): Promise<UserEntity> {

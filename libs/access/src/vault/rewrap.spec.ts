@@ -20,7 +20,9 @@ describe('secrets that are brought under another master key', () => {
     const after = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
     const caller = { kind: 'system', id: 'test', organizationId } as never;
     for (const key of ['A', 'M', 'Z']) {
-      await harness.db.transaction({ organizationId }, (tx) => putSecret(tx, before, caller, key, `value of ${key}`));
+      await harness.db.transaction({ organizationId }, (tx) =>
+        putSecret(tx, before, caller, key, { value: `value of ${key}` }),
+      );
     }
     await harness.db.query('system', `UPDATE vault_secret SET master_key_id = 'lost' WHERE key = 'A'`);
     const round = new Round('test');

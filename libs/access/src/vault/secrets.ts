@@ -1,9 +1,10 @@
-import { AppError, invalidField, refusedVariableName } from '@muster/contracts';
+import { AppError, invalidField, refusedVariableName, type SecretKind } from '@muster/contracts';
 import { type Database, hasPart, type Transaction, VaultSecretEntity } from '@muster/database';
 import { type Page, Round, sweep, type SweepCounts } from '@muster/platform';
 import { type KeyRing, open, rewrap, seal } from '@muster/vault';
 import { audit } from '../audit/audit';
 import type { Principal } from '../principal';
+import { readTotp } from './totp';
 
 /** Sets a secret, new or again. The value is sealed before it reaches a statement. */
 export async function putSecret(
@@ -11,22 +12,23 @@ export async function putSecret(
   keyRing: KeyRing,
   caller: Principal,
   key: string,
-  value: string,
+  { value, kind = 'secret' }: { value: string; kind?: SecretKind },
 ): Promise<VaultSecretEntity & { created: boolean }> {
   const refused = refusedVariableName(key);
   if (refused) {
     throw invalidField('key', refused, refused);
   }
+  if (kind === 'totp') readTotp(value);
   const { organizationId } = caller;
   const envelope = seal(keyRing, placeOf(organizationId, key), value);
   const [row] = await tx.query<{ created: boolean }>(
-    `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed)
-     VALUES ($1, $2, $3, $4, $5)
+    `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed, kind)
+     VALUES ($1, $2, $3, $4, $5, $6)
      ON CONFLICT (organization_id, key) DO UPDATE
      SET master_key_id = excluded.master_key_id, wrapped_key = excluded.wrapped_key, sealed = excluded.sealed,
-         updated_at = now()
+         kind = excluded.kind, updated_at = muster_now()
      RETURNING xmax = 0 AS created`,
-    [organizationId, key, envelope.masterKeyId, envelope.wrappedKey, envelope.sealed],
+    [organizationId, key, envelope.masterKeyId, envelope.wrappedKey, envelope.sealed, kind],
   );
   const { created } = row!;
   audit(tx, caller, {
@@ -72,7 +74,7 @@ export async function requireSecrets(
 ): Promise<void> {
   if (keys.length === 0) return;
   const rows = await tx.query<Pick<VaultSecretEntity, 'key'>>(
-    'SELECT key FROM vault_secret WHERE organization_id = $1 AND key = ANY($2)',
+    "SELECT key FROM vault_secret WHERE organization_id = $1 AND key = ANY($2) AND kind = 'secret'",
     [organizationId, keys],
     'known_secrets',
   );
@@ -92,7 +94,8 @@ export async function resolveSecrets(
 ): Promise<{ values: Record<string, string>; missing: string[] }> {
   const rows = await database.query<Pick<VaultSecretEntity, 'key' | 'masterKeyId' | 'wrappedKey' | 'sealed'>>(
     { organizationId },
-    'SELECT key, master_key_id, wrapped_key, sealed FROM vault_secret WHERE organization_id = $1 AND key = ANY($2)',
+    `SELECT key, master_key_id, wrapped_key, sealed FROM vault_secret
+     WHERE organization_id = $1 AND key = ANY($2) AND kind = 'secret'`,
     [organizationId, keys],
   );
   const values = Object.fromEntries(
@@ -158,6 +161,6 @@ async function rewrapSecret(tx: Transaction, keyRing: KeyRing, { organizationId,
 }
 
 /** Binds a sealed value to its place: moved to another organization or name, it does not open. */
-function placeOf(organizationId: string, key: string): string {
+export function placeOf(organizationId: string, key: string): string {
   return `${organizationId}/${key}`;
 }

@@ -27,8 +27,8 @@ export async function markActivity(
   { kind = 'somebody at work', at }: { kind?: string; at?: Date } = {},
 ): Promise<Date> {
   const [agent] = await tx.query<{ at: NonNullable<AgentEntity['lastActivityAt']> }>(
-    `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, LEAST($3, now())),
-       last_activity = CASE WHEN last_activity_at >= LEAST($3, now()) THEN last_activity ELSE $4 END
+    `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, LEAST($3, muster_now())),
+       last_activity = CASE WHEN last_activity_at >= LEAST($3, muster_now()) THEN last_activity ELSE $4 END
      WHERE id = $1 AND organization_id = $2 RETURNING last_activity_at AS at`,
     [id, caller.organizationId, at ?? new Date(8.64e14), kind],
   );
@@ -44,8 +44,8 @@ const grainSeconds = 5;
  * agent may be waiting for what the statement holds, so then it moves nothing; the next callback will.
  */
 export function markWorking(agentId: string, what: string): string {
-  return `UPDATE agent SET last_activity_at = now(), last_activity = '${what}' WHERE id = (
+  return `UPDATE agent SET last_activity_at = muster_now(), last_activity = '${what}' WHERE id = (
       SELECT id FROM agent
-      WHERE id = (${agentId}) AND COALESCE(last_activity_at, '-infinity') < now() - interval '${grainSeconds} seconds'
+      WHERE id = (${agentId}) AND COALESCE(last_activity_at, '-infinity') < muster_now() - interval '${grainSeconds} seconds'
       FOR UPDATE SKIP LOCKED)`;
 }

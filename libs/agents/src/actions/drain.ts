@@ -53,7 +53,7 @@ export async function undrainAgent(tx: Transaction, caller: Principal, id: strin
   const { organizationId } = caller;
   const agent = await loadAgent(tx, organizationId, id, 'lock');
   await tx.execute(
-    `UPDATE agent SET drain = NULL, last_activity_at = GREATEST(last_activity_at, now()),
+    `UPDATE agent SET drain = NULL, last_activity_at = GREATEST(last_activity_at, muster_now()),
             last_activity = 'the end of its draining'
      WHERE id = $1`,
     [id],

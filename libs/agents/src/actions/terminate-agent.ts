@@ -29,7 +29,7 @@ export async function terminateAgent(
   });
   const ended = await tx.query<EndedCommand>(
     `UPDATE agent_command
-     SET status = 'failed', error_code = 'agent_not_ready', error = 'The agent was terminated.', finished_at = now(),
+     SET status = 'failed', error_code = 'agent_not_ready', error = 'The agent was terminated.', finished_at = muster_now(),
          next_push_at = NULL, ${forgetSealed}
      WHERE agent_id = $1 AND organization_id = $2 AND status = 'pending' AND kind <> 'run'
      RETURNING ${endedColumns}`,

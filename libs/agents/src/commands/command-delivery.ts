@@ -117,9 +117,9 @@ export class CommandDelivery implements BeforeApplicationShutdown {
        FROM agent a
        WHERE a.id = c.agent_id AND c.id IN (
          SELECT c.id FROM agent_command c
-         WHERE c.next_push_at <= now() AND c.status = 'pending' AND c.taken_at IS NULL AND ${condition}
+         WHERE c.next_push_at <= muster_now() AND c.status = 'pending' AND c.taken_at IS NULL AND ${condition}
          ORDER BY c.next_push_at LIMIT $1 FOR UPDATE SKIP LOCKED)
-       RETURNING ${commandColumns}, c.pushes, c.deadline > now() AS is_due, ${pushColumns}`,
+       RETURNING ${commandColumns}, c.pushes, c.deadline > muster_now() AS is_due, ${pushColumns}`,
       [limit, ...values],
       condition === 'true' ? 'claim_due_commands' : 'claim_command',
     );
@@ -221,7 +221,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
   ): Promise<DeliveryOutcome> {
     await this.database.query(
       { organizationId: command.organizationId },
-      `UPDATE agent_command SET next_push_at = now() + $2 * interval '1 millisecond', push_error = $3,
+      `UPDATE agent_command SET next_push_at = muster_now() + $2 * interval '1 millisecond', push_error = $3,
          pushes = CASE WHEN $4 THEN pushes ELSE 0 END
        WHERE id = $1 AND status = 'pending' AND taken_at IS NULL`,
       [command.id, delayMs, pushError, isOn(command.agentStatus)],

@@ -22,7 +22,7 @@ export const commandColumns = `
   c.vault_keys, c.deadline, c.request_id, c.traceparent`;
 
 /** Whoever pushes a command has claimed it for as long as a push may last. */
-export const nextPushAfterClaim = `now() + interval '15 seconds'`;
+export const nextPushAfterClaim = `muster_now() + interval '15 seconds'`;
 
 /** Where an agent's commands are pushed to, and the keys that its worker may have. */
 export interface PushFacts extends Pick<AgentEntity, 'unreachableTunnel' | 'bootId' | 'seenFrom' | 'serviceUrl'> {

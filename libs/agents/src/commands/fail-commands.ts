@@ -15,7 +15,7 @@ export async function failCommand(
   return database.transaction({ organizationId }, async (tx) => {
     const ended = await tx.query<EndedCommand>(
       `UPDATE agent_command
-       SET status = 'failed', error_code = $3, error = $4, finished_at = now(), next_push_at = NULL,
+       SET status = 'failed', error_code = $3, error = $4, finished_at = muster_now(), next_push_at = NULL,
            ${forgetSealed}
        WHERE id = $1 AND organization_id = $2 AND status = 'pending'
        RETURNING ${endedColumns}`,
@@ -49,7 +49,7 @@ export function failOverdueCommands(
       database.query<Overdue & object>(
         'system',
         `SELECT id, deadline::text AS at FROM agent_command
-         WHERE status = 'pending' AND deadline <= now() AND kind <> 'run' AND (deadline, id) > ($1::timestamptz, $2::uuid)
+         WHERE status = 'pending' AND deadline <= muster_now() AND kind <> 'run' AND (deadline, id) > ($1::timestamptz, $2::uuid)
          ORDER BY deadline, id LIMIT $3`,
         [(after ?? first).at, (after ?? first).id, limit],
         'overdue_commands',
@@ -63,12 +63,12 @@ export function failOverdueCommands(
 async function failIfOverdue(tx: Transaction, id: string): Promise<boolean> {
   const ended = await tx.query<EndedCommand>(
     `UPDATE agent_command
-     SET status = 'failed', error_code = 'execution_timeout', finished_at = now(), next_push_at = NULL,
+     SET status = 'failed', error_code = 'execution_timeout', finished_at = muster_now(), next_push_at = NULL,
          ${forgetSealed}, error = CASE WHEN taken_at IS NULL THEN 'The agent did not take it in time.'
                       ELSE 'The agent did not finish it in time.' END
      WHERE id = (
        SELECT id FROM agent_command
-       WHERE id = $1 AND status = 'pending' AND deadline <= now() FOR UPDATE SKIP LOCKED)
+       WHERE id = $1 AND status = 'pending' AND deadline <= muster_now() FOR UPDATE SKIP LOCKED)
      RETURNING ${endedColumns}`,
     [id],
     'fail_overdue_command',
@@ -94,5 +94,16 @@ export async function enqueueFinished(tx: Transaction, ended: EndedCommand[]): P
     ...ended.flatMap(({ sessionId }) =>
       sessionId ? [{ queue: 'autopilot' as const, name: 'advance-session' as const, payload: { sessionId } }] : [],
     ),
+  );
+}
+
+/** The run is over: what was still to be brought to it is brought no more, and nothing of it stays. */
+export function withdrawAnswers(tx: Transaction, jobId: string): void {
+  tx.defer(
+    `UPDATE agent_command SET status = 'failed', error = 'The run is over.', finished_at = muster_now(),
+       next_push_at = NULL, ${forgetSealed}
+     WHERE job_id = $1 AND kind = 'answer' AND status = 'pending'`,
+    [jobId],
+    'withdraw_answers',
   );
 }

@@ -28,7 +28,7 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
   // A run is told with its job.
   if (kind !== 'run' && kind !== 'stop_job') {
     tx.defer(
-      `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, now()), last_activity = $2 WHERE id = $1`,
+      `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, muster_now()), last_activity = $2 WHERE id = $1`,
       [agentId, `a ${kind} command`],
       'command_activity',
     );
@@ -61,7 +61,7 @@ function insertCommand(tx: Transaction, command: NewCommand, { isClaimed }: { is
     `INSERT INTO agent_command
        (id, organization_id, agent_id, kind, payload, env, vault_keys, job_id, deadline, request_id, traceparent,
         next_push_at, pushes)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${isClaimed ? `${nextPushAfterClaim}, 1` : 'now(), 0'})`,
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${isClaimed ? `${nextPushAfterClaim}, 1` : 'muster_now(), 0'})`,
     [
       ...[id, organizationId, agentId, kind, JSON.stringify(payload), JSON.stringify(env), vaultKeys, jobId, deadline],
       ...[row.requestId, row.traceparent],

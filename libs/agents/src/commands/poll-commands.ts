@@ -1,6 +1,6 @@
 import { type AgentCommand, AppError } from '@muster/contracts';
 import { type AgentEntity, Database } from '@muster/database';
-import { BaseConfig, PubSub, publicAddress } from '@muster/platform';
+import { BaseConfig, PubSub, publicAddress, RecoveryHold } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
@@ -33,6 +33,7 @@ export class CommandPolls implements OnApplicationShutdown {
     @Inject(PubSub) private readonly pubSub: PubSub,
     @Inject(BaseConfig) private readonly config: BaseConfig,
     @Inject(AgentsConfig) private readonly agents: AgentsConfig,
+    @Inject(RecoveryHold) private readonly hold: RecoveryHold,
   ) {}
 
   /** What the agent has not taken yet, oldest first; waits for it until the time is over or `ended` says so. */
@@ -47,7 +48,7 @@ export class CommandPolls implements OnApplicationShutdown {
         // Begun before looking, so that what comes while we look is heard.
         const listening = this.listenFor(agentId);
         try {
-          const commands = await this.look(organizationId, agentId, waitMs > 0);
+          const commands = this.hold.isHeld ? [] : await this.look(organizationId, agentId, waitMs > 0);
           const leftMs = until - performance.now();
           if (commands.length > 0 || leftMs <= 0 || ended.aborted) return commands;
           await listening.heard(Math.min(leftMs, lookEveryMs), ended);
@@ -93,8 +94,8 @@ export class CommandPolls implements OnApplicationShutdown {
       { organizationId },
       `SELECT ${commandColumns} FROM agent_command c
        WHERE c.agent_id = $1 AND c.organization_id = $2 AND c.status = 'pending' AND c.taken_at IS NULL
-         AND c.deadline > now()
-         AND (NOT $3 OR c.push_error IS NOT NULL OR c.created_at < now() - $4 * interval '1 millisecond' OR EXISTS (
+         AND c.deadline > muster_now()
+         AND (NOT $3 OR c.push_error IS NOT NULL OR c.created_at < muster_now() - $4 * interval '1 millisecond' OR EXISTS (
            SELECT FROM agent a WHERE a.id = c.agent_id AND (COALESCE(a.public_tunnel_url, a.tunnel_url) IS NULL
              OR a.unreachable_tunnel = COALESCE(a.public_tunnel_url, a.tunnel_url))))
        ORDER BY c.id LIMIT ${atOnce}`,

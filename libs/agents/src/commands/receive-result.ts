@@ -20,7 +20,7 @@ export async function acknowledgeCommand(database: Database, of: CommandOf): Pro
   const [row] = await database.query<{ taken: boolean }>(
     { organizationId },
     `WITH ack AS (
-       UPDATE agent_command SET taken_at = COALESCE(taken_at, now()), next_push_at = NULL, push_error = NULL
+       UPDATE agent_command SET taken_at = COALESCE(taken_at, muster_now()), next_push_at = NULL, push_error = NULL
        WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND status = 'pending'
        RETURNING id)
      SELECT EXISTS (SELECT FROM ack) AS taken
@@ -65,12 +65,12 @@ export async function receiveResult(
   return database.transaction({ organizationId }, async (tx) => {
     const ended = await tx.query<EndedCommand>(
       `WITH active AS (
-         UPDATE agent SET last_activity_at = now(), last_activity = 'a command’s result'
+         UPDATE agent SET last_activity_at = muster_now(), last_activity = 'a command’s result'
          WHERE id = $2 AND organization_id = $3
            AND EXISTS (SELECT FROM agent_command WHERE id = $1 AND agent_id = $2 AND status = 'pending'))
        UPDATE agent_command
-       SET status = $4, output = $5, error = $6, error_code = $7, exit_code = $8, finished_at = now(),
-           taken_at = COALESCE(taken_at, now()), next_push_at = NULL, ${forgetSealed}
+       SET status = $4, output = $5, error = $6, error_code = $7, exit_code = $8, finished_at = muster_now(),
+           taken_at = COALESCE(taken_at, muster_now()), next_push_at = NULL, ${forgetSealed}
        WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND status = 'pending'
        RETURNING ${endedColumns}`,
       [

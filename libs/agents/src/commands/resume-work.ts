@@ -3,7 +3,7 @@ import type { AgentCommandEntity, Transaction } from '@muster/database';
 /** The agent can be reached: what waits for it may go on now. */
 export async function resumeWork(tx: Transaction, of: { organizationId: string; agentId: string }): Promise<void> {
   const commands = await tx.query<Pick<AgentCommandEntity, 'id'>>(
-    `UPDATE agent_command SET next_push_at = now()
+    `UPDATE agent_command SET next_push_at = muster_now()
      WHERE id IN (
        SELECT id FROM agent_command
        WHERE agent_id = $1 AND organization_id = $2 AND status = 'pending' AND taken_at IS NULL

@@ -1,9 +1,10 @@
-import type { AgentStatus, CommandKind } from '@muster/contracts';
+import type { AgentStatus, CommandKind, MachinePart } from '@muster/contracts';
 import { AppError } from '@muster/contracts';
-import type { Database, Transaction } from '@muster/database';
+import type { AgentEntity, Database, Transaction } from '@muster/database';
 import { noSuchAgent } from '../registry/agent-row';
 import { isOn, mayTakeWork, type WorkFacts } from '../lifecycle/agent-life';
 import { recordWakeBlocked, requestWake } from '../lifecycle/wakes';
+import { machineCannot, missingParts, needsOf } from '../reports/machine-capabilities';
 import { issueCommand } from './issue-command';
 import type { Asked } from './record-actions';
 
@@ -12,6 +13,8 @@ export interface CommandRequest {
   agentId: string;
   kind: CommandKind;
   payload: Record<string, unknown>;
+  /** What the machine must have for it, where that is more than any command of its kind needs. */
+  needs?: readonly MachinePart[];
   env?: Record<string, string>;
   asked?: Asked;
   /** How long it may take, from the moment that the agent is on. */
@@ -63,11 +66,12 @@ class WakeBlocked extends AppError {
   }
 }
 
-/** Throws unless the agent can be given such a command as it is, at once or after a wake. Holds its lock. */
+/** Throws unless the agent has what such a command needs and can be given it, at once or after a wake. Holds its lock. */
 export async function requireWakeable(
   tx: Transaction,
   of: { organizationId: string; agentId: string },
   kind: CommandKind,
+  needs: readonly MachinePart[] = needsOf(kind),
 ): Promise<{ status: AgentStatus; action: 'issue' | 'wake' }> {
   const agent = await lockForCommand(tx, of);
   const { status } = agent;
@@ -75,6 +79,8 @@ export async function requireWakeable(
   if (decision.action === 'refuse') {
     throw new AppError('agent_not_ready', { detail: decision.reason, extra: { agentStatus: status } });
   }
+  const missing = missingParts(agent, needs);
+  if (missing.length) throw machineCannot(missing);
   if (decision.action === 'blocked') throw new WakeBlocked(of, decision.reason, status);
   return { status, action: decision.action };
 }
@@ -82,8 +88,9 @@ export async function requireWakeable(
 /** Writes a command down for an agent, and wakes the agent for it where that is allowed. */
 export async function startCommand(tx: Transaction, request: CommandRequest): Promise<string> {
   const { organizationId, agentId, kind, payload, env, asked, timeoutMs, wakeTimeoutMs, now } = request;
+  const { needs = needsOf(kind, payload) } = request;
   const of = { organizationId, agentId };
-  const { status, action } = await requireWakeable(tx, of, kind);
+  const { status, action } = await requireWakeable(tx, of, kind, needs);
   const asleep = !isOn(status);
   if (action === 'wake') {
     await requestWake(tx, { ...of, source: 'api', reason: `a ${kind} command waits`, timeoutMs: wakeTimeoutMs });
@@ -112,8 +119,8 @@ async function lockForCommand(
   tx: Transaction,
   { organizationId, agentId }: { organizationId: string; agentId: string },
 ) {
-  const [agent] = await tx.query<WorkFacts>(
-    `SELECT a.status, a.provider, a.drain, s.vm_auto_wake_on_job AS auto_wake
+  const [agent] = await tx.query<WorkFacts & Pick<AgentEntity, 'capabilities'>>(
+    `SELECT a.status, a.provider, a.drain, a.capabilities, s.vm_auto_wake_on_job AS auto_wake
      FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id
      WHERE a.id = $1 AND a.organization_id = $2
      FOR UPDATE OF a`,

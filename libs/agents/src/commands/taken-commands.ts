@@ -49,7 +49,7 @@ export class TakenCommands {
     if (ids.length === 0) return;
     await this.database.queryUnflushed(
       'system',
-      `UPDATE agent_command SET taken_at = COALESCE(taken_at, now()), next_push_at = NULL, push_error = NULL
+      `UPDATE agent_command SET taken_at = COALESCE(taken_at, muster_now()), next_push_at = NULL, push_error = NULL
        WHERE id = ANY($1) AND (taken_at IS NULL OR next_push_at IS NOT NULL)`,
       [ids],
       'commands_taken',

@@ -1,3 +1,4 @@
+/* eslint-disable muster/one-clock -- Places in the timeline are dated by the database, as what several hosts wrote has one order. */
 import type { Database, JobEntity, OrganizationEventEntity, TimelineEntryEntity } from '@muster/database';
 import type { EventPlace } from './event-place';
 import { nilId } from '@muster/platform';

@@ -73,7 +73,7 @@ export async function updateFunction(
     tx.query<FunctionRow>(
       `UPDATE agent_function
        SET name = COALESCE($3, name), description = COALESCE($4, description),
-           parameters = COALESCE($5, parameters), code = COALESCE($6, code), updated_at = now()
+           parameters = COALESCE($5, parameters), code = COALESCE($6, code), updated_at = muster_now()
        WHERE id = $1 AND organization_id = $2 RETURNING ${columns}`,
       [
         id,

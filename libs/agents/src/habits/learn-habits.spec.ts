@@ -121,7 +121,7 @@ describe('what is learned of a machine’s idle times', () => {
     await ran(100, 20);
     await learnHabits(db);
     await query(
-      `UPDATE agent SET last_activity_at = now() - interval '31 minutes', last_activity = 'a job of it ended',
+      `UPDATE agent SET last_activity_at = now() - interval '31 minutes', last_activity = 'a run ended',
          status_since = now() - interval '2 hours'
        WHERE id = $1`,
       [of.agentId],
@@ -226,10 +226,10 @@ describe('what is learned of a machine’s idle times', () => {
     await ran(2, 1);
     await learnHabits(db);
     const idle = (minutes: number) =>
-      query(
-        `UPDATE agent SET last_activity = 'a job of it ended', last_activity_at = $2, status_since = $2 WHERE id = $1`,
-        [of.agentId, minutesAgo(minutes)],
-      );
+      query(`UPDATE agent SET last_activity = 'a run ended', last_activity_at = $2, status_since = $2 WHERE id = $1`, [
+        of.agentId,
+        minutesAgo(minutes),
+      ]);
     await idle(0.05);
     const agent = await findAgent(db, of.organizationId, of.agentId);
     expect(agent.gaps).toHaveLength(10);
@@ -257,10 +257,10 @@ describe('what is learned of a machine’s idle times', () => {
     for (let at = 20; at > 0; at -= 1) await ran(at * 3 + 1, at * 3);
     await learnHabits(db);
     const set = (minutes: number) =>
-      query(
-        `UPDATE agent SET last_activity = 'a job of it ended', last_activity_at = $2, status_since = $2 WHERE id = $1`,
-        [of.agentId, minutesAgo(minutes)],
-      );
+      query(`UPDATE agent SET last_activity = 'a run ended', last_activity_at = $2, status_since = $2 WHERE id = $1`, [
+        of.agentId,
+        minutesAgo(minutes),
+      ]);
     await set(1.5);
     expect(await stopIdleAgents(db)).toMatchObject({ looked: 1, stopping: 0 });
     await set(3.1);

@@ -11,7 +11,7 @@ const mostRuns = 500;
 /** Where an agent's runs were last looked at: a little before, as ids are made by clocks of several machines. */
 const since = `COALESCE(
   (SELECT max(COALESCE(i.ended_at, i.began_at)) FROM agent_idle i WHERE i.agent_id = a.id),
-  now() - interval '${habitDays} days')`;
+  muster_now() - interval '${habitDays} days')`;
 const firstIdSince = `
   (lpad(to_hex((extract(epoch FROM from_time.at - interval '5 minutes') * 1000)::bigint), 12, '0')
    || repeat('0', 20))::uuid`;

@@ -8,7 +8,7 @@ export function purgeIdleTimes(database: Database, round: Round): Promise<{ idle
     database.transaction('system', (tx) =>
       tx.execute(
         `DELETE FROM agent_idle WHERE ctid = ANY (ARRAY(
-           SELECT ctid FROM agent_idle WHERE ended_at < now() - interval '${habitDays} days' LIMIT $1))`,
+           SELECT ctid FROM agent_idle WHERE ended_at < muster_now() - interval '${habitDays} days' LIMIT $1))`,
         [limit],
         'purge_idle',
       ),

@@ -28,8 +28,8 @@ export async function readIdleSavings(
      FROM organization_settings s LEFT JOIN agent_idle i
        ON i.organization_id = s.organization_id AND i.on_ms IS NOT NULL AND ($4::uuid IS NULL OR i.agent_id = $4)
        -- A day more on both sides for the index; the zone decides.
-       AND i.ended_at >= COALESCE($2::date - 1, now() - interval '30 days')
-       AND i.ended_at < COALESCE($3::date + 2, now())
+       AND i.ended_at >= COALESCE($2::date - 1, muster_now() - interval '30 days')
+       AND i.ended_at < COALESCE($3::date + 2, muster_now())
        AND ($2::date IS NULL OR (i.ended_at AT TIME ZONE s.timezone)::date BETWEEN $2::date AND $3::date)
      WHERE s.organization_id = $1 GROUP BY s.idle_stop_policy`,
     [organizationId, from, to, agentId ?? null],

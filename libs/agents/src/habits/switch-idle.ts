@@ -9,9 +9,9 @@ import { runEnded } from '../lifecycle/decide-idle-stop';
 export function switchIdle(tx: Transaction, agentId: string, isOn: boolean): void {
   tx.defer(
     isOn
-      ? `UPDATE agent_idle SET on_since = now() WHERE agent_id = $1 AND ended_at IS NULL AND on_since IS NULL`
+      ? `UPDATE agent_idle SET on_since = muster_now() WHERE agent_id = $1 AND ended_at IS NULL AND on_since IS NULL`
       : `UPDATE agent_idle i
-         SET on_ms = i.on_ms + GREATEST(0, extract(epoch FROM now() - i.on_since) * 1000), on_since = NULL,
+         SET on_ms = i.on_ms + GREATEST(0, extract(epoch FROM muster_now() - i.on_since) * 1000), on_since = NULL,
            policy = CASE WHEN a.last_activity = '${runEnded}' THEN i.policy ELSE s.idle_stop_policy END
          FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id
          WHERE a.id = $1 AND i.agent_id = a.id AND i.ended_at IS NULL AND i.on_since IS NOT NULL`,

@@ -1,4 +1,5 @@
 import type { AgentEntity, OrganizationSettingsEntity } from '@muster/database';
+import { inSentence } from '@muster/platform';
 import { chooseIdleLimit, type IdleChoice } from '../habits/choose-idle-limit';
 import { defaultBootMs, prewakeLeadMs } from './boot-time';
 import type { ExpectedRun } from './expected-run';
@@ -58,12 +59,17 @@ export function decideIdleStop(facts: IdleFacts, now: Date): IdleDecision {
   const heldUntil = heldForRun(facts, dueAt > now ? dueAt : now);
   if (heldUntil) {
     const { name, at } = facts.expected!;
-    return { action: 'wait', stopAt: heldUntil, reason: `the run of ${name} comes at ${at.toISOString()}`, expects };
+    return {
+      action: 'wait',
+      stopAt: heldUntil,
+      reason: `the run of ${inSentence(name)} comes at ${at.toISOString()}`,
+      expects,
+    };
   }
   const stopAt = dueAt;
   if (stopAt > now) return { action: 'wait', stopAt, reason: `idle stop comes at ${stopAt.toISOString()}`, expects };
   const idleMs = now.getTime() - idleSince(facts).getTime();
-  const silent = facts.status === 'offline' ? 'not heard of and idle' : 'idle';
+  const silent = facts.status === 'offline' ? 'silent and idle' : 'idle';
   const isPast = choice !== null && choice.usualMs !== null && idleMs > choice.usualMs;
   const limit = expects
     ? `another start is cheaper: ${expects}${isPast ? ', and has not come' : ''}`
@@ -95,7 +101,7 @@ function idleSince({ status, lastActivityAt, statusSince, silentSince }: IdleFac
 }
 
 /** What an agent's last activity is called when it was the end of a run. */
-export const runEnded = 'a job of it ended';
+export const runEnded = 'a run ended';
 
 /**
  * What adaptive makes of an idle time; null where the whole limit holds: with fixed, and where it was not a run that

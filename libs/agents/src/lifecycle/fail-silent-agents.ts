@@ -14,7 +14,7 @@ export function decideSilence(
   if (!isOn(status)) return null;
   const heard = Math.max(lastSeen?.getTime() ?? 0, statusSince.getTime());
   const silentMs = now.getTime() - heard;
-  return silentMs > offlineAfterMs ? `not heard of for ${Math.round(silentMs / 1000)} s` : null;
+  return silentMs > offlineAfterMs ? `no heartbeat for ${Math.round(silentMs / 1000)} s` : null;
 }
 
 /** Takes machines that report no more as offline; on any number of replicas, each machine once. */
@@ -31,8 +31,8 @@ export function failSilentAgents(
         'system',
         `SELECT id FROM agent
          WHERE status IN ${inSql(agentMoves.silent.from)} AND id > $2
-           AND (last_seen < now() - $1 * interval '1 millisecond' OR last_seen IS NULL)
-           AND status_since < now() - $1 * interval '1 millisecond'
+           AND (last_seen < muster_now() - $1 * interval '1 millisecond' OR last_seen IS NULL)
+           AND status_since < muster_now() - $1 * interval '1 millisecond'
          ORDER BY id LIMIT $3`,
         [offlineAfterMs, after?.id ?? nilId, limit],
         'silent_agents',
@@ -47,7 +47,7 @@ export function failSilentAgents(
 async function failIfSilent(tx: Transaction, id: string, offlineAfterMs: number): Promise<boolean> {
   const [agent] = await tx.query<Watched & { now: Date }>(
     `SELECT id, organization_id, status, last_seen, status_since,
-            clock_timestamp() AS now
+            muster_clock() AS now
      FROM agent WHERE id = $1 FOR UPDATE SKIP LOCKED`,
     [id],
     'silent_agent',

@@ -32,20 +32,27 @@ const actions: Partial<Record<AgentStatus, string>> = {
  */
 export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ previous: AgentStatus } | null> {
   const { organizationId, agentId, to, source, reason, eventType } = move;
-  const [moved] = await tx.query<Pick<AgentEntity, 'lastSeen' | 'vmState'> & { previous: AgentStatus }>(
-    `UPDATE agent SET status = $3, status_since = now(), status_source = $4, status_reason = $5,
-       on_since = CASE WHEN $3 NOT IN ${inSql(offStatuses)} THEN COALESCE(agent.on_since, now()) END,
+  const [moved] = await tx.query<
+    Pick<AgentEntity, 'lastSeen' | 'vmState' | 'autopilotSessionId'> & { previous: AgentStatus }
+  >(
+    `UPDATE agent SET status = $3, status_since = muster_now(), status_source = $4,
+       -- Why it was stopped is asked for longer than that the stop has worked.
+       status_reason = CASE WHEN $3 = 'stopped' AND was.status = 'stopping' THEN COALESCE(NULLIF(was.status_reason, ''), $5) ELSE $5 END,
+       on_since = CASE WHEN $3 NOT IN ${inSql(offStatuses)} THEN COALESCE(agent.on_since, muster_now()) END,
        previous_status = CASE WHEN was.status <> $3 THEN was.status ELSE agent.previous_status END,
        ended_boots = CASE WHEN $3 = 'stopped' THEN ${withEndedBoot('agent')} ELSE agent.ended_boots END
-     FROM (SELECT id, status FROM agent WHERE id = $1 AND organization_id = $2 FOR UPDATE) AS was
+     FROM (SELECT id, status, status_reason FROM agent WHERE id = $1 AND organization_id = $2 FOR UPDATE) AS was
      WHERE agent.id = was.id AND was.status = ANY($6)
-     RETURNING was.status AS previous, agent.last_seen, agent.vm_state`,
+     RETURNING was.status AS previous, agent.last_seen, agent.vm_state, agent.autopilot_session_id`,
     [agentId, organizationId, to, source, reason, originsOf(move)],
     'move_agent',
   );
   if (!moved) return null;
   const { previous } = moved;
   if (isOff(previous) !== isOff(to)) switchIdle(tx, agentId, !isOff(to));
+  const sessionId = moved.autopilotSessionId;
+  // One that waits for its browser to close waits for nothing any more.
+  if (sessionId && isOff(to)) await tx.enqueue({ queue: 'autopilot', name: 'advance-session', payload: { sessionId } });
   const entries: TimelineEntry[] = [];
   if (eventType) entries.push(lifecycleEntry({ eventType, source, reason, previous, current: to }));
   if (previous !== to) {
@@ -63,8 +70,10 @@ export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ pre
     audit(tx, actor, { action: actions[to] ?? `agent.${to}`, target: { type: 'agent', id: agentId }, changes });
   }
   tx.notify('agent', agentId);
-  if (previous !== to && isTold(to)) emitEvent(tx, { organizationId, type: `agent.${to}`, of: [{ id: agentId }] });
-  if (eventType && failedWakes.has(eventType)) emitWakeFailed(tx, { organizationId, agentId });
+  if (previous !== to && isTold(to)) {
+    emitEvent(tx, { organizationId, type: `agent.${to}`, of: [{ id: agentId, details: { status: to } }] });
+  }
+  if (eventType && failedWakes.has(eventType)) emitWakeFailed(tx, { organizationId, agentId, status: to });
   return { previous };
 }
 
@@ -77,9 +86,9 @@ const failedWakes = new Set<LifecycleEvent>(['wake_failed', 'wake_timeout']);
 /** Whoever waited for the machine waits in vain: it did not start, or not in time. */
 export function emitWakeFailed(
   tx: Transaction,
-  { organizationId, agentId }: Pick<AgentMove, 'organizationId' | 'agentId'>,
+  { organizationId, agentId, status }: Pick<AgentMove, 'organizationId' | 'agentId'> & { status: AgentStatus },
 ): void {
-  emitEvent(tx, { organizationId, type: 'agent.wake_failed', of: [{ id: agentId }] });
+  emitEvent(tx, { organizationId, type: 'agent.wake_failed', of: [{ id: agentId, details: { status } }] });
 }
 
 export interface LifecycleFacts {

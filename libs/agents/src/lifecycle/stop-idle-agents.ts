@@ -1,10 +1,4 @@
-import {
-  type AgentEntity,
-  type Database,
-  databaseTime,
-  type OrganizationSettingsEntity,
-  type Transaction,
-} from '@muster/database';
+import { type AgentEntity, type Database, type OrganizationSettingsEntity, type Transaction } from '@muster/database';
 import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
 import { mostGaps } from '../habits/choose-idle-limit';
 import { learnOf } from '../habits/learn-habits';
@@ -78,15 +72,14 @@ export function idleValues(now: Date, limit: number, after: Candidate | null = n
 }
 
 /**
- * Stops machines that have been idle for long enough; on any number of replicas, each once. The time is the database's,
- * as that of the activity is.
+ * Stops machines that have been idle for long enough; on any number of replicas, each once.
  */
 export async function stopIdleAgents(
   database: Database,
   { now: given, limit = 500, foresee }: { now?: Date; limit?: number; foresee?: Foresee } = {},
   round = new Round('stop idle agents'),
 ): Promise<SweepCounts<'stopping'>> {
-  const now = given ?? (await databaseTime(database));
+  const now = given ?? database.now();
   await clampFutureActivity(database, now);
   return sweep(round, {
     name: 'idle',

@@ -40,8 +40,8 @@ export async function requestWake(tx: Transaction, request: WakeRequest): Promis
   await tx.execute(
     `INSERT INTO agent_wake
        (id, organization_id, agent_id, source, reason, attempt, state, finished_at, deadline)
-     VALUES ($1, $2, $3, $4, $5, 0, $6, CASE WHEN $6 = 'ready' THEN now() END,
-             now() + $7 * interval '1 millisecond')`,
+     VALUES ($1, $2, $3, $4, $5, 0, $6, CASE WHEN $6 = 'ready' THEN muster_now() END,
+             muster_now() + $7 * interval '1 millisecond')`,
     [wakeId, organizationId, agentId, source, reason, isReady ? 'ready' : 'open', timeoutMs],
     'insert_wake',
   );
@@ -76,6 +76,7 @@ export async function recordWakeBlocked(tx: Transaction, request: Omit<WakeReque
         [jobId],
       )
     : await tx.query(
+        // eslint-disable-next-line muster/one-clock -- A place in the timeline is dated by the database.
         `SELECT FROM timeline_entry
          WHERE agent_id = $1 AND recorded_at > now() - interval '10 minutes' AND kind = 'lifecycle'
            AND job_id IS NULL AND data->>'eventType' = 'wake_blocked' LIMIT 1`,
@@ -103,9 +104,9 @@ export async function completeWake(
   { organizationId, agentId }: { organizationId: string; agentId: string },
 ): Promise<void> {
   const [wake] = await tx.query<{ seconds: number }>(
-    `UPDATE agent_wake SET state = 'ready', finished_at = now(), error = NULL
+    `UPDATE agent_wake SET state = 'ready', finished_at = muster_now(), error = NULL
      WHERE agent_id = $1 AND organization_id = $2 AND state = 'open'
-     RETURNING extract(epoch FROM now() - requested_at)::float8 AS seconds`,
+     RETURNING extract(epoch FROM muster_now() - requested_at)::float8 AS seconds`,
     [agentId, organizationId],
     'complete_wake',
   );
@@ -121,7 +122,7 @@ export async function cancelWake(
   { organizationId, agentId, reason }: { organizationId: string; agentId: string; reason: string },
 ): Promise<void> {
   const cancelled = await tx.execute(
-    `UPDATE agent_wake SET state = 'cancelled', error = $2, finished_at = now()
+    `UPDATE agent_wake SET state = 'cancelled', error = $2, finished_at = muster_now()
      WHERE agent_id = $1 AND state = 'open'`,
     [agentId, reason],
   );
@@ -131,7 +132,7 @@ export async function cancelWake(
   appendTimeline(tx, { organizationId, agentId }, [
     lifecycleEntry({ eventType: 'wake_failed', source: 'provider', reason, previous: status, current: status }),
   ]);
-  emitWakeFailed(tx, { organizationId, agentId });
+  emitWakeFailed(tx, { organizationId, agentId, status });
   tx.notify('agent', agentId);
 }
 
@@ -145,10 +146,10 @@ export async function completeLateWake(
   { organizationId, agentId }: { organizationId: string; agentId: string },
 ): Promise<void> {
   const late = await tx.execute(
-    `UPDATE agent_wake SET state = 'ready', finished_at = now(), error = NULL
+    `UPDATE agent_wake SET state = 'ready', finished_at = muster_now(), error = NULL
      WHERE id = (SELECT id FROM agent_wake WHERE agent_id = $1 AND organization_id = $2
                  ORDER BY requested_at DESC LIMIT 1)
-       AND state = 'timeout' AND attempt > 0 AND requested_at > now() - ${longestLead}`,
+       AND state = 'timeout' AND attempt > 0 AND requested_at > muster_now() - ${longestLead}`,
     [agentId, organizationId],
     'complete_late_wake',
   );

@@ -45,7 +45,7 @@ const logger = new Logger('machines');
 /** Takes the agent's order for as long as a try may last; null where there is none, or somebody is at it. */
 async function claim(tx: Transaction, agentId: string): Promise<Order | null> {
   const [agent] = await tx.query<Omit<Order, Asked>>(
-    `SELECT ${machineColumns}, extract(epoch FROM now() - a.status_since)::float8 * 1000 AS for_ms,
+    `SELECT ${machineColumns}, extract(epoch FROM muster_now() - a.status_since)::float8 * 1000 AS for_ms,
             a.status_source, a.previous_status, a.last_seen IS NULL AND a.vm_state IS NULL AS never_seen, a.drain
      FROM agent a WHERE a.id = $1 FOR UPDATE`,
     [agentId],
@@ -59,7 +59,7 @@ async function claim(tx: Transaction, agentId: string): Promise<Order | null> {
   }
   const [order] = await tx.query<Pick<Order, Asked>>(
     `INSERT INTO agent_control AS c (agent_id, organization_id, status, status_since, attempt, next_try_at)
-     SELECT id, organization_id, status, status_since, 1, now() + $2 * interval '1 millisecond'
+     SELECT id, organization_id, status, status_since, 1, muster_now() + $2 * interval '1 millisecond'
      FROM agent WHERE id = $1
      ON CONFLICT (agent_id) DO UPDATE
      SET status = excluded.status, status_since = excluded.status_since, next_try_at = excluded.next_try_at,
@@ -67,8 +67,8 @@ async function claim(tx: Transaction, agentId: string): Promise<Order | null> {
          issued_at = CASE WHEN same(c, excluded) THEN c.issued_at END,
          refusals = CASE WHEN same(c, excluded) THEN c.refusals ELSE 0 END,
          error = CASE WHEN same(c, excluded) THEN c.error END
-     WHERE c.next_try_at <= now() OR NOT same(c, excluded)
-     RETURNING extract(epoch FROM now() - issued_at)::float8 * 1000 AS issued_ago_ms, attempt, error, refusals`.replaceAll(
+     WHERE c.next_try_at <= muster_now() OR NOT same(c, excluded)
+     RETURNING extract(epoch FROM muster_now() - issued_at)::float8 * 1000 AS issued_ago_ms, attempt, error, refusals`.replaceAll(
       'same(c, excluded)',
       '(c.status = excluded.status AND c.status_since = excluded.status_since)',
     ),

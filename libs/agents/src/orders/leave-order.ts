@@ -35,7 +35,7 @@ export async function leaveOrder(
     await tx.execute(
       `UPDATE agent SET vm_state = COALESCE($2, vm_state), vm_ip = CASE WHEN $3 THEN NULL ELSE vm_ip END,
               public_tunnel_url = CASE WHEN $3 THEN NULL ELSE public_tunnel_url END,
-              idle_stop_failed_at = CASE WHEN $4 THEN now() WHEN $3 THEN NULL ELSE idle_stop_failed_at END,
+              idle_stop_failed_at = CASE WHEN $4 THEN muster_now() WHEN $3 THEN NULL ELSE idle_stop_failed_at END,
               clearing_command_id = CASE WHEN NOT $3 AND NOT $5 THEN clearing_command_id END
        WHERE id = $1`,
       [agentId, state ?? null, off, idle && !off, status === 'rebooting'],
@@ -65,7 +65,7 @@ export function decideLeft(
 
 async function wasHeardLately(tx: Transaction, agentId: string): Promise<boolean> {
   const rows = await tx.query(
-    `SELECT FROM agent WHERE id = $1 AND last_seen > now() - $2 * interval '1 second' FOR UPDATE`,
+    `SELECT FROM agent WHERE id = $1 AND last_seen > muster_now() - $2 * interval '1 second' FOR UPDATE`,
     [agentId, heardLatelySeconds],
   );
   return rows.length > 0;
@@ -73,7 +73,7 @@ async function wasHeardLately(tx: Transaction, agentId: string): Promise<boolean
 
 async function continueWake(tx: Transaction, of: { organizationId: string; agentId: string }): Promise<void> {
   const [wake] = await tx.query<Pick<AgentWakeEntity, 'id' | 'reason' | 'source'>>(
-    `UPDATE agent_wake SET next_try_at = now() WHERE agent_id = $1 AND state = 'open' RETURNING id, reason, source`,
+    `UPDATE agent_wake SET next_try_at = muster_now() WHERE agent_id = $1 AND state = 'open' RETURNING id, reason, source`,
     [of.agentId],
   );
   if (!wake) return;

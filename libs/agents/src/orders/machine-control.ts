@@ -131,7 +131,7 @@ export class MachineControl {
     return this.database.query<Candidate & object>(
       'system',
       `SELECT id, next_try_at::text AS at FROM agent_wake
-       WHERE state = 'open' AND next_try_at <= now() AND (next_try_at, id) > ($1::timestamptz, $2::uuid)
+       WHERE state = 'open' AND next_try_at <= muster_now() AND (next_try_at, id) > ($1::timestamptz, $2::uuid)
        ORDER BY next_try_at, id LIMIT $3`,
       [at, id, limit],
       'sweep_wakes',
@@ -142,7 +142,7 @@ export class MachineControl {
     return this.database.query<Candidate & object>(
       'system',
       `SELECT agent_id AS id, next_try_at::text AS at FROM agent_control
-       WHERE next_try_at <= now() AND (next_try_at, agent_id) > ($1::timestamptz, $2::uuid)
+       WHERE next_try_at <= muster_now() AND (next_try_at, agent_id) > ($1::timestamptz, $2::uuid)
        ORDER BY next_try_at, agent_id LIMIT $3`,
       [at, id, limit],
       'sweep_controls',
@@ -153,7 +153,7 @@ export class MachineControl {
     return this.database.query<Candidate & object>(
       'system',
       `SELECT a.id, a.status, a.status_since::text AS at FROM agent a
-       WHERE a.status IN ${inSql(passingStatuses)} AND a.status_since < now() - interval '10 seconds'
+       WHERE a.status IN ${inSql(passingStatuses)} AND a.status_since < muster_now() - interval '10 seconds'
          AND (a.status_since, a.id) > ($1::timestamptz, $2::uuid)
          AND NOT EXISTS (SELECT FROM agent_wake w WHERE w.agent_id = a.id AND w.state = 'open')
          AND NOT EXISTS (SELECT FROM agent_control c WHERE c.agent_id = a.id AND a.status <> 'starting')

@@ -50,7 +50,7 @@ export function held<T>(
   const renew = () =>
     database.query(
       'system',
-      `UPDATE agent_control SET next_try_at = now() + $4 * interval '1 millisecond'
+      `UPDATE agent_control SET next_try_at = muster_now() + $4 * interval '1 millisecond'
        WHERE agent_id = $1 AND status = $2 AND attempt = $3`,
       [agentId, status, attempt, leaseMs],
       'renew_control',
@@ -62,7 +62,7 @@ export function held<T>(
 export async function issued({ database }: MachineParts, { agentId, status }: Order): Promise<void> {
   await database.query(
     'system',
-    'UPDATE agent_control SET issued_at = now(), error = NULL, refusals = 0 WHERE agent_id = $1 AND status = $2',
+    'UPDATE agent_control SET issued_at = muster_now(), error = NULL, refusals = 0 WHERE agent_id = $1 AND status = $2',
     [agentId, status],
   );
 }
@@ -77,7 +77,7 @@ export async function later(
   await database.transaction('system', async (tx) => {
     await tx.execute(
       `UPDATE agent_control
-       SET next_try_at = now() + $3 * interval '1 millisecond', error = COALESCE($4, error),
+       SET next_try_at = muster_now() + $3 * interval '1 millisecond', error = COALESCE($4, error),
            refusals = CASE WHEN $5 THEN refusals + 1 ELSE refusals END
        WHERE agent_id = $1 AND status = $2`,
       [agentId, status, delayMs, error, refused],

@@ -73,7 +73,7 @@ describe('orders to machines', () => {
       // As if the process had died between the provider's answer and its note of it.
       await lab.db.query(
         'system',
-        'UPDATE agent_control SET issued_at = NULL, next_try_at = now() WHERE agent_id = $1',
+        'UPDATE agent_control SET issued_at = NULL, next_try_at = now() - make_interval(secs => 1) WHERE agent_id = $1',
         [of.agentId],
       );
       await waitFor('the note', async () => {
@@ -96,7 +96,7 @@ describe('orders to machines', () => {
         // As if the process had died before it looked, and nobody had been there for longer than a stop is waited for.
         await lab.db.query(
           'system',
-          `UPDATE agent_control SET issued_at = now() - interval '61 seconds', next_try_at = now() WHERE agent_id = $1`,
+          `UPDATE agent_control SET issued_at = now() - interval '61 seconds', next_try_at = now() - make_interval(secs => 1) WHERE agent_id = $1`,
           [of.agentId],
         );
         if (state === 'stopping') await waitFor('a look', () => lab.plane.orders.at(-1) === 'describe');

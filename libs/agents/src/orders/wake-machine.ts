@@ -74,8 +74,8 @@ async function claim(tx: Transaction, wakeId: string): Promise<Claimed | null> {
   );
   if (!agent) return null;
   const [wake] = await tx.query<Omit<WakeFacts, 'agentStatus'> & Pick<Claimed, 'attempt' | 'error' | 'leftMs'>>(
-    `SELECT state = 'open' AS open, next_try_at <= now() AS due, deadline <= now() AS over, attempt, error,
-            extract(epoch FROM deadline - now())::float8 * 1000 AS left_ms
+    `SELECT state = 'open' AS open, next_try_at <= muster_now() AS due, deadline <= muster_now() AS over, attempt, error,
+            extract(epoch FROM deadline - muster_now())::float8 * 1000 AS left_ms
      FROM agent_wake WHERE id = $1 FOR UPDATE`,
     [wakeId],
     'wake_row',
@@ -85,12 +85,14 @@ async function claim(tx: Transaction, wakeId: string): Promise<Claimed | null> {
   if (step === 'try') {
     await tx.execute(
       `UPDATE agent_wake
-       SET attempt = attempt + 1, next_try_at = LEAST(deadline, now() + $2 * interval '1 millisecond') WHERE id = $1`,
+       SET attempt = attempt + 1, next_try_at = LEAST(deadline, muster_now() + $2 * interval '1 millisecond') WHERE id = $1`,
       [wakeId, leaseMs],
     );
   }
   if (step === 'later') {
-    await tx.execute(`UPDATE agent_wake SET next_try_at = now() + interval '500 milliseconds' WHERE id = $1`, [wakeId]);
+    await tx.execute(`UPDATE agent_wake SET next_try_at = muster_now() + interval '500 milliseconds' WHERE id = $1`, [
+      wakeId,
+    ]);
   }
   if (step === 'ready') {
     await close(tx, wakeId, 'ready', null);
@@ -132,7 +134,7 @@ async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> 
     const delayMs = Math.min(firstRetryMs * 2 ** (attempt - 1), maxRetryMs);
     await database.query(
       'system',
-      `UPDATE agent_wake SET error = $2, next_try_at = LEAST(deadline, now() + $3 * interval '1 millisecond')
+      `UPDATE agent_wake SET error = $2, next_try_at = LEAST(deadline, muster_now() + $3 * interval '1 millisecond')
        WHERE id = $1 AND state = 'open'`,
       [wakeId, reason, delayMs],
     );
@@ -168,7 +170,7 @@ async function rebootSilent({ database, machines, keyRing, clock }: MachineParts
 function renew({ database }: MachineParts, { wakeId, attempt }: Claimed): Promise<unknown> {
   return database.query(
     'system',
-    `UPDATE agent_wake SET next_try_at = LEAST(deadline, now() + $3 * interval '1 millisecond')
+    `UPDATE agent_wake SET next_try_at = LEAST(deadline, muster_now() + $3 * interval '1 millisecond')
      WHERE id = $1 AND state = 'open' AND attempt = $2`,
     [wakeId, attempt, leaseMs],
     'renew_wake',
@@ -222,7 +224,7 @@ export async function settleAgent(
     appendTimeline(tx, { organizationId, agentId }, [
       lifecycleEntry({ eventType, source, reason, previous: status, current: status }),
     ]);
-    emitWakeFailed(tx, { organizationId, agentId });
+    emitWakeFailed(tx, { organizationId, agentId, status });
     tx.notify('agent', agentId);
   }
   if (found) await tx.execute('UPDATE agent SET vm_state = $2, vm_ip = $3 WHERE id = $1', [agentId, found, ip]);
@@ -237,7 +239,7 @@ export async function close(
   error: string | null,
 ): Promise<number> {
   const closed = await tx.execute(
-    `UPDATE agent_wake SET state = $2, error = $3, finished_at = now() WHERE id = $1 AND state = 'open'`,
+    `UPDATE agent_wake SET state = $2, error = $3, finished_at = muster_now() WHERE id = $1 AND state = 'open'`,
     [wakeId, state, error],
   );
   if (closed > 0) tx.measure(({ wakes }) => wakes.inc({ outcome: state }));

@@ -99,7 +99,11 @@ describe('machines', () => {
       );
       await waitFor('the end', async () => {
         const [found] = await wakesOf(of);
-        await lab.db.query('system', 'UPDATE agent_wake SET next_try_at = now() WHERE agent_id = $1', [of.agentId]);
+        await lab.db.query(
+          'system',
+          'UPDATE agent_wake SET next_try_at = now() - make_interval(secs => 1) WHERE agent_id = $1',
+          [of.agentId],
+        );
         return found!.state === 'ready';
       });
       expect(await eventNames(of)).toEqual(['wake_requested', 'wake_ready']);
@@ -174,7 +178,11 @@ describe('machines', () => {
       await waitFor('the start', () => count('start') === 1);
       // As if the process had died between the provider's answer and its note of it, which may be written only now.
       await waitFor('another look', async () => {
-        await lab.db.query('system', 'UPDATE agent_wake SET next_try_at = now() WHERE agent_id = $1', [of.agentId]);
+        await lab.db.query(
+          'system',
+          'UPDATE agent_wake SET next_try_at = now() - make_interval(secs => 1) WHERE agent_id = $1',
+          [of.agentId],
+        );
         return count('describe') > 0;
       });
       await handshake(of, 'new boot');

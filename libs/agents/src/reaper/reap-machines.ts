@@ -71,7 +71,7 @@ export async function reapMachines(
   await parts.database.query(
     'system',
     `DELETE FROM machine_finding f
-     WHERE f.last_seen_at < now() - interval '7 days'
+     WHERE f.last_seen_at < muster_now() - interval '7 days'
         OR f.kind = 'gone' AND NOT EXISTS (SELECT FROM agent a WHERE a.id = f.agent_id AND a.status <> 'terminated')`,
     [],
     'forget_findings',
@@ -83,7 +83,7 @@ async function findPlaces({ database, machines, keyRing, clock }: ReaperParts): 
   const rows = await database.query<MachineRow>(
     'system',
     `SELECT ${machineColumns} FROM agent a
-     WHERE a.provider = ANY($1) AND (a.status <> 'terminated' OR a.status_since > now() - $2::interval)
+     WHERE a.provider = ANY($1) AND (a.status <> 'terminated' OR a.status_since > muster_now() - $2::interval)
      ORDER BY a.status = 'terminated', a.id DESC`,
     [listable, rememberedFor],
     'reaper_agents',
@@ -116,7 +116,10 @@ async function reapPlace(
 ): Promise<void> {
   const { database, machines } = parts;
   const provider = machines.of(place.provider);
-  const [{ began } = { began: new Date(0) }] = await database.query<{ began: Date }>('system', 'SELECT now() AS began');
+  const [{ began } = { began: new Date(0) }] = await database.query<{ began: Date }>(
+    'system',
+    'SELECT muster_now() AS began',
+  );
   let survey: Survey;
   try {
     survey = await surveyPlace(provider, place, { signal });

@@ -22,8 +22,8 @@ async function decide(
   const [agent] = await tx.query<
     Pick<AgentEntity, 'organizationId' | 'status'> & { heardAgoMs: number | null; now: Date }
   >(
-    `SELECT organization_id, status, clock_timestamp() AS now,
-            extract(epoch FROM now() - last_seen)::float8 * 1000 AS heard_ago_ms
+    `SELECT organization_id, status, muster_clock() AS now,
+            extract(epoch FROM muster_now() - last_seen)::float8 * 1000 AS heard_ago_ms
      FROM agent WHERE id = $1 FOR UPDATE SKIP LOCKED`,
     [agentId],
     'reaper_agent',
@@ -35,7 +35,7 @@ async function decide(
   const of = { organizationId, agentId };
   const [finding] = await tx.query<Finding & { isNew: boolean }>(
     `INSERT INTO machine_finding AS f (kind, provider, place, ref, agent_id, reason) VALUES ('gone', $1, $2, $3, $5, $4)
-     ON CONFLICT (kind, provider, place, ref) DO UPDATE SET last_seen_at = now(), reason = excluded.reason
+     ON CONFLICT (kind, provider, place, ref) DO UPDATE SET last_seen_at = muster_now(), reason = excluded.reason
      RETURNING first_seen_at, acted_at, xmax = 0 AS is_new`,
     [place.provider, place.name, agentId, reason, agentId],
     'reaper_missed',
@@ -56,7 +56,7 @@ async function decide(
   await tx.execute(
     to === 'terminated'
       ? `DELETE FROM machine_finding WHERE kind = 'gone' AND ref = $1`
-      : `UPDATE machine_finding SET acted_at = now() WHERE kind = 'gone' AND ref = $1`,
+      : `UPDATE machine_finding SET acted_at = muster_now() WHERE kind = 'gone' AND ref = $1`,
     [agentId],
   );
   if (to === 'terminated') {

@@ -82,7 +82,7 @@ async function decide(
   const isOwned = rows.some((row) => row.status !== 'terminated' && isMachineOf(provider, found, row) && here(row));
   const isClaimed = (row: Claimed) => !provider.isShared || row.organizationId === found.organizationId;
   const claimed = rows.find((row) => row.agentId === agentId && isClaimed(row)) ?? null;
-  const [{ now } = { now: new Date() }] = await tx.query<{ now: Date }>('SELECT clock_timestamp() AS now');
+  const [{ now } = { now: new Date() }] = await tx.query<{ now: Date }>('SELECT muster_clock() AS now');
   const reason = decideOrphan(found, { isOwned, claimed }, now);
   const key = keyOf(place, found);
   if (!reason) {
@@ -94,7 +94,7 @@ async function decide(
     claimed && agentId && here({ ...claimed, agentId }) ? { organizationId: claimed.organizationId, agentId } : null;
   const [finding] = await tx.query<Finding & { isNew: boolean }>(
     `INSERT INTO machine_finding AS f (kind, provider, place, ref, agent_id, reason) VALUES ('orphan', $1, $2, $3, $4, $5)
-     ON CONFLICT (kind, provider, place, ref) DO UPDATE SET last_seen_at = now(), reason = excluded.reason
+     ON CONFLICT (kind, provider, place, ref) DO UPDATE SET last_seen_at = muster_now(), reason = excluded.reason
      RETURNING first_seen_at, acted_at, xmax = 0 AS is_new`,
     [...key, agentId, reason],
     'reaper_found',
@@ -109,7 +109,7 @@ async function decide(
     return { step: isNew ? 'found' : 'known', reason, owner };
   }
   // Nobody else stops it for as long as that may take; should we end before it is done, a later pass does it.
-  await tx.execute(`UPDATE machine_finding SET acted_at = now() ${whereOrphan}`, key);
+  await tx.execute(`UPDATE machine_finding SET acted_at = muster_now() ${whereOrphan}`, key);
   return { step: 'stop', reason, owner };
 }
 

@@ -49,14 +49,14 @@ export function applyRecordingResult(
     // What never began has failed, even where its stop is on its way.
     const from: RecordingStatus[] = kind === 'start_recording' ? ['starting', 'stopping'] : ['stopping'];
     tx.defer(
-      `UPDATE recording SET status = 'failed', error = $3, ended_at = now()
+      `UPDATE recording SET status = 'failed', error = $3, ended_at = muster_now()
        WHERE id = $1 AND agent_id = $2 AND status = ANY($4)`,
       [recordingId, agentId, error || unsaid, from],
       'recording_failed',
     );
   } else if (kind === 'start_recording') {
     tx.defer(
-      `UPDATE recording SET status = CASE status WHEN 'starting' THEN 'recording' ELSE status END, started_at = now(),
+      `UPDATE recording SET status = CASE status WHEN 'starting' THEN 'recording' ELSE status END, started_at = muster_now(),
          kind = COALESCE($3, kind)
        WHERE id = $1 AND agent_id = $2 AND status IN ('starting', 'stopping')`,
       [recordingId, agentId, recorded],
@@ -66,7 +66,7 @@ export function applyRecordingResult(
     tx.defer(
       `UPDATE recording SET
          status = CASE WHEN COALESCE(f.video, f.events) IS NULL THEN 'failed' ELSE 'kept' END,
-         artifact_id = f.video, events_artifact_id = f.events, ended_at = now(), kind = COALESCE($5, kind),
+         artifact_id = f.video, events_artifact_id = f.events, ended_at = muster_now(), kind = COALESCE($5, kind),
          error = CASE WHEN COALESCE(f.video, f.events) IS NULL THEN 'The worker named no file that it had sent.' END
        FROM (SELECT (SELECT id FROM artifact WHERE storage_key = $3 AND agent_id = $2) AS video,
                     (SELECT id FROM artifact WHERE storage_key = $4 AND agent_id = $2) AS events) AS f
@@ -82,7 +82,7 @@ export function failRecordingsOf(tx: Transaction, ended: EndedCommand[]): void {
   const waiting = ended.filter(({ kind, recordingId }) => recordingId && waitsIn[kind]);
   if (waiting.length === 0) return;
   tx.defer(
-    `UPDATE recording SET status = 'failed', error = ended.error, ended_at = now()
+    `UPDATE recording SET status = 'failed', error = ended.error, ended_at = muster_now()
      FROM unnest($1::uuid[], $2::text[], $3::text[]) AS ended (id, waits_in, error)
      WHERE recording.id = ended.id AND recording.status = ended.waits_in`,
     [
@@ -100,7 +100,7 @@ export function failRecordingsOf(tx: Transaction, ended: EndedCommand[]): void {
  */
 export function failRecordingsOfOldBoot(tx: Transaction, of: { organizationId: string; agentId: string }): void {
   tx.defer(
-    `UPDATE recording r SET status = 'failed', error = 'The worker was restarted while it recorded.', ended_at = now()
+    `UPDATE recording r SET status = 'failed', error = 'The worker was restarted while it recorded.', ended_at = muster_now()
      WHERE r.agent_id = $1 AND r.organization_id = $2
        AND (r.status = 'recording' OR r.status = 'starting' AND EXISTS (
          SELECT FROM agent_command c
@@ -114,7 +114,7 @@ export function failRecordingsOfOldBoot(tx: Transaction, of: { organizationId: s
 /** Nothing comes of them any more. */
 export function failRecordingsOfTerminated(tx: Transaction, of: { organizationId: string; agentId: string }): void {
   tx.defer(
-    `UPDATE recording SET status = 'failed', error = 'The agent was terminated.', ended_at = now()
+    `UPDATE recording SET status = 'failed', error = 'The agent was terminated.', ended_at = muster_now()
      WHERE agent_id = $1 AND organization_id = $2 AND status IN ('starting', 'recording', 'stopping')`,
     [of.agentId, of.organizationId],
   );

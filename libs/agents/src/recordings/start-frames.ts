@@ -1,5 +1,6 @@
 import type { Transaction } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
+import { needsOf } from '../reports/machine-capabilities';
 import { sealPayload } from '../commands/sealed-payload';
 import { startCommand } from '../commands/start-command';
 
@@ -25,5 +26,6 @@ export function startFramesCommand(
   const asked = { source: 'api' as const, by: 'the assistant', reason: 'the frames of a recording' };
   return startCommand(tx, {
     ...{ organizationId, agentId, kind: 'snippet', payload, asked, timeoutMs, wakeTimeoutMs, now },
+    needs: [...needsOf('snippet'), 'ffmpeg'],
   });
 }

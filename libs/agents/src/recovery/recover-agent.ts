@@ -57,11 +57,11 @@ async function lockFacts(tx: Transaction, agentId: string): Promise<RecoveryFact
   await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId], 'lock_agent_to_recover');
   const [agent] = await tx.query<Locked>(
     `SELECT a.organization_id, a.name, a.status, a.provider, a.recovery_checks AS unhealthy_checks,
-            a.recovery_step AS last, clock_timestamp() AS now,
+            a.recovery_step AS last, muster_clock() AS now,
             EXISTS (SELECT FROM job j
                     WHERE j.agent_id = a.id AND j.status = 'running'
                       AND GREATEST(j.started_at, j.last_heartbeat_at, j.last_progress_at)
-                          > now() - interval '${runSilentAfter}') AS run_reports
+                          > muster_now() - interval '${runSilentAfter}') AS run_reports
      FROM agent a WHERE a.id = $1`,
     [agentId],
     'recovery_facts',
@@ -81,7 +81,7 @@ async function recordAttempt(
 ): Promise<void> {
   const { organizationId, agentId } = of;
   await tx.execute(
-    `UPDATE agent_recovery SET outcome = 'failed', finished_at = now() WHERE agent_id = $1 AND outcome = 'tried'`,
+    `UPDATE agent_recovery SET outcome = 'failed', finished_at = muster_now() WHERE agent_id = $1 AND outcome = 'tried'`,
     [agentId],
   );
   await tx.execute(
@@ -151,7 +151,7 @@ async function attempt(
 /** A healthy heartbeat ends what was tried: the last attempt has helped. */
 export async function settleRecovery(tx: Transaction, of: AgentOf): Promise<void> {
   const [helped] = await tx.query<Pick<AgentRecoveryEntity, 'step'>>(
-    `UPDATE agent_recovery SET outcome = 'helped', finished_at = now() WHERE agent_id = $1 AND outcome = 'tried'
+    `UPDATE agent_recovery SET outcome = 'helped', finished_at = muster_now() WHERE agent_id = $1 AND outcome = 'tried'
      RETURNING step`,
     [of.agentId],
     'recovery_helped',

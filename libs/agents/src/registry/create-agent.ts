@@ -1,7 +1,7 @@
 import { audit, type Principal } from '@muster/access';
 import { AppError, type CreateAgentBody, invalidField } from '@muster/contracts';
 import { type Transaction, violatedConstraint } from '@muster/database';
-import { newId } from '@muster/platform';
+import { inSentence, newId } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import type { VmConfig } from '@muster/vm';
 import { issueAgentKey } from '../agent-keys';
@@ -28,7 +28,7 @@ export async function createAgent(
     tx.execute(
       `INSERT INTO agent (id, organization_id, name, status, status_source, status_reason, provider, provider_config,
          provider_ref, labels, compute_micros_per_hour)
-       VALUES ($1, $2, $3, $4, 'api', 'made, and not heard of yet', $5, $6, $7, $8, $9)`,
+       VALUES ($1, $2, $3, $4, 'api', 'it was created, and its worker has not connected yet', $5, $6, $7, $8, $9)`,
       [
         id,
         organizationId,
@@ -44,7 +44,9 @@ export async function createAgent(
   );
   const workerKey = await issueAgentKey(tx, keyRing, caller, { organizationId, agentId: id, name });
   const of = { organizationId, agentId: id };
-  appendTimeline(tx, of, [{ kind: 'provisioning', source: 'api', message: `${name} was made (${provider})` }]);
+  appendTimeline(tx, of, [
+    { kind: 'provisioning', source: 'api', message: `${inSentence(name)} was made (${provider})` },
+  ]);
   if (provider === 'local') {
     await requestWake(tx, { ...of, source: 'api', reason: 'created', timeoutMs: wakeTimeoutMs });
   } else if (provider !== 'external') {

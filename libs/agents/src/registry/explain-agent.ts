@@ -1,32 +1,44 @@
 import { type AgentStatus, roundedQuotient } from '@muster/contracts';
+import { inSentence } from '@muster/platform';
 import { isOff, isOn } from '../lifecycle/agent-life';
 import { prewakeLeadMs } from '../lifecycle/boot-time';
-import { decideIdleStop, type IdleFacts } from '../lifecycle/decide-idle-stop';
+import { decideIdleStop, type IdleDecision, type IdleFacts } from '../lifecycle/decide-idle-stop';
 import type { ExpectedRun } from '../lifecycle/expected-run';
 import type { AgentRow } from './agent-row';
 
-type Explained = Omit<IdleFacts, 'expected'> &
-  Pick<AgentRow, 'statusSource' | 'statusReason' | 'onSince' | 'lastActivity'>;
+type Explained = Omit<IdleFacts, 'expected'> & Pick<AgentRow, 'statusReason' | 'onSince' | 'lastActivity' | 'lastSeen'>;
 
-/** Why the machine is on or off and since when, what keeps it on, when idle stop will end it, and what it costs. */
+/** Why the machine is on or off and since when, in a sentence and in a few words; what keeps it on, when idle stop will end it, and what it costs. */
 export function explainAgent(
   agent: Explained & Pick<AgentRow, 'computeMicrosPerHour'>,
   expected: Omit<ExpectedRun, 'agentId'> | null,
   now: Date,
-): { why: string; stopAt: Date | null } {
-  const { status, statusSince, statusSource, statusReason } = agent;
+): { why: string; reason: string; stopAt: Date | null } {
+  const { status, statusSince, statusReason } = agent;
   const decision = decideIdleStop({ ...agent, expected }, now);
   const { stopAt, reason } = decision;
   const expects = decision.action === 'wait' ? decision.expects : undefined;
-  const since = `${words[status]} since ${statusSince.toISOString()} (${statusSource})`;
+  const since = `${words[status]} since ${statusSince.toISOString()}`;
   // Some reasons are sentences, with their full stop.
   const because = statusReason ? `: ${statusReason.replace(/\.$/, '')}` : '';
   const mayBeOn = isOn(status) || (status === 'offline' && stopAt !== null);
   const next = !mayBeOn ? '' : stopAt ? stopSentence(stopAt, { now, expects }) : ` It stays on: ${reason}.`;
   return {
     why: `${since}${because}.${next}${mayBeOn ? extendedBy(agent) : ''}${expectedSentence(agent, expected, now)}${costSentence(agent, now)}`,
+    reason: briefly(agent, decision),
     stopAt,
   };
+}
+
+/** The same in a few words without a time, for a list. */
+function briefly({ status, lastSeen, statusReason, provider, running }: Explained, decision: IdleDecision): string {
+  if (lastSeen === null && status === 'offline') return 'never connected';
+  // What comes after the first comma or colon is the detail of it.
+  if (!isOn(status)) return (statusReason ?? '').split(/[,:;]|\. /, 1)[0]!.replace(/\.$/, '');
+  if (running) return 'running a job';
+  if (decision.action !== 'stay') return 'idle';
+  if (provider === 'external') return 'switched on and off by hand';
+  return `kept on: ${decision.reason.replace(/^it (is|has) /, (_, verb) => (verb === 'has' ? 'has ' : ''))}`;
 }
 
 function stopSentence(stopAt: Date, { now, expects }: { now: Date; expects?: string }): string {
@@ -46,7 +58,7 @@ function expectedSentence(
   now: Date,
 ): string {
   if (!expected || status === 'terminated') return '';
-  const run = ` Next it expects the run of ${expected.name} at ${expected.at.toISOString()}`;
+  const run = ` Next it expects the run of ${inSentence(expected.name)} at ${expected.at.toISOString()}`;
   if (!prewake || status !== 'stopped') return `${run}.`;
   const wakeAt = new Date(expected.at.getTime() - prewakeLeadMs(bootMs));
   // Once that is over it was woken for this time, or rests after wakes in vain.
@@ -62,8 +74,7 @@ function costSentence(
   if (!onSince || isOff(status)) return '';
   const onMs = Math.max(0, now.getTime() - onSince.getTime());
   const cents = roundedQuotient(BigInt(onMs) * BigInt(computeMicrosPerHour), 3_600_000n * 10_000n);
-  const usd = (Number(cents) / 100).toFixed(2);
-  return ` On since ${onSince.toISOString()}, about ${usd} USD so far.`;
+  return ` On since ${onSince.toISOString()}, about $${(Number(cents) / 100).toFixed(2)} so far.`;
 }
 
 const words: Record<AgentStatus, string> = {

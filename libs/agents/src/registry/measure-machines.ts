@@ -38,5 +38,5 @@ const withoutWork = `
     FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id
     WHERE a.status IN ${inSql(onStatuses)} AND a.provider <> 'external' AND a.current_job_id IS NULL
       AND a.autopilot_session_id IS NULL
-      AND COALESCE(a.last_activity_at, a.status_since) < now() - 2 * s.idle_stop_minutes * interval '1 minute'
+      AND COALESCE(a.last_activity_at, a.status_since) < muster_now() - 2 * s.idle_stop_minutes * interval '1 minute'
       AND NOT EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'queued')) idle`;

@@ -26,7 +26,7 @@ export async function updateAgent(
   audit(tx, caller, {
     action: 'agent.update',
     target: { type: 'agent', id },
-    changes: changesBetween<{ name: string; labels: string[] }>(before, change),
+    changes: changesBetween(before, { name, labels }),
   });
   return { ...before, name, labels };
 }

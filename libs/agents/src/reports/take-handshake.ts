@@ -21,21 +21,22 @@ export async function takeHandshake(
   /** The address that it came from, and where it reached us. */
   { from, serviceUrl }: { from?: string; serviceUrl?: string } = {},
 ): Promise<{ status: AgentStatus }> {
-  const { agentId, bootId, workerVersion, hostname, platform, capabilities } = body;
+  const { agentId, bootId, workerVersion, hostname, platform, capabilities, machineCapabilities = null } = body;
   const of = { organizationId, agentId };
   const agent = await loadAgent(tx, organizationId, agentId, 'lock');
   if (!welcome.includes(agent.status)) throw refusedMachine(`The agent is ${agent.status}.`, agent.status);
   await requireLivingBoot(tx, agent, bootId);
   const [before] = await tx.query<Pick<AgentEntity, 'bootId'>>(
     `UPDATE agent SET
-       boot_id = $3, worker_version = $4, last_seen = now(), last_activity_at = now(),
+       boot_id = $3, worker_version = $4, last_seen = muster_now(), last_activity_at = muster_now(),
        last_activity = 'its handshake', unhealthy_checks = 0,
        clearing_command_id = CASE WHEN was.boot_id = $3 THEN agent.clearing_command_id END,
        ended_boots = CASE WHEN was.boot_id = $3 THEN agent.ended_boots ELSE ${withEndedBoot('agent', 'was.boot_id')} END,
        tunnel_url = CASE WHEN $7 THEN NULL ELSE COALESCE($5, agent.tunnel_url) END,
        public_tunnel_url = CASE WHEN $7 THEN NULL ELSE COALESCE($5, agent.public_tunnel_url) END,
        tunnel_hostname = CASE WHEN $7 THEN NULL ELSE COALESCE($6, agent.tunnel_hostname) END, vm_state = 'running',
-       seen_from = $8, service_url = $9, unreachable_tunnel = NULL
+       seen_from = $8, service_url = $9, unreachable_tunnel = NULL,
+       capabilities = $10
      FROM agent AS was
      WHERE was.id = agent.id AND agent.id = $1 AND agent.organization_id = $2
      RETURNING was.boot_id`,
@@ -50,6 +51,7 @@ export async function takeHandshake(
       body.tunnelHostname === null,
       from ?? null,
       serviceUrl ?? null,
+      machineCapabilities && JSON.stringify(machineCapabilities),
     ],
     'handshake',
   );
@@ -62,7 +64,7 @@ export async function takeHandshake(
       kind: 'provisioning',
       source: 'handshake',
       message: `worker ${workerVersion} shook hands${hostname ? ` from ${hostname}` : ''}`,
-      data: { bootId, hostname, platform, capabilities, workerVersion },
+      data: { bootId, hostname, platform, capabilities, machineCapabilities, workerVersion },
     },
   ]);
   if (agent.status !== status || !sameBoot) {

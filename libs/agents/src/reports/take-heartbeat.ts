@@ -92,8 +92,8 @@ const isAtWork = '$10 OR current_job_id = ANY($11)';
 const heartbeat = `
   WITH beat AS (
     UPDATE agent SET
-      last_seen = now(),
-      last_activity_at = CASE WHEN $10 OR cardinality($11::uuid[]) > 0 THEN now() ELSE last_activity_at END,
+      last_seen = muster_now(),
+      last_activity_at = CASE WHEN $10 OR cardinality($11::uuid[]) > 0 THEN muster_now() ELSE last_activity_at END,
       last_activity = CASE WHEN ${isAtWork} THEN 'a heartbeat that reported work' ELSE last_activity END,
       tunnel_url = COALESCE($4, tunnel_url),
       public_tunnel_url = COALESCE($4, public_tunnel_url),
@@ -111,7 +111,7 @@ const heartbeat = `
          (SELECT unhealthy_checks FROM beat) AS unhealthy_now,
          (SELECT recovery_checks FROM beat) AS recovery_checks, a.recovery_step IS NOT NULL AS recovering,
          (SELECT count(*)::int FROM agent_command c
-          WHERE c.agent_id = a.id AND c.status = 'pending' AND c.taken_at IS NULL AND c.deadline > now())
+          WHERE c.agent_id = a.id AND c.status = 'pending' AND c.taken_at IS NULL AND c.deadline > muster_now())
            AS pending_commands,
          ARRAY(
            SELECT said.id::text FROM unnest($11::uuid[]) AS said (id)

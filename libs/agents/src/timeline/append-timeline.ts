@@ -39,7 +39,7 @@ function appendOne(tx: Transaction, { organizationId, agentId }: TimelineOf, ent
     `WITH head AS (${nextNumbers('$1', '$2', '1')})
      INSERT INTO timeline_entry
        (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
-     SELECT $1, head.last_seq, $2, $3, $4, $5, $6, $7, $8, COALESCE($9::timestamptz, now()), ${toldBy('$3::text')} FROM head`,
+     SELECT $1, head.last_seq, $2, $3, $4, $5, $6, $7, $8, COALESCE($9::timestamptz, muster_now()), ${toldBy('$3::text')} FROM head`,
     [agentId, organizationId, ...columnsOf(entry)],
     'append_entry',
   );
@@ -52,7 +52,7 @@ function appendMany(tx: Transaction, { organizationId, agentId }: TimelineOf, en
      INSERT INTO timeline_entry
        (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
      SELECT $1, head.last_seq - $3 + e.n, $2, e.kind, e.level, e.message, e.source, e.job_id, e.data,
-            COALESCE(e.at, now()), ${toldBy('e.kind')}
+            COALESCE(e.at, muster_now()), ${toldBy('e.kind')}
      FROM head, unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::uuid[], $9::jsonb[], $10::timestamptz[])
        WITH ORDINALITY AS e (kind, level, message, source, job_id, data, at, n)`,
     [agentId, organizationId, rows.length, ...rows[0]!.map((_, column) => rows.map((row) => row[column]))],
@@ -100,7 +100,7 @@ export function appendEntry(names: Record<'agent' | 'jobId' | 'organizationId' |
     INSERT INTO timeline_entry
       (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
     SELECT head.agent_id, head.last_seq, ${organizationId}, ${said('kind')}, ${said('level')}, ${said('message')},
-           ${said('source')}, ${jobId}, ${entry}::jsonb->'data', now(), ${currentTransaction}
+           ${said('source')}, ${jobId}, ${entry}::jsonb->'data', muster_now(), ${currentTransaction}
     FROM head)`;
 }
 

@@ -13,7 +13,7 @@ export async function takeForSession(
   sessionId: string,
 ): Promise<MachineTaken | null> {
   const taken = await tx.execute(
-    `UPDATE agent SET autopilot_session_id = $3, last_activity_at = now(), last_activity = 'an autopilot session'
+    `UPDATE agent SET autopilot_session_id = $3, last_activity_at = muster_now(), last_activity = 'an autopilot session'
      WHERE id = $1 AND organization_id = $2 AND current_job_id IS NULL AND autopilot_session_id IS NULL`,
     [agentId, organizationId, sessionId],
     'take_agent_for_session',
@@ -30,7 +30,7 @@ export async function takeForSession(
 /** The machine is free again. */
 export function releaseSession(tx: Transaction, agentId: string, sessionId: string): void {
   tx.defer(
-    `UPDATE agent SET autopilot_session_id = NULL, last_activity_at = now(), last_activity = 'an autopilot session'
+    `UPDATE agent SET autopilot_session_id = NULL, last_activity_at = muster_now(), last_activity = 'an autopilot session'
      WHERE id = $1 AND autopilot_session_id = $2`,
     [agentId, sessionId],
     'release_agent_of_session',
@@ -40,7 +40,7 @@ export function releaseSession(tx: Transaction, agentId: string, sessionId: stri
 /** Ends a command that its agent has not taken; false where it has. For one whose agent is not on, that is certain. */
 export async function withdrawCommand(tx: Transaction, id: AgentCommandEntity['id'], error: string): Promise<boolean> {
   const withdrawn = await tx.execute(
-    `UPDATE agent_command SET status = 'failed', error = $2, finished_at = now(), next_push_at = NULL
+    `UPDATE agent_command SET status = 'failed', error = $2, finished_at = muster_now(), next_push_at = NULL
      WHERE id = $1 AND status = 'pending' AND taken_at IS NULL`,
     [id, error],
     'withdraw_command',

@@ -100,10 +100,10 @@ async function takeSession(
 async function endSilentTurn(tx: Transaction, organizationId: string, sessionId: string): Promise<void> {
   await tx.execute(
     `WITH ended AS (
-       UPDATE chat_turn SET status = 'interrupted', finished_at = now(), error_code = 'interrupted',
+       UPDATE chat_turn SET status = 'interrupted', finished_at = muster_now(), error_code = 'interrupted',
               error = 'The process that worked on it died.'
        WHERE session_id = $1 AND organization_id = $2 AND status = 'running'
-         AND beat_at < now() - interval '${silentAfterSeconds} seconds'
+         AND beat_at < muster_now() - interval '${silentAfterSeconds} seconds'
        RETURNING id)
      UPDATE chat_call SET status = 'failed', error_code = 'interrupted',
             error = $3

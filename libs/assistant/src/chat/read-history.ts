@@ -84,7 +84,7 @@ export function listTurns(
   return database.query<TurnRow>(
     { organizationId },
     `SELECT id, message, said, status, error, error_code, created_at, finished_at,
-            beat_at < now() - interval '${silentAfterSeconds} seconds' AS silent
+            beat_at < muster_now() - interval '${silentAfterSeconds} seconds' AS silent
      FROM chat_turn WHERE session_id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR id < $3 OR ($4 AND id = $3))
      ORDER BY id DESC LIMIT $5`,
     [sessionId, organizationId, after?.[0] ?? null, again, limit + 1],

@@ -58,7 +58,7 @@ export async function keepTurn(
 ): Promise<boolean> {
   const rows = await database.queryUnflushed(
     { organizationId },
-    `UPDATE chat_turn SET beat_at = now(), said = $3
+    `UPDATE chat_turn SET beat_at = muster_now(), said = $3
      WHERE id = $1 AND organization_id = $2 AND status = 'running' RETURNING id`,
     [turnId, organizationId, said],
     'keep_chat_turn',
@@ -72,10 +72,10 @@ export async function endTurn(database: Database, { organizationId, turnId }: Tu
     { organizationId },
     `WITH ended AS (
        UPDATE chat_turn SET status = $3, said = $4, input_tokens = $5, output_tokens = $6, cost_micros = $7, error = $8,
-              error_code = $9, finished_at = now()
+              error_code = $9, finished_at = muster_now()
        WHERE id = $1 AND organization_id = $2 AND status = 'running'
        RETURNING session_id)
-     UPDATE chat_session SET updated_at = date_trunc('milliseconds', now())
+     UPDATE chat_session SET updated_at = date_trunc('milliseconds', muster_now())
      WHERE id = (SELECT session_id FROM ended) AND organization_id = $2`,
     [turnId, organizationId, status, said, inputTokens, outputTokens, costMicros, error ?? null, code ?? null],
     'end_chat_turn',

@@ -2,7 +2,7 @@ import { hideSecrets, type Principal } from '@muster/access';
 import { appendTimeline, findRecording, readCommandStatus, startFramesCommand } from '@muster/agents';
 import { AppError } from '@muster/contracts';
 import type { Database, Transaction, VideoAnalysisEntity } from '@muster/database';
-import { ModelFault, type ModelUsage, noUsage, sumOfUsages } from '@muster/models';
+import { jpegUrl, maxPictureBytes, ModelFault, type ModelUsage, noUsage, sumOfUsages } from '@muster/models';
 import { findModel, type ModelParts } from '@muster/pricing';
 import type { ObjectStorage } from '@muster/storage';
 import { createWorkflow, maxRecordingBytes, prepareUpload, readRecording, type Step } from '@muster/workflows';
@@ -69,7 +69,7 @@ function keepClaim({ database, modelMs }: AnalysisParts, { id, turn }: AnalysisR
     last = database
       .queryUnflushed(
         'system',
-        `UPDATE video_analysis SET due_at = now() + $3 * interval '1 millisecond'
+        `UPDATE video_analysis SET due_at = muster_now() + $3 * interval '1 millisecond'
          WHERE id = $1 AND turn = $2`,
         [id, turn, leaseMs],
         'renew_analysis',
@@ -85,8 +85,8 @@ function keepClaim({ database, modelMs }: AnalysisParts, { id, turn }: AnalysisR
 async function claim({ database, modelMs }: AnalysisParts, id: string): Promise<AnalysisRow | null> {
   const [row] = await database.query<AnalysisRow>(
     'system',
-    `UPDATE video_analysis SET turn = turn + 1, status = 'running', due_at = now() + $2 * interval '1 millisecond'
-     WHERE id = $1 AND due_at <= now() RETURNING *`,
+    `UPDATE video_analysis SET turn = turn + 1, status = 'running', due_at = muster_now() + $2 * interval '1 millisecond'
+     WHERE id = $1 AND due_at <= muster_now() RETURNING *`,
     [id, modelMs + 60_000],
   );
   return row ?? null;
@@ -121,7 +121,21 @@ async function sourceOf({ database, storage }: AnalysisParts, row: AnalysisRow) 
   }
   const size = await storage.sizeOf(uploadKey!);
   if (size === null) throw new AnalysisFault('recording_not_found', 'Nothing was uploaded under this key.');
-  return { filmKey: uploadKey, events: null, durationMs: null };
+  const events = size <= maxRecordingBytes ? await eventsIn(storage, uploadKey!) : null;
+  return { filmKey: events ? null : uploadKey, events, durationMs: null };
+}
+
+/** A recording of DevTools is JSON, which no film begins as; null for anything else, of which no more is read. */
+async function eventsIn(storage: AnalysisParts['storage'], key: string): Promise<Buffer | null> {
+  const object = await storage.read(key);
+  if (!object) return null;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of object.chunks) {
+    if (chunks.length === 0 && !/^(\xef\xbb\xbf)?\s*\{/.test(Buffer.from(chunk).toString('latin1', 0, 1000)))
+      return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 async function stepsIn(events: Buffer): Promise<Step[]> {
@@ -196,9 +210,11 @@ async function askNext(parts: AnalysisParts, row: AnalysisRow): Promise<Next> {
   if (kept.steps) return seenNext(row, { ...kept, steps: kept.steps, frames: numbers.length });
   const frames = await Promise.all(
     numbers.map(async (number) => {
-      const bytes = await storage.get(frameKey(row, number));
-      if (!bytes) throw new AnalysisFault('frames_unavailable', `The frame ${number} did not arrive.`);
-      return { number, atMs: frameTimes[number - 1]!, dataUrl: `data:image/jpeg;base64,${bytes.toString('base64')}` };
+      const bytes = await storage.get(frameKey(row, number), { maxBytes: maxPictureBytes });
+      if (!bytes) throw new AnalysisFault('frames_unavailable', `The frame ${number} did not arrive, or is too large.`);
+      const dataUrl = jpegUrl(bytes);
+      if (!dataUrl) throw new AnalysisFault('frames_unavailable', `The frame ${number} is no JPEG picture.`);
+      return { number, atMs: frameTimes[number - 1]!, dataUrl };
     }),
   );
   const model = await findModel(parts, { ...callerOf(row), keep: keepingAnswer(row) });
@@ -260,7 +276,7 @@ async function goOn(database: Database, { id, organizationId, turn }: AnalysisRo
          frames = COALESCE($5, frames), frame_times = COALESCE($6::jsonb, frame_times), seen = COALESCE($7::jsonb, seen),
          asked = CASE WHEN $7::jsonb IS NULL THEN asked ELSE LEAST(asked + ${framesAtOnce}, frames) END,
          command_id = COALESCE($8, command_id), input_tokens = input_tokens + $9, output_tokens = output_tokens + $10,
-         cost_micros = cost_micros + $11, faults = 0, due_at = now() + $12 * interval '1 millisecond'
+         cost_micros = cost_micros + $11, faults = 0, due_at = muster_now() + $12 * interval '1 millisecond'
        WHERE id = $1 AND turn = $2`,
       [
         ...[id, turn, set.step ?? null, set.progress ?? null, set.frames ?? null],
@@ -286,7 +302,7 @@ async function afterFault({ database }: AnalysisParts, row: AnalysisRow, error: 
     log.warn(`analysis ${id} is tried again: ${(error as Error).message}`);
     await database.query(
       'system',
-      `UPDATE video_analysis SET faults = faults + 1, due_at = now() + interval '5 seconds' WHERE id = $1 AND turn = $2`,
+      `UPDATE video_analysis SET faults = faults + 1, due_at = muster_now() + interval '5 seconds' WHERE id = $1 AND turn = $2`,
       [id, turn],
     );
     return;

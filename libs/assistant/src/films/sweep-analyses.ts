@@ -6,7 +6,7 @@ const atOnce = 100;
 export async function ringDueAnalyses(database: Database): Promise<{ rung: number }> {
   const rows = await database.query<Pick<VideoAnalysisEntity, 'id'>>(
     'system',
-    'SELECT id FROM video_analysis WHERE due_at <= now() ORDER BY due_at LIMIT $1',
+    'SELECT id FROM video_analysis WHERE due_at <= muster_now() ORDER BY due_at LIMIT $1',
     [atOnce],
   );
   if (rows.length === 0) return { rung: 0 };

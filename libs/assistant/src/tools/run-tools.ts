@@ -204,6 +204,7 @@ const reasons: Record<WaitingReason, string> = {
   agent_waking: 'The machine is being started for it.',
   agent_offline: 'The machine is off or not heard from, and nothing may start it; start it by hand.',
   concurrency_limit: 'The organization has as many runs at once as it may have. It starts when one of them is over.',
+  concurrency_key: 'As many runs as may hold one of its concurrency keys hold it. It starts when one of them is over.',
   retry_delay: 'It is a retry, and its delay is not over yet.',
   billing_gate: 'Billing lets no more runs start: a limit is used up, or the organization is suspended.',
   secret_missing: 'The vault lacks a secret that it needs.',

@@ -8,6 +8,12 @@ export const errorTable = {
   RUN_SUMMARY_REQUEST_FAILED: { status: 400, title: 'Run summary not readable' },
   run_summary_too_large: { status: 413, title: 'Run summary not readable', wireCode: 'RUN_SUMMARY_REQUEST_FAILED' },
   run_summary_not_json: { status: 415, title: 'Run summary not readable', wireCode: 'RUN_SUMMARY_REQUEST_FAILED' },
+  // What a program that waits to be let in is answered, as RFC 8628 spells it.
+  access_denied: { status: 400, title: 'Access denied' },
+  authorization_pending: { status: 400, title: 'Nobody has answered yet' },
+  expired_token: { status: 400, title: 'Device code expired' },
+  slow_down: { status: 400, title: 'Asked too often' },
+  already_answered: { status: 409, title: 'Already answered' },
   agent_not_found: { status: 404, title: 'Agent not found' },
   agent_not_ready: { status: 409, title: 'Agent not ready' },
   // The agent was told to wake and could not: the same word on the wire, with the status of a failed machine.
@@ -29,6 +35,7 @@ export const errorTable = {
   internal_error: { status: 500, title: 'Internal error' },
   invalid_payload: { status: 400, title: 'Invalid payload' },
   job_not_found: { status: 404, title: 'Job not found' },
+  machine_cannot: { status: 409, title: 'Machine lacks what this needs' },
   // Nothing is done to a machine that does not carry its organization's mark.
   machine_not_ours: { status: 409, title: 'Machine not marked as the organization’s' },
   metadata_not_found: { status: 404, title: 'No NPI or claim metadata' },
@@ -45,12 +52,15 @@ export const errorTable = {
   precondition_failed: { status: 412, title: 'Precondition failed' },
   pricing_model_missing: { status: 404, title: 'Pricing model missing' },
   process_not_found: { status: 404, title: 'Process not found' },
+  // Nobody waits for its answer any more.
+  question_over: { status: 409, title: 'Question over' },
   rate_limited: { status: 429, title: 'Rate limited' },
   recording_not_found: { status: 404, title: 'Recording not found' },
   request_timeout: { status: 503, title: 'Request timeout' },
   service_unavailable: { status: 503, title: 'Service unavailable' },
   stage_in_use: { status: 409, title: 'Stage in use' },
   stage_transition_not_allowed: { status: 409, title: 'Stage transition not allowed' },
+  step_up_required: { status: 403, title: 'Second factor required again' },
   unauthenticated: { status: 401, title: 'Unauthenticated' },
   unsupported_media_type: { status: 415, title: 'Unsupported media type' },
   upload_missing: { status: 409, title: 'Nothing uploaded' },

@@ -31,18 +31,34 @@ function isLonger(text: string, max: number): boolean {
   return characters > max;
 }
 
-export function text({ min, max, pattern }: { min: number; max: number; pattern?: RegExp }): FieldCheck {
+/** Blanks, what controls and joins others, and the letters of several scripts that are drawn as nothing. */
+const unseen = /^[\p{Cc}\p{Cf}\p{Z}\p{M}\u115f\u1160\u2800\u3164\uffa0]*$/u;
+
+interface TextRule {
+  min: number;
+  max: number;
+  pattern?: RegExp;
+  visible?: boolean;
+}
+
+export function text({ min, max, pattern, visible }: TextRule): FieldCheck {
   return (value, name, place) => {
     if (!isString(value)) return wrong(place, `${name} must be a string`);
     if (value.length < min) return wrong(place, `${name} must be longer than or equal to ${min} characters`);
     if (isLonger(value, max)) return wrong(place, `${name} must be shorter than or equal to ${max} characters`);
     if (pattern && !matches(value, pattern)) return wrong(place, `${name} must match ${pattern} regular expression`);
+    if (visible && unseen.test(value)) return wrong(place, `${name} must have a visible character`);
     return value;
   };
 }
 
+/** What is not seen, or turns the direction of a line, makes an address look like somebody else's. */
+const disguise = /[\p{Cc}\p{Cf}\p{Z}\u115f\u1160\u2800\u3164\uffa0]/u;
+
 export const email: FieldCheck = (value, name, place) =>
-  isString(value) && value.length <= 254 && isEmail(value) ? value : wrong(place, `${name} must be an email`);
+  isString(value) && value.length <= 254 && isEmail(value) && !disguise.test(value)
+    ? value
+    : wrong(place, `${name} must be an email`);
 
 export function url(max: number): FieldCheck {
   const options = { protocols: ['http', 'https'], require_protocol: true, require_tld: false };
@@ -188,8 +204,8 @@ export function objects(size: Size): FieldCheck {
   );
 }
 
-export function texts(size: Size & { max: number; values?: readonly string[] }): FieldCheck {
-  const { max, values } = size;
+export function texts(size: Size & { max: number; values?: readonly string[]; visible?: boolean }): FieldCheck {
+  const { max, values, visible } = size;
   return list(size, (items, name, place) => {
     for (const item of items) {
       if (values && !values.includes(item as string)) {
@@ -199,6 +215,7 @@ export function texts(size: Size & { max: number; values?: readonly string[] }):
       if (isLonger(item, max)) {
         return wrong(place, `each value in ${name} must be shorter than or equal to ${max} characters`);
       }
+      if (visible && unseen.test(item)) return wrong(place, `each value in ${name} must have a visible character`);
     }
     return new Set(items).size === items.length ? items : wrong(place, `All ${name}'s elements must be unique`);
   });

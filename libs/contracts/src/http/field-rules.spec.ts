@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import {
+  EmailField,
   IntField,
   JsonField,
   ListField,
@@ -13,6 +14,12 @@ import { Faults, readFields } from './field-rules';
 
 class Inner {
   @TextField({ max: 3 }) name!: string;
+}
+
+class Shown {
+  @TextField({ optional: true, visible: true }) name?: string;
+  @TextListField({ optional: true, visible: true }) labels?: string[];
+  @EmailField({ optional: true }) email?: string;
 }
 
 class Body {
@@ -73,6 +80,19 @@ describe('the fields of a request', () => {
     expect(faultOf({ text: '😀😀😀' })).toEqual([]);
     expect(faultOf({ text: '😀😀😀a' })).toHaveLength(1);
   });
+
+  it.each(['', ' \u00a0\n', '\u202e\u2066', '\u200b\ufeff', '\u0001\u001b', '\u3164\u2800', '\u0301'])(
+    'that are names have something that people see, unlike %j',
+    (name) => {
+      const faults = (given: object) => read(given, Shown).faults.errors.map(({ message }) => message);
+      expect(faults({ name })).toEqual([expect.stringMatching(/visible|longer/)]);
+      expect(faults({ labels: ['a', name] })).toEqual(['each value in labels must have a visible character']);
+      expect(faults({ name: `${name}歯`, labels: [`${name}🦷`] })).toEqual([]);
+      // A letter may come with its accent beside it, also in an address.
+      if (name && name !== '\u0301')
+        expect(faults({ email: `an${name}a@example.com` })).toEqual(['email must be an email']);
+    },
+  );
 
   it('that are not known are passed over where workers report', () => {
     const given = { inner: { name: 'a', newer: 1 }, newer: 2 };

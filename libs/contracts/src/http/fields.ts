@@ -35,12 +35,15 @@ interface Common {
   nullable?: boolean;
 }
 
-export function TextField(options: Common & { min?: number; max?: number; pattern?: RegExp; format?: string } = {}) {
-  const { min = 1, max = 200, pattern, format } = options;
+/** `visible`: a name, by which people find a thing, has a character that they see. */
+export function TextField(
+  options: Common & { min?: number; max?: number; pattern?: RegExp; format?: string; visible?: boolean } = {},
+) {
+  const { min = 1, max = 200, pattern, format, visible } = options;
   return field(
     options,
     { type: String, minLength: min, maxLength: max, format, ...(pattern ? { pattern: pattern.source } : {}) },
-    text({ min, max, pattern }),
+    text({ min, max, pattern, visible }),
   );
 }
 
@@ -191,13 +194,19 @@ export function ListField(
 }
 
 export function TextListField(
-  options: Common & { minItems?: number; maxItems?: number; max?: number; values?: readonly string[] } = {},
+  options: Common & {
+    minItems?: number;
+    maxItems?: number;
+    max?: number;
+    values?: readonly string[];
+    visible?: boolean;
+  } = {},
 ) {
-  const { minItems = 0, maxItems = 100, max = 200, values } = options;
+  const { minItems = 0, maxItems = 100, max = 200, values, visible } = options;
   return field(
     options,
     { type: [String], minItems, maxItems, uniqueItems: true, ...(values ? { enum: [...values] } : {}) },
-    texts({ minItems, maxItems, max, values }),
+    texts({ minItems, maxItems, max, values, visible }),
   );
 }
 

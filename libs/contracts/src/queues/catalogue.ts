@@ -32,6 +32,8 @@ export interface JobDefinition {
    * whether it still waits: handled once more, there is nothing left to do.
    */
   settles?: true;
+  /** Always goes through the queue, also where the process that enqueued it could begin it at once. */
+  byQueue?: true;
 }
 
 export interface QueueDefinition {
@@ -49,7 +51,7 @@ const quick: Pick<JobDefinition, 'timeoutMs' | 'retry'> = {
 };
 
 /** The canary that every queue carries: written by `request-queue-probes.ts`, answered by the app that consumes it. */
-const probe = { payload: ProbePayload, ...quick };
+const probe = { payload: ProbePayload, ...quick, byQueue: true } as const;
 
 /**
  * Every queue, declared once: what comes through it, with which payload, how it is retried, and which app answers.
@@ -99,7 +101,8 @@ export const queueCatalogue = {
   metering: {
     app: 'metering',
     purpose: 'finished jobs to cost and count, sessions to tell, and the objects of deleted jobs to remove',
-    concurrency: 10,
+    // Runs that ended are settled by the set, so that many wait for one transaction.
+    concurrency: 50,
     jobs: {
       probe,
       'job-finished': { payload: JobPayloadIds, ...quick, settles: true },

@@ -23,7 +23,7 @@ export class AgentRecoveryEntity {
   reason!: string;
   @Column('text', { default: 'tried' })
   outcome!: 'tried' | 'helped' | 'failed';
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   attemptedAt!: Date;
   @Column('timestamptz', { nullable: true })
   finishedAt!: Date | null;

@@ -26,11 +26,11 @@ export class AgentWakeEntity {
   reason!: string;
   @Column('integer', { default: 1 })
   attempt!: number;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   nextTryAt!: Date;
   @Column('text', { nullable: true })
   error!: string | null;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   requestedAt!: Date;
   @Column('timestamptz')
   deadline!: Date;
@@ -53,7 +53,7 @@ export class AgentControlEntity {
   statusSince!: Date;
   @Column('integer', { default: 0 })
   attempt!: number;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   nextTryAt!: Date;
   @Column('timestamptz', { nullable: true })
   issuedAt!: Date | null;
@@ -80,9 +80,9 @@ export class AgentFunctionEntity {
   parameters!: Record<string, unknown>;
   @Column('text')
   code!: string;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   updatedAt!: Date;
 }
 
@@ -97,7 +97,6 @@ export class AgentCommandEntity {
   @PrimaryColumn('uuid')
   id!: string;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'agent_command_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('uuid')
   @ForeignKey(() => AgentEntity, { name: 'agent_command_agent_fk', onDelete: 'CASCADE' })
@@ -115,7 +114,7 @@ export class AgentCommandEntity {
   vaultKeys!: string[];
   @Column('timestamptz')
   deadline!: Date;
-  @Column('timestamptz', { nullable: true, default: () => 'now()' })
+  @Column('timestamptz', { nullable: true, default: () => 'muster_now()' })
   nextPushAt!: Date | null;
   @Column('integer', { default: 0 })
   pushes!: number;
@@ -139,6 +138,6 @@ export class AgentCommandEntity {
   requestId!: string | null;
   @Column('text', { nullable: true })
   traceparent!: string | null;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
 }

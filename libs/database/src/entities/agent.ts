@@ -1,4 +1,4 @@
-import type { AgentProvider, AgentStatus, LifecycleSource, MicroUsd } from '@muster/contracts';
+import type { AgentProvider, AgentStatus, LifecycleSource, MachineCapability, MicroUsd } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
@@ -22,7 +22,7 @@ export class AgentEntity {
   @Column('text') name!: string;
   @Column('text', { default: 'offline' }) status!: AgentStatus;
   @Column('text', { default: 'external' }) provider!: AgentProvider;
-  @Column('timestamptz', { default: () => 'now()' }) createdAt!: Date;
+  @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
   @Column('jsonb', { default: {} })
   providerConfig!: Record<string, unknown>;
   /** What its machine costs for an hour; where null, what the organization's settings say. */
@@ -59,6 +59,9 @@ export class AgentEntity {
   idleAutoStopExempt!: boolean;
   @Column('text', { nullable: true })
   workerVersion!: string | null;
+  /** What its machine has, as its worker said in its last handshake; null where it did not say. */
+  @Column('jsonb', { nullable: true })
+  capabilities!: MachineCapability[] | null;
   @Column('text', { nullable: true })
   bootId!: string | null;
   /** Those before it, and itself once its machine was stopped: none of them is heard any more. */
@@ -74,7 +77,7 @@ export class AgentEntity {
   /** What was tried last since it was healthy. */
   @Column('text', { nullable: true })
   recoveryStep!: string | null;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   statusSince!: Date;
   @Column('text', { default: 'api' })
   statusSource!: LifecycleSource;

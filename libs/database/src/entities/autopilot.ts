@@ -90,7 +90,7 @@ export class AutopilotSessionEntity {
   /** Who asks the model for it at this moment, until due_at. */
   @Column('uuid', { nullable: true }) asking!: string | null;
   /** When it is looked at again should nobody ring for it; null where nothing can happen by itself. */
-  @Column('timestamptz', { nullable: true, default: () => 'now()' }) dueAt!: Date | null;
+  @Column('timestamptz', { nullable: true, default: () => 'muster_now()' }) dueAt!: Date | null;
   /** Its handlings in a row that broke. */
   @Column('integer', { default: 0 }) faults!: number;
   /** It was rung for, or its handling broke: when it is rung for again, and not before. */
@@ -120,7 +120,7 @@ export class AutopilotSessionEntity {
   @Column('text', { nullable: true }) error!: string | null;
   @Column('text', { nullable: true }) errorCode!: string | null;
   @Column('uuid', { nullable: true }) workflowId!: string | null;
-  @Column('timestamptz', { default: () => 'now()' }) createdAt!: Date;
+  @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
   @Column('timestamptz', { nullable: true }) startedAt!: Date | null;
   @Column('timestamptz', { nullable: true }) finishedAt!: Date | null;
 }
@@ -184,7 +184,7 @@ export class AutopilotAttemptEntity {
   @Column('bigint', { default: 0 }) inputTokens!: number;
   @Column('bigint', { default: 0 }) outputTokens!: number;
   @Column('bigint', { default: 0 }) costMicros!: MicroUsd;
-  @Column('timestamptz', { default: () => 'now()' }) startedAt!: Date;
+  @Column('timestamptz', { default: () => 'muster_now()' }) startedAt!: Date;
   @Column('timestamptz', { nullable: true }) finishedAt!: Date | null;
 }
 
@@ -201,7 +201,7 @@ export class AutopilotEventEntity {
   organizationId!: string;
   @Column('text') type!: 'session' | 'step' | 'attempt';
   @Column('jsonb') data!: Record<string, unknown>;
-  @Column('timestamptz', { default: () => 'now()' }) at!: Date;
+  @Column('timestamptz', { default: () => 'muster_now()' }) at!: Date;
 }
 
 /** How a step of a task was done, so that the next session of the same task needs no model for it. */
@@ -220,5 +220,5 @@ export class AutopilotLessonEntity {
   @Column('text', { array: true, default: [] }) extracts!: string[];
   @Column('integer', { default: 0 }) healed!: number;
   @Column('uuid') sessionId!: string;
-  @Column('timestamptz', { default: () => 'now()' }) updatedAt!: Date;
+  @Column('timestamptz', { default: () => 'muster_now()' }) updatedAt!: Date;
 }

@@ -32,6 +32,6 @@ export class BatchEntity {
   cancelReason!: string | null;
   @Column('text', { nullable: true })
   cancelSource!: 'api' | 'console' | null;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
 }

@@ -26,9 +26,9 @@ export class ChatSessionEntity {
   /** An admin said when it began that nothing in it needs a confirmation. */
   @Column('boolean', { default: false })
   autoConfirm!: boolean;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   updatedAt!: Date;
 }
 
@@ -65,9 +65,9 @@ export class ChatTurnEntity {
   @Column('bigint', { default: 0 })
   costMicros!: MicroUsd;
   /** When the process that works on it last said so: one that stays silent has died, and the turn is interrupted. */
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   beatAt!: Date;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
   @Column('timestamptz', { nullable: true })
   finishedAt!: Date | null;
@@ -116,6 +116,6 @@ export class ChatCallEntity {
   expiresAt!: Date | null;
   @Column('timestamptz', { nullable: true })
   decidedAt!: Date | null;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
 }

@@ -18,7 +18,7 @@ export class ClientPricingModelEntity {
   priceMicros!: number;
   @Column('bigint', { default: 0 })
   minimumMicros!: number;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   updatedAt!: Date;
 }
 
@@ -57,7 +57,7 @@ export class BillingMetricEntity {
   priceMicros!: number;
   @Column('bigint')
   minimumMicros!: number;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   computedAt!: Date;
 }
 

@@ -10,7 +10,7 @@ export class DeletedJobEntity {
   organizationId!: string;
   @Column('uuid')
   agentId!: string;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   deletedAt!: Date;
 }
 

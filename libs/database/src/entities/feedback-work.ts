@@ -30,7 +30,7 @@ export class FeedbackWorkItemEntity {
   /** Counts up with every reason to look again, so that one that comes during a look is not lost. */
   @Column('integer', { default: 1 }) armed!: number;
   /** Null where there is nothing to do. */
-  @Column('timestamptz', { nullable: true, default: () => 'now()' }) dueAt!: Date | null;
+  @Column('timestamptz', { nullable: true, default: () => 'muster_now()' }) dueAt!: Date | null;
   /** Whose turn it is, and until when at most. */
   @Column('uuid', { nullable: true }) lease!: string | null;
   @Column('timestamptz', { nullable: true }) leasedUntil!: Date | null;

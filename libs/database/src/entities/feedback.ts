@@ -21,7 +21,7 @@ export class FeedbackSubmissionEntity {
   @Column('text') type!: FeedbackType;
   @Column('text', { default: 'received' }) status!: FeedbackStatus;
   /** When the status became what it is, by the clock of who changed it: the later of two changes holds. */
-  @Column('timestamptz', { default: () => 'now()' }) statusAt!: Date;
+  @Column('timestamptz', { default: () => 'muster_now()' }) statusAt!: Date;
   @Column('text') title!: string;
   @Column('text') description!: string;
   @Column('text', { nullable: true }) severity!: FeedbackSeverity | null;
@@ -34,8 +34,8 @@ export class FeedbackSubmissionEntity {
   @Column('text') reporterId!: string;
   @Column('text', { nullable: true }) reporterEmail!: string | null;
   @Column('text', { nullable: true }) screenshotKey!: string | null;
-  @Column('timestamptz', { default: () => 'now()' }) createdAt!: Date;
-  @Column('timestamptz', { default: () => 'now()' }) updatedAt!: Date;
+  @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
+  @Column('timestamptz', { default: () => 'muster_now()' }) updatedAt!: Date;
 }
 
 /** A move of a submission's status, or something else that its reason tells; then both statuses are the same. */

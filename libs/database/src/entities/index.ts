@@ -1,10 +1,16 @@
 import { OrganizationEventEntity } from './organization-event';
 import {
+  AccessEntryEntity,
   ApiKeyEntity,
   AuditEntryEntity,
+  DeviceLoginEntity,
   IdempotencyKeyEntity,
+  PasskeyChallengeEntity,
+  PasskeyEntity,
+  SecondFactorEntity,
   SessionEntity,
   SignInAddressEntity,
+  SignInTicketEntity,
   UserEntity,
   VaultSecretEntity,
 } from './access';
@@ -33,6 +39,7 @@ import {
   FeedbackWorkItemEntity,
 } from './feedback-work';
 import { LoopRunEntity } from './loop-run';
+import { RecoveryHoldEntity } from './recovery-hold';
 import { MachineFindingEntity } from './machine-finding';
 import { ModelCallEntity, OrganizationModelEntity } from './model-call';
 import { CostRecomputeEntity, DefaultModelPriceEntity, DefaultPriceListEntity, ModelPriceEntity } from './model-price';
@@ -63,6 +70,10 @@ import {
   PilotRoiStateEntity,
   PilotRoiTimesEntity,
 } from './pilot-roi';
+import { ConcurrencyLeaseEntity } from './concurrency-lease';
+import { ConcurrencyLimitEntity } from './concurrency-limit';
+import { InboundCodeEntity, InboundMessageEntity } from './inbound-code';
+import { QuestionEntity } from './question';
 import { RecordingEntity } from './recording';
 import { RunCostChangeEntity, RunCostDayEntity, RunCostMonthEntity, RunCostStateEntity } from './run-cost-rollup';
 import { ScheduleEntity, ScheduleRunEntity } from './schedule';
@@ -156,17 +167,29 @@ export const entities = [
   RecordingEntity,
   RunCostChangeEntity,
   RunCostComponentEntity,
+  ConcurrencyLeaseEntity,
+  ConcurrencyLimitEntity,
+  InboundCodeEntity,
+  InboundMessageEntity,
+  QuestionEntity,
   RunCostDayEntity,
   RunCostMonthEntity,
+  RecoveryHoldEntity,
   RunCostStateEntity,
   RunCostEntity,
   RuntimeBundleEntity,
   ScheduleEntity,
   ScheduleRunEntity,
+  AccessEntryEntity,
+  DeviceLoginEntity,
+  PasskeyChallengeEntity,
+  PasskeyEntity,
+  SecondFactorEntity,
   SessionEntity,
   SessionSummaryEntity,
   SessionTimelineEntity,
   SignInAddressEntity,
+  SignInTicketEntity,
   TimelineEntryEntity,
   TimelineHeadEntity,
   LimitNoticeEntity,

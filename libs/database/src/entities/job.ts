@@ -1,7 +1,9 @@
 import type {
   ArtifactKind,
   ClaimOutcome,
+  ConcurrencyKey,
   JobBundle,
+  JobLack,
   JobStatus,
   MicroUsd,
   StepStatus,
@@ -46,7 +48,6 @@ export class JobEntity {
   @PrimaryColumn('uuid')
   id!: string;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'job_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('uuid')
   @ForeignKey(() => WorkflowEntity, { name: 'job_workflow_fk', onDelete: 'CASCADE' })
@@ -75,6 +76,9 @@ export class JobEntity {
   variables!: Record<string, string>;
   @Column('text', { array: true, default: [] })
   vaultKeys!: string[];
+  /** What it must hold to run, its variables filled in; null where it asks for none. */
+  @Column('jsonb', { nullable: true })
+  concurrencyKeys!: Required<ConcurrencyKey>[] | null;
   @Column('integer', { default: 0 })
   maxRetries!: number;
   @Column('bigint', { default: 0 })
@@ -90,9 +94,9 @@ export class JobEntity {
   bundle!: JobBundle | null;
   @Column('jsonb', { default: {} })
   lineage!: Record<string, string>;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   queuedAt!: Date;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   notBefore!: Date;
   @Column('timestamptz', { nullable: true })
   dispatchedAt!: Date | null;
@@ -148,6 +152,8 @@ export class JobEntity {
   errorCode!: string | null;
   @Column('jsonb', { nullable: true })
   result!: Record<string, unknown> | null;
+  @Column('jsonb', { default: [] })
+  incomplete!: JobLack[];
   @Column('text', { nullable: true })
   screenshotKey!: string | null;
   @Column('timestamptz', { nullable: true })
@@ -169,7 +175,6 @@ export class JobStepEntity {
   @PrimaryColumn('integer')
   stepOrder!: number;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'job_step_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('text', { nullable: true })
   stepId!: string | null;
@@ -201,7 +206,6 @@ export class AiUsageEntity {
   @PrimaryColumn('bigint')
   seq!: number;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'ai_usage_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('text')
   provider!: string;
@@ -213,7 +217,7 @@ export class AiUsageEntity {
   outputTokens!: number;
   @Column('bigint', { nullable: true })
   costMicros!: MicroUsd | null;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   reportedAt!: Date;
 }
 
@@ -226,7 +230,6 @@ export class ClaimOutcomeEntity {
   @PrimaryColumn('text')
   claimId!: string;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'claim_outcome_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   /** Empty where none was given: a claim is known by its id and its NPI together. */
   @PrimaryColumn('text', { default: '' })
@@ -238,11 +241,11 @@ export class ClaimOutcomeEntity {
   @Column('jsonb', { nullable: true })
   metadata!: Record<string, unknown> | null;
   /** When the report was signed: of two the later holds, whichever comes first. */
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   signedAt!: Date;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   firstAt!: Date;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   updatedAt!: Date;
 }
 
@@ -252,7 +255,6 @@ export class JobLogSeenEntity {
   @ForeignKey(() => JobEntity, { name: 'job_log_seen_job_fk', onDelete: 'CASCADE' })
   jobId!: string;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'job_log_seen_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('int8multirange', { default: () => "'{}'" })
   seqs!: string;
@@ -291,6 +293,6 @@ export class ArtifactEntity {
   /** Where it lies in the storage. */
   @Column('text')
   storageKey!: string;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
 }

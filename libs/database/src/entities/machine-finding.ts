@@ -15,9 +15,9 @@ export class MachineFindingEntity {
   ref!: string;
   @Column('uuid', { nullable: true })
   agentId!: string | null;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   firstSeenAt!: Date;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   lastSeenAt!: Date;
   @Column('timestamptz', { nullable: true })
   actedAt!: Date | null;

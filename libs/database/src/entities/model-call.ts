@@ -55,6 +55,6 @@ export class ModelCallEntity {
   jobId!: string | null;
   @Column('uuid', { nullable: true })
   sessionId!: string | null;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   at!: Date;
 }

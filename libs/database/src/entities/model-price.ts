@@ -31,7 +31,7 @@ export class DefaultModelPriceEntity extends PriceColumns {}
 @Check('default_price_list_id_check', 'id')
 export class DefaultPriceListEntity {
   @PrimaryColumn('boolean', { default: true }) id!: boolean;
-  @Column('timestamptz', { default: () => 'now()' }) replacedAt!: Date;
+  @Column('timestamptz', { default: () => 'muster_now()' }) replacedAt!: Date;
 }
 
 /** Ended runs that are to be priced anew: which, and how far that is. */
@@ -47,6 +47,6 @@ export class CostRecomputeEntity {
   @Column('uuid', { nullable: true }) lastJobId!: string | null;
   @Column('integer', { default: 0 }) runs!: number;
   @Column('integer', { default: 0 }) changed!: number;
-  @Column('timestamptz', { default: () => 'now()' }) requestedAt!: Date;
+  @Column('timestamptz', { default: () => 'muster_now()' }) requestedAt!: Date;
   @Column('timestamptz', { nullable: true }) finishedAt!: Date | null;
 }

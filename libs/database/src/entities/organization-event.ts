@@ -18,6 +18,6 @@ export class OrganizationEventEntity {
   type!: OrganizationEventType;
   @Column('jsonb')
   data!: Record<string, unknown>;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   at!: Date;
 }

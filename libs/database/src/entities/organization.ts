@@ -7,12 +7,13 @@ export class OrganizationEntity {
   @PrimaryColumn('uuid') id!: string;
   @Column('text') name!: string;
   @Column('boolean', { default: false }) suspended!: boolean;
-  @Column('timestamptz', { default: () => 'now()' }) createdAt!: Date;
+  @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
 }
 
 /** One row for each organization, made with it. */
 @Entity('organization_settings')
 @Check('organization_settings_idle_stop_check', 'idle_stop_minutes >= 0.05')
+@Check('organization_settings_session_idle_check', 'session_idle_minutes BETWEEN 5 AND 1440')
 @Check('organization_settings_idle_policy_check', "idle_stop_policy IN ('fixed', 'adaptive')")
 export class OrganizationSettingsEntity {
   @PrimaryColumn('uuid')
@@ -38,5 +39,8 @@ export class OrganizationSettingsEntity {
   @Column('integer', { nullable: true }) claimRetentionDays!: number | null;
   @Column('integer', { nullable: true }) usageRetentionDays!: number | null;
   @Column('integer', { nullable: true }) costRetentionDays!: number | null;
-  @Column('timestamptz', { default: () => 'now()' }) updatedAt!: Date;
+  @Column('integer', { default: 60 }) sessionIdleMinutes!: number;
+  @Column('integer', { nullable: true }) apiKeyMaxDays!: number | null;
+  @Column('boolean', { default: false }) requireSecondFactor!: boolean;
+  @Column('timestamptz', { default: () => 'muster_now()' }) updatedAt!: Date;
 }

@@ -1,6 +1,6 @@
+/* eslint-disable muster/one-clock -- Messages are dated by the database, as processes on several hosts compete for them. */
 import type { QueueName } from '@muster/contracts';
-import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import { OrganizationEntity } from './organization';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
  * A message that was promised in the transaction that made it necessary. The row lives until its handler is done:
@@ -14,7 +14,6 @@ export class OutboxEntity {
   /** Also the queue's job id. */
   @PrimaryColumn('uuid') id!: string;
   @Column('uuid', { nullable: true })
-  @ForeignKey(() => OrganizationEntity, { name: 'outbox_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string | null;
   @Column('text') queue!: QueueName;
   @Column('text') name!: string;

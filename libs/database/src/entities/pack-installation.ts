@@ -32,9 +32,9 @@ export class PackInstallationEntity {
   /** Grows with every change: what an ETag is made of. */
   @Column('integer', { default: 1 })
   version!: number;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   updatedAt!: Date;
 }
 
@@ -61,6 +61,6 @@ export class PackInstallationMoveEntity {
   movedBy!: string;
   @Column('text', { nullable: true })
   reason!: string | null;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   movedAt!: Date;
 }

@@ -14,9 +14,9 @@ export class LibraryProcessEntity {
   name!: string;
   @Column('text', { default: '' })
   description!: string;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   updatedAt!: Date;
 }
 
@@ -45,9 +45,9 @@ export class WorkflowPackEntity {
   /** Grows with every change of the pack, its draft and its versions: what an ETag is made of. */
   @Column('integer', { default: 1 })
   version!: number;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   updatedAt!: Date;
 }
 
@@ -64,7 +64,7 @@ export class PackBundleEntity {
   @Column('bigint')
   size!: number;
   /** When it was last stored, or last named. */
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   touchedAt!: Date;
   /** Since when its object is being taken from the store: nobody may name it until the row is gone. */
   @Column('timestamptz', { nullable: true })
@@ -99,7 +99,7 @@ export class RuntimeBundleEntity {
   unpackedSize!: number;
   @Column('text')
   createdBy!: string;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
   /** When it became the draft head; null while its objects are being stored, or when that came to nothing. */
   @Column('timestamptz', { nullable: true })
@@ -135,7 +135,7 @@ export class PackUploadEntity {
   /** The draft that it became. */
   @Column('uuid', { nullable: true })
   runtimeBundleId!: string | null;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
 }
 
@@ -168,7 +168,7 @@ export class PackVersionEntity {
   runtimeBundleId!: string;
   @Column('text')
   createdBy!: string;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
 }
 
@@ -192,6 +192,6 @@ export class PackVersionMoveEntity {
   movedBy!: string;
   @Column('text', { nullable: true })
   reason!: string | null;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   movedAt!: Date;
 }

@@ -38,7 +38,7 @@ export class PilotBatchEntity {
   startedAt!: Date | null;
   @Column('timestamptz', { nullable: true })
   finishedAt!: Date | null;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   ingestedAt!: Date;
   /** Whose day is the batch's: startedAt, else finishedAt, else the ingest. */
   @Column('timestamptz')
@@ -146,7 +146,7 @@ export class SessionSummaryEntity {
   stopReason!: string | null;
   @Column('text')
   headline!: string;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   generatedAt!: Date;
 }
 

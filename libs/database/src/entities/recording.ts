@@ -43,6 +43,6 @@ export class RecordingEntity {
   @Column('uuid', { nullable: true })
   @ForeignKey(() => ArtifactEntity, { name: 'recording_events_artifact_fk', onDelete: 'SET NULL' })
   eventsArtifactId!: string | null;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
 }

@@ -9,7 +9,6 @@ export class RunCostChangeEntity {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   id!: number;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'run_cost_change_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('timestamptz')
   finishedAt!: Date;

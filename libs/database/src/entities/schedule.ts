@@ -1,4 +1,4 @@
-import type { MicroUsd, MisfirePolicy, TickOutcome } from '@muster/contracts';
+import type { ConcurrencyKey, MicroUsd, MisfirePolicy, TickOutcome } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
 import { JobEntity } from './job';
@@ -40,6 +40,9 @@ export class ScheduleEntity {
   variables!: Record<string, string>;
   @Column('text', { array: true, default: [] })
   vaultKeys!: string[];
+  /** What each of its runs holds from its start to its end, beside the keys of its workflow. */
+  @Column('jsonb', { default: [] })
+  concurrencyKeys!: ConcurrencyKey[];
   @Column('integer', { default: 720 })
   maxRuntimeMinutes!: number;
   @Column('integer', { default: 0 })
@@ -73,9 +76,9 @@ export class ScheduleEntity {
   /** Grows with every change that a person makes, not with ticks: what an ETag is made of. */
   @Column('integer', { default: 1 })
   version!: number;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   updatedAt!: Date;
 }
 

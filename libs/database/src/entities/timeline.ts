@@ -1,7 +1,6 @@
 import type { LogLevel, TimelineKind } from '@muster/contracts';
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
-import { OrganizationEntity } from './organization';
 
 @Entity('timeline_head')
 @Index('timeline_head_logs_since_idx', ['organizationId', 'logsSince'])
@@ -11,12 +10,13 @@ export class TimelineHeadEntity {
   @ForeignKey(() => AgentEntity, { name: 'timeline_head_agent_fk', onDelete: 'CASCADE' })
   agentId!: string;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'timeline_head_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('bigint', { default: 0 })
   lastSeq!: number;
   /** No entry that a run wrote is of before, nor another one of before the other: what is older is not looked for. */
+  // eslint-disable-next-line muster/one-clock -- as recordedAt
   @Column('timestamptz', { default: () => 'now()' }) logsSince!: Date;
+  // eslint-disable-next-line muster/one-clock -- as recordedAt
   @Column('timestamptz', { default: () => 'now()' }) othersSince!: Date;
 }
 
@@ -29,6 +29,8 @@ export class TimelineEntryEntity {
   agentId!: string;
   @PrimaryColumn('bigint')
   seq!: number;
+  /** Of which partition it is, and its place beside what other hosts wrote. */
+  // eslint-disable-next-line muster/one-clock -- the database's own clock is one for all hosts
   @PrimaryColumn('timestamptz', { default: () => 'now()' })
   recordedAt!: Date;
   @Column('uuid')
@@ -50,6 +52,6 @@ export class TimelineEntryEntity {
   transactionId!: number | null;
   @Column('jsonb', { nullable: true })
   data!: Record<string, unknown> | null;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   at!: Date;
 }

@@ -12,7 +12,6 @@ export class RunCostEntity {
   @ForeignKey(() => JobEntity, { name: 'run_cost_job_fk', onDelete: 'CASCADE' })
   jobId!: string;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'run_cost_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   /** What the machine cost for an hour when the run's cost was first computed. */
   @Column('bigint')
@@ -32,7 +31,7 @@ export class RunCostEntity {
   /** The prices that its usages were first found to have, by model and day: later ones don't change it by themselves. */
   @Column('jsonb', { default: [] })
   prices!: object[];
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   computedAt!: Date;
 }
 
@@ -47,7 +46,6 @@ export class RunCostComponentEntity {
   @PrimaryColumn('integer')
   position!: number;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'run_cost_component_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('uuid', { nullable: true })
   workflowId!: string | null;
@@ -92,7 +90,6 @@ export class UsageEventEntity {
   @PrimaryColumn('integer', { default: 1 })
   revision!: number;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'usage_event_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('date')
   month!: string;
@@ -102,7 +99,7 @@ export class UsageEventEntity {
   runMs!: number;
   @Column('bigint', { default: 0 })
   spendMicros!: MicroUsd;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   at!: Date;
   /** Whether it is in its month's counter. A run's joins it when the run's cost is settled. */
   @Column('boolean', { default: true })
@@ -112,7 +109,6 @@ export class UsageEventEntity {
 @Entity('usage_counter')
 export class UsageCounterEntity {
   @PrimaryColumn('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'usage_counter_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @PrimaryColumn('date')
   month!: string;
@@ -147,7 +143,7 @@ export class LimitNoticeEntity {
   /** Runs, or micro-dollars: one that is set anew is another limit. */
   @PrimaryColumn('bigint')
   max!: number;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   at!: Date;
 }
 

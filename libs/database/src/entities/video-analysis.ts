@@ -45,8 +45,8 @@ export class VideoAnalysisEntity {
   /** Handlings in a row that broke. */
   @Column('integer', { default: 0 }) faults!: number;
   /** Null once it is over. */
-  @Column('timestamptz', { nullable: true, default: () => 'now()' }) dueAt!: Date | null;
-  @Column('timestamptz', { default: () => 'now()' }) createdAt!: Date;
+  @Column('timestamptz', { nullable: true, default: () => 'muster_now()' }) dueAt!: Date | null;
+  @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
 }
 
 /** A film that somebody may send. */
@@ -59,7 +59,7 @@ export class FilmUploadEntity {
   organizationId!: string;
   @Column('text') contentType!: string;
   @Column('bigint') size!: number;
-  @Column('timestamptz', { default: () => 'now()' }) createdAt!: Date;
+  @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
 }
 
 /** What a call of the model said of the frames behind the first `asked`, kept with its bill. */

@@ -1,4 +1,4 @@
-import type { MicroUsd } from '@muster/contracts';
+import type { ConcurrencyKey, MicroUsd } from '@muster/contracts';
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
@@ -20,6 +20,9 @@ export class WorkflowEntity {
   /** The installation whose pinned version its runs bring along. */
   @Column('uuid', { nullable: true })
   workflowPackInstallationId!: string | null;
+  /** That each run of it asks for. */
+  @Column('jsonb', { default: [] })
+  concurrencyKeys!: ConcurrencyKey[];
   /** What it was made of, where that is not what somebody wrote. */
   @Column('jsonb', { nullable: true })
   source!: { kind: 'video'; recordingId: string | null } | null;
@@ -30,9 +33,9 @@ export class WorkflowEntity {
   version!: number;
   @Column('timestamptz', { nullable: true })
   archivedAt!: Date | null;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   updatedAt!: Date;
 }
 
@@ -56,6 +59,6 @@ export class WorkflowRevisionEntity {
   restoredFrom!: number | null;
   @Column('text')
   savedBy!: string;
-  @Column('timestamptz', { default: () => 'now()' })
+  @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
 }

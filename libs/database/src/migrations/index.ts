@@ -64,6 +64,25 @@ import { AskedDeliveries1763828000001 } from './1763828000001-asked-deliveries';
 import { TextInAnyCase1763829100000 } from './1763829100000-text-in-any-case';
 import { IdleTimesOfNoLength1763829150000 } from './1763829150000-idle-times-of-no-length';
 import { FactsThatRest1763829300000 } from './1763829300000-facts-that-rest';
+import { IncompleteRuns1763829400000 } from './1763829400000-incomplete-runs';
+import { OneClock1763829500000 } from './1763829500000-one-clock';
+import { AgentCapabilities1763829600000 } from './1763829600000-agent-capabilities';
+import { Questions1763830290000 } from './1763830290000-questions';
+import { HotTables1763830300000 } from './1763830300000-hot-tables';
+import { SessionsThatEnd1763831000000 } from './1763831000000-sessions-that-end';
+import { CodesThatNeedNobody1763831000100 } from './1763831000100-codes-that-need-nobody';
+import { KeysWithBounds1763831000110 } from './1763831000110-keys-with-bounds';
+import { SecondFactor1763831000200 } from './1763831000200-second-factor';
+import { Passkeys1763831000300 } from './1763831000300-passkeys';
+import { RecoveryHold1763831000400 } from './1763831000400-recovery-hold';
+import { ConcurrencyKeys1763832000000 } from './1763832000000-concurrency-keys';
+import { ConcurrencyLimits1763832000200 } from './1763832000200-concurrency-limits';
+import { AccessLog1763833600000 } from './1763833600000-access-log';
+import { DeviceLogins1763833100000 } from './1763833100000-device-logins';
+import { ScheduleKeys1763833300000 } from './1763833300000-schedule-keys';
+import { NotificationChannels1763833400000 } from './1763833400000-notification-channels';
+import { DeliveriesByRecipient1763833400001 } from './1763833400001-deliveries-by-recipient';
+import { DeliveryStatuses1763833400002 } from './1763833400002-delivery-statuses';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -133,4 +152,23 @@ export const migrations = [
   TextInAnyCase1763829100000,
   IdleTimesOfNoLength1763829150000,
   FactsThatRest1763829300000,
+  IncompleteRuns1763829400000,
+  OneClock1763829500000,
+  AgentCapabilities1763829600000,
+  Questions1763830290000,
+  HotTables1763830300000,
+  SessionsThatEnd1763831000000,
+  CodesThatNeedNobody1763831000100,
+  KeysWithBounds1763831000110,
+  SecondFactor1763831000200,
+  Passkeys1763831000300,
+  RecoveryHold1763831000400,
+  ConcurrencyKeys1763832000000,
+  ConcurrencyLimits1763832000200,
+  DeviceLogins1763833100000,
+  ScheduleKeys1763833300000,
+  NotificationChannels1763833400000,
+  DeliveriesByRecipient1763833400001,
+  DeliveryStatuses1763833400002,
+  AccessLog1763833600000,
 ];

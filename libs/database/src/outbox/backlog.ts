@@ -1,3 +1,4 @@
+/* eslint-disable muster/one-clock -- Messages are dated by the database, as processes on several hosts compete for them. */
 import { type QueueName, queueNames } from '@muster/contracts';
 import type { Database } from '../database';
 import type { OutboxEntity } from '../entities/outbox';

@@ -1,3 +1,4 @@
+/* eslint-disable muster/one-clock -- Messages are dated by the database, as processes on several hosts compete for them. */
 import type { QueueName } from '@muster/contracts';
 import type { Page } from '@muster/platform';
 import type { Database } from '../database';

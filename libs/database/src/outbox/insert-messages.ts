@@ -1,3 +1,4 @@
+/* eslint-disable muster/one-clock -- Messages are dated by the database, as processes on several hosts compete for them. */
 import type { QueueMessage, OutboxMessage } from '@muster/contracts';
 import { currentContext, newId } from '@muster/platform';
 import type { Statement } from '../transactions/statement-batch';

@@ -1,7 +1,8 @@
+/* eslint-disable muster/one-clock -- Messages are dated by the database, as processes on several hosts compete for them. */
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { OutboxMessage } from '@muster/contracts';
-import { BaseConfig, MessagePublisher, Metrics } from '@muster/platform';
+import { BaseConfig, Handoff, MessagePublisher, Metrics } from '@muster/platform';
 import type { DataSource } from 'typeorm';
 import { runScoped } from '../transactions/run-scoped';
 
@@ -11,8 +12,9 @@ const noteAfterMs = 1000;
 const waitingLimit = 20_000;
 
 /**
- * Publishes what this process just committed, at once and outside the request. It may forget: whatever it does not
- * publish, for whatever reason, the sweep finds in the table. So it never blocks, never retries and never grows.
+ * Has what this process just committed begun, at once and outside the request: here, where this process handles it, and
+ * through the queue elsewhere. It may forget: whatever it does not publish, for whatever reason, the sweep finds in the
+ * table. So it never blocks, never retries and never grows.
  */
 @Injectable()
 export class OutboxRelay implements OnApplicationShutdown {
@@ -26,12 +28,13 @@ export class OutboxRelay implements OnApplicationShutdown {
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
     @Inject(MessagePublisher) private readonly publisher: MessagePublisher,
+    @Inject(Handoff) private readonly handoff: Handoff,
     @Inject(BaseConfig) private readonly config: BaseConfig,
     @Inject(Metrics) private readonly metrics: Metrics,
   ) {}
 
   publish(messages: OutboxMessage[]): void {
-    if (messages.length === 0 || Date.now() < this.silentUntil || this.waiting.length > waitingLimit) return;
+    if (messages.length === 0 || this.waiting.length > waitingLimit) return;
     this.waiting.push(...messages);
     this.working ??= this.drain().finally(() => delete this.working);
   }
@@ -51,13 +54,19 @@ export class OutboxRelay implements OnApplicationShutdown {
     // Commits that come in the same turn travel together.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.waiting.length > 0) {
-      const batch = this.waiting.splice(0, batchSize);
+      const committed = this.waiting.splice(0, batchSize);
+      const batch = this.handoff.begin(committed);
+      const begun = committed.length - batch.length;
+      if (begun > 0) {
+        this.metrics.outboxPublished.inc({ by: 'handoff' }, begun);
+        this.noteLater();
+      }
+      if (batch.length === 0 || Date.now() < this.silentUntil) continue;
       try {
         await this.publisher.publish(batch);
         this.metrics.outboxPublished.inc({ by: 'relay' }, batch.length);
         this.remember(batch);
       } catch (error) {
-        this.waiting = [];
         this.silentUntil = Date.now() + 1000;
         this.logger.warn(`publishing is left to the sweep: ${(error as Error).message}`);
       }
@@ -66,15 +75,20 @@ export class OutboxRelay implements OnApplicationShutdown {
 
   private remember(batch: OutboxMessage[]): void {
     for (const { id } of batch) this.published.add(id);
+    this.noteLater();
+  }
+
+  private noteLater(): void {
     this.noting ??= setTimeout(() => {
       delete this.noting;
       void this.notePublished();
+      if (this.handoff.isBusy) this.noteLater();
     }, noteAfterMs);
   }
 
-  /** Puts off the next publication of what was published and is not handled yet. */
+  /** Puts off the next publication of what was published and is not handled yet, and of what is under way here. */
   private async notePublished(): Promise<void> {
-    const ids = [...this.published];
+    const ids = [...this.published, ...this.handoff.putOff(this.config.outboxRepublishMs / 3)];
     this.published.clear();
     if (ids.length === 0) return;
     // What is locked is being handled just now, and waiting for it could mean that the two wait for each other.

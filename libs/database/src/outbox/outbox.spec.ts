@@ -7,7 +7,13 @@ import {
   QueueProcessor,
   Round,
 } from '@muster/platform';
-import { type OutboxMessage, type ProbePayload } from '@muster/contracts';
+import {
+  type OutboxMessage,
+  type ProbePayload,
+  queueDefinition,
+  type QueueMessage,
+  type SubmissionPayload,
+} from '@muster/contracts';
 import { Injectable } from '@nestjs/common';
 import { type Harness, makeOrganization, startHarness, waitFor } from '@muster/testing';
 import { DatabaseModule } from '../database.module';
@@ -18,6 +24,7 @@ import { sweepOutbox } from './sweep-outbox';
 /** What the handler is told to do, and what it saw. */
 const handled: string[] = [];
 let failWith: Error | null = null;
+let held: Promise<void> | undefined;
 
 @ProcessesQueue('feedback')
 class TestProcessor extends QueueProcessor {
@@ -27,10 +34,11 @@ class TestProcessor extends QueueProcessor {
     handled.push(probeId);
   }
 
-  /** Each job of a queue has its handler; nobody enqueues this one here. */
   @HandlesJob('feedback', 'sync-work-item')
-  syncWorkItem(): Promise<void> {
-    return Promise.reject(new Error('nobody enqueued this'));
+  async syncWorkItem({ submissionId }: SubmissionPayload): Promise<void> {
+    if (failWith) throw failWith;
+    await held;
+    handled.push(submissionId);
   }
 }
 
@@ -98,6 +106,63 @@ describe('outbox', () => {
     });
     expect(await rows()).toHaveLength(2);
     await harness.db.query('system', 'DELETE FROM outbox');
+  });
+
+  describe('a message that its own process handles', () => {
+    const sync = (count = 1) => {
+      const ids = Array.from({ length: count }, () => newId());
+      const messages = ids.map((submissionId) => ({
+        queue: 'feedback',
+        name: 'sync-work-item',
+        payload: { submissionId },
+      }));
+      return harness.db.transaction('system', async (tx) => (await tx.enqueue(...(messages as QueueMessage[])), ids));
+    };
+    let publish: jest.SpyInstance;
+    beforeEach(() => (publish = jest.spyOn(harness.app.nest.get(MessagePublisher), 'publish')));
+    afterEach(() => {
+      publish.mockRestore();
+      held = undefined;
+    });
+
+    it('begins with the commit, without the queue; only as many as may run side by side, and the others by the queue', async () => {
+      let open = () => {};
+      held = new Promise((resolve) => (open = resolve));
+      const { concurrency } = queueDefinition('feedback');
+      const ids = await sync(concurrency + 3);
+      await waitFor('those that are too many', () => Promise.resolve(publish.mock.calls.flat(2).length === 3));
+      open();
+      await settled();
+      expect(handled.sort()).toEqual(ids.sort());
+      await sync();
+      await settled();
+      expect(publish).toHaveBeenCalledTimes(1);
+    });
+
+    it('is put off while it is under way, so that the sweep lets it be, and the queue’s copy of it changes nothing', async () => {
+      let open = () => {};
+      held = new Promise((resolve) => (open = resolve));
+      const [id] = await sync();
+      const [row] = await rows();
+      const message = { id: row!.id, queue: 'feedback', name: 'sync-work-item', payload: { submissionId: id } };
+      await harness.app.nest.get(MessagePublisher).publish([message as unknown as OutboxMessage]);
+      await waitFor('its row put off', async () => (await rows())[0]!.nextPublishAt!.getTime() > Date.now() + 10_000);
+      open();
+      await settled();
+      expect(handled).toEqual([id]);
+    });
+
+    it('stays on the table when its handler fails, and is tried again by the queue', async () => {
+      failWith = new Error('not today');
+      const [id] = await sync();
+      await waitFor('the first attempt', async () => (await rows())[0]?.attempts === 1);
+      expect(publish).not.toHaveBeenCalled();
+      failWith = null;
+      await due();
+      await sweepOutbox(harness.db, harness.app.nest.get(MessagePublisher), { republishMs: 60_000, limit: 10 });
+      await settled();
+      expect(handled).toEqual([id]);
+    });
   });
 
   it('publishes nothing that was rolled back', async () => {

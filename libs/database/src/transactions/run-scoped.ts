@@ -3,7 +3,7 @@ import { DatabaseError, type Pool, type QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import { isRetryable } from '../database-errors';
 import { alongIndexes } from './along-indexes';
-import { type Scope, setScope } from './scope';
+import { roleOf, type Scope, setScope } from './scope';
 import { type Statement, StatementBatch } from './statement-batch';
 import { hurry } from './unflushed';
 import { submit } from './wire-connection';
@@ -16,23 +16,27 @@ export function runScoped<T extends QueryResultRow>(
   dataSource: DataSource,
   scope: Scope,
   statement: Statement,
-  options: { forgettable?: boolean; inOrder?: boolean; attempt?: number } = {},
+  options: { now?: Date; forgettable?: boolean; inOrder?: boolean; attempt?: number } = {},
 ): Promise<T[]> {
-  const { forgettable = false, inOrder = false, attempt = 1 } = options;
+  const { now, forgettable = false, inOrder = false, attempt = 1 } = options;
   return new Promise((resolve, reject) => {
     poolOf(dataSource).connect((failure, client, release) => {
       if (!client) return reject(failure!);
       const settings = [...(forgettable ? [hurry] : []), ...(inOrder ? [alongIndexes] : [])];
-      const statements = [setScope(scope), ...settings, statement];
-      const batch = new StatementBatch(statements, (error, answers) => {
-        // A connection that gave no answer may be at work on the statement still: nothing else must wait behind that.
-        release(error && !(error instanceof DatabaseError) ? error : undefined);
-        // Of a deadlock's victim nothing was done.
-        if (error && attempt < 3 && isRetryable(error)) {
-          resolve(runScoped<T>(dataSource, scope, statement, { ...options, attempt: attempt + 1 }));
-        } else if (error) reject(error);
-        else resolve(answers.at(-1)!.rows as T[]);
-      });
+      const statements = [setScope(scope, now), ...settings, statement];
+      const batch = new StatementBatch(
+        statements,
+        (error, answers) => {
+          // A connection that gave no answer may be at work on the statement still: nothing else must wait behind that.
+          release(error && !(error instanceof DatabaseError) ? error : undefined);
+          // Of a deadlock's victim nothing was done.
+          if (error && attempt < 3 && isRetryable(error)) {
+            resolve(runScoped<T>(dataSource, scope, statement, { ...options, attempt: attempt + 1 }));
+          } else if (error) reject(error);
+          else resolve(answers.at(-1)!.rows as T[]);
+        },
+        roleOf(scope),
+      );
       submit(client, batch);
     });
   });

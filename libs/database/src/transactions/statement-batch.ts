@@ -1,6 +1,7 @@
 import { type ClientBase, type QueryResultRow, utils } from 'pg';
 import { serialize } from 'pg-protocol';
 import { RowReader } from './row-reader';
+import type { Role } from './scope';
 import { submit, type WireColumn, type WireConnection, type WireStatement, type WireValue } from './wire-connection';
 
 export interface Statement {
@@ -37,6 +38,8 @@ export class StatementBatch implements WireStatement {
     private readonly statements: readonly Statement[],
     /** Called once. pg wraps it, to end the wait for an answer that does not come. */
     public callback: (error: Error | null, answers: Answer[]) => void,
+    /** As whom they run: see `preparedName`. */
+    readonly role: Role = 'app',
   ) {
     this.answers = statements.map(() => ({ rows: [], affected: 0, command: '' }));
     this.readers = statements.map(() => noRows);
@@ -47,12 +50,14 @@ export class StatementBatch implements WireStatement {
     let values: WireValue[][];
     try {
       // All of it before the first byte goes out: half a batch could not be taken back.
-      values = this.statements.map((statement) => checked(statement, prepared.get(statement.name ?? '')?.text));
+      values = this.statements.map((statement) => checked(statement, prepared.get(this.preparedName(statement))?.text));
     } catch (error) {
       return error as Error;
     }
     const sent: Buffer[] = [];
-    for (const [at, { text, name = '' }] of this.statements.entries()) {
+    for (const [at, statement] of this.statements.entries()) {
+      const { text } = statement;
+      const name = this.preparedName(statement);
       const known = prepared.get(name);
       if (known) this.readers[at] = known.reader;
       // One that was parsed and failed is there all the same; to close one that is not there is no fault.
@@ -65,6 +70,11 @@ export class StatementBatch implements WireStatement {
     sent.push(serialize.sync());
     if (connection.stream.writable) connection.stream.write(Buffer.concat(sent));
     return undefined;
+  }
+
+  /** A plan holds for the role that it was made for: under the other one Postgres would make it anew, and back again. */
+  private preparedName({ name = '' }: Statement): string {
+    return name && this.role === 'system' ? `${name}@system` : name;
   }
 
   handleRowDescription({ fields }: { fields: WireColumn[] }): void {
@@ -81,7 +91,9 @@ export class StatementBatch implements WireStatement {
   }
 
   handleCommandComplete({ text: tag }: { text: string }, connection: WireConnection): void {
-    const { name, text } = this.statements[this.current]!;
+    const statement = this.statements[this.current]!;
+    const { text } = statement;
+    const name = this.preparedName(statement);
     if (name) preparedIn(connection).set(name, { text, reader: this.readers[this.current]! });
     const words = tag.split(' ');
     const answer = this.answers[this.current]!;
@@ -98,7 +110,7 @@ export class StatementBatch implements WireStatement {
   /** The statement is prepared anew next time: this one may not exist, or be of a table that has changed since. */
   handleError(error: Error, connection: WireConnection): void {
     const failed = this.statements[this.current];
-    if (failed?.name) preparedIn(connection).delete(failed.name);
+    if (failed?.name) preparedIn(connection).delete(this.preparedName(failed));
     this.callback(error, this.answers);
   }
 
@@ -116,9 +128,10 @@ export class StatementBatch implements WireStatement {
 }
 
 /** Sends statements on a connection that is lent to us, and waits for all their answers. */
-export function sendTogether(client: ClientBase, statements: readonly Statement[]): Promise<Answer[]> {
+export function sendTogether(client: ClientBase, statements: readonly Statement[], role: Role): Promise<Answer[]> {
   return new Promise((resolve, reject) => {
-    submit(client, new StatementBatch(statements, (error, answers) => (error ? reject(error) : resolve(answers))));
+    const answered = (error: Error | null, answers: Answer[]) => (error ? reject(error) : resolve(answers));
+    submit(client, new StatementBatch(statements, answered, role));
   });
 }
 

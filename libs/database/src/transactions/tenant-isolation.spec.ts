@@ -48,6 +48,30 @@ describe('tenant isolation in the database', () => {
     await expect(write).rejects.toThrow(/row-level security/);
   });
 
+  it('refuses the rows of runs too, whose tables have no foreign key to the organization', async () => {
+    const tables = await harness.db.query<{ name: string }>(
+      'system',
+      `SELECT c.relname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'organization_id'
+       WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+         AND has_table_privilege('muster_app', c.oid, 'INSERT')
+         AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f'
+                         AND f.confrelid = 'organization'::regclass)`,
+    );
+    const names = tables.map(({ name }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining(['job', 'agent_command', 'timeline_head', 'timeline_entry', 'usage_event']),
+    );
+    for (const name of names) {
+      const write = harness.db.query({ organizationId: ours }, `INSERT INTO ${name} (organization_id) VALUES ($1)`, [
+        theirs,
+      ]);
+      await expect([name, await write.catch((error: Error) => error.message)]).toEqual([
+        name,
+        expect.stringMatching(/row-level security|permission denied/),
+      ]);
+    }
+  });
+
   it('shows nothing at all where no organization is set', async () => {
     expect(await harness.db.query({ organizationId: '' }, 'SELECT email FROM app_user')).toEqual([]);
   });

@@ -73,9 +73,13 @@ describe('a transaction', () => {
   });
 
   it('keeps nothing when its messages cannot be written', async () => {
-    const nowhere = { organizationId: '00000000-0000-7000-8000-000000000000' };
-    const orphan = harness.db.transaction(nowhere, (tx) => tx.enqueue(key));
-    await expect(orphan).rejects.toThrow(/outbox_organization_fk/);
+    // No JSON of Postgres' can hold this character.
+    const unwritable = harness.db.transaction(scope, async (tx) => {
+      await tx.execute(rename, ['Lost']);
+      await tx.enqueue({ ...key, payload: { probeId: '\0' } });
+    });
+    await expect(unwritable).rejects.toThrow(/Unicode/);
+    expect(await name()).not.toBe('Lost');
     expect(await messages()).toEqual([]);
   });
 
@@ -147,6 +151,20 @@ describe('a transaction', () => {
     await alter(harness.databaseUrl, 'ALTER TABLE queue_probe ADD COLUMN extra text');
     for (let i = 0; i < 10; i += 1) await read().catch(() => undefined);
     expect(await read()).toEqual([]);
+  });
+
+  it('keeps a plan for each role, so that a statement of both is not planned anew whenever the role changes', async () => {
+    for (const each of [scope, 'system', scope, 'system'] as const) {
+      await harness.db.query(each, 'SELECT count(*) FROM organization', [], 'of_both');
+    }
+    const rows = await harness.db.query<{ name: string; calls: number }>(
+      'system',
+      `SELECT name, (generic_plans + custom_plans)::int AS calls FROM pg_prepared_statements WHERE name LIKE 'of_both%' ORDER BY 1`,
+    );
+    expect(rows).toEqual([
+      { name: 'of_both', calls: 2 },
+      { name: 'of_both@system', calls: 2 },
+    ]);
   });
 });
 

@@ -3,7 +3,8 @@ import type { MessageInHand, Metrics, Topic } from '@muster/platform';
 import { DatabaseError, type PoolClient, type QueryResultRow } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { type Condition, insertMessages, insertWhere, messagesOf } from '../outbox/insert-messages';
-import { type Scope, setScope } from './scope';
+import { alongKeys, unsorted } from './along-indexes';
+import { roleOf, type Scope, setScope } from './scope';
 import { type Answer, sendTogether, type Statement } from './statement-batch';
 import { lendToTypeOrm } from './typeorm-loan';
 import { hurry } from './unflushed';
@@ -21,6 +22,7 @@ export class Transaction {
   private readonly conditional: { message: OutboxMessage; condition: Condition }[] = [];
   private readonly inHand: MessageInHand[] = [];
   private isForgettable = false;
+  private isAlongKeys = false;
   private readonly enqueued = new Set<string>();
   private readonly afterCommit: (() => void)[] = [];
   private readonly promised = new Map<Topic, Set<string>>();
@@ -32,6 +34,8 @@ export class Transaction {
 
   constructor(
     readonly scope: Scope,
+    /** What all of its statements take for now. */
+    readonly now: Date,
     private readonly client: PoolClient,
     private readonly dataSource: DataSource,
   ) {}
@@ -90,6 +94,17 @@ export class Transaction {
     this.isForgettable = true;
   }
 
+  /** What follows is of rows whose keys are known; see alongKeys. */
+  alongKeys(): void {
+    if (!this.isAlongKeys) this.deferred.push(alongKeys);
+    this.isAlongKeys = true;
+  }
+
+  /** What follows goes along the indexes that have its order; see `unsorted`. */
+  unsorted(): void {
+    this.deferred.push(unsorted);
+  }
+
   /** Runs once the transaction is durable; for what other processes must not see before. */
   onCommit(work: () => void): void {
     this.afterCommit.push(work);
@@ -125,7 +140,7 @@ export class Transaction {
     const published = [...this.messages];
     if (this.begun || this.deferred.length + this.messages.length + this.conditional.length + this.inHand.length > 0) {
       const inserts = this.conditional.map(({ message, condition }) => insertWhere(message, condition));
-      const end = [...this.inHand.map(takeOff), ...(this.isForgettable ? [hurry] : []), commit];
+      const end = [...takeOff(this.inHand), ...(this.isForgettable ? [hurry] : []), commit];
       const answers = await this.send([...insertMessages(this.messages), ...inserts, ...end]);
       this.begun = false;
       // Postgres answers the commit of a transaction that has failed with a rollback, and calls that a success.
@@ -155,11 +170,11 @@ export class Transaction {
   }
 
   private async send(statements: Statement[]): Promise<Answer[]> {
-    const start = this.begun ? [] : [begin, setScope(this.scope)];
+    const start = this.begun ? [] : [begin, setScope(this.scope, this.now)];
     const all = [...start, ...this.deferred.splice(0), ...statements];
     this.begun = true;
     try {
-      return await sendTogether(this.client, all);
+      return await sendTogether(this.client, all, roleOf(this.scope));
     } catch (error) {
       if (!(error instanceof DatabaseError)) this.unanswered = error as Error;
       // Its stack leads to the socket, but who reads it wants to know whose statement it was.
@@ -169,6 +184,10 @@ export class Transaction {
   }
 }
 
-function takeOff({ id }: MessageInHand): Statement {
-  return { name: 'outbox_settled', text: 'DELETE FROM outbox WHERE id = $1', values: [id] };
+function takeOff(messages: MessageInHand[]): Statement[] {
+  if (messages.length === 0) return [];
+  const ids = messages.map(({ id }) => id);
+  return ids.length === 1
+    ? [{ name: 'outbox_settled', text: 'DELETE FROM outbox WHERE id = $1', values: ids }]
+    : [{ name: 'outbox_settled_set', text: 'DELETE FROM outbox WHERE id = ANY($1)', values: [ids] }];
 }

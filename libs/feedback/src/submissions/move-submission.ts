@@ -15,13 +15,14 @@ export async function moveSubmission(
   { status, at, source }: { status: FeedbackStatus; at: Date; source: FeedbackSource },
 ): Promise<void> {
   await tx.execute(
-    `UPDATE feedback_submission SET status = $3, status_at = $4, updated_at = now()
+    `UPDATE feedback_submission SET status = $3, status_at = $4, updated_at = muster_now()
      WHERE id = $1 AND organization_id = $2`,
     [of.id, of.organizationId, status, at],
   );
   await tellHistory(tx, of, { at, from, to: status, source, reason: null });
   if (status === 'resolved' && from !== 'resolved') {
-    emitEvent(tx, { organizationId: of.organizationId, type: 'feedback.resolved', of: [{ id: of.id }] });
+    const { id, organizationId } = of;
+    emitEvent(tx, { organizationId, type: 'feedback.resolved', of: [{ id, details: { status } }] });
   }
 }
 

@@ -10,12 +10,12 @@ export type FeedbackReport = Pick<BugReportPayload, 'title' | 'description'> & {
 const maxPayloadBytes = 64 * 1024;
 
 /** The form's field `payload`, read by its type. */
-export function readPayload(text: string): FeedbackReport {
+export async function readPayload(text: string): Promise<FeedbackReport> {
   const bytes = Buffer.from(text);
   if (bytes.length > maxPayloadBytes) {
     throw new AppError('payload_too_large', { detail: `payload has more than ${maxPayloadBytes} bytes.` });
   }
-  const value = parseJsonBody(bytes);
+  const value = await parseJsonBody(bytes);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalidField('payload', 'payload must be a JSON object');
   }

@@ -2,7 +2,7 @@ import type { Database, FeedbackLinkEntity, Transaction } from '@muster/database
 import { armWorkItem } from '../work-items/arm-work-item';
 import type { Delivery, Reference } from './read-delivery';
 
-const isForgotten = `d.received_at < now() - interval '10 minutes'`;
+const isForgotten = `d.received_at < muster_now() - interval '10 minutes'`;
 /** Trackers send again for some days at most. */
 const keptDays = 30;
 
@@ -19,7 +19,7 @@ export function takeDelivery(database: Database, delivery: Delivery): Promise<Ve
       return (await wasTaken(tx, delivery)) ? duplicate : { accepted: false, reason: 'unknown_reference' };
     }
     const taken = await tx.execute(
-      `INSERT INTO feedback_delivery AS d (tracker, delivery_id, received_at) VALUES ($1, $2, now())
+      `INSERT INTO feedback_delivery AS d (tracker, delivery_id, received_at) VALUES ($1, $2, muster_now())
        ON CONFLICT (tracker, delivery_id) DO UPDATE SET received_at = excluded.received_at
        WHERE $3 AND ${isForgotten}`,
       [delivery.tracker, delivery.deliveryId, delivery.byContent],
@@ -63,7 +63,7 @@ function columnOf(reference: Reference): [column: string, value: string] {
 export async function purgeDeliveries(database: Database): Promise<{ dropped: number }> {
   const rows = await database.query(
     'system',
-    `DELETE FROM feedback_delivery WHERE received_at < now() - ${keptDays} * interval '1 day' RETURNING tracker`,
+    `DELETE FROM feedback_delivery WHERE received_at < muster_now() - ${keptDays} * interval '1 day' RETURNING tracker`,
   );
   return { dropped: rows.length };
 }

@@ -3,7 +3,7 @@ import type { Transaction } from '@muster/database';
 /** There is a reason to look at a work item and its trackers again; one that is being looked at is looked at once more. */
 export async function armWorkItem(tx: Transaction, submissionId: string): Promise<boolean> {
   const armed = await tx.execute(
-    `UPDATE feedback_work_item SET armed = armed + 1, due_at = LEAST(due_at, now()) WHERE submission_id = $1`,
+    `UPDATE feedback_work_item SET armed = armed + 1, due_at = LEAST(due_at, muster_now()) WHERE submission_id = $1`,
     [submissionId],
   );
   if (armed === 1) await tx.enqueue({ queue: 'feedback', name: 'sync-work-item', payload: { submissionId } });

@@ -47,8 +47,8 @@ export function claimWorkItem(database: Database, id: string, leaseMs: number): 
   return database.transaction('system', async (tx) => {
     const [item] = await tx.query<Omit<WorkItem, 'links'>>(
       `WITH claimed AS (
-         UPDATE feedback_work_item SET lease = $2, leased_until = now() + $3 * interval '1 millisecond'
-         WHERE submission_id = $1 AND due_at <= now() AND (leased_until IS NULL OR leased_until < now())
+         UPDATE feedback_work_item SET lease = $2, leased_until = muster_now() + $3 * interval '1 millisecond'
+         WHERE submission_id = $1 AND due_at <= muster_now() AND (leased_until IS NULL OR leased_until < muster_now())
          RETURNING *)
        SELECT s.id, s.organization_id, s.type, s.status, s.title, s.description, s.steps, s.url, s.agent_id,
          s.workflow_id, s.job_id, s.severity AS given_severity, w.severity, w.component, w.summary, w.duplicates,
@@ -60,7 +60,7 @@ export function claimWorkItem(database: Database, id: string, leaseMs: number): 
     const links = await tx.query<Link>(
       `SELECT id, tracker, scope, external_id, external_url, branch, seen_status, writing_status, carried_status, joined,
          unlinked_at, attempts, failing_since, dead_at, stop_told_at,
-         (extract(epoch FROM next_try_at - now()) * 1000)::float8 AS wait_ms
+         (extract(epoch FROM next_try_at - muster_now()) * 1000)::float8 AS wait_ms
        FROM feedback_link WHERE submission_id = $1`,
       [id],
     );
@@ -81,7 +81,7 @@ export async function holdWorkItem(
 ): Promise<void> {
   const held = await database.query(
     'system',
-    `UPDATE feedback_work_item SET leased_until = now() + $3 * interval '1 millisecond'
+    `UPDATE feedback_work_item SET leased_until = muster_now() + $3 * interval '1 millisecond'
      WHERE submission_id = $1 AND lease = $2 RETURNING submission_id`,
     [id, lease, leaseMs],
   );
@@ -97,7 +97,7 @@ export async function releaseWorkItem(
   const [row] = await database.query<{ again: boolean }>(
     'system',
     `UPDATE feedback_work_item SET lease = NULL, leased_until = NULL,
-       due_at = CASE WHEN armed <> $3 THEN now() ELSE now() + $4::float8 * interval '1 millisecond' END,
+       due_at = CASE WHEN armed <> $3 THEN muster_now() ELSE muster_now() + $4::float8 * interval '1 millisecond' END,
        to_compare = to_compare AND (armed <> $3 OR $4::float8 IS NOT NULL)
      WHERE submission_id = $1 AND lease = $2 RETURNING armed <> $3 AS again`,
     [id, lease, armed, dueInMs],

@@ -32,10 +32,10 @@ export async function createExternal(
   const { database, tracker, leaseMs, settleMs } = parts;
   const [claim] = await database.query<Pick<FeedbackLinkEntity, 'claim'> & { firstClaimedAt: Date }>(
     'system',
-    `UPDATE feedback_link SET first_claimed_at = COALESCE(first_claimed_at, now()), claimed_at = now(),
+    `UPDATE feedback_link SET first_claimed_at = COALESCE(first_claimed_at, muster_now()), claimed_at = muster_now(),
        claim = claim + 1
      WHERE id = $1 AND external_id IS NULL
-       AND (claimed_at IS NULL OR claimed_at < now() - $2 * interval '1 millisecond')
+       AND (claimed_at IS NULL OR claimed_at < muster_now() - $2 * interval '1 millisecond')
      RETURNING first_claimed_at, claim`,
     [link.id, settleMs],
   );
@@ -70,9 +70,9 @@ async function keepClaim(
   const kept = await database.query(
     'system',
     `WITH held AS (
-       UPDATE feedback_work_item SET leased_until = now() + $3 * interval '1 millisecond'
+       UPDATE feedback_work_item SET leased_until = muster_now() + $3 * interval '1 millisecond'
        WHERE submission_id = $1 AND lease = $2 RETURNING submission_id)
-     UPDATE feedback_link l SET claimed_at = now() FROM held
+     UPDATE feedback_link l SET claimed_at = muster_now() FROM held
      WHERE l.submission_id = held.submission_id AND l.id = $4 AND l.claim = $5 AND l.external_id IS NULL RETURNING l.id`,
     [item.id, item.lease, leaseMs, id, claim],
   );

@@ -3,7 +3,8 @@ import { decideStatus, type Observation } from './decide-status';
 
 const at = (second: number) => new Date(Date.UTC(2026, 2, 2, 9, 0, second));
 const shows = (status: FeedbackStatus, second: number, more: Partial<Observation> = {}): Observation => ({
-  ...{ tracker: 'codehost', status, changedAt: at(second), seenStatus: 'triaged', writingStatus: null },
+  ...{ tracker: 'codehost', status, changedAt: at(second), clockStepMs: 1 },
+  ...{ seenStatus: 'triaged', writingStatus: null },
   ...more,
 });
 const task = (status: FeedbackStatus, second: number, more: Partial<Observation> = {}) =>
@@ -15,7 +16,7 @@ describe('the status of feedback', () => {
   it('is what a tracker shows that changed later than it, by the tracker’s own time', () => {
     expect(decideStatus(ours, [shows('resolved', 11)])).toEqual({ status: 'resolved', at: at(11), source: 'codehost' });
     expect(decideStatus(ours, [shows('resolved', 9)])).toBeNull();
-    expect(decideStatus(ours, [shows('resolved', 10)])).toBeNull();
+    expect(decideStatus({ ...ours, status: 'in_progress' }, [shows('resolved', 10)])).toBeNull();
   });
 
   it.each([
@@ -39,17 +40,33 @@ describe('the status of feedback', () => {
   });
 
   it('stays where a tracker shows it as well as it has a word for it', () => {
-    for (const status of ['closed', 'rejected'] as const) {
-      expect(decideStatus({ status, statusAt: at(0) }, [task('resolved', 99)])).toBeNull();
+    for (const each of [shows, task]) {
+      expect(decideStatus({ status: 'closed', statusAt: at(0) }, [each('resolved', 99)])).toBeNull();
+      const rejected = { status: 'rejected' as const, statusAt: at(0) };
+      expect(decideStatus(rejected, [each('resolved', 99)])).toMatchObject({ status: 'resolved' });
+      expect(decideStatus(rejected, [each('resolved', 99, { seenStatus: 'resolved' })])).toBeNull();
     }
-    expect(decideStatus({ status: 'rejected', statusAt: at(0) }, [shows('resolved', 99)])).toMatchObject({
-      status: 'resolved',
-    });
+  });
+
+  it('is theirs where a coarse clock cannot say which is later, and theirs was in step with ours before', () => {
+    const coarse = { clockStepMs: 1000 };
+    const statusAt = new Date(at(10).getTime() + 900);
+    for (const status of ['triaged', 'in_progress'] as const) {
+      const step = { ...coarse, seenStatus: status };
+      const decided = decideStatus({ status, statusAt }, [shows('resolved', 10, step)]);
+      expect(decided).toEqual({ status: 'resolved', at: statusAt, source: 'codehost' });
+      expect(decideStatus({ status, statusAt }, [shows('resolved', 9, step)])).toBeNull();
+    }
+    expect(decideStatus({ status: 'in_progress', statusAt }, [shows('resolved', 10, coarse)])).toBeNull();
   });
 
   it('is the first tracker’s word while nobody has said anything, also with a clock behind ours', () => {
     const received = { status: 'received' as const, statusAt: at(10) };
-    expect(decideStatus(received, [shows('triaged', 1, { seenStatus: null })])).toMatchObject({ status: 'triaged' });
+    const fresh = { seenStatus: null };
+    expect(decideStatus(received, [shows('triaged', 1, fresh)])).toMatchObject({ status: 'triaged', at: at(1) });
+    // That the task is open, as it was made, stands against nothing.
+    const touched = [shows('in_progress', 1, fresh), task('triaged', 2, fresh)];
+    expect(decideStatus(received, touched)).toMatchObject({ status: 'in_progress', source: 'codehost' });
     // Somebody has set it before the issue was made: a new issue is open, and says nothing against that.
     const set = { status: 'resolved' as const, statusAt: at(10) };
     expect(decideStatus(set, [shows('triaged', 99, { seenStatus: null })])).toBeNull();

@@ -5,6 +5,8 @@ export interface Observation {
   /** What the tracker shows, and since when by its own clock. */
   status: FeedbackStatus;
   changedAt: Date;
+  /** How coarse that clock is: the change may have been up to so much later. */
+  clockStepMs: number;
   /** What it showed last; null before the first look. */
   seenStatus: FeedbackStatus | null;
   /** What it shows once our own change has arrived. */
@@ -19,29 +21,46 @@ export interface StatusDecision {
 
 /**
  * Which tracker's change is to become everybody's status; null where ours holds. Only what differs from what was seen
- * before is a change of theirs, the later one wins, and `received` is what nobody has said anything about yet.
+ * before is a change of theirs, the later one wins, and an item that nobody has touched since we made it is open: that
+ * is the first status of what was `received`, and stands against nothing.
  */
 export function decideStatus(
   current: { status: FeedbackStatus; statusAt: Date },
   observations: readonly Observation[],
 ): StatusDecision | null {
-  let winner: StatusDecision | null = null;
-  let latest = current.status === 'received' ? -Infinity : current.statusAt.getTime();
-  for (const each of observations) {
-    if (!isTheirs(current.status, each) || each.changedAt.getTime() <= latest) continue;
-    latest = each.changedAt.getTime();
-    winner = { status: each.status, at: each.changedAt, source: each.tracker };
+  const changes = observations.filter((each) => isTheirs(current.status, each) && isLater(current, each));
+  const [last] = changes.sort((a, b) => likelyTime(b) - likelyTime(a));
+  if (last) {
+    const isFirst = current.status === 'received';
+    const at = isFirst ? last.changedAt : new Date(Math.max(last.changedAt.getTime(), current.statusAt.getTime()));
+    return { status: last.status, at, source: last.tracker };
   }
-  return winner;
+  const [made] = observations.toSorted((a, b) => a.changedAt.getTime() - b.changedAt.getTime());
+  if (current.status !== 'received' || !made) return null;
+  return { status: 'triaged', at: made.changedAt, source: made.tracker };
 }
 
-function isTheirs(current: FeedbackStatus, { tracker, status, seenStatus, writingStatus }: Observation): boolean {
-  const before = seenStatus ?? (current === 'received' ? null : 'triaged');
-  return status !== before && status !== writingStatus && !shows(tracker, status, current);
+function isTheirs(current: FeedbackStatus, { status, seenStatus, writingStatus }: Observation): boolean {
+  return status !== (seenStatus ?? 'triaged') && status !== writingStatus && !shows(status, current);
 }
 
-/** Whether what a tracker shows is our status, as well as it has a word for it. */
-function shows(tracker: TrackerName, shown: FeedbackStatus, status: FeedbackStatus): boolean {
-  if (shown === status) return true;
-  return shown === 'resolved' && (status === 'closed' || (status === 'rejected' && tracker === 'tasktracker'));
+/**
+ * By the tracker's own time. Where that is too coarse to say, what we had seen in step with ours was changed after ours
+ * was there.
+ */
+function isLater({ status, statusAt }: { status: FeedbackStatus; statusAt: Date }, each: Observation): boolean {
+  const earliest = each.changedAt.getTime();
+  if (status === 'received' || earliest > statusAt.getTime()) return true;
+  const isInStep = each.seenStatus !== null && shows(each.seenStatus, status);
+  return isInStep && earliest + each.clockStepMs > statusAt.getTime();
+}
+
+/** Amid the step of the clock that the time was cut to. */
+function likelyTime({ changedAt, clockStepMs }: Observation): number {
+  return changedAt.getTime() + (clockStepMs - 1) / 2;
+}
+
+/** Whether what a tracker shows is our status: no tracker has a word for feedback that is closed. */
+function shows(shown: FeedbackStatus, status: FeedbackStatus): boolean {
+  return shown === status || (shown === 'resolved' && status === 'closed');
 }

@@ -54,7 +54,7 @@ async function askModel(parts: EnrichParts, item: WorkItem, others: Other[]): Pr
     await holdWorkItem(database, item, modelMs + leaseMs);
     const [mayAsk] = await database.query<{ submissionId: string }>(
       'system',
-      `UPDATE feedback_work_item SET model_asked_at = now()
+      `UPDATE feedback_work_item SET model_asked_at = muster_now()
        WHERE submission_id = $1 AND lease = $2 AND model_asked_at IS NULL RETURNING submission_id`,
       [id, lease],
     );

@@ -19,10 +19,11 @@ export function takeStatus(database: Database, { id, organizationId }: WorkItem,
       'SELECT status, status_at FROM feedback_submission WHERE id = $1 FOR UPDATE',
       [id],
     );
-    const observations: Observation[] = observed.map(({ link, item }) => ({
+    const observations: Observation[] = observed.map(({ tracker, link, item }) => ({
       tracker: link.tracker,
       status: item.status,
       changedAt: item.changedAt,
+      clockStepMs: tracker.clockStepMs,
       seenStatus: link.seenStatus,
       writingStatus: link.writingStatus,
     }));

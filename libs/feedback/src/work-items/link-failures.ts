@@ -44,8 +44,8 @@ export async function failLink(
   const waitMs = Math.max(asked ?? 0, backoffMs);
   await database.transaction('system', async (tx) => {
     await tx.execute(
-      `UPDATE feedback_link SET attempts = attempts + 1, error = $2, failing_since = COALESCE(failing_since, now()),
-         next_try_at = now() + $3 * interval '1 millisecond', dead_at = CASE WHEN $4 THEN now() END,
+      `UPDATE feedback_link SET attempts = attempts + 1, error = $2, failing_since = COALESCE(failing_since, muster_now()),
+         next_try_at = muster_now() + $3 * interval '1 millisecond', dead_at = CASE WHEN $4 THEN muster_now() END,
          claimed_at = CASE WHEN $5 THEN NULL ELSE claimed_at END
        WHERE id = $1`,
       [link.id, message.slice(0, 1000), waitMs, isOver, error instanceof TrackerRefused],
@@ -93,7 +93,7 @@ export async function tellNoBranch(database: Database, item: WorkItem, link: Lin
 async function unlink(database: Database, item: WorkItem, link: Link, message: string): Promise<void> {
   await database.transaction('system', async (tx) => {
     const unlinked = await tx.execute(
-      `UPDATE feedback_link SET unlinked_at = now(), error = $2, next_try_at = NULL
+      `UPDATE feedback_link SET unlinked_at = muster_now(), error = $2, next_try_at = NULL
        WHERE id = $1 AND unlinked_at IS NULL`,
       [link.id, message.slice(0, 1000)],
     );
@@ -106,7 +106,7 @@ type Tx = Parameters<Parameters<Database['transaction']>[1]>[0];
 
 async function tell(tx: Tx, item: WorkItem, { tracker }: Link, reason: string): Promise<void> {
   const [row] = await tx.query<{ status: FeedbackStatus; now: Date }>(
-    'SELECT status, now() AS now FROM feedback_submission WHERE id = $1 FOR UPDATE',
+    'SELECT status, muster_now() AS now FROM feedback_submission WHERE id = $1 FOR UPDATE',
     [item.id],
   );
   if (!row) return;

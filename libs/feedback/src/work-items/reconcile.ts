@@ -47,7 +47,7 @@ export async function reconcileFeedback(
   }
   const finished = await database.query(
     'system',
-    `UPDATE feedback_reconciliation SET finished_at = now()
+    `UPDATE feedback_reconciliation SET finished_at = muster_now()
      WHERE rung_at IS NOT NULL AND finished_at IS NULL
        AND NOT EXISTS (SELECT FROM feedback_work_item WHERE to_compare)
      RETURNING nominal_at`,
@@ -67,7 +67,7 @@ async function ringPage(tx: Transaction): Promise<{ armed: number; isMore: boole
        WHERE ($1::uuid IS NULL OR l.submission_id > $1) AND l.external_id IS NOT NULL AND l.unlinked_at IS NULL
          AND (s.status IN ('received', 'triaged', 'in_progress') OR s.updated_at > $2::timestamptz - $3 * interval '1 day')
        GROUP BY l.submission_id ORDER BY l.submission_id LIMIT ${pageRows})
-     UPDATE feedback_work_item w SET armed = w.armed + 1, due_at = LEAST(w.due_at, now()), to_compare = true
+     UPDATE feedback_work_item w SET armed = w.armed + 1, due_at = LEAST(w.due_at, muster_now()), to_compare = true
      FROM page WHERE w.submission_id = page.submission_id RETURNING w.submission_id`,
     [open.afterId, open.beganAt, settledDays],
   );
@@ -75,7 +75,7 @@ async function ringPage(tx: Transaction): Promise<{ armed: number; isMore: boole
   const ids = rows.map(({ submissionId }) => submissionId).sort();
   await tx.execute(
     `UPDATE feedback_reconciliation SET after_id = COALESCE($2, after_id), armed = armed + $3,
-       rung_at = CASE WHEN $4 THEN NULL ELSE now() END
+       rung_at = CASE WHEN $4 THEN NULL ELSE muster_now() END
      WHERE nominal_at = $1`,
     [open.nominalAt, ids.at(-1) ?? null, rows.length, isMore],
   );

@@ -13,8 +13,8 @@ type State = Pick<FeedbackTrackerEntity, 'stoppedAt' | 'reason'> & { pausedMs: n
 export async function gateOf(database: Database, tracker: TrackerName): Promise<Gate> {
   const [state] = await database.query<State>(
     'system',
-    `SELECT stopped_at, reason, (extract(epoch FROM paused_until - now()) * 1000)::float8 AS paused_ms,
-            (extract(epoch FROM next_try_at - now()) * 1000)::float8 AS try_ms
+    `SELECT stopped_at, reason, (extract(epoch FROM paused_until - muster_now()) * 1000)::float8 AS paused_ms,
+            (extract(epoch FROM next_try_at - muster_now()) * 1000)::float8 AS try_ms
      FROM feedback_tracker WHERE tracker = $1`,
     [tracker],
   );
@@ -24,8 +24,8 @@ export async function gateOf(database: Database, tracker: TrackerName): Promise<
   if (!stoppedAt) return { open: true, stopped: false };
   const mine = await database.query(
     'system',
-    `UPDATE feedback_tracker SET next_try_at = now() + $2 * interval '1 millisecond'
-     WHERE tracker = $1 AND stopped_at IS NOT NULL AND next_try_at <= now() RETURNING tracker`,
+    `UPDATE feedback_tracker SET next_try_at = muster_now() + $2 * interval '1 millisecond'
+     WHERE tracker = $1 AND stopped_at IS NOT NULL AND next_try_at <= muster_now() RETURNING tracker`,
     [tracker, stoppedMs],
   );
   if (mine.length > 0) return { open: true, stopped: true };
@@ -37,7 +37,7 @@ export async function stopTracker(database: Database, tracker: TrackerName, reas
   const [row] = await database.query<{ stoppedAt: Date }>(
     'system',
     `INSERT INTO feedback_tracker AS t (tracker, stopped_at, reason, next_try_at)
-     VALUES ($1, now(), $2, now() + $3 * interval '1 millisecond')
+     VALUES ($1, muster_now(), $2, muster_now() + $3 * interval '1 millisecond')
      ON CONFLICT (tracker) DO UPDATE SET stopped_at = COALESCE(t.stopped_at, excluded.stopped_at),
        reason = excluded.reason, next_try_at = excluded.next_try_at
      RETURNING stopped_at`,
@@ -55,7 +55,7 @@ export async function reopenTracker(database: Database, tracker: TrackerName): P
       [tracker],
     );
     if (reopened === 0) return;
-    await tx.execute('UPDATE feedback_work_item SET due_at = now() WHERE due_at > now()');
+    await tx.execute('UPDATE feedback_work_item SET due_at = muster_now() WHERE due_at > muster_now()');
   });
 }
 
@@ -63,7 +63,7 @@ export async function reopenTracker(database: Database, tracker: TrackerName): P
 export async function restTracker(database: Database, tracker: TrackerName, restMs: number): Promise<void> {
   await database.query(
     'system',
-    `INSERT INTO feedback_tracker AS t (tracker, paused_until) VALUES ($1, now() + $2 * interval '1 millisecond')
+    `INSERT INTO feedback_tracker AS t (tracker, paused_until) VALUES ($1, muster_now() + $2 * interval '1 millisecond')
      ON CONFLICT (tracker) DO UPDATE SET paused_until = GREATEST(t.paused_until, excluded.paused_until)`,
     [tracker, restMs],
   );

@@ -4,7 +4,7 @@ import { stopJobs } from '../ends/cancel-jobs';
 import { noSuchBatch } from './read-batches';
 
 /** As many as one transaction ends: others that want the same machines are not held up for long. */
-const atOnce = 500;
+const atOnce = 1000;
 
 /**
  * Writes down that the batch is to end: from then on nothing of it starts. What is open of it is ended after that, by
@@ -18,7 +18,7 @@ export async function requestBatchCancel(
 ): Promise<void> {
   const { organizationId } = caller;
   const [found] = await tx.query<Pick<BatchEntity, 'workflowId' | 'total' | 'rejected'>>(
-    `UPDATE batch SET cancel_requested_at = COALESCE(cancel_requested_at, now()),
+    `UPDATE batch SET cancel_requested_at = COALESCE(cancel_requested_at, muster_now()),
        cancel_reason = COALESCE(cancel_reason, $3), cancel_source = COALESCE(cancel_source, $4)
      WHERE id = $1 AND organization_id = $2 RETURNING workflow_id, total, rejected`,
     [id, organizationId, reason ?? null, sourceOf(caller)],

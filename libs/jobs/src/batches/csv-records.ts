@@ -23,13 +23,18 @@ const [quote, comma, lineFeed, carriageReturn] = [0x22, 0x2c, 0x0a, 0x0d];
 
 type State = 'cell begins' | 'plain' | 'quoted' | 'quote in quoted';
 
+/** Few cells are as long. */
+const longCell = 4096;
+
 /**
  * RFC 4180 as people really export it: lines end with LF, CRLF or CR, and empty ones are passed over. It takes a text
  * piece by piece, so that others get their turns, and keeps one record at a time and no more than so many of its cells.
  */
 export class CsvRecords {
   private state: State = 'cell begins';
+  /** What the cell has of this piece, and of each piece before: one string with all its quotes is flattened in one turn. */
   private cell = '';
+  private earlier: string[] = [];
   private cells: string[] = [];
   private count = 0;
   private straysQuote = false;
@@ -80,6 +85,10 @@ export class CsvRecords {
       from = at + 1;
     }
     if (this.state === 'plain' || this.state === 'quoted') this.cell += piece.slice(from);
+    if (this.cell.length > longCell) {
+      this.earlier.push(Buffer.from(this.cell, 'latin1').toString('latin1'));
+      this.cell = '';
+    }
     return this.ready;
   }
 
@@ -92,9 +101,10 @@ export class CsvRecords {
   }
 
   private endCell(): void {
-    if (this.count < this.maxCells) this.cells.push(this.cell);
+    if (this.count < this.maxCells)
+      this.cells.push(this.earlier.length ? [...this.earlier, this.cell].join('') : this.cell);
     this.count += 1;
-    this.cell = '';
+    [this.cell, this.earlier] = ['', []];
     this.state = 'cell begins';
   }
 

@@ -2,6 +2,9 @@ import { appendTimeline } from '@muster/agents';
 import { type Actor, audit, nameOf, requireSecrets, sourceOf } from '@muster/access';
 import {
   AppError,
+  type CheckBatchBody,
+  type CheckedBatch,
+  type ConcurrencyKey,
   type CreateBatchBody,
   type FieldError,
   type JobBundle,
@@ -16,10 +19,13 @@ import { limitColumns, type LimitFacts, monthOf, reserveRuns } from '@muster/pri
 import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { defaultMaxRuntimeMs, defaultPriority } from '../launch/insert-job';
+import { insertWaitingKeys } from '../dispatch/concurrency-keys';
 import { leastOf, requireKeyNames } from '../launch/launch-job';
+import { resolveKeys } from '../launch/resolve-keys';
 import { checkRow, type GivenRow, type RowRule } from './check-row';
 
 export type BatchInput = Omit<CreateBatchBody, 'rows'>;
+export type CheckInput = Omit<CheckBatchBody, 'rows'>;
 
 export interface LaunchedBatch {
   batchId: string;
@@ -33,6 +39,8 @@ interface Run {
   agentId: string;
   row: number;
   variables: string;
+  /** The concurrency keys that it asks for, as they are stored. */
+  keys: string | null;
 }
 
 const rowsAtOnce = 500;
@@ -46,13 +54,7 @@ export async function launchBatch(
 ): Promise<LaunchedBatch> {
   const { organizationId } = caller;
   const { workflowId, agentIds } = input;
-  const facts = await factsOf(tx, organizationId, { workflowId, agentIds, now });
-  const installationId = input.workflowPackInstallationId ?? facts.workflowInstallationId;
-  requireSomethingToRun(facts.workflowRuns || installationId !== null);
-  requireKeyNames(input.vaultKeys);
-  await requireSecrets(tx, organizationId, input.vaultKeys ?? []);
-  const rule = ruleOf(facts.workflowVariables, input);
-  const { runs, rejected } = await sort(rows, rule, agentIds);
+  const { facts, installationId, runs, rejected } = await lookAt(tx, organizationId, { input, rows, now });
   if (input.strict && rejected.length) throw refused(rejected);
   const maxCostMicros = leastOf(microsOrNot(input.maxCostUsd ?? null), facts.workflowMaxCost);
   await reserveRuns(tx, organizationId, { asked: { count: runs.length, maxCostMicros }, limits: facts, now });
@@ -96,12 +98,39 @@ export async function launchBatch(
   return { batchId, queued: runs.length, rejected, jobIds: runs.map(({ id }) => id) };
 }
 
+/** What would become of each row, without anything being queued. */
+export async function checkBatch(
+  tx: Transaction,
+  organizationId: string,
+  { input, rows, now }: { input: CheckInput; rows: readonly GivenRow[]; now: Date },
+): Promise<CheckedBatch> {
+  const { rejected } = await lookAt(tx, organizationId, { input, rows, now });
+  return { total: rows.length, wrong: rejected.length, rejected };
+}
+
+/** The rows as they would be queued, once nothing is wrong with what all of them share. */
+async function lookAt(
+  tx: Transaction,
+  organizationId: string,
+  { input, rows, now }: { input: CheckInput; rows: readonly GivenRow[]; now: Date },
+) {
+  const { workflowId, agentIds = [], vaultKeys } = input;
+  const facts = await factsOf(tx, organizationId, { workflowId, agentIds, now });
+  const installationId = input.workflowPackInstallationId ?? facts.workflowInstallationId;
+  requireSomethingToRun(facts.workflowRuns || installationId !== null);
+  requireKeyNames(vaultKeys);
+  await requireSecrets(tx, organizationId, vaultKeys ?? []);
+  const rule = ruleOf(facts.workflowVariables, input);
+  return { facts, installationId, ...(await sort(rows, { rule, agentIds, keys: facts.workflowKeys ?? [] })) };
+}
+
 type Facts = LimitFacts & {
   workflowRevision: number | null;
   workflowVariables: string[];
   workflowRuns: boolean;
   workflowMaxCost: MicroUsd | null;
   workflowInstallationId: string | null;
+  workflowKeys: ConcurrencyKey[] | null;
   agents: string[];
 };
 
@@ -117,7 +146,7 @@ async function factsOf(
   const [facts] = await tx.query<Facts>(
     `SELECT ${limitColumns('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
             ${runsAnything} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
-            w.workflow_pack_installation_id AS workflow_installation_id,
+            w.workflow_pack_installation_id AS workflow_installation_id, w.concurrency_keys AS workflow_keys,
             ARRAY(SELECT a.id FROM agent a WHERE a.id = ANY($3) AND a.organization_id = o.id
                   AND a.status <> 'terminated') AS agents
      FROM organization o
@@ -136,7 +165,7 @@ async function factsOf(
 }
 
 /** What is wrong with every row at once is the request's fault, and not each row's. */
-function ruleOf(names: readonly string[], { mapping, variables: defaults = {} }: BatchInput): RowRule {
+function ruleOf(names: readonly string[], { mapping, variables: defaults = {} }: CheckInput): RowRule {
   const unknown = (field: string, given: Record<string, string>) =>
     Object.keys(given)
       .filter((name) => !names.includes(name))
@@ -148,8 +177,7 @@ function ruleOf(names: readonly string[], { mapping, variables: defaults = {} }:
 
 async function sort(
   rows: readonly GivenRow[],
-  rule: RowRule,
-  agentIds: string[],
+  { rule, agentIds, keys }: { rule: RowRule; agentIds: string[]; keys: readonly ConcurrencyKey[] },
 ): Promise<{ runs: Run[]; rejected: RejectedRow[] }> {
   const runs: Run[] = [];
   const rejected: RejectedRow[] = [];
@@ -157,13 +185,29 @@ async function sort(
     if (at % rowsAtOnce === rowsAtOnce - 1) await breathe();
     const checked = checkRow(given, rule);
     const { row } = given;
+    const asked = 'errors' in checked ? checked : keysOf(keys, checked.variables);
     if ('errors' in checked) rejected.push({ row, errors: checked.errors });
+    else if ('errors' in asked) rejected.push({ row, errors: asked.errors });
     else {
       const agentId = agentIds[runs.length % agentIds.length]!;
-      runs.push({ id: newId(), agentId, row, variables: JSON.stringify(checked.variables) });
+      runs.push({ id: newId(), agentId, row, variables: JSON.stringify(checked.variables), keys: asked.keys });
     }
   }
   return { runs, rejected };
+}
+
+/** Those of the workflow, with the row's variables filled in. */
+function keysOf(
+  ofWorkflow: readonly ConcurrencyKey[],
+  variables: Record<string, string>,
+): { keys: string | null } | { errors: string[] } {
+  if (ofWorkflow.length === 0) return { keys: null };
+  try {
+    return { keys: JSON.stringify(resolveKeys({ asked: [], ofWorkflow }, variables)) };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { errors: [error.message.replace(/\.$/, '')] };
+  }
 }
 
 const shownErrors = 100;
@@ -219,11 +263,12 @@ async function insertRuns(
     `WITH job AS (INSERT INTO job
        (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
         retry_delay_ms, retry_backoff, max_runtime_ms, batch_id, batch_row, request_id, traceparent,
-        max_cost_micros, reserved_micros, workflow_pack_installation_id, bundle, lineage)
+        max_cost_micros, reserved_micros, workflow_pack_installation_id, bundle, lineage, concurrency_keys)
      SELECT r.id, $1, $2, $3, r.agent_id, r.variables, $4, $5, $6, $7, $8, $9, $10, r.row, $11, $12, $17::bigint, COALESCE($17::bigint, 0),
-            $18, $19, $20
-     FROM unnest($13::uuid[], $14::uuid[], $15::int[], $16::jsonb[]) AS r (id, agent_id, row, variables)
-     RETURNING id, organization_id)
+            $18, $19, $20, r.keys
+     FROM unnest($13::uuid[], $14::uuid[], $15::int[], $16::jsonb[], $21::jsonb[]) AS r (id, agent_id, row, variables, keys)
+     RETURNING id, organization_id, agent_id, priority, queued_at, concurrency_keys),
+     ${insertWaitingKeys}
      INSERT INTO job_log_seen (job_id, organization_id) SELECT id, organization_id FROM job`,
     [
       organizationId,
@@ -246,6 +291,7 @@ async function insertRuns(
       installed?.bundle.installationId ?? null,
       installed ? JSON.stringify(installed.bundle) : null,
       JSON.stringify(installed?.lineage ?? {}),
+      runs.map(({ keys }) => keys),
     ],
     'insert_batch_jobs',
   );

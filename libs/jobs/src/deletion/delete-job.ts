@@ -32,6 +32,8 @@ export async function deleteJob(
   const job = await lockAll(tx, organizationId, id);
   if (!job) throw noSuchJob();
   if (!isTerminal(job.status)) await endNow(tx, caller, id, job, now);
+  // Also of one that was given up a moment ago, and of which the machine is still being cleared.
+  await keepStopOrders(tx, id);
   // Also where the message of its end was not handled yet: what it cost outlives it.
   await settleJobCost(tx, id);
   await forget(tx, { organizationId, jobId: id });
@@ -63,12 +65,11 @@ async function endNow(tx: Transaction, caller: Principal, jobId: string, job: De
   const { organizationId } = caller;
   const { agentId, agentStatus, dispatched } = job;
   const reason = 'the job was deleted';
-  await finishJob(tx, { organizationId, jobId, to: 'cancelled', source: sourceOf(caller), error: reason });
-  if (!dispatched) return;
+  const clears = dispatched && isOn(agentStatus);
+  await finishJob(tx, { organizationId, jobId, to: 'cancelled', source: sourceOf(caller), error: reason, clears });
   // A machine that is not there learns with its next heartbeat that the job is over.
-  if (isOn(agentStatus)) {
+  if (clears) {
     const commandId = await issueStop(tx, { organizationId, agentId, jobId, reason, graceMs: 0, now });
     beginClearing(tx, agentId, commandId);
   }
-  await keepStopOrders(tx, jobId);
 }

@@ -1,5 +1,5 @@
-import { canWake, mayTakeWork } from '@muster/agents';
-import type { AgentProvider, AgentStatus, WaitingReason } from '@muster/contracts';
+import { canWake, lacksText, mayTakeWork, needsOf } from '@muster/agents';
+import type { AgentProvider, AgentStatus, MachinePart, WaitingReason } from '@muster/contracts';
 
 export interface StartFacts {
   agent: {
@@ -22,12 +22,22 @@ export interface StartFacts {
   maxConcurrentRuns: number | null;
   runningInOrganization: number;
   missingSecrets: string[];
+  /** The keys of the job that have no room for it. */
+  fullKeys?: FullKey[];
+  /** What the machine lacks of what the job needs, by its worker's last word. */
+  missingParts?: MachinePart[];
+}
+
+export interface FullKey {
+  key: string;
+  most: number;
+  held: number;
 }
 
 export type StartDecision =
   | { action: 'none'; reason: string }
   | { action: 'start'; reason: string }
-  | { action: 'fail'; code: 'secret_missing' | 'agent_not_ready' | 'nothing_to_run'; reason: string }
+  | { action: 'fail'; code: 'secret_missing' | 'agent_not_ready' | 'nothing_to_run' | 'machine_cannot'; reason: string }
   | { action: 'wake'; waiting: WaitingReason; reason: string }
   | { action: 'wait'; waiting: WaitingReason; reason: string; blocked?: boolean };
 
@@ -50,7 +60,21 @@ export function decideStart(facts: StartFacts): StartDecision {
   if (facts.maxConcurrentRuns !== null && facts.runningInOrganization >= facts.maxConcurrentRuns) {
     return wait('concurrency_limit', `${facts.runningInOrganization} runs of ${facts.maxConcurrentRuns} are under way`);
   }
-  return decideReadiness(agent, facts);
+  const [full] = facts.fullKeys ?? [];
+  if (full)
+    return wait('concurrency_key', `${full.held} runs of ${full.most} hold or are next for the key ${full.key}`);
+  const readiness = decideReadiness(agent, facts);
+  // One that is off may have what it lacked once it has booted: its worker says so when it is on.
+  return readiness.action === 'start' && facts.missingParts?.length ? withoutParts(facts.missingParts) : readiness;
+}
+
+/** Steps that are run without a script are run in a browser. */
+export function needsOfRun({ steps, bundle }: { steps: unknown[] | null; bundle: object | null }): MachinePart[] {
+  return [...needsOf('run'), ...(steps?.length && !bundle ? (['chromium'] as const) : [])];
+}
+
+function withoutParts(missing: MachinePart[]): StartDecision {
+  return { action: 'fail', code: 'machine_cannot', reason: lacksText(missing) };
 }
 
 const withoutAgent: StartDecision = { action: 'fail', code: 'agent_not_ready', reason: 'its agent was terminated' };

@@ -1,5 +1,6 @@
+import { Transaction } from '@muster/database';
 import { unequalCounters } from '@muster/pricing';
-import { makeAgent } from '@muster/testing';
+import { makeAgent, makeWorkflow } from '@muster/testing';
 import { applyJobReport } from '../reports/apply-job-report';
 import { decideStart, type StartFacts } from './decide-start';
 import { findJob } from '../lists/job-row';
@@ -32,6 +33,12 @@ describe('may the agent’s first job start now?', () => {
       { head: { id: 'j', vaultKeys: [], nothingToRun: true } },
       { action: 'fail', code: 'nothing_to_run' },
     ],
+    ['the machine lacks what it needs', { missingParts: ['python'] }, { action: 'fail', code: 'machine_cannot' }],
+    [
+      'it is stopped, and lacked something when it was on',
+      { ...agent({ status: 'stopped' }), missingParts: ['python'] },
+      { action: 'wake' },
+    ],
     [
       'the gate is closed',
       { gate: { canLaunchRuns: false, reason: 'r' } },
@@ -41,6 +48,11 @@ describe('may the agent’s first job start now?', () => {
       'the organization runs as many as it may',
       { maxConcurrentRuns: 2, runningInOrganization: 2 },
       { action: 'wait', waiting: 'concurrency_limit' },
+    ],
+    [
+      'a key of it has no room, and its machine sleeps: nobody wakes it',
+      { ...agent({ status: 'stopped' }), fullKeys: [{ key: 'k', most: 1, held: 1 }] },
+      { action: 'wait', waiting: 'concurrency_key' },
     ],
     ['the machine is stopped', agent({ status: 'stopped' }), { action: 'wake', waiting: 'agent_waking' }],
     ['the machine is offline', agent({ status: 'offline' }), { action: 'wake', waiting: 'agent_waking' }],
@@ -215,6 +227,32 @@ describe('dispatch', () => {
     expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
+  it('fails a job that needs what its machine lacks before it is sent, and goes on with the next', async () => {
+    await lab.query('UPDATE agent SET capabilities = $2 WHERE id = $1', [
+      agentId,
+      JSON.stringify([
+        { name: 'python', available: true, detail: '3.11.2' },
+        { name: 'chromium', available: false, detail: null },
+      ]),
+    ]);
+    const { id: steps } = await makeWorkflow(lab.harness.db, { organizationId: lab.organizationId });
+    await lab.query(
+      `UPDATE workflow_revision SET script = '', steps = '[{"type": "navigate", "url": "https://a.example.com"}]'
+       WHERE workflow_id = $1`,
+      [steps],
+    );
+    const jobId = await lab.launch({ agentId, workflowId: steps, maxRetries: 2 });
+    const next = await lab.launch({ agentId });
+    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'fail', jobId });
+    expect(await read(jobId)).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('has no Chromium'),
+      errorCode: 'machine_cannot',
+    });
+    expect(await lab.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
+    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+  });
+
   it('fails a job whose secret goes while its command is on the way, and goes on with the next', async () => {
     await keep('FLEETING');
     const jobId = await lab.launch({ agentId, vaultKeys: ['FLEETING'], maxRetries: 2 });
@@ -247,10 +285,28 @@ describe('dispatch', () => {
     expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: other });
     await end(other);
     expect((await lab.dispatch.startNext(agentId)).action).toBe('none');
-    await lab.query('UPDATE job SET not_before = now() WHERE id = $1', [retryId]);
+    await lab.query('UPDATE job SET not_before = now() - make_interval(secs => 1) WHERE id = $1', [retryId]);
     await sweepDispatch(lab.harness.db, lab.dispatch);
     await end(retryId, 'failed');
     expect(await lab.query('SELECT id FROM job WHERE retry_of = $1', [retryId])).toEqual([]);
     expect(await read(jobId)).toMatchObject({ status: 'failed', attempt: 1 });
+  });
+
+  it('reads the first of its queue by an index, without sorting the others', async () => {
+    const agentId = await lab.makeOnlineAgent();
+    await lab.launch({ agentId });
+    const asked = jest.spyOn(Transaction.prototype, 'queryAll');
+    await lab.dispatch.startNext(agentId);
+    const [first] = asked.mock.calls.flatMap(([statements]) =>
+      statements.filter(({ name }) => name === 'first_in_queue'),
+    );
+    asked.mockRestore();
+    const plan = await lab.harness.db.transaction('system', async (tx) => {
+      tx.unsorted();
+      return tx.query<{ 'QUERY PLAN': string }>(`EXPLAIN (COSTS OFF) ${first!.text}`, [agentId]);
+    });
+    const text = plan.map((line) => Object.values(line).join('')).join('\n');
+    expect(text).toContain('job_queue_idx');
+    expect(text).not.toContain('Sort');
   });
 });

@@ -5,6 +5,7 @@ import {
   issueRun,
   recordWakeBlocked,
   lastWakeFailures,
+  missingParts,
   requestWake,
   type PushFacts,
   pushColumns,
@@ -12,7 +13,7 @@ import {
   appendTimeline,
   takeMachine,
 } from '@muster/agents';
-import type { LifecycleSource, WaitingReason } from '@muster/contracts';
+import type { LifecycleSource } from '@muster/contracts';
 import {
   type AgentCommandEntity,
   type AgentEntity,
@@ -21,7 +22,6 @@ import {
   lock,
   type OrganizationSettingsEntity,
   type Transaction,
-  type VaultSecretEntity,
   type WorkflowRevisionEntity,
 } from '@muster/database';
 import { canLaunchRuns, limitColumns, type LimitFacts, monthOf } from '@muster/pricing';
@@ -30,10 +30,14 @@ import { Clock, type MessageInHand } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 import { scriptOf } from '@muster/workflows';
 import { Inject, Injectable } from '@nestjs/common';
-import { decideReadiness, decideStart, withoutSecrets, type StartDecision } from './decide-start';
+import { decideReadiness, decideStart, needsOfRun, withoutSecrets, type StartDecision } from './decide-start';
+import { fullKeys, holdKeys, markKeyed, waitsForKey } from './concurrency-keys';
+import { countRunning } from './count-running';
 import { DispatchConfig } from './dispatch.config';
 import { finishJob } from '../ends/finish-job';
 import { jobEntry } from '../launch/insert-job';
+import { missingSecrets } from './missing-secrets';
+import { setWaiting } from './set-waiting';
 import { type StartFacts, startSpan } from './start-span';
 
 interface AgentFacts
@@ -42,11 +46,20 @@ interface AgentFacts
     PushFacts,
     Pick<
       AgentEntity,
-      'organizationId' | 'status' | 'provider' | 'drain' | 'currentJobId' | 'dispatchedAt' | 'autopilotSessionId'
+      | 'organizationId'
+      | 'status'
+      | 'provider'
+      | 'drain'
+      | 'currentJobId'
+      | 'dispatchedAt'
+      | 'autopilotSessionId'
+      | 'capabilities'
     >,
     Pick<OrganizationSettingsEntity, 'maxConcurrentRuns'> {
   agentId: AgentEntity['id'];
   clearing: boolean;
+  /** Jobs of its queue ask for concurrency keys. */
+  keyed: boolean;
   autoWake: OrganizationSettingsEntity['vmAutoWakeOnJob'];
 }
 
@@ -59,6 +72,7 @@ interface HeadJob
       | 'workflowRevision'
       | 'variables'
       | 'vaultKeys'
+      | 'concurrencyKeys'
       | 'maxRuntimeMs'
       | 'lineage'
       | 'bundle'
@@ -115,8 +129,13 @@ export class Dispatch {
     const { agent, head } = await lockAgent(tx, agentId, this.clock.now());
     if (!agent) return nothing('there is no such agent');
     if (agent.currentJobId) return this.resume(tx, agent, agent.currentJobId);
+    if (agent.keyed && !head) markKeyed(tx, agentId);
     if (!head) return nothing('nothing is queued that may start yet');
     const { organizationId, autoWake, maxConcurrentRuns } = agent;
+    // Whoever else would start a run with one of them waits here, and then sees who holds it.
+    const full = head.concurrencyKeys
+      ? await fullKeys(tx, organizationId, { ...head, concurrencyKeys: head.concurrencyKeys })
+      : [];
     if (maxConcurrentRuns !== null) await lock(tx, 'concurrency', organizationId);
     const decision = decideStart({
       agent,
@@ -128,6 +147,8 @@ export class Dispatch {
       gate: canLaunchRuns(agent),
       runningInOrganization: maxConcurrentRuns === null ? 0 : await countRunning(tx, organizationId),
       missingSecrets: head.vaultKeys.length ? await missingSecrets(tx, organizationId, head.vaultKeys) : [],
+      fullKeys: full,
+      missingParts: missingParts(agent, needsOfRun(head)),
     });
     const outcome = { action: decision.action, reason: decision.reason, jobId: head.id };
     switch (decision.action) {
@@ -185,12 +206,14 @@ export class Dispatch {
     tx.defer(
       `WITH slot AS (
          ${takeMachine('$1', '$2')})
-       UPDATE job SET command_id = $3, dispatched_at = now(), waiting_reason = NULL, waiting_since = NULL
+       UPDATE job SET command_id = $3, dispatched_at = muster_now(), waiting_reason = NULL, waiting_since = NULL
        WHERE id = $2 AND status = 'queued'`,
       [agentId, jobId, command.id],
       'start_job',
     );
+    if (head.concurrencyKeys) holdKeys(tx, jobId);
     setWaiting(tx, { agentId, except: jobId, reason: 'agent_busy' });
+    if (agent.keyed) markKeyed(tx, agentId);
     appendTimeline(tx, { organizationId, agentId }, [
       jobEntry({
         jobId,
@@ -214,7 +237,13 @@ export class Dispatch {
     if (decision.action === 'none') return;
     if (decision.action === 'wake') await requestWake(tx, { ...wake, timeoutMs: this.vm.wakeTimeoutMs });
     else if (decision.blocked) await recordWakeBlocked(tx, wake);
+    if (decision.waiting === 'concurrency_key') {
+      // Taken by another agent's job meanwhile: the next look passes it over.
+      markKeyed(tx, agentId, head.id);
+      return;
+    }
     setWaiting(tx, { agentId, reason: decision.waiting });
+    if (agent.keyed) markKeyed(tx, agentId);
   }
 
   /**
@@ -279,6 +308,8 @@ function nothing(reason: string, jobId?: string): Decided {
  * left it.
  */
 async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<{ agent?: AgentFacts; head?: HeadJob }> {
+  // A queue may be of a hundred thousand, of which Postgres may know nothing: its first is the first of its index.
+  tx.unsorted();
   tx.defer('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId], 'lock_agent');
   const [agents, heads] = await tx.queryAll([
     { name: 'start_facts', text: startFacts, values: [agentId, monthOf(now)] },
@@ -289,8 +320,9 @@ async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<{
 
 const startFacts = `
   SELECT a.organization_id, a.id AS agent_id, a.status, a.provider, a.drain,
-         a.current_job_id, a.dispatched_at, a.autopilot_session_id,
+         a.current_job_id, a.dispatched_at, a.autopilot_session_id, a.capabilities,
          EXISTS (SELECT FROM agent_command c WHERE c.id = a.clearing_command_id) AS clearing,
+         EXISTS (SELECT FROM concurrency_lease l WHERE l.agent_id = a.id AND l.since IS NULL) AS keyed,
          s.vm_auto_wake_on_job AS auto_wake, s.max_concurrent_runs, ${pushColumns}, ${limitColumns('$2')}
   FROM agent a JOIN organization o ON o.id = a.organization_id
   JOIN organization_settings s ON s.organization_id = o.id
@@ -301,46 +333,17 @@ const firstInQueue = `
   SELECT j.id, j.workflow_id, j.workflow_revision, r.script, j.variables,
          CASE WHEN r.script !~ '\\S' THEN r.steps END AS steps,
          (SELECT name FROM workflow w WHERE w.id = j.workflow_id) AS workflow_name,
-         j.vault_keys, j.max_runtime_ms, j.lineage, j.bundle, j.schedule_id, j.retry_of, j.request_id, j.traceparent,
+         j.vault_keys, j.concurrency_keys, j.max_runtime_ms, j.lineage, j.bundle, j.schedule_id, j.retry_of, j.request_id, j.traceparent,
          j.waiting_reason,
-         extract(epoch FROM clock_timestamp() - GREATEST(j.queued_at, j.not_before))::float8 AS waited_seconds
+         extract(epoch FROM muster_clock() - GREATEST(j.queued_at, j.not_before))::float8 AS waited_seconds
   FROM job j JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
   WHERE j.agent_id = $1 AND j.status = 'queued' AND j.command_id IS NULL AND j.cancel_requested_at IS NULL
-    AND j.not_before <= now()
+    AND j.not_before <= muster_now()
     AND NOT EXISTS (SELECT FROM batch b WHERE b.id = j.batch_id AND b.cancel_requested_at IS NOT NULL)
     AND (SELECT current_job_id FROM agent WHERE id = $1) IS NULL
+    AND NOT ${waitsForKey('j')}
   ORDER BY j.priority DESC, j.queued_at, j.id LIMIT 1
   FOR UPDATE OF j`;
-
-async function countRunning(tx: Transaction, organizationId: string): Promise<number> {
-  const [row] = await tx.query<{ running: number }>(
-    `SELECT count(*)::int AS running FROM agent WHERE organization_id = $1 AND current_job_id IS NOT NULL`,
-    [organizationId],
-  );
-  return row!.running;
-}
-
-async function missingSecrets(tx: Transaction, organizationId: string, keys: string[]): Promise<string[]> {
-  const rows = await tx.query<Pick<VaultSecretEntity, 'key'>>(
-    'SELECT key FROM vault_secret WHERE organization_id = $1 AND key = ANY($2)',
-    [organizationId, keys],
-  );
-  return keys.filter((name) => !rows.some(({ key }) => key === name));
-}
-
-/** Why the agent's queued jobs wait. It is written where it changes, so that `since` is when it began. */
-function setWaiting(
-  tx: Transaction,
-  { agentId, except, reason }: { agentId: string; except?: string; reason: WaitingReason },
-): void {
-  tx.defer(
-    `UPDATE job SET waiting_reason = $2, waiting_since = now()
-     WHERE agent_id = $1 AND status = 'queued' AND not_before <= now() AND id IS DISTINCT FROM $3
-       AND waiting_reason IS DISTINCT FROM $2`,
-    [agentId, reason, except ?? null],
-    'set_waiting',
-  );
-}
 
 function sourceOf({ scheduleId, retryOf }: { scheduleId: string | null; retryOf: string | null }): LifecycleSource {
   return retryOf ? 'retry' : scheduleId ? 'schedule' : 'dispatcher';

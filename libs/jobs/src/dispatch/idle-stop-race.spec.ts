@@ -1,15 +1,15 @@
 import { failSilentAgents, MachineControl, MachinesModule, stopIfIdle, takeHandshake } from '@muster/agents';
 import { newId } from '@muster/platform';
-import { makeAgent } from '@muster/testing';
+import { longForm, makeAgent } from '@muster/testing';
 import { type MachineProvider, Machines } from '@muster/vm';
 import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
 import { seeded } from '@muster/testing';
 
 jest.setTimeout(300_000);
 
-/** How many times a job and a stop meet; more with IDLE_RACE_ROUNDS. */
+/** How many times a job and a stop meet. */
 const machines = 25;
-const rounds = Number(process.env['IDLE_RACE_ROUNDS'] ?? 80);
+const rounds = longForm('IDLE_RACE_ROUNDS', { short: 10, long: 400 });
 
 describe('a job that arrives at the moment of an idle stop', () => {
   let lab: JobsLab;

@@ -35,7 +35,10 @@ describe('the sweep of what nobody rang for', () => {
   const dueRetry = async () => {
     const agentId = await lab.makeOnlineAgent();
     const jobId = await lab.launch({ agentId });
-    await lab.query(`UPDATE job SET waiting_reason = 'retry_delay', not_before = now() WHERE id = $1`, [jobId]);
+    await lab.query(
+      `UPDATE job SET waiting_reason = 'retry_delay', not_before = now() - make_interval(secs => 1) WHERE id = $1`,
+      [jobId],
+    );
     return { agentId, jobId };
   };
 
@@ -140,7 +143,10 @@ describe('the sweep of what nobody rang for', () => {
   it('takes a due retry before any number of those who are there and wait', async () => {
     const agentId = await lab.makeOnlineAgent();
     const jobId = await lab.launch({ agentId });
-    await lab.query(`UPDATE job SET waiting_reason = 'retry_delay', not_before = now() WHERE id = $1`, [jobId]);
+    await lab.query(
+      `UPDATE job SET waiting_reason = 'retry_delay', not_before = now() - make_interval(secs => 1) WHERE id = $1`,
+      [jobId],
+    );
     await lab.query(`UPDATE agent SET dispatch_swept_at = now() - interval '1 second' WHERE id = $1`, [agentId]);
     const looked: string[] = [];
     const spy = {

@@ -16,7 +16,10 @@ export async function sweepDispatch(
   atOnce = 100,
 ): Promise<Record<'looked' | 'started' | 'woken' | 'failed', number>> {
   const counts = { looked: 0, started: 0, woken: 0, failed: 0 };
-  const [{ began } = { began: new Date() }] = await database.query<{ began: Date }>('system', 'SELECT now() AS began');
+  const [{ began } = { began: new Date() }] = await database.query<{ began: Date }>(
+    'system',
+    'SELECT muster_now() AS began',
+  );
   const first = (round.places.get(turn) as number | undefined) ?? 0;
   round.places.delete(turn);
   let kinds = [...statements.slice(first), ...statements.slice(0, first)];
@@ -49,18 +52,18 @@ const isDue = `j.waiting_reason IS NULL OR j.waiting_reason = 'retry_delay'`;
 /** An agent that is there and free, and waits for a place or for its organization. */
 const isThere = `a.status = 'online'`;
 /** For the others something must change first, and who changes it enqueues it. */
-const waitsLong = `a.dispatch_swept_at IS NULL OR a.dispatch_swept_at < now() - interval '1 minute'
-  OR a.dispatch_swept_at > now()`;
+const waitsLong = `a.dispatch_swept_at IS NULL OR a.dispatch_swept_at < muster_now() - interval '1 minute'
+  OR a.dispatch_swept_at > muster_now()`;
 
 /** Of two replicas that sweep at once each takes its own. A look that is still to come was before a clock was set back. */
 const statements = [isDue, isThere, waitsLong].map((candidates) =>
   markSwept(`
     SELECT a.id FROM agent a
     WHERE EXISTS (
-        SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'queued' AND j.not_before <= now()
-          AND (a.current_job_id IS NULL OR (a.current_job_id = j.id AND j.dispatched_at < now() - interval '5 seconds'))
+        SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'queued' AND j.not_before <= muster_now()
+          AND (a.current_job_id IS NULL OR (a.current_job_id = j.id AND j.dispatched_at < muster_now() - interval '5 seconds'))
           AND (${candidates}))
-      AND (a.dispatch_swept_at IS NULL OR a.dispatch_swept_at < $1 OR a.dispatch_swept_at > now())
+      AND (a.dispatch_swept_at IS NULL OR a.dispatch_swept_at < $1 OR a.dispatch_swept_at > muster_now())
     ORDER BY a.dispatch_swept_at NULLS FIRST, a.id LIMIT $2
     FOR UPDATE SKIP LOCKED`),
 );

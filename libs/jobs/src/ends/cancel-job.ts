@@ -4,6 +4,7 @@ import { AppError, isTerminal } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
 import { finishJob } from './finish-job';
 import { jobEntry } from '../launch/insert-job';
+import { cancelQuestions } from '../questions/close-questions';
 import { noSuchJob } from '../lists/job-row';
 
 /** How long a run has between the polite signal and the one that it cannot refuse. */
@@ -77,10 +78,11 @@ export async function stopJob(
     return 'cancelled';
   }
   if (job.cancelling) return 'cancelling';
-  await tx.execute(`UPDATE job SET cancel_requested_at = now(), cancel_reason = $2, cancel_step = 1 WHERE id = $1`, [
-    jobId,
-    reason ?? null,
-  ]);
+  await tx.execute(
+    `UPDATE job SET cancel_requested_at = muster_now(), cancel_reason = $2, cancel_step = 1 WHERE id = $1`,
+    [jobId, reason ?? null],
+  );
+  await cancelQuestions(tx, { organizationId, jobId, reason: 'The run was cancelled.' });
   await issueStop(tx, { organizationId, agentId, jobId, reason, graceMs: stopGraceMs, now });
   appendTimeline(tx, { organizationId, agentId }, [
     jobEntry({ jobId, status, previousStatus: status, source, message: 'told to stop', data: { cancelling: true } }),

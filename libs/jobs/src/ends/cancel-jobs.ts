@@ -54,10 +54,10 @@ export async function stopJobs(
   const jobs = await lockJobs(tx, organizationId, [...asked].filter(isUuid));
   const open = jobs.filter(({ status }) => !isTerminal(status));
   const waiting = open.filter(({ dispatched }) => !dispatched).map(({ id }) => id);
-  counts.cancelled = await cancelWaitingJobs(tx, { organizationId, ids: waiting, ...how });
   for (const { id: jobId, ...job } of open) {
     if (job.dispatched) counts[await stopJob(tx, { organizationId, jobId, job, ...how })] += 1;
   }
+  counts.cancelled = await cancelWaitingJobs(tx, { organizationId, ids: waiting, ...how });
   counts.skipped = asked.size - counts.cancelled - counts.cancelling;
   return counts;
 }

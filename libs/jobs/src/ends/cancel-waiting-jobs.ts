@@ -1,19 +1,28 @@
 import { appendTimeline } from '@muster/agents';
 import type { LifecycleSource } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
-import { recordRuns } from '@muster/pricing';
+import { type EndedRun, recordRuns, settleFreeRuns } from '@muster/pricing';
 import { emitEvent } from '@muster/webhooks';
+import { releaseKeys } from '../dispatch/concurrency-keys';
+import { codeOfEnd } from './finish-job';
 import { jobEntry } from '../launch/insert-job';
 import { progressOf } from '../lists/job-progress';
 
-interface Ended extends Pick<JobEntity, 'agentId'> {
+interface Ended extends Pick<JobEntity, 'agentId' | 'batchId'> {
   jobId: JobEntity['id'];
   finishedAt: NonNullable<JobEntity['finishedAt']>;
+  /** Whether nothing was reported that could make it cost something: it never started. */
+  isFree: boolean;
+  /** It asked for concurrency keys. */
+  keyed: boolean;
 }
 
+/** Not by a join with `job` itself: without figures of a fresh batch Postgres would compare each row with each. */
+const isFree = `(reported_cost_micros IS NULL AND NOT EXISTS (SELECT FROM ai_usage u WHERE u.job_id = job.id))`;
+
 /**
- * As finishJob ends one, for many that were never given to an agent: cancelled, with all that their ends owe, in
- * statements for all of them (and one for each agent's timeline). Answers how many that were.
+ * As finishJob ends one, for many that were never given to an agent: cancelled, with all that their ends owe and their
+ * cost of zero, in statements for all of them (and one for each agent's timeline). Answers how many that were.
  */
 export async function cancelWaitingJobs(
   tx: Transaction,
@@ -21,17 +30,18 @@ export async function cancelWaitingJobs(
 ): Promise<number> {
   if (ids.length === 0) return 0;
   const ended = await tx.query<Ended>(
-    `UPDATE job SET status = 'cancelled', finished_at = now(), billed_at = now(), error = $3,
-       waiting_reason = NULL, waiting_since = NULL
+    `UPDATE job SET status = 'cancelled', finished_at = muster_now(), billed_at = muster_now(), error = $3,
+       error_code = $4, waiting_reason = NULL, waiting_since = NULL,
+       total_cost_micros = CASE WHEN ${isFree} THEN 0 END,
+       reserved_micros = CASE WHEN ${isFree} THEN 0 ELSE reserved_micros END
      WHERE id = ANY($1) AND organization_id = $2 AND status = 'queued' AND command_id IS NULL AND billed_at IS NULL
-     RETURNING id AS job_id, agent_id, finished_at`,
-    [ids, organizationId, reason ?? null],
+     RETURNING id AS job_id, agent_id, batch_id, finished_at, total_cost_micros IS NOT NULL AS is_free,
+       concurrency_keys IS NOT NULL AS keyed`,
+    [ids, organizationId, reason ?? null, codeOfEnd({ to: 'cancelled' })],
   );
-  recordRuns(
-    tx,
-    organizationId,
-    ended.map(({ jobId, finishedAt }) => ({ jobId, outcome: 'cancelled', startedAt: null, finishedAt })),
-  );
+  if (ended.length === 0) return 0;
+  const keyed = ended.filter((job) => job.keyed).map(({ jobId }) => jobId);
+  if (keyed.length) await releaseKeys(tx, organizationId, keyed);
   const none = { percent: null, currentStep: null, stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 };
   const progress = progressOf({ ...none, status: 'cancelled' });
   const message = reason ? `cancelled: ${reason.slice(0, 500)}` : 'cancelled';
@@ -42,18 +52,59 @@ export async function cancelWaitingJobs(
       jobEntry({ jobId, status: 'cancelled', previousStatus: 'queued', message, source, progress }),
     );
     appendTimeline(tx, { organizationId, agentId }, entries);
-    await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
   }
   for (const { jobId } of ended) tx.notify('job', jobId);
-  emitEvent(tx, { organizationId, type: 'job.cancelled', of: ended.map(({ jobId }) => ({ id: jobId })) });
+  const of = ended.map(({ jobId }) => ({ id: jobId, details: { status: 'cancelled' as const } }));
+  emitEvent(tx, { organizationId, type: 'job.cancelled', of });
+  await enqueueNext(
+    tx,
+    ended.map(({ agentId }) => agentId),
+  );
+  const metered = meteredOf(ended);
+  const settled = ended.filter((job) => !metered.has(job));
+  const runOf = ({ jobId, finishedAt }: Ended): EndedRun => ({
+    jobId,
+    outcome: 'cancelled',
+    startedAt: null,
+    finishedAt,
+  });
+  recordRuns(tx, organizationId, [...metered].map(runOf));
   await tx.enqueue(
-    ...ended.map(({ jobId }) => ({
+    ...[...metered].map(({ jobId }) => ({
       queue: 'metering' as const,
       name: 'job-finished' as const,
       payload: { jobId },
     })),
   );
+  await settleFreeRuns(tx, organizationId, settled.map(runOf));
   return ended.length;
+}
+
+/** The machines of which something else is queued may have been held up by what was cancelled. */
+async function enqueueNext(tx: Transaction, agentIds: string[]): Promise<void> {
+  const waited = await tx.query<Pick<JobEntity, 'agentId'>>(
+    `SELECT DISTINCT agent_id FROM job j
+     WHERE agent_id = ANY($1) AND status = 'queued' AND not_before <= muster_now()
+       AND NOT EXISTS (SELECT FROM batch b WHERE b.id = j.batch_id AND b.cancel_requested_at IS NOT NULL)`,
+    [[...new Set(agentIds)]],
+    'queues_after_cancel',
+  );
+  await tx.enqueue(
+    ...waited.map(({ agentId }) => ({
+      queue: 'dispatch' as const,
+      name: 'dispatch-agent' as const,
+      payload: { agentId },
+    })),
+  );
+}
+
+/**
+ * Those whose cost is settled by a message of their own: what may have cost something, and one run of each batch.
+ * Whoever settles that one sees, after this commit, whether the batch is over.
+ */
+function meteredOf(ended: Ended[]): Set<Ended> {
+  const ofBatch = new Map(ended.filter(({ batchId }) => batchId !== null).map((job) => [job.batchId, job]));
+  return new Set([...ended.filter(({ isFree }) => !isFree), ...ofBatch.values()]);
 }
 
 interface CancelWaiting {

@@ -7,6 +7,7 @@ import { cancelJob } from './cancel-job';
 import { cancelJobs } from './cancel-jobs';
 import { confirmStop } from './confirm-stop';
 import { decideCancelStep, escalateCancels } from './escalate-cancels';
+import { settleJobCosts } from './settle-job-cost';
 import { findJob } from '../lists/job-row';
 import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
 
@@ -45,7 +46,12 @@ describe('a cancel', () => {
   it('ends at once what was not given to its agent', async () => {
     const jobId = await lab.launch({ agentId });
     expect(await cancel(jobId, 'by mistake')).toBe('cancelled');
-    expect(await read(jobId)).toMatchObject({ status: 'cancelled', error: 'by mistake', startedAt: null });
+    expect(await read(jobId)).toMatchObject({
+      status: 'cancelled',
+      error: 'by mistake',
+      errorCode: 'cancelled',
+      startedAt: null,
+    });
     await expect(cancel(jobId)).rejects.toMatchObject({ code: 'conflict' });
   });
 
@@ -62,7 +68,7 @@ describe('a cancel', () => {
     await answer(stop.id, 'failed', { remaining: 0 });
     expect((await read(jobId)).status).toBe('running');
     await answer(stop.id, 'success', { remaining: 0 });
-    expect(await read(jobId)).toMatchObject({ status: 'cancelled', error: 'enough' });
+    expect(await read(jobId)).toMatchObject({ status: 'cancelled', error: 'enough', errorCode: 'cancelled' });
   });
 
   it('is not answered with a retry by a run that fails as it is stopped', async () => {
@@ -89,7 +95,11 @@ describe('a cancel', () => {
     );
     expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'none' });
     expect(await cancelBatch(lab.harness.db, batchId, () => new Date())).toEqual({ ended: 1 });
-    expect(await read(jobId)).toMatchObject({ status: 'cancelled', error: 'the wrong file' });
+    expect(await read(jobId)).toMatchObject({
+      status: 'cancelled',
+      error: 'the wrong file',
+      errorCode: 'cancelled',
+    });
   });
 
   it('keeps the machine until it is true', async () => {
@@ -191,35 +201,96 @@ describe('a cancel', () => {
     expect((await read(running)).cancelRequestedAt).not.toBeNull();
   });
 
-  it('of many that wait takes as many statements as of a few, and owes nothing', async () => {
+  it('of many that wait takes as many statements as of a few, settles their cost of zero, and owes nothing', async () => {
     const own = await lab.makeOnlineAgent();
+    const { organizationId, workflowId } = lab;
+    await lab.query(
+      `INSERT INTO webhook_endpoint (id, organization_id, url, events)
+       VALUES (gen_random_uuid(), $1, 'http://receiver.invalid/', '{batch.finished}')`,
+      [organizationId],
+    );
     const cancelled = (count: number) =>
-      lab.harness.db.transaction({ organizationId: lab.organizationId }, async (tx) => {
+      lab.harness.db.transaction('system', async (tx) => {
+        const batchId = newId();
         const ids = (
           await tx.query<{ id: string }>(
-            `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id)
-             SELECT gen_random_uuid(), $1, $2, 1, $3 FROM generate_series(1, $4) RETURNING id`,
-            [lab.organizationId, lab.workflowId, own, count],
+            `WITH made AS (
+               INSERT INTO batch (id, organization_id, workflow_id, workflow_revision, total, rejected, created_by)
+               VALUES ($5, $1, $2, 1, $4 - 1, 0, 'test'))
+             INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, batch_id, reserved_micros)
+             SELECT gen_random_uuid(), $1, $2, 1, $3, CASE WHEN n > 1 THEN $5::uuid END, 7 FROM generate_series(1, $4) n
+             RETURNING id`,
+            [organizationId, workflowId, own, count, batchId],
           )
         ).map(({ id }) => id);
+        await tx.execute(
+          `INSERT INTO ai_usage (job_id, step_order, seq, organization_id, provider, model, cost_micros)
+           VALUES ($1, 1, 1, $2, 'openai', 'm', 5)`,
+          [ids[0], organizationId],
+        );
         const spies = [jest.spyOn(tx, 'query'), jest.spyOn(tx, 'execute'), jest.spyOn(tx, 'defer')];
         expect(await cancelJobs(tx, lab.caller, { ids, reason: 'enough' }, new Date())).toMatchObject({
           cancelled: count,
         });
-        return { ids, statements: spies.reduce((sum, { mock }) => sum + mock.calls.length, 0) };
+        return { ids, batchId, statements: spies.reduce((sum, { mock }) => sum + mock.calls.length, 0) };
       });
-    const few = await cancelled(2);
-    const many = await cancelled(900);
+    const few = await cancelled(3);
+    const { ids, batchId, ...many } = await cancelled(900);
     expect(many.statements).toBe(few.statements);
-    const [of] = await lab.query(
-      `SELECT (SELECT count(*)::int FROM job WHERE id = ANY($1) AND status = 'cancelled' AND error = 'enough'
-                 AND finished_at IS NOT NULL AND billed_at IS NOT NULL) AS ended,
-              (SELECT count(*)::int FROM usage_event WHERE job_id = ANY($1)) AS events,
-              (SELECT count(*)::int FROM timeline_entry WHERE job_id = ANY($1) AND message = 'cancelled: enough') AS told,
-              (SELECT count(*)::int FROM outbox WHERE name = 'job-finished' AND payload->>'jobId' = ANY($2)) AS metered`,
-      [many.ids, many.ids],
+    const owed = async () =>
+      (
+        await lab.query(
+          `SELECT (SELECT count(*)::int FROM job WHERE id = ANY($1) AND status = 'cancelled' AND error = 'enough'
+                     AND finished_at IS NOT NULL AND billed_at IS NOT NULL) AS ended,
+                  (SELECT count(*)::int FROM job WHERE id = ANY($1) AND total_cost_micros = 0 AND reserved_micros = 0)
+                    AS free,
+                  (SELECT count(*)::int FROM usage_event WHERE job_id = ANY($1) AND kind = 'run') AS events,
+                  (SELECT count(*)::int FROM run_cost WHERE job_id = ANY($1)) AS costs,
+                  (SELECT count(*)::int FROM timeline_entry WHERE job_id = ANY($1) AND message = 'cancelled: enough')
+                    AS entries,
+                  (SELECT count(*)::int FROM webhook_event WHERE subject_id = $2) AS finished_batches`,
+          [ids, batchId],
+        )
+      )[0];
+    const all = { ended: 900, events: 900, entries: 900, free: 899 };
+    expect(await owed()).toEqual({ ...all, costs: 898, finishedBatches: 0 });
+    // What was reported of one, and one of the batch, which sees when the batch is over.
+    const messages = await lab.query(
+      `SELECT payload->>'jobId' AS id FROM outbox WHERE name = 'job-finished' AND payload->>'jobId' = ANY($1)`,
+      [ids],
     );
-    expect(of).toEqual({ ended: 900, events: 900, told: 900, metered: 900 });
+    expect(messages).toHaveLength(2);
+    expect(messages.map(({ id }) => id)).toContain(ids[0]);
+    await lab.harness.db.transaction('system', (tx) =>
+      settleJobCosts(
+        tx,
+        messages.map(({ id }) => id),
+      ),
+    );
+    expect(await owed()).toEqual({ ...all, costs: 900, finishedBatches: 1 });
+    expect((await read(ids[0]!)).totalCostMicros).toBe(5);
     expect(await unequalCounters(lab.harness.db)).toEqual([]);
+    const uncounted = 'SELECT job_id FROM usage_event WHERE job_id = ANY($1) AND NOT counted';
+    expect(await lab.query(uncounted, [ids])).toEqual([]);
+  });
+
+  it('of many that wait reaches a limit of runs once', async () => {
+    const jobs = [await lab.launch({ agentId }), await lab.launch({ agentId })];
+    const notices = () =>
+      lab.query('SELECT level, max FROM limit_notice WHERE organization_id = $1', [lab.organizationId]);
+    const [{ runs }] = await lab.query('SELECT sum(runs)::int AS runs FROM usage_counter WHERE organization_id = $1', [
+      lab.organizationId,
+    ]);
+    await lab.query('UPDATE organization_settings SET monthly_run_limit = $2 WHERE organization_id = $1', [
+      lab.organizationId,
+      runs + 2,
+    ]);
+    await lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
+      cancelJobs(tx, lab.caller, { ids: jobs }, new Date()),
+    );
+    expect(await notices()).toEqual([
+      { level: 'near', max: runs + 2 },
+      { level: 'reached', max: runs + 2 },
+    ]);
   });
 });

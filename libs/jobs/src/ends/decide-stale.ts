@@ -9,12 +9,16 @@ export interface StaleFacts extends Pick<JobEntity, 'startedAt' | 'maxRuntimeMs'
   heardAt: Date;
   /** The last step, claim, percentage or log line. */
   progressAt: Date;
+  /** It waits for a person: until then nothing else is to be expected of it. */
+  isAsking: boolean;
   failStalled: OrganizationSettingsEntity['failStalledRuns'];
 }
 
 export interface StaleLimits {
   /** A run that nobody has heard of for so long is lost. */
   lostAfterMs: number;
+  /** When the service was restored from a backup: a run that nobody has heard of since may be over for long. */
+  restoredAt?: Date;
   /** A run that makes no progress for so long is stalled; 0 never calls one so. */
   stalledAfterMs: number;
 }
@@ -22,14 +26,24 @@ export interface StaleLimits {
 export type StaleDecision =
   | { action: 'none' }
   | { action: 'report'; reason: string }
-  | { action: 'fail'; code: 'execution_timeout' | 'agent_not_ready'; reason: string };
+  | { action: 'fail'; code: 'execution_timeout' | 'agent_not_ready' | 'lost_in_recovery'; reason: string };
 
 const none: StaleDecision = { action: 'none' };
 
 /** Is it to be given up, and why? */
-export function decideStale(facts: StaleFacts, { lostAfterMs, stalledAfterMs }: StaleLimits, now: Date): StaleDecision {
+export function decideStale(
+  facts: StaleFacts,
+  { lostAfterMs, stalledAfterMs, restoredAt }: StaleLimits,
+  now: Date,
+): StaleDecision {
   const { status, startedAt, maxRuntimeMs } = facts;
   const ago = (date: Date) => now.getTime() - date.getTime();
+  if (restoredAt && facts.heardAt < restoredAt) {
+    if (ago(restoredAt) < lostAfterMs) return none;
+    const reason =
+      'The service was restored from a backup in which the run was under way, and its worker does not report it.';
+    return { action: 'fail', code: 'lost_in_recovery', reason };
+  }
   if (status === 'running' && startedAt && ago(startedAt) >= maxRuntimeMs) {
     return {
       action: 'fail',
@@ -40,7 +54,8 @@ export function decideStale(facts: StaleFacts, { lostAfterMs, stalledAfterMs }: 
   if (ago(facts.heardAt) >= lostAfterMs) {
     return { action: 'fail', code: 'agent_not_ready', reason: `${whyLost(facts)} (${spanOf(ago(facts.heardAt))}).` };
   }
-  if (status !== 'running' || stalledAfterMs === 0 || ago(facts.progressAt) < stalledAfterMs) return none;
+  if (status !== 'running' || facts.isAsking || stalledAfterMs === 0 || ago(facts.progressAt) < stalledAfterMs)
+    return none;
   const reason = `The run made no progress for ${spanOf(ago(facts.progressAt))}.`;
   if (facts.failStalled) return { action: 'fail', code: 'execution_timeout', reason };
   const told = facts.stalledAt !== null && facts.stalledAt > facts.progressAt;

@@ -40,6 +40,7 @@ export async function failAgentsRuns(
       source: sourceOf(caller),
       errorCode,
       error,
+      clears: stopNow !== undefined,
     });
     // It came to its own end at this moment.
     if (!ended?.applied) continue;

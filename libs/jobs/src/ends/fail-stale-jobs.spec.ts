@@ -4,7 +4,6 @@ import { applyJobReport } from '../reports/apply-job-report';
 import { applyStepStatus } from '../reports/apply-step-status';
 import { cancelJob } from './cancel-job';
 import { confirmStop } from './confirm-stop';
-import { decideStale } from './decide-stale';
 import { failStaleJobs } from './fail-stale-jobs';
 import { findJob } from '../lists/job-row';
 import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
@@ -50,6 +49,23 @@ describe('the watchdog of jobs', () => {
       jobId,
     ]);
 
+  it('after a restore fails what nobody reports as lost_in_recovery, without a retry, and nothing while it is held', async () => {
+    const jobId = await running({ maxRetries: 1 });
+    await lab.query(
+      `INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', now() + interval '1 minute', now() + interval '2 minutes')`,
+    );
+    try {
+      const late = { lostAfterMs: 15 * minute };
+      await expect(sweep(hour, late)).rejects.toThrow(/waits for an operator: muster-admin release/);
+      expect((await read(jobId)).status).toBe('running');
+      await lab.query('UPDATE recovery_hold SET released_at = now()');
+      expect(await sweep(hour, late)).toMatchObject({ failed: [jobId], retried: 0 });
+      expect(await read(jobId)).toMatchObject({ status: 'failed', errorCode: 'lost_in_recovery' });
+    } finally {
+      await lab.query('DELETE FROM recovery_hold');
+    }
+  });
+
   it('fails a run past its limit, once, has it killed, resets the agent, and lets the retry follow', async () => {
     const jobId = await running({ maxRuntimeMs: 10 * minute, maxRetries: 1 });
     expect(await sweep(10 * minute - 1000)).toMatchObject({ scanned: 0, failed: [] });
@@ -61,7 +77,11 @@ describe('the watchdog of jobs', () => {
       stalled: 0,
       errors: 0,
     });
-    expect(await read(jobId)).toMatchObject({ status: 'failed', error: 'The run went past its limit of 10 min.' });
+    expect(await read(jobId)).toMatchObject({
+      status: 'failed',
+      error: 'The run went past its limit of 10 min.',
+      errorCode: 'execution_timeout',
+    });
     expect(await stops(jobId)).toEqual([
       { payload: expect.objectContaining({ jobId, graceMs: 0 }), status: 'pending' },
     ]);
@@ -90,7 +110,10 @@ describe('the watchdog of jobs', () => {
     await lab.query(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
     expect((await sweep(14 * minute, { lostAfterMs: 15 * minute })).failed).toEqual([]);
     expect(await sweep(16 * minute, { lostAfterMs: 15 * minute })).toMatchObject({ failed: [jobId], killed: 0 });
-    expect((await read(jobId)).error).toBe('The agent went offline (16 min).');
+    expect(await read(jobId)).toMatchObject({
+      error: 'The agent went offline (16 min).',
+      errorCode: 'agent_not_ready',
+    });
     expect((await agent()).currentJobId).toBeNull();
   });
 
@@ -272,46 +295,5 @@ describe('the watchdog of jobs', () => {
     expect(told).toEqual({ entries: count, jobs: count });
     const [retries] = await lab.query('SELECT count(*)::int AS n FROM job WHERE retry_of = ANY($1)', [failed]);
     expect(retries.n).toBe(count);
-  });
-});
-
-describe('a stale job', () => {
-  const now = new Date('2026-03-02T09:00:00.000Z');
-  const ago = (ms: number) => new Date(now.getTime() - ms);
-  const limits = { lostAfterMs: 15 * minute, stalledAfterMs: hour };
-  const facts = {
-    status: 'running' as const,
-    agentStatus: 'online' as const,
-    startedAt: ago(2 * hour),
-    maxRuntimeMs: 12 * hour,
-    heardAt: ago(1000),
-    progressAt: ago(1000),
-    stalledAt: null as Date | null,
-    failStalled: false,
-  };
-
-  it('is none that goes on', () => {
-    expect(decideStale(facts, limits, now)).toEqual({ action: 'none' });
-  });
-
-  it('is first of all one past its limit', () => {
-    const both = { ...facts, startedAt: ago(12 * hour), heardAt: ago(hour) };
-    expect(decideStale(both, limits, now)).toMatchObject({ action: 'fail', code: 'execution_timeout' });
-  });
-
-  it.each([
-    ['stopped', 'The agent was stopped (15 min).'],
-    ['rebooting', 'The agent went offline (15 min).'],
-    ['online', 'The agent says nothing of the run any more (15 min).'],
-  ] as const)('names what became of an agent that is %s', (agentStatus, reason) => {
-    const lost = { ...facts, agentStatus, heardAt: ago(15 * minute) };
-    expect(decideStale(lost, limits, now)).toEqual({ action: 'fail', code: 'agent_not_ready', reason });
-  });
-
-  it('is told of again only after it had gone on', () => {
-    const stalled = { ...facts, progressAt: ago(hour), stalledAt: ago(2 * hour) };
-    expect(decideStale(stalled, limits, now).action).toBe('report');
-    expect(decideStale({ ...stalled, stalledAt: ago(minute) }, limits, now).action).toBe('none');
-    expect(decideStale({ ...stalled, stalledAt: ago(minute), failStalled: true }, limits, now).action).toBe('fail');
   });
 });

@@ -1,5 +1,5 @@
 import { appendTimeline } from '@muster/agents';
-import { type Database, databaseTime, type JobEntity, type Transaction } from '@muster/database';
+import { type Database, type JobEntity, requireReleased, type Transaction } from '@muster/database';
 import { nilId, Round, sweep } from '@muster/platform';
 import { emitEvent } from '@muster/webhooks';
 import { decideStale, type StaleFacts, type StaleLimits } from './decide-stale';
@@ -31,8 +31,9 @@ export async function failStaleJobs(
   given: StaleOptions,
   round = new Round('fail stale jobs'),
 ): Promise<StaleReport> {
-  const { limit = 500, now = await databaseTime(database) } = given;
-  const options = { ...given, now };
+  const { limit = 500, now = database.now() } = given;
+  const recovery = await requireReleased(database);
+  const options = { ...given, now, ...(recovery ? { restoredAt: recovery.restoredAt } : {}) };
   const report: StaleReport = { scanned: 0, failed: [], killed: 0, retried: 0, stalled: 0, errors: 0 };
   const before = round.failed;
   for (const [name, candidates] of Object.entries({ runs: staleRuns, untouched: untouchedJobs })) {
@@ -138,7 +139,7 @@ async function settleJob(tx: Transaction, id: string, options: Decided): Promise
       }),
     ]);
     tx.notify('job', id);
-    emitEvent(tx, { organizationId, type: 'job.stalled', of: [{ id }] });
+    emitEvent(tx, { organizationId, type: 'job.stalled', of: [{ id, details: { status } }] });
     return { stalled: true };
   }
   if (decision.action === 'none') {
@@ -156,16 +157,18 @@ async function settleJob(tx: Transaction, id: string, options: Decided): Promise
     source: 'watchdog',
     reason: decision.reason,
     code: decision.code,
-    // Whoever wanted it to end does not want it again.
-    retries: !job.cancelling,
+    // Whoever wanted it to end does not want it again, and what a backup believed may have been done since.
+    retries: !job.cancelling && decision.code !== 'lost_in_recovery',
     now,
   });
 }
 
 async function lockJob(tx: Transaction, id: string): Promise<Locked | undefined> {
   const [job] = await tx.query<Locked>(
+    // eslint-disable-next-line muster/one-clock -- A line's place in the timeline is dated by the database.
     `SELECT j.organization_id, j.agent_id, j.status, j.started_at, j.max_runtime_ms, j.stalled_at,
             j.cancel_requested_at IS NOT NULL AS cancelling, j.last_progress_at, l.at AS last_log_at,
+            EXISTS (SELECT FROM question q WHERE q.job_id = j.id AND q.status = 'open') AS is_asking,
             a.status AS agent_status, s.fail_stalled_runs AS fail_stalled,
             GREATEST(j.started_at, j.last_heartbeat_at, j.last_progress_at, c.taken_at, l.at) AS heard_at,
             GREATEST(j.started_at, j.last_progress_at, l.at) AS progress_at
@@ -174,7 +177,7 @@ async function lockJob(tx: Transaction, id: string): Promise<Locked | undefined>
      JOIN organization_settings s ON s.organization_id = j.organization_id
      LEFT JOIN agent_command c ON c.id = j.command_id
      LEFT JOIN LATERAL (
-       SELECT t.recorded_at AS at FROM timeline_entry t
+       SELECT t.recorded_at + (muster_now() - now()) AS at FROM timeline_entry t
        WHERE t.job_id = j.id AND t.kind = 'execution' ORDER BY t.seq DESC LIMIT 1) l ON true
      WHERE j.id = $1 AND (j.status = 'running' OR (j.status = 'queued' AND c.taken_at IS NOT NULL))
      FOR UPDATE OF j SKIP LOCKED`,

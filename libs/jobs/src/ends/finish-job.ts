@@ -1,39 +1,53 @@
 import { appendTimeline, releaseMachine } from '@muster/agents';
 import {
   AppError,
+  type JobLack,
   type JobStatus,
   type LifecycleSource,
   microsOf,
   openJobStatuses,
+  type RunErrorCode,
+  type ScriptErrorCode,
   type TerminalJobStatus,
 } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
 import { withinTrace } from '@muster/platform';
 import { costSoFar, readLimits, recordRuns, reserveRuns } from '@muster/pricing';
 import { emitEvent } from '@muster/webhooks';
+import { releaseKeys } from '../dispatch/concurrency-keys';
 import { insertJob, jobEntry } from '../launch/insert-job';
 import { countedSteps, type ProgressFacts, progressOf } from '../lists/job-progress';
 import { lockJobFirst } from '../lists/job-row';
+import { closeQuestions } from '../questions/close-questions';
 import { recordRun, traceOfRun } from './record-run';
 import { retryDelay } from './retry-delay';
 
-export interface JobEnd {
+/** Nothing fails without a code that says why. What is cancelled has that word. */
+export type EndWord =
+  | { to: Extract<TerminalJobStatus, 'failed'>; errorCode: RunErrorCode | ScriptErrorCode }
+  | { to: Exclude<TerminalJobStatus, 'failed'>; errorCode?: undefined };
+
+export type JobEnd = EndWord & EndFacts;
+
+interface EndFacts {
   organizationId: string;
   jobId: string;
-  to: TerminalJobStatus;
   source: LifecycleSource | 'worker';
   /** Whose word it is, where only the job's own agent may say it. */
   agentId?: string | null;
   /** The states that it may leave; any open one unless said. */
   from?: readonly JobStatus[];
   error?: string | null;
-  errorCode?: string | null;
+  /** What of it was refused for good. */
+  incomplete?: JobLack[];
   result?: unknown;
   totalCostUsd?: number | null;
   screenshotKey?: string | null;
   percent?: number | null;
   /** False where another attempt could not end otherwise. */
   retries?: boolean;
+  /** What is left of it is killed before its machine and its keys are free: whoever ends it begins the clearing. */
+  clears?: boolean;
 }
 
 export type EndOutcome = { applied: boolean; previous: JobStatus; retried: boolean } | null;
@@ -53,6 +67,7 @@ interface Ended
       | 'workflowRevision'
       | 'variables'
       | 'vaultKeys'
+      | 'concurrencyKeys'
       | 'priority'
       | 'maxRuntimeMs'
       | 'maxCostMicros'
@@ -68,6 +83,8 @@ interface Ended
   applied: boolean;
   finishedAt: NonNullable<JobEntity['finishedAt']>;
   cancelRequested: boolean;
+  /** It has asked people something. */
+  hasAsked: boolean;
 }
 
 /**
@@ -82,6 +99,7 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   if (!applied) return { applied, previous, retried: false };
   const { organizationId, jobId, to, source, error } = end;
   releaseMachine(tx, agentId, { jobId, to, error });
+  if (ended.hasAsked) await closeQuestions(tx, { organizationId, jobId });
   const { startedAt, finishedAt } = ended;
   tx.onCommit(() => recordRun(end, ended));
   recordRuns(tx, organizationId, [{ jobId, outcome: to, startedAt, finishedAt }]);
@@ -109,7 +127,9 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
     tx.enqueue({ queue: 'metering', name: 'job-finished', payload: { jobId } }),
   );
   enqueueNext(tx, agentId);
-  emitEvent(tx, { organizationId, type: `job.${to}`, of: [{ id: jobId }] });
+  // Else the end of the clearing gives them back.
+  if (ended.concurrencyKeys && !end.clears) await releaseKeys(tx, organizationId, [jobId]);
+  emitEvent(tx, { organizationId, type: `job.${to}`, of: [{ id: jobId, details: { status: to } }] });
   return { applied, previous, retried };
 }
 
@@ -121,7 +141,7 @@ function enqueueNext(tx: Transaction, agentId: string): void {
   tx.enqueueWhere(
     {
       name: 'if_queued',
-      sql: `EXISTS (SELECT FROM job WHERE agent_id = $1 AND status = 'queued' AND not_before <= now())`,
+      sql: `EXISTS (SELECT FROM job WHERE agent_id = $1 AND status = 'queued' AND not_before <= muster_now())`,
       values: [agentId],
     },
     { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } },
@@ -136,11 +156,12 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
        SELECT id, status FROM job
        WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) FOR UPDATE),
      moved AS (
-       UPDATE job SET status = $4, finished_at = now(), billed_at = now(),
-         started_at = CASE WHEN $5 THEN COALESCE(job.started_at, job.dispatched_at, now()) ELSE job.started_at END,
+       UPDATE job SET status = $4, finished_at = muster_now(), billed_at = muster_now(),
+         started_at = CASE WHEN $5 THEN COALESCE(job.started_at, job.dispatched_at, muster_now()) ELSE job.started_at END,
          error = $6, error_code = $7, result = $8, total_cost_micros = COALESCE($9, job.total_cost_micros),
          reported_cost_micros = COALESCE($9, job.reported_cost_micros),
          screenshot_key = COALESCE($10, job.screenshot_key), percent = COALESCE($11, job.percent),
+         incomplete = COALESCE($13, job.incomplete),
          waiting_reason = NULL, waiting_since = NULL
        FROM was WHERE job.id = $1 AND was.status = ANY($12) AND job.billed_at IS NULL
          -- What was never given to an agent cannot have run there.
@@ -148,9 +169,10 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
        RETURNING job.*)
      SELECT was.status AS previous, m.id IS NOT NULL AS applied, m.agent_id, m.finished_at, m.started_at, m.attempt,
             m.max_retries, m.retry_delay_ms, m.retry_backoff, m.workflow_id, m.workflow_revision, m.variables,
-            m.vault_keys, m.priority, m.max_runtime_ms, m.max_cost_micros, m.schedule_id, m.batch_id, m.batch_row,
+            m.vault_keys, m.concurrency_keys, m.priority, m.max_runtime_ms, m.max_cost_micros, m.schedule_id, m.batch_id, m.batch_row,
             m.lineage, m.bundle, m.command_id, m.traceparent,
-            m.cancel_requested_at IS NOT NULL AS cancel_requested, m.percent, steps.*
+            m.cancel_requested_at IS NOT NULL AS cancel_requested, m.percent,
+            EXISTS (SELECT FROM question q WHERE q.job_id = $1) AS has_asked, steps.*
      FROM was LEFT JOIN moved m ON m.id = was.id CROSS JOIN ${countedSteps()} steps`,
     [
       jobId,
@@ -159,16 +181,22 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
       to,
       end.source === 'worker',
       end.error ?? null,
-      end.errorCode ?? null,
+      codeOfEnd(end),
       end.result === undefined || end.result === null ? null : JSON.stringify(end.result),
       typeof end.totalCostUsd === 'number' ? microsOf(end.totalCostUsd) : null,
       end.screenshotKey ?? null,
       end.percent ?? null,
       from,
+      end.incomplete?.length ? JSON.stringify(end.incomplete) : null,
     ],
     'finish_job',
   );
   return row;
+}
+
+export function codeOfEnd(end: EndWord): RunErrorCode | ScriptErrorCode | null {
+  if (end.to === 'failed') return end.errorCode;
+  return end.to === 'cancelled' ? 'cancelled' : null;
 }
 
 /**
@@ -205,6 +233,7 @@ async function retry(tx: Transaction, { organizationId, jobId }: JobEnd, ended: 
     workflowRevision: ended.workflowRevision,
     variables: ended.variables,
     vaultKeys: ended.vaultKeys,
+    concurrencyKeys: ended.concurrencyKeys,
     priority: ended.priority,
     maxRetries: ended.maxRetries,
     retryDelayMs,

@@ -1,5 +1,5 @@
 import { beginClearing, isOn } from '@muster/agents';
-import type { AgentStatus, LifecycleSource } from '@muster/contracts';
+import type { AgentStatus, LifecycleSource, RunErrorCode } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { issueStop } from './cancel-job';
 import { finishJob } from './finish-job';
@@ -11,7 +11,7 @@ export interface GivenUp {
   agentStatus: AgentStatus;
   source: LifecycleSource;
   reason: string;
-  code: string;
+  code: RunErrorCode;
   /** False where another attempt could not end otherwise, or nobody wants one. */
   retries: boolean;
   now: Date;
@@ -22,6 +22,8 @@ export async function giveUpRun(
   tx: Transaction,
   { organizationId, jobId, agentId, agentStatus, source, reason, code, retries, now }: GivenUp,
 ): Promise<{ failed?: boolean; killed?: boolean; retried?: boolean }> {
+  // An agent that is not there learns it with its next heartbeat.
+  const killed = isOn(agentStatus);
   const ended = await finishJob(tx, {
     organizationId,
     jobId,
@@ -30,10 +32,9 @@ export async function giveUpRun(
     error: reason,
     errorCode: code,
     retries,
+    clears: killed,
   });
   if (!ended?.applied) return {};
-  // An agent that is not there learns it with its next heartbeat.
-  const killed = isOn(agentStatus);
   if (killed) {
     const commandId = await issueStop(tx, { organizationId, agentId, jobId, reason, graceMs: 0, now });
     beginClearing(tx, agentId, commandId);

@@ -30,7 +30,7 @@ export function recordRun(
       'muster.attempt': attempt,
       'muster.status': to,
     },
-    error: to === 'failed' ? (errorCode ?? 'failed') : undefined,
+    error: errorCode,
   });
 }
 
@@ -43,5 +43,6 @@ interface RunEnd {
   organizationId: string;
   jobId: string;
   to: TerminalJobStatus;
-  errorCode?: string | null;
+  /** Of what failed. */
+  errorCode?: string;
 }

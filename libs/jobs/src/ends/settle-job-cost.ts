@@ -11,21 +11,22 @@ export async function settleJobCost(
   return (await settleJobCosts(tx, [jobId], options)).get(jobId) ?? null;
 }
 
-/** As settleJobCost, for several in the round trips of one. */
+/** As settleJobCost, for a set by the same statements. */
 export async function settleJobCosts(
   tx: Transaction,
   jobIds: string[],
   options: { anew?: boolean } = {},
 ): Promise<Map<string, SettledCost>> {
   const settled = await settleRunCosts(tx, jobIds, options);
-  for (const [jobId, { totalMicros, isFirst, ...of }] of settled) {
+  if (settled.size > 0) {
     tx.defer(
-      'UPDATE job SET total_cost_micros = $2, reserved_micros = 0 WHERE id = $1',
-      [jobId, totalMicros],
-      'job_cost',
+      `UPDATE job SET total_cost_micros = c.total, reserved_micros = 0
+       FROM unnest($1::uuid[], $2::bigint[]) AS c (id, total) WHERE job.id = c.id`,
+      [[...settled.keys()], [...settled.values()].map(({ totalMicros }) => String(totalMicros))],
+      'job_costs',
     );
-    if (isFirst) emitBatchEnd(tx, of);
   }
+  for (const { isFirst, ...of } of settled.values()) if (isFirst) emitBatchEnd(tx, of);
   return settled;
 }
 
@@ -38,7 +39,7 @@ function emitBatchEnd(
   emitEvent(tx, {
     organizationId,
     type: 'batch.finished',
-    of: [{ id: batchId }],
+    of: [{ id: batchId, details: null }],
     once: `batch.finished ${batchId}`,
     where: {
       name: 'of_batch',

@@ -1,5 +1,5 @@
 import { type AgentStatus, type MicroUsd, usdOf } from '@muster/contracts';
-import { type Database, databaseTime, type JobEntity, type Transaction } from '@muster/database';
+import { type Database, type JobEntity, type Transaction } from '@muster/database';
 import { Round, sweep, type SweepCounts } from '@muster/platform';
 import { costSoFar } from '@muster/pricing';
 import { giveUpRun } from './give-up-run';
@@ -30,7 +30,7 @@ export function stopOverBudget(
 
 /** Whether the run was over its budget, and is ended now. */
 export async function checkBudget(database: Database, jobId: string): Promise<boolean> {
-  const now = await databaseTime(database);
+  const now = database.now();
   return database.transaction('system', (tx) => endIfOver(tx, jobId, now));
 }
 

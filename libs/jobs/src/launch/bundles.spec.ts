@@ -51,7 +51,13 @@ describe('A run of an installation', () => {
       },
     });
     await inOrganization((tx) =>
-      finishJob(tx, { organizationId: lab.organizationId, jobId, to: 'failed', source: 'watchdog' }),
+      finishJob(tx, {
+        organizationId: lab.organizationId,
+        jobId,
+        to: 'failed',
+        errorCode: 'agent_stopped',
+        source: 'watchdog',
+      }),
     );
     const [retry] = await lab.query<{ id: string }>('SELECT id FROM job WHERE retry_of = $1', [jobId]);
     expect(await jobOf(retry!.id)).toEqual(fixed);

@@ -1,7 +1,8 @@
 import { appendTimeline, type TimelineEntry } from '@muster/agents';
-import type { JobBundle, JobStatus, LifecycleSource, MicroUsd } from '@muster/contracts';
+import type { ConcurrencyKey, JobBundle, JobStatus, LifecycleSource, MicroUsd } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { continueTrace, currentContext, newId, spanWithin } from '@muster/platform';
+import { insertWaitingKeys } from '../dispatch/concurrency-keys';
 
 export interface NewJob {
   organizationId: string;
@@ -10,6 +11,8 @@ export interface NewJob {
   agentId: string;
   variables: Record<string, string>;
   vaultKeys?: string[];
+  /** With their variables filled in. */
+  concurrencyKeys?: Required<ConcurrencyKey>[] | null;
   priority?: number;
   maxRetries?: number;
   retryDelayMs?: number;
@@ -44,12 +47,13 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
        (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
         retry_delay_ms, retry_backoff, max_runtime_ms, schedule_id, batch_id, batch_row, retry_of, attempt, lineage,
         not_before, request_id, traceparent, waiting_reason, waiting_since, max_cost_micros, reserved_micros,
-        workflow_pack_installation_id, bundle)
+        workflow_pack_installation_id, bundle, concurrency_keys)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-             now() + $19 * interval '1 millisecond', $20, $21,
-             CASE WHEN $19 > 0 THEN 'retry_delay' END, CASE WHEN $19 > 0 THEN now() END,
-             $22::bigint, COALESCE($22::bigint, 0), $23, $24)
-     RETURNING id, organization_id)
+             muster_now() + $19 * interval '1 millisecond', $20, $21,
+             CASE WHEN $19 > 0 THEN 'retry_delay' END, CASE WHEN $19 > 0 THEN muster_now() END,
+             $22::bigint, COALESCE($22::bigint, 0), $23, $24, $25)
+     RETURNING id, organization_id, agent_id, priority, queued_at, concurrency_keys),
+     ${insertWaitingKeys}
      INSERT INTO job_log_seen (job_id, organization_id) SELECT id, organization_id FROM job`,
     [
       id,
@@ -76,6 +80,7 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
       job.maxCostMicros ?? null,
       job.bundle?.installationId ?? null,
       job.bundle ? JSON.stringify(job.bundle) : null,
+      job.concurrencyKeys?.length ? JSON.stringify(job.concurrencyKeys) : null,
     ],
     'insert_job',
   );

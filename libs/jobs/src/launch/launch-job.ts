@@ -1,6 +1,7 @@
 import { type Actor, audit, requireSecrets, sourceOf } from '@muster/access';
 import {
   AppError,
+  type ConcurrencyKey,
   type LaunchJobBody,
   type LifecycleSource,
   type MicroUsd,
@@ -12,6 +13,7 @@ import { bundleOf, lineageOf } from '@muster/packs';
 import { limitColumns, type LimitFacts, monthOf, reserveRuns } from '@muster/pricing';
 import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { insertJob } from './insert-job';
+import { resolveKeys } from './resolve-keys';
 
 export interface LaunchInput extends LaunchJobBody {
   source?: LifecycleSource;
@@ -26,6 +28,7 @@ type Facts = LimitFacts & {
   workflowRuns: boolean;
   workflowMaxCost: MicroUsd | null;
   workflowInstallationId: string | null;
+  workflowKeys: ConcurrencyKey[] | null;
   agentStatus: string | null;
 };
 
@@ -38,11 +41,17 @@ export async function launchJob(
 ): Promise<{ jobId: string; status: 'queued' }> {
   const { organizationId } = caller;
   const { workflowId, agentId, variables = {}, source = sourceOf(caller), ...given } = input;
-  const { maxCostUsd, maxCostMicros: scheduleMaxCost = null, workflowPackInstallationId, ...options } = given;
+  const {
+    maxCostUsd,
+    maxCostMicros: scheduleMaxCost = null,
+    workflowPackInstallationId,
+    concurrencyKeys = [],
+    ...options
+  } = given;
   const [facts] = await tx.query<Facts>(
     `SELECT ${limitColumns('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
             ${runsAnything} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
-            w.workflow_pack_installation_id AS workflow_installation_id, a.status AS agent_status
+            w.workflow_pack_installation_id AS workflow_installation_id, w.concurrency_keys AS workflow_keys, a.status AS agent_status
      FROM organization o
      JOIN organization_settings s ON s.organization_id = o.id
      LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $4
@@ -72,6 +81,7 @@ export async function launchJob(
     workflowRevision: facts.workflowRevision,
     agentId,
     variables,
+    concurrencyKeys: resolveKeys({ asked: concurrencyKeys, ofWorkflow: facts.workflowKeys ?? [] }, variables),
     maxCostMicros,
     source,
   });

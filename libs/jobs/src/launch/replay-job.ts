@@ -14,6 +14,7 @@ interface Replayed extends Pick<
   | 'agentId'
   | 'variables'
   | 'vaultKeys'
+  | 'concurrencyKeys'
   | 'priority'
   | 'maxRetries'
   | 'retryDelayMs'
@@ -37,7 +38,7 @@ export async function replayJob(
   const { organizationId } = caller;
   const [old] = await tx.query<Replayed>(
     `SELECT j.status, j.workflow_id, j.workflow_revision, j.agent_id, a.status AS agent_status, j.variables,
-            j.vault_keys, j.priority, j.max_retries, j.retry_delay_ms, j.retry_backoff, j.max_runtime_ms,
+            j.vault_keys, j.concurrency_keys, j.priority, j.max_retries, j.retry_delay_ms, j.retry_backoff, j.max_runtime_ms,
             j.max_cost_micros, j.lineage, j.bundle, ${runsAnything} AS runs
      FROM job j JOIN agent a ON a.id = j.agent_id
      JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision

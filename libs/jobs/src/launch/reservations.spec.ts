@@ -36,7 +36,13 @@ describe('A month’s limits', () => {
   const many = (count: number, body = {}) => outcomes(Array.from({ length: count }, () => lab.launch(body)));
   const end = (jobId: string, to: 'completed' | 'failed' | 'cancelled', input = {}) =>
     lab.harness.db.transaction('system', (tx) =>
-      finishJob(tx, { organizationId: lab.organizationId, jobId, to, source: 'watchdog', ...input }),
+      finishJob(tx, {
+        organizationId: lab.organizationId,
+        jobId,
+        source: 'watchdog',
+        ...(to === 'failed' ? { to, errorCode: 'script_failed' } : { to }),
+        ...input,
+      }),
     );
   const settle = (jobId: string) => lab.harness.db.transaction('system', (tx) => settleJobCost(tx, jobId));
   const reserved = async () =>

@@ -1,6 +1,7 @@
 import type { JobFilter } from '@muster/contracts';
 import { hasPart } from '@muster/database';
 import { firstIdAt, isUuid } from '@muster/platform';
+import { causeSql } from './group-failures';
 
 export type JobFilters = Omit<JobFilter, 'limit' | 'cursor' | 'sort'>;
 
@@ -33,11 +34,14 @@ export function allOf(filter: JobFilters, placed: Placed): string[] {
   return [...timeAndText(filter, placed), ...equal(filter, rangesOf(filter), placed)];
 }
 
-function timeAndText({ from, to, q }: JobFilters, placed: Placed): string[] {
+function timeAndText({ from, to, q, error, variable, cause }: JobFilters, placed: Placed): string[] {
   return [
     ...(from ? [`queued_at >= ${placed(from)}`] : []),
     ...(to ? [`queued_at < ${placed(to)}`] : []),
     ...(q ? [isUuid(q) ? `id = ${placed(q)}` : contains(placed(q))] : []),
+    ...(error ? [hasPart('error', placed(error))] : []),
+    ...(variable ? [hasVariable(variable, placed)] : []),
+    ...(cause ? [`${causeSql('error', 'error_code')} = ${placed(cause)}`] : []),
   ];
 }
 
@@ -49,10 +53,26 @@ function rangesOf(filter: JobFilters): Range[] {
   return ranges.filter((each) => each.of(filter) !== undefined);
 }
 
-/** Part of its id, of its error, or of its workflow's name. */
+/** With the name of a variable before it, its value has that part; else the value of any. */
+function hasVariable(asked: string, placed: Placed): string {
+  const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(asked) ?? [];
+  if (name === undefined) return anyVariable(placed(asked));
+  return `variables ? ${placed(name)} AND ${hasPart(`variables ->> ${placed(name)}`, placed(value))}`;
+}
+
+function anyVariable(asked: string): string {
+  return `EXISTS (SELECT FROM jsonb_each_text(variables) v WHERE ${hasPart('v.value', asked)})`;
+}
+
+/** Part of its id, of its error, of a variable's value, or of its workflow's name. */
 function contains(q: string): string {
-  return `(strpos(id::text, lower(${q})) > 0 OR ${hasPart('error', q)} OR workflow_id IN (
+  return `(strpos(id::text, lower(${q})) > 0 OR ${hasPart('error', q)} OR ${anyVariable(q)} OR workflow_id IN (
     SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${hasPart('w.name', q)}))`;
+}
+
+/** Only what failed has a cause. */
+function statusOf({ status, cause }: JobFilters): string | undefined {
+  return status ?? (cause === undefined ? undefined : 'failed');
 }
 
 interface Range {
@@ -69,7 +89,7 @@ const ranges: Range[] = [
   { column: 'batch_id', of: ({ batchId }) => batchId, owner: 'batch' },
   { column: 'schedule_id', of: ({ scheduleId }) => scheduleId },
   { column: 'agent_id', of: ({ agentId }) => agentId, owner: 'agent' },
-  { column: 'status', of: ({ status }) => (status === 'completed' ? undefined : status) },
+  { column: 'status', of: (filter) => (statusOf(filter) === 'completed' ? undefined : statusOf(filter)) },
   { column: 'workflow_id', of: ({ workflowId }) => workflowId, owner: 'workflow' },
-  { column: 'status', of: ({ status }) => (status === 'completed' ? status : undefined) },
+  { column: 'status', of: (filter) => (statusOf(filter) === 'completed' ? 'completed' : undefined) },
 ];

@@ -10,11 +10,17 @@ export interface ProgressFacts {
   currentStep: string | null;
 }
 
-/** What the worker says, or else the share of its steps that are over. A completed job is done, whatever it said. */
+/**
+ * What the worker says, or else the share of its steps that are over. A completed job is done, whatever it said; one that
+ * failed came no further than the steps that passed.
+ */
 export function progressOf({ status, percent, stepsTotal, stepsPassed, stepsFailed, currentStep }: ProgressFacts) {
   const over = stepsTotal === 0 ? 0 : (100 * (stepsPassed + stepsFailed)) / stepsTotal;
+  const passed = stepsTotal === 0 ? 100 : (100 * stepsPassed) / stepsTotal;
+  const reached = percent ?? over;
+  const shown = status === 'failed' ? Math.min(reached, passed) : reached;
   return {
-    percent: status === 'completed' ? 100 : (percent ?? Math.round(over * 10) / 10),
+    percent: status === 'completed' ? 100 : Math.round(shown * 10) / 10,
     stepsTotal,
     stepsPassed,
     stepsFailed,

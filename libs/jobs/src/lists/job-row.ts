@@ -1,5 +1,7 @@
-import { AppError } from '@muster/contracts';
+import { AppError, type JobAsking, type WaitingForKey } from '@muster/contracts';
 import type { Database, JobEntity, Transaction } from '@muster/database';
+
+import { waitingForKey } from '../dispatch/concurrency-keys';
 
 /** A job as it is shown, with its steps counted. */
 export interface JobRow extends Pick<
@@ -36,27 +38,43 @@ export interface JobRow extends Pick<
   | 'totalCostMicros'
   | 'error'
   | 'errorCode'
+  | 'incomplete'
   | 'result'
   | 'screenshotKey'
 > {
   workflowName: string;
   agentName: string;
+  /** The value of its workflow's first variable. */
+  subject: string | null;
   stalled: boolean;
   stepsTotal: number;
   stepsPassed: number;
   stepsFailed: number;
   stepRunning: string | null;
+  /** The oldest of its open questions. */
+  asking: JobAsking | null;
+  waitedForPersonSeconds: number;
+  waitingForKey: WaitingForKey | null;
 }
 
 /** For `FROM job j`, with the steps counted beside it. */
 export const jobColumns = `j.id, j.organization_id, j.status, j.workflow_id, j.workflow_revision, j.agent_id,
   j.schedule_id, j.batch_id, j.retry_of, j.attempt, j.priority, j.variables, j.max_retries, j.retry_delay_ms,
   j.max_runtime_ms, j.max_cost_micros, j.bundle, j.queued_at, j.started_at, j.finished_at, j.waiting_reason, j.waiting_since,
+  ${waitingForKey} AS waiting_for_key,
   j.cancel_requested_at, j.percent, j.current_step, j.claims_attempted, j.claims_eob_uploaded, j.claims_no_eob_found,
-  j.claims_failed, j.total_cost_micros, j.error, j.error_code, j.result, j.screenshot_key,
+  j.claims_failed, j.total_cost_micros, j.error, j.error_code, j.incomplete, j.result, j.screenshot_key,
   (SELECT w.name FROM workflow w WHERE w.id = j.workflow_id) AS workflow_name,
   (SELECT a.name FROM agent a WHERE a.id = j.agent_id) AS agent_name,
+  (SELECT NULLIF(j.variables ->> r.variables[1], '') FROM workflow_revision r
+   WHERE r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision) AS subject,
   COALESCE(j.status = 'running' AND j.stalled_at > COALESCE(j.last_progress_at, j.started_at), false) AS stalled,
+  (SELECT json_build_object('questionId', q.id, 'question', q.question, 'since', q.asked_at, 'expiresAt', q.expires_at)
+   FROM question q WHERE q.job_id = j.id AND q.status = 'open' AND j.status IN ('queued', 'running')
+   ORDER BY q.id LIMIT 1) AS asking,
+  (SELECT COALESCE(sum(extract(epoch FROM upper(w) - lower(w))), 0)::float8 FROM unnest((
+     SELECT range_agg(tstzrange(q.asked_at, GREATEST(q.asked_at, COALESCE(q.ended_at, muster_now()))))
+     FROM question q WHERE q.job_id = j.id)) w) AS waited_for_person_seconds,
   s.total AS steps_total, s.passed AS steps_passed, s.failed AS steps_failed, s.running AS step_running`;
 
 export const jobSource = `job j CROSS JOIN LATERAL (

@@ -18,7 +18,7 @@ export async function measureRuns(database: Database): Promise<MeasuredRuns> {
     database.query<Pick<JobEntity, 'waitingReason'> & { count: number; ageSeconds: number }>(
       'system',
       `SELECT waiting_reason, count(*)::int AS count,
-              extract(epoch FROM now() - min(COALESCE(waiting_since, GREATEST(queued_at, not_before))))::float8 AS age_seconds
+              extract(epoch FROM muster_now() - min(COALESCE(waiting_since, GREATEST(queued_at, not_before))))::float8 AS age_seconds
        FROM job WHERE status = 'queued' GROUP BY waiting_reason`,
       [],
       'count_waiting_runs',
@@ -46,6 +46,6 @@ const openRuns = `
 /** By the few that are open, or that a machine names: what has ended long ago is not walked through. */
 const unequal = `
   SELECT (SELECT count(*)::int FROM agent a JOIN job j ON j.id = a.current_job_id
-          WHERE j.finished_at < now() - interval '1 minute') AS held_machines,
+          WHERE j.finished_at < muster_now() - interval '1 minute') AS held_machines,
          (SELECT count(*)::int FROM job j JOIN agent_command c ON c.id = j.command_id
-          WHERE j.status = 'running' AND c.status <> 'pending' AND c.finished_at < now() - interval '5 minutes') AS unapplied`;
+          WHERE j.status = 'running' AND c.status <> 'pending' AND c.finished_at < muster_now() - interval '5 minutes') AS unapplied`;

@@ -9,7 +9,7 @@ import type { StepRow } from './list-steps';
 const screenshotSeconds = 3600;
 
 export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<Job> {
-  const { waitingReason, waitingSince, startedAt, finishedAt } = row;
+  const { waitingReason, waitingSince, startedAt, finishedAt, asking } = row;
   return {
     id: row.id,
     status: row.status,
@@ -26,6 +26,7 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
     attempt: row.attempt,
     priority: row.priority,
     variables: row.variables,
+    subject: row.subject,
     maxRetries: row.maxRetries,
     retryDelayMs: row.retryDelayMs,
     maxRuntimeMs: row.maxRuntimeMs,
@@ -36,7 +37,16 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
     finishedAt: timeOf(finishedAt),
     durationMs: startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : null,
     progress: progressOf({ ...row, currentStep: row.stepRunning ?? row.currentStep }),
-    waiting: waitingReason && waitingSince ? { reason: waitingReason, since: waitingSince.toISOString() } : null,
+    waiting:
+      waitingReason && waitingSince
+        ? { reason: waitingReason, since: waitingSince.toISOString(), detail: row.waitingForKey }
+        : null,
+    asking: asking && {
+      ...asking,
+      since: new Date(asking.since).toISOString(),
+      expiresAt: new Date(asking.expiresAt).toISOString(),
+    },
+    waitingForPersonSeconds: Math.round(row.waitedForPersonSeconds * 1000) / 1000,
     claims: {
       attempted: row.claimsAttempted,
       eobUploaded: row.claimsEobUploaded,
@@ -46,6 +56,7 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
     totalCostUsd: usdOrNull(row.totalCostMicros),
     error: row.error,
     errorCode: row.errorCode,
+    incomplete: row.incomplete,
     result: row.result ?? null,
     screenshotUrl: await screenshotUrlOf(row, storage),
   };

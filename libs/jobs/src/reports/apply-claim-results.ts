@@ -58,9 +58,9 @@ const apply = `
       outcome = excluded.outcome, message = excluded.message, metadata = excluded.metadata,
       signed_at = excluded.signed_at,
       updated_at = CASE WHEN (c.outcome, c.message, c.metadata) IS DISTINCT FROM
-          (excluded.outcome, excluded.message, excluded.metadata) THEN now() ELSE c.updated_at END
+          (excluded.outcome, excluded.message, excluded.metadata) THEN muster_now() ELSE c.updated_at END
     WHERE excluded.signed_at >= c.signed_at
-    RETURNING c.claim_id, c.npi, c.outcome, c.updated_at = now() AS changed),
+    RETURNING c.claim_id, c.npi, c.outcome, c.updated_at = muster_now() AS changed),
   every AS (
     SELECT outcome FROM written
     UNION ALL
@@ -76,6 +76,6 @@ const apply = `
   kept AS (
     UPDATE job SET claims_attempted = counted.attempted, claims_eob_uploaded = counted.eob_uploaded,
       claims_no_eob_found = counted.no_eob_found, claims_failed = counted.failed,
-      last_progress_at = CASE WHEN job.status = 'running' THEN now() ELSE job.last_progress_at END
+      last_progress_at = CASE WHEN job.status = 'running' THEN muster_now() ELSE job.last_progress_at END
     FROM j, counted, accepted WHERE job.id = j.id AND accepted.accepted > 0)
   SELECT counted.*, accepted.accepted FROM j, counted, accepted`;

@@ -2,6 +2,8 @@ import { appendEntry, appendTimeline, entryParameter, markRunTaken, markWorking 
 import {
   type CallbackReason,
   invalidField,
+  isErrorWord,
+  type JobLack,
   isTerminal,
   type JobStatus,
   type JobWebhookBody,
@@ -47,28 +49,45 @@ async function applyEnd(
   { organizationId, agentId }: Reporter,
   report: JobWebhookBody & { status: 'completed' | 'failed' | 'cancelled' },
 ): Promise<ReportAnswer | null> {
-  const { jobId, status, error, errorCode, result, totalCostUsd, screenshotKey } = report;
+  const { jobId, status, error, errorCode, incomplete, result, totalCostUsd, screenshotKey } = report;
   requireOwnKey(organizationId, screenshotKey);
   const { percent } = saidOf(report);
-  const outcome = await database.transaction({ organizationId }, (tx) =>
-    finishJob(tx, {
+  const outcome = await database.transaction({ organizationId }, async (tx) => {
+    const ended = await finishJob(tx, {
       organizationId,
       agentId,
       jobId,
-      to: status,
+      ...(status === 'failed'
+        ? { to: status, errorCode: isErrorWord(errorCode) ? errorCode : 'script_failed' }
+        : { to: status }),
       source: 'worker',
       error: error ?? (status === 'failed' ? 'the worker gave no reason' : null),
-      errorCode: status === 'failed' && /^[a-z][a-z0-9_]*$/.test(errorCode ?? '') ? errorCode : null,
+      incomplete,
       result,
       totalCostUsd,
       screenshotKey,
       percent,
-    }),
-  );
+    });
+    // Like a late step: who ended the run before its worker could not know what was missing from it.
+    if (ended && !ended.applied && incomplete?.length) recordLacks(tx, { organizationId, jobId, incomplete });
+    return ended;
+  });
   if (!outcome) return null;
   if (outcome.applied) return { accepted: true, status };
   const { previous } = outcome;
   return { accepted: false, reason: isTerminal(previous) ? 'job_over' : 'not_dispatched', status: previous };
+}
+
+function recordLacks(
+  tx: Transaction,
+  { organizationId, jobId, incomplete }: { organizationId: string; jobId: string; incomplete: JobLack[] },
+): void {
+  tx.defer(
+    `UPDATE job SET incomplete = $3
+     WHERE id = $1 AND organization_id = $2 AND status NOT IN ('queued', 'running') AND incomplete = '[]'`,
+    [jobId, organizationId, JSON.stringify(incomplete)],
+    'record_lacks',
+  );
 }
 
 interface Sign extends Pick<JobEntity, 'status' | 'agentId' | 'percent' | 'currentStep'> {
@@ -155,11 +174,11 @@ const applied = (more = '') => `
     SELECT id, status, agent_id, percent, command_id IS NOT NULL AS dispatched FROM job
     WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) FOR UPDATE),
   moved AS (
-    UPDATE job SET status = 'running', started_at = COALESCE(job.started_at, now()), last_heartbeat_at = now(),
+    UPDATE job SET status = 'running', started_at = COALESCE(job.started_at, muster_now()), last_heartbeat_at = muster_now(),
       waiting_reason = NULL, waiting_since = NULL,
       percent = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($5, job.percent) ELSE job.percent END,
       current_step = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($6, job.current_step) ELSE job.current_step END,
-      last_progress_at = CASE WHEN $5 IS DISTINCT FROM job.percent AND $5 IS NOT NULL THEN now()
+      last_progress_at = CASE WHEN $5 IS DISTINCT FROM job.percent AND $5 IS NOT NULL THEN muster_now()
         ELSE job.last_progress_at END,
       screenshot_key = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($7, job.screenshot_key) ELSE job.screenshot_key END,
       ${more}webhook_seq = GREATEST(job.webhook_seq, $4)
@@ -184,10 +203,12 @@ const saidCost = `reported_cost_micros = CASE WHEN $4 >= job.webhook_seq
 const signWithProgress = `${applied(saidCost)} ${answered}, moved.max_cost_micros IS NOT NULL AS has_budget, steps.*
   FROM was LEFT JOIN moved ON moved.id = was.id CROSS JOIN ${countedSteps()} steps`;
 
+const started = { type: 'job.started', details: { status: 'running' } } as const;
+
 /** Counts nothing that others may have changed while it waited for the job, so it needs no lock in front of it. */
 const signOfLife = `${applied()},
   ${appendEntry({ agent: 'began', jobId: '$1', organizationId: '$2', entry: '$8' })},
-  ${eventParts({ of: 'began', subject: 'began.id', organization: '$2', type: 'job.started', behind: 8 })}
+  ${eventParts({ of: 'began', subject: 'began.id', organization: '$2', ...started, behind: 8 })}
   ${answered}, EXISTS (SELECT FROM webhook_event_told) AS told
   FROM was LEFT JOIN moved ON moved.id = was.id`;
 
@@ -200,7 +221,8 @@ function notifySign(tx: Transaction, of: { organizationId: string; jobId: string
     jobEntry({ jobId, status: 'running', previousStatus, message, source: 'worker', progress }),
   ]);
   tx.notify('job', jobId);
-  if (began) emitEvent(tx, { organizationId, type: 'job.started', of: [{ id: jobId }] });
+  const { type, details } = started;
+  if (began) emitEvent(tx, { organizationId, type, of: [{ id: jobId, details }] });
 }
 
 function answerOf({ status, accepted, dispatched }: Sign): ReportAnswer {
@@ -223,7 +245,7 @@ function saidOf({ progress }: JobWebhookBody): { percent: number | null; current
 }
 
 /** A worker shows its own organization's pictures, and no one else's. */
-function requireOwnKey(organizationId: string, key: string | null | undefined): void {
+export function requireOwnKey(organizationId: string, key: string | null | undefined): void {
   const own = `artifacts/${organizationId}/`;
   if (!key || (key.startsWith(own) && !key.split('/').some((part) => part === '' || part === '.' || part === '..')))
     return;

@@ -138,7 +138,7 @@ const applyStep = `
       > (COALESCE(u.cost_micros, -1), u.input_tokens, u.output_tokens, u.provider, u.model)
     RETURNING u.job_id),
   touched AS (
-    UPDATE job SET last_heartbeat_at = now(), last_progress_at = now(),
+    UPDATE job SET last_heartbeat_at = muster_now(), last_progress_at = muster_now(),
       current_step = CASE WHEN $7::text = 'running' THEN COALESCE($6::text, $5::text, job.current_step) ELSE job.current_step END
     FROM j, step WHERE job.id = j.id AND j.status = 'running'
     RETURNING job.agent_id),

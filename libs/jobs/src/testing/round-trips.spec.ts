@@ -49,7 +49,7 @@ describe('what a run costs the database', () => {
     await run();
     expect(await run()).toEqual({
       launch: '8 statements, 2 round trips',
-      dispatch: '12 statements, 3 round trips',
+      dispatch: '13 statements, 3 round trips',
       begin: '2 statements, 1 round trips',
       heartbeat: '2 statements, 1 round trips',
       step: '6 statements, 2 round trips',

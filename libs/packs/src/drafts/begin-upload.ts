@@ -21,7 +21,7 @@ export async function beginUpload(
   const id = newId();
   const [upload] = await tx.query<NewUpload>(
     `INSERT INTO pack_upload (id, organization_id, pack_id, upload_key, file_name, content_type, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, now() + $7 * interval '1 second')
+     VALUES ($1, $2, $3, $4, $5, $6, muster_now() + $7 * interval '1 second')
      RETURNING upload_key, content_type, expires_at`,
     [id, organizationId, packId, packObjects.upload(organizationId, id), fileName, contentType, uploadSeconds],
   );

@@ -37,17 +37,17 @@ export async function moveDraftHead(
   const pack = await lockPack(tx, organizationId, packId);
   requireHead(pack, expected);
   const moved = await tx.execute(
-    `UPDATE runtime_bundle SET stored_at = now(), base_runtime_bundle_id = $3
+    `UPDATE runtime_bundle SET stored_at = muster_now(), base_runtime_bundle_id = $3
      WHERE id = $1 AND organization_id = $2 AND stored_at IS NULL`,
     [runtimeBundleId, organizationId, pack.draftRuntimeBundleId],
   );
   if (moved === 0) throw new AppError('service_unavailable', { detail: 'The upload took too long; try again.' });
-  tx.defer('UPDATE runtime_bundle SET replaced_at = now() WHERE id = $1 AND organization_id = $2', [
+  tx.defer('UPDATE runtime_bundle SET replaced_at = muster_now() WHERE id = $1 AND organization_id = $2', [
     pack.draftRuntimeBundleId,
     organizationId,
   ]);
   tx.defer(
-    `UPDATE workflow_pack SET draft_runtime_bundle_id = $2, version = version + 1, updated_at = now()
+    `UPDATE workflow_pack SET draft_runtime_bundle_id = $2, version = version + 1, updated_at = muster_now()
      WHERE id = $1 AND organization_id = $3`,
     [packId, runtimeBundleId, organizationId],
   );

@@ -63,7 +63,7 @@ async function insertNames(
   const { organizationId } = caller;
   const kept = await tx.execute(
     `INSERT INTO pack_bundle (organization_id, digest, size) VALUES ($1, $2, $3)
-     ON CONFLICT (organization_id, digest) DO UPDATE SET touched_at = now() WHERE pack_bundle.removing_at IS NULL`,
+     ON CONFLICT (organization_id, digest) DO UPDATE SET touched_at = muster_now() WHERE pack_bundle.removing_at IS NULL`,
     [organizationId, digest, size],
   );
   if (kept === 0) return false;

@@ -81,7 +81,7 @@ export async function movePointer(
   const { organizationId } = caller;
   tx.defer(
     `UPDATE pack_installation
-     SET pinned_version_id = $2, previous_version_id = $3, version = version + 1, updated_at = now()
+     SET pinned_version_id = $2, previous_version_id = $3, version = version + 1, updated_at = muster_now()
      WHERE id = $1 AND organization_id = $4`,
     [id, to, from, organizationId],
   );
@@ -96,6 +96,7 @@ export async function movePointer(
     target: { type: 'pack_installation', id },
     changes: { pinnedVersionId: [from, to], ...(reason ? { reason } : {}) },
   });
-  emitEvent(tx, { organizationId, type: 'installation.pinned', of: [{ id }] });
+  const details = { pinnedVersionId: to, previousVersionId: from };
+  emitEvent(tx, { organizationId, type: 'installation.pinned', of: [{ id, details }] });
   return lockInstallation(tx, organizationId, id);
 }

@@ -46,7 +46,7 @@ export async function updateInstallation(
   const { name = before.name, metadata = before.metadata } = change;
   await nameOnce(
     tx.execute(
-      `UPDATE pack_installation SET name = $2, metadata = $3, version = version + 1, updated_at = now()
+      `UPDATE pack_installation SET name = $2, metadata = $3, version = version + 1, updated_at = muster_now()
        WHERE id = $1 AND organization_id = $4`,
       [id, name, JSON.stringify(metadata), organizationId],
     ),
@@ -54,7 +54,7 @@ export async function updateInstallation(
   audit(tx, caller, {
     action: 'installation.update',
     target: { type: 'pack_installation', id },
-    changes: changesBetween(before, { name, ...(change.metadata ? { metadata } : {}) }),
+    changes: changesBetween(before, { name, metadata }),
   });
   return lockInstallation(tx, organizationId, id);
 }

@@ -33,7 +33,7 @@ export async function putProcess(
   await tx.execute(
     `INSERT INTO library_process (organization_id, worker_key, name, description) VALUES ($1, $2, $3, $4)
      ON CONFLICT (organization_id, worker_key)
-     DO UPDATE SET name = excluded.name, description = excluded.description, updated_at = now()`,
+     DO UPDATE SET name = excluded.name, description = excluded.description, updated_at = muster_now()`,
     [organizationId, workerKey, name, description],
   );
   audit(tx, caller, {

@@ -46,13 +46,13 @@ export async function updatePack(
   const { name = before.name, description = before.description, stageTags = before.stageTags } = change;
   await tx.execute(
     `UPDATE workflow_pack
-     SET name = $2, description = $3, stage_tags = $4, version = version + 1, updated_at = now() WHERE id = $1`,
+     SET name = $2, description = $3, stage_tags = $4, version = version + 1, updated_at = muster_now() WHERE id = $1`,
     [id, name, description, stageTags],
   );
   audit(tx, caller, {
     action: 'pack.update',
     target: { type: 'workflow_pack', id },
-    changes: changesBetween(before, { name, description, ...(change.stageTags ? { stageTags } : {}) }),
+    changes: changesBetween(before, { name, description, stageTags }),
   });
   return lockPack(tx, caller.organizationId, id);
 }

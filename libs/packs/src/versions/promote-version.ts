@@ -34,13 +34,13 @@ export async function promoteVersion(
      VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [newId(), organizationId, versionId, version.stage, stage, nameOf(caller), reason],
   );
-  tx.defer('UPDATE workflow_pack SET version = version + 1, updated_at = now() WHERE id = $1', [packId]);
+  tx.defer('UPDATE workflow_pack SET version = version + 1, updated_at = muster_now() WHERE id = $1', [packId]);
   audit(tx, caller, {
     action: 'pack.promote',
     target: { type: 'pack_version', id: versionId },
     changes: { stage: [version.stage, stage], ...(reason ? { reason } : {}) },
   });
-  emitEvent(tx, { organizationId, type: 'pack.promoted', of: [{ id: versionId, details: { packId } }] });
+  emitEvent(tx, { organizationId, type: 'pack.promoted', of: [{ id: versionId, details: { packId, stage } }] });
   return readVersion(tx, organizationId, { packId, versionId });
 }
 

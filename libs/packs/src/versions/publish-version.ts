@@ -31,7 +31,7 @@ export async function publishVersion(
      SELECT $1, $2, $3, COALESCE(max(number), 0) + 1, $4, $5, $6, $7 FROM pack_version WHERE pack_id = $3`,
     [versionId, organizationId, packId, label, notes, head, nameOf(caller)],
   );
-  tx.defer('UPDATE workflow_pack SET version = version + 1, updated_at = now() WHERE id = $1', [packId]);
+  tx.defer('UPDATE workflow_pack SET version = version + 1, updated_at = muster_now() WHERE id = $1', [packId]);
   const version = await readVersion(tx, organizationId, { packId, versionId });
   audit(tx, caller, {
     action: 'pack.version',

@@ -5,11 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import { AppError, bundleFaultReasons } from '@muster/contracts';
-import { longestTurn, maxTurnMs } from '@muster/testing';
+import { longestTurn, longForm, maxTurnMs } from '@muster/testing';
 import fc from 'fast-check';
 import { checkBundle, type BundleFile } from './check-bundle';
 import { hostileZips } from './hostile-zips.harness';
 import { inventoryOf, type WrittenEntry, type WrittenZip, writeZip } from './zip-writer.harness';
+
+const cases = longForm('BUNDLE_CASES', { short: 100, long: 400 });
 
 describe('a bundle', () => {
   let folder: string;
@@ -57,6 +59,8 @@ describe('a bundle', () => {
     { name: 'lib/größe.txt', bytes: 'ß', method: 0 },
     { name: 'data.bin', bytes: randomBytes(300_000) },
     { name: 'empty' },
+    { name: `${'a/'.repeat(99)}x` },
+    { name: `${'x'.repeat(240)}/`.repeat(17).slice(0, 4096) },
   ];
   const all = inventoryOf(entries);
   const shapes: [string, WrittenEntry[], WrittenZip][] = [
@@ -142,7 +146,7 @@ describe('a bundle', () => {
         if (read instanceof AppError) expect(read.code).toBe('bundle_rejected');
         else expect(read).toEqual(sorted);
       }),
-      { numRuns: 400 },
+      { numRuns: cases },
     );
   });
 
@@ -160,7 +164,7 @@ describe('a bundle', () => {
           if (!Array.isArray(read)) expect((read as AppError).code).toBe('bundle_rejected');
         },
       ),
-      { numRuns: 300 },
+      { numRuns: cases },
     );
   });
 
@@ -178,7 +182,7 @@ describe('a bundle', () => {
         const same = JSON.stringify(sort(own)) === JSON.stringify(sort(other));
         expect(Array.isArray(read)).toBe(same);
       }),
-      { numRuns: 300 },
+      { numRuns: cases },
     );
   });
 });

@@ -22,7 +22,7 @@ function faultOfPath(path: string): BundleFaultReason | null {
   if (path.split(/[/\\]/).includes('..')) return 'parent_path';
   // eslint-disable-next-line no-control-regex -- these are what no name may have
   if (/[\u0000-\u001f\u007f\\]/.test(path) || path !== path.normalize('NFC')) return 'bad_name';
-  if (Buffer.byteLength(path) > zipLimits.pathBytes || segments.length > zipLimits.depth) return 'bad_name';
+  if (Buffer.byteLength(path) > zipLimits.pathBytes || segments.length > zipLimits.segments) return 'path_too_long';
   const isBad = (segment: string) =>
     segment === '' || segment === '.' || Buffer.byteLength(segment) > zipLimits.segmentBytes;
   return segments.some(isBad) ? 'bad_name' : null;

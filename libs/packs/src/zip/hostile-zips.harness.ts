@@ -92,8 +92,8 @@ export function hostileZips(): HostileZip[] {
   named('another encoding than it says', 'bad_name', Buffer.from('größe'), { flags: 0 });
   named('a name that is not composed', 'bad_name', 'gro\u0308\u00dfe');
   named('a segment of 256 bytes', 'bad_name', 'x'.repeat(256));
-  named('a path of 1,100 bytes', 'bad_name', `${'abcdefghi/'.repeat(110)}x`);
-  named('a hundred folders', 'bad_name', `${'a/'.repeat(100)}x`);
+  named('a path of 4,097 bytes', 'path_too_long', `${'x'.repeat(240)}/`.repeat(17).concat('x'));
+  named('a path of 101 segments', 'path_too_long', `${'a/'.repeat(100)}x`);
   named('another name in front of the file', 'bad_name', 'b', { local: { name: '../b' } });
   named('another name in an extra field', 'bad_name', 'b', {
     extra: extraField(0x7075, Buffer.concat([Buffer.alloc(5), Buffer.from('../b')])),

@@ -10,7 +10,8 @@ export const zipLimits = {
   ratioFromBytes: 10 * mebibyte,
   /** Names, extra fields and comments of all entries: read at once, so it is bounded. */
   directoryBytes: 8 * mebibyte,
-  pathBytes: 1024,
+  /** Of one path; beyond them its reason is path_too_long. */
+  pathBytes: 4096,
+  segments: 100,
   segmentBytes: 255,
-  depth: 40,
 };

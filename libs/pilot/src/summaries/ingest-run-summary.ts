@@ -30,6 +30,7 @@ export async function ingestRunSummary(
   const { batchId, jobId, claims, stopEvents } = summary;
   await lock(tx, 'pilot_batch', organizationId, batchId);
   const job = jobId === null ? null : await lockJob(tx, caller, jobId);
+  await requireOwnBatch(tx, caller, { batchId, workflowId: job?.workflowId ?? null });
   const replaced = await deleteBatch(tx, organizationId, batchId);
   const id = newId();
   await insertBatch(tx, { id, organizationId, workflowId: job?.workflowId ?? null, summary });
@@ -61,6 +62,29 @@ async function lockJob(tx: Transaction, caller: Principal, jobId: string): Promi
   );
   if (!job) throw new AppError('JOB_NOT_FOUND', { detail: 'There is no such job.' });
   return job;
+}
+
+/**
+ * A key that is bound to an agent replaces no batch of another agent's run, unless that is a run of the workflow that its
+ * own agent runs now: a retry on another machine reports the same batch.
+ */
+async function requireOwnBatch(
+  tx: Transaction,
+  caller: Principal,
+  { batchId, workflowId }: { batchId: string; workflowId: string | null },
+): Promise<void> {
+  if (caller.kind !== 'api_key' || caller.agentId === null) return;
+  const [anothers] = await tx.query<{ id: string }>(
+    `SELECT batch.id FROM pilot_batch batch JOIN job ON job.id = batch.job_id
+     WHERE batch.organization_id = $1 AND batch.batch_id = $2
+       AND job.agent_id IS DISTINCT FROM $3::uuid AND job.workflow_id IS DISTINCT FROM $4::uuid`,
+    [caller.organizationId, batchId, caller.agentId, workflowId],
+    'batch_of_another_agent',
+  );
+  if (!anothers) return;
+  throw new AppError('JOB_NOT_FOUND', {
+    detail: 'This batch was reported by a run of another agent; name a run of yours of the same workflow.',
+  });
 }
 
 async function deleteBatch(tx: Transaction, organizationId: string, batchId: string): Promise<boolean> {
@@ -97,7 +121,7 @@ async function insertBatch(
        (id, organization_id, batch_id, job_id, named_job_id, workflow_id, worker_key, started_at, finished_at,
         occurred_at, claims_attempted, claims_eob_uploaded, claims_no_eob_found, claims_failed, stop_events,
         processing_micros, totals, metadata)
-     VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $8, COALESCE($7, $8, date_trunc('milliseconds', now())), $9, $10, $11, $12, $13, $14, $15, $16)`,
+     VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $8, COALESCE($7, $8, date_trunc('milliseconds', muster_now())), $9, $10, $11, $12, $13, $14, $15, $16)`,
     [
       id,
       organizationId,

@@ -14,6 +14,7 @@ import { sendProblem } from './problem-filter';
 import { originOf } from './addresses/public-address';
 import { securityHeaders } from './security-headers';
 import { hasNul } from './bodies/text-faults';
+import { UnparsedBody } from './bodies/unparsed-body';
 import { dropUnread } from './bodies/unread-body';
 
 declare module 'fastify' {
@@ -26,9 +27,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Streams, long polls and the liveness probe, which no timeout may cut off. */
     noTimeout?: boolean;
-    /** Keeps the exact bytes for a signature. */
-    rawBody?: boolean;
-    /** Nothing of the body is read but its bytes: what they are is looked at by the handler. */
+    /** Nothing of the body is read but its bytes: the handler verifies their signature before it looks at what they are. */
     unparsed?: boolean;
     /** What half of a surrogate pair in a JSON body is; a fault unless said. */
     halfPairs?: 'refuse' | 'replace';
@@ -41,12 +40,13 @@ declare module 'fastify' {
   }
 }
 
-/** The exact bytes of a body whose route asked for them. */
-const rawBodies = new WeakMap<FastifyRequest, Buffer>();
+const unparsedBytes = new WeakMap<FastifyRequest, Buffer>();
+const sentTypes = new WeakMap<FastifyRequest, string>();
 const digests = new WeakMap<FastifyRequest, string>();
 
-export function rawBodyOf(request: FastifyRequest): Buffer {
-  return rawBodies.get(request) ?? Buffer.alloc(0);
+/** The body of a route that declares `unparsed`. */
+export function unparsedBodyOf(request: FastifyRequest): UnparsedBody {
+  return new UnparsedBody(unparsedBytes.get(request) ?? Buffer.alloc(0), sentTypes.get(request));
 }
 
 /** The SHA-256 of a JSON body's bytes, where it is too large to be put together from its values again. */
@@ -102,9 +102,11 @@ function addBodyParsers(fastify: FastifyInstance): void {
 }
 
 async function readJson(request: FastifyRequest, raw: Buffer): Promise<unknown> {
-  const { rawBody, halfPairs, unparsed } = request.routeOptions.config;
-  if (rawBody || unparsed) rawBodies.set(request, raw);
-  if (unparsed) return undefined;
+  const { halfPairs, unparsed } = request.routeOptions.config;
+  if (unparsed) {
+    unparsedBytes.set(request, raw);
+    return undefined;
+  }
   if (raw.length > digestedBytes) digests.set(request, createHash('sha256').update(raw).digest('hex'));
   // A client that says JSON and sends nothing means a request without a body.
   return raw.length === 0 ? undefined : parseJsonBody(raw, { halfPairs });
@@ -135,8 +137,7 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
     };
     if (request.url.startsWith('/api/')) void reply.header('cache-control', 'no-store');
     void reply.headers(ownHeaders);
-    // Its bytes are judged by their signature, whatever their sender calls them.
-    if (request.routeOptions.config?.unparsed) request.headers['content-type'] = 'application/json';
+    if (request.routeOptions.config?.unparsed) acceptAnyType(request);
     if (!request.routeOptions.config?.noTimeout) startTimeout(request, reply, config.requestTimeoutMs, logger);
     done(refusedUrl(request) ?? (request.is404 ? noRoute(request, paths) : undefined));
   });
@@ -160,6 +161,13 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
     }
     done();
   });
+}
+
+/** The bytes are judged by their signature first, whatever their sender calls them. */
+function acceptAnyType(request: FastifyRequest): void {
+  const { headers } = request;
+  if (headers['content-type'] !== undefined) sentTypes.set(request, headers['content-type']);
+  headers['content-type'] = 'application/json';
 }
 
 function identify(request: FastifyRequest, reply: FastifyReply): void {

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientAddress } from './addresses/client-address';
 import { type Form, type FormRules, isForm, readForm } from './bodies/form';
 import { etagOf } from './etag';
-import { rawBodyOf } from './http-app';
+import { unparsedBodyOf } from './http-app';
 
 function parts(context: ExecutionContext) {
   const http = context.switchToHttp();
@@ -67,8 +67,8 @@ export const Reply = createParamDecorator((_: unknown, context) => new ReplyHead
 /** The body of a route that declares a form. */
 export const Given = createParamDecorator((_: unknown, context) => new FormOrJson(parts(context).request));
 
-/** The exact bytes of the body, where the route declares `rawBody`. */
-export const RawBody = createParamDecorator((_: unknown, context): Buffer => rawBodyOf(parts(context).request));
+/** The body of a route that declares `unparsed`: bytes, whose signature is verified before they are read. */
+export const Unparsed = createParamDecorator((_: unknown, context) => unparsedBodyOf(parts(context).request));
 
 /** What closes when the client goes away: for answers that wait. */
 export const Connection = createParamDecorator((_: unknown, context): Socket => parts(context).request.raw.socket);

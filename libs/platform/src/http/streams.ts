@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import { Injectable, Optional } from '@nestjs/common';
 import type { Gauge } from 'prom-client';
 
-/** What waits: a reader of events, a machine for its commands, a caller for a wake, a reader of a long table, a talk with a model, a tool of its. */
-export type StreamKind = 'events' | 'commands' | 'wake' | 'export' | 'chat' | 'tool';
+/** What waits: a reader of events, a machine for its commands, a run for an answer, a caller for a wake, a reader of a long table, a talk with a model, a tool of its. */
+export type StreamKind = 'events' | 'commands' | 'wake' | 'export' | 'chat' | 'tool' | 'answer';
 
 /** Open responses that never end by themselves. They are ended first at shutdown; closing waits for them else. */
 @Injectable()

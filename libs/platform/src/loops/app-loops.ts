@@ -1,9 +1,11 @@
-import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { Inject, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { type PubSub, topics } from '../queues/pub-sub';
 import { Loop, type LoopParts, type LoopSpec } from './loop';
+import { RecoveryHold } from './recovery-hold';
 
 /** An app's loops, which it names in one table. */
 export abstract class AppLoops implements OnApplicationBootstrap, OnApplicationShutdown {
+  @Inject(RecoveryHold) private readonly hold!: RecoveryHold;
   private readonly loops: Loop[];
   private readonly pubSub: PubSub;
   private endings: (() => void)[] = [];
@@ -14,6 +16,13 @@ export abstract class AppLoops implements OnApplicationBootstrap, OnApplicationS
   }
 
   onApplicationBootstrap(): void {
+    this.hold.released().then(
+      () => this.start(),
+      () => undefined,
+    );
+  }
+
+  private start(): void {
     const wake = () => this.loops.forEach((loop) => loop.wake());
     this.endings = topics.map((topic) => this.pubSub.subscribe(topic, wake));
     for (const loop of this.loops) loop.start();

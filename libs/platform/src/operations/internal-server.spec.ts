@@ -1,4 +1,7 @@
-import { HttpClient } from '@muster/testing';
+import { HttpClient, testEnvironment } from '@muster/testing';
+import { networkInterfaces } from 'node:os';
+import { BaseConfig } from '../config/base.config';
+import { loadConfig } from '../config/env';
 import { startInternalServer } from './internal-server';
 import { Metrics } from './metrics';
 import { Readiness } from './readiness';
@@ -22,6 +25,17 @@ describe('the internal port', () => {
     expect((await http.get('/livez')).body).toEqual({ status: 'ok' });
     expect((await http.get('/metrics')).text).toContain('muster_queue_backlog');
     expect((await http.get('/api/health')).status).toBe(404);
+    const outside = Object.values(networkInterfaces())
+      .flat()
+      .filter((each) => each?.family === 'IPv4' && !each.internal);
+    for (const each of outside) {
+      await expect(fetch(`http://${each!.address}:${server.port}/metrics`)).rejects.toThrow('fetch failed');
+    }
+  });
+
+  it('is the machine’s own unless an operator says otherwise, whatever the public port listens on', () => {
+    const { internalHost } = loadConfig(BaseConfig, testEnvironment('postgres://db', { HOST: '0.0.0.0' }));
+    expect(internalHost).toBe('127.0.0.1');
   });
 
   it('is ready without what is not required, and not without what is', async () => {

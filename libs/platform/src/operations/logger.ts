@@ -7,6 +7,8 @@ import { traceIdOf } from '../context/trace';
 const secretNames = [
   'password',
   'adminPassword',
+  'oldPassword',
+  'newPassword',
   'secret',
   'apiKey',
   'token',

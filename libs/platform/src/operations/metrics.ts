@@ -53,7 +53,7 @@ export class Metrics {
 
   readonly outboxPublished = new Counter({
     name: 'muster_outbox_published_total',
-    help: 'Outbox rows handed to the queue, by who noticed them.',
+    help: 'Outbox rows that were begun at once by the process that wrote them (handoff), or handed to the queue, by who noticed them.',
     labelNames: ['by'],
     registers: [this.registry],
   });
@@ -65,11 +65,24 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly leaseRepairs = new Counter({
+    name: 'muster_lease_repairs_total',
+    help: 'Runs that were over and still held a concurrency key, found and repaired by the sweep: a fault of the service.',
+    registers: [this.registry],
+  });
+
   readonly dispatchSeconds = new Histogram({
     name: 'muster_dispatch_seconds',
     help: 'From when a run could start to its command, by what it was said to wait for meanwhile.',
     labelNames: ['waited_for'],
-    buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1800],
+    buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 15, 60, 300, 1800],
+    registers: [this.registry],
+  });
+
+  readonly scheduleLateness = new Histogram({
+    name: 'muster_schedule_lateness_seconds',
+    help: 'From the time that a schedule names to when its run was launched, skipped by a guard, or recorded as missed.',
+    buckets: [1, 5, 15, 30, 60, 300, 1800, 7200],
     registers: [this.registry],
   });
 

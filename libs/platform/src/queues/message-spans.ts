@@ -1,5 +1,4 @@
-import type { MessageData, OutboxMessage } from '@muster/contracts';
-import type { Job } from 'bullmq';
+import type { MessageData, OutboxMessage, QueueName } from '@muster/contracts';
 import { continueTrace, isTraceparent, spanIdOf, untraced } from '../context/trace';
 import { isTracing, OpenSpan, recordSpan, type SpanAttributes } from '../tracing/spans';
 
@@ -21,12 +20,22 @@ export function publishedSpan({ id, queue, name, traceparent }: OutboxMessage): 
   });
 }
 
+/** A message as its handler gets it. */
+export interface ReceivedMessage {
+  id: string;
+  queue: QueueName;
+  name: string;
+  data: MessageData;
+  /** Since when it waited for its handler. */
+  enqueuedAtMs: number;
+}
+
 /** The span that a message's handler works in; above it is one of the time that the message waited in its queue. */
-export function handledSpan(job: Job<MessageData>): Pick<OpenSpan, 'traceparent' | 'fail' | 'end'> {
-  const { traceparent: given } = job.data;
-  const { queueName: queue, name } = job;
+export function handledSpan(message: ReceivedMessage): Pick<OpenSpan, 'traceparent' | 'fail' | 'end'> {
+  const { id, queue, name, data, enqueuedAtMs } = message;
+  const { traceparent: given } = data;
   if (!isTracing() || !isTraceparent(given)) return noSpan(isTracing() ? untraced() : continueTrace(given));
-  const attributes = attributesOf(job.id!, queue, name);
+  const attributes = attributesOf(id, queue, name);
   const waited = continueTrace(given);
   const now = Date.now();
   recordSpan({
@@ -34,7 +43,7 @@ export function handledSpan(job: Job<MessageData>): Pick<OpenSpan, 'traceparent'
     kind: 'consumer',
     traceparent: waited,
     parentId: spanIdOf(given),
-    startMs: Math.min(job.timestamp, now),
+    startMs: Math.min(enqueuedAtMs, now),
     endMs: now,
     attributes,
   });

@@ -23,6 +23,15 @@ describe('how fast a queue is worked on', () => {
     });
   });
 
+  it('counts what processes handled without the queue, each in its minute', () => {
+    const handedOff = { completed: [3, 5, 5, 5, 5, 5], failed: [1] };
+    expect(rateOf(kept(0, 7, 10, 0, 20, 5, 5), kept(0, 2), now, handedOff)).toEqual({
+      handledLastHour: 47 + 28,
+      handledPerMinute: 13,
+      failedLastHour: 3,
+    });
+  });
+
   it('forgets with the time what came before it, though nothing has come since', () => {
     const rate = (ago: number) => rateOf(kept(ago, 7, ...Array.from({ length: 59 }, () => 1)), kept(ago, 2), now);
     expect(rate(2)).toEqual({ handledLastHour: 64, handledPerMinute: 2, failedLastHour: 2 });

@@ -5,6 +5,7 @@ import { type AppName, queueDefinition, queueNames, serviceApps } from '@muster/
 import { CounterStore, RedisCounterStore } from '../http/counter-store';
 import { Readiness } from '../operations/readiness';
 import { BullPublisher } from './bull-publisher';
+import { Handoff } from './handoff';
 import { MessagePublisher } from './message-ledger';
 import { handlersIn, QUEUE_OF_PROCESSOR, workerConfig } from './queue-processor';
 import { PubSub } from './pub-sub';
@@ -15,8 +16,8 @@ const APP_NAME = Symbol('app name');
 
 @Global()
 @Module({
-  providers: [RedisConnections, PubSub, QueueRates, { provide: CounterStore, useClass: RedisCounterStore }],
-  exports: [RedisConnections, PubSub, QueueRates, CounterStore],
+  providers: [RedisConnections, PubSub, QueueRates, Handoff, { provide: CounterStore, useClass: RedisCounterStore }],
+  exports: [RedisConnections, PubSub, QueueRates, Handoff, CounterStore],
 })
 class RedisModule {}
 

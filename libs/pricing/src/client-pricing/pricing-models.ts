@@ -1,5 +1,5 @@
 import { audit, changesBetween, type Principal } from '@muster/access';
-import { AppError } from '@muster/contracts';
+import { AppError, type ClientPricingModel, type PricingType, usdOf } from '@muster/contracts';
 import type { Database, OrganizationEntity, Transaction } from '@muster/database';
 import type { PricingModel } from './charge-run';
 
@@ -48,14 +48,14 @@ export async function putPricingModel(
      VALUES ($1, $2, $3, $4, $5)
      ON CONFLICT (organization_id) DO UPDATE
      SET pricing_type = excluded.pricing_type, block_size = excluded.block_size,
-         price_micros = excluded.price_micros, minimum_micros = excluded.minimum_micros, updated_at = now()`,
+         price_micros = excluded.price_micros, minimum_micros = excluded.minimum_micros, updated_at = muster_now()`,
     valuesOf(organizationId, model),
   );
   audit(tx, caller, {
     organizationId,
     action: 'client_pricing.update',
     target: { type: 'organization', id: organizationId },
-    changes: before ? changesBetween(before, model) : { ...model },
+    changes: changesBetween(before ? presentPricingModel(before) : {}, presentPricingModel(model)),
   });
   return model;
 }
@@ -81,9 +81,18 @@ export async function requirePricingModel(
     organizationId,
     action: 'client_pricing.create_default',
     target: { type: 'organization', id: organizationId },
-    changes: { ...defaultModel },
+    changes: presentPricingModel(defaultModel),
   });
   return defaultModel;
+}
+
+export function presentPricingModel(model: PricingModel): ClientPricingModel {
+  const pricingType = model.pricingType as PricingType;
+  const price = usdOf(model.priceMicros);
+  const minimumUsd = usdOf(model.minimumMicros);
+  if (pricingType === 'per_claim') return { pricingType, pricePerClaimUsd: price, minimumUsd };
+  if (pricingType === 'flat_per_run') return { pricingType, pricePerRunUsd: price, minimumUsd };
+  return { pricingType, blockSize: model.blockSize!, pricePerBlockUsd: price, minimumUsd };
 }
 
 async function lockPricingModel(tx: Transaction, organizationId: string): Promise<PricingModel | undefined> {

@@ -23,7 +23,7 @@ export async function closeCostMonths(tx: Transaction, organizationId: string, t
   await tx.execute(
     `WITH month AS MATERIALIZED (
        SELECT DISTINCT date_trunc('month', day)::date AS month FROM run_cost_day
-       WHERE organization_id = $1 AND grouped_by = 'day' AND day < date_trunc('month', now() AT TIME ZONE $2)
+       WHERE organization_id = $1 AND grouped_by = 'day' AND day < date_trunc('month', muster_now() AT TIME ZONE $2)
        EXCEPT SELECT month FROM run_cost_month WHERE organization_id = $1 AND grouped_by = 'month')
      INSERT INTO run_cost_month
        (organization_id, grouped_by, month, key, model, runs, ai_micros, compute_micros, reported_micros)

@@ -10,7 +10,7 @@ type Running = Pick<JobEntity, 'organizationId' | 'reportedCostMicros'> &
 export async function costSoFar(tx: Transaction, jobId: string): Promise<MicroUsd | null> {
   const [run] = await tx.query<Running>(
     `SELECT j.organization_id, j.reported_cost_micros,
-            GREATEST(0, floor(extract(epoch FROM COALESCE(j.finished_at, clock_timestamp()) - j.started_at) * 1000))::bigint
+            GREATEST(0, floor(extract(epoch FROM COALESCE(j.finished_at, muster_clock()) - j.started_at) * 1000))::bigint
               AS run_ms,
             COALESCE(a.compute_micros_per_hour, s.compute_micros_per_hour) AS compute_micros_per_hour
      FROM job j

@@ -11,6 +11,7 @@ export interface KeptPrice extends PricedDay {
 export type UsageOfDay = Omit<ModelUsage, 'price'> & { day: string };
 
 export interface UsageSum extends PricedDay {
+  jobId: string;
   inputTokens: string;
   outputTokens: string;
   saidMicros: string | null;
@@ -21,32 +22,32 @@ export interface UsageSum extends PricedDay {
  * its step's end, else its step's beginning, else when it was heard of.
  */
 export async function readUsages(tx: Transaction, jobId: string): Promise<UsageOfDay[]> {
-  const [sums] = await tx.queryAll([usagesStatement(jobId)]);
+  const [sums] = await tx.queryAll([usagesStatement([jobId])]);
   return usagesIn(sums as UsageSum[]);
 }
 
-export function usagesStatement(jobId: string) {
-  return { name: 'usages_of_run', text: usagesOfRun, values: [jobId] };
+export function usagesStatement(jobIds: string[]) {
+  return { name: 'usages_of_runs', text: usagesOfRuns, values: [jobIds] };
 }
 
 export function usagesIn(sums: UsageSum[]): UsageOfDay[] {
-  return sums.map(({ inputTokens, outputTokens, saidMicros, ...of }) => ({
-    ...of,
+  return sums.map(({ provider, model, day, inputTokens, outputTokens, saidMicros }) => ({
+    ...{ provider, model, day },
     inputTokens: BigInt(inputTokens),
     outputTokens: BigInt(outputTokens),
     saidMicros: saidMicros === null ? null : BigInt(saidMicros),
   }));
 }
 
-const usagesOfRun = `
-  SELECT provider, model, to_char(moment AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
+const usagesOfRuns = `
+  SELECT job_id, provider, model, to_char(moment AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
          sum(input_tokens)::text AS input_tokens, sum(output_tokens)::text AS output_tokens,
          sum(cost_micros)::text AS said_micros
   FROM (
     SELECT u.*, COALESCE(s.finished_at, s.started_at, u.reported_at) AS moment
     FROM ai_usage u LEFT JOIN job_step s ON s.job_id = u.job_id AND s.step_order = u.step_order
-    WHERE u.job_id = $1) used
-  GROUP BY 1, 2, 3`;
+    WHERE u.job_id = ANY($1)) used
+  GROUP BY 1, 2, 3, 4`;
 
 /** So many prices are kept with a run; one that uses more models looks for those of the others anew. */
 const maxKept = 1000;

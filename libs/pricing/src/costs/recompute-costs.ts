@@ -98,7 +98,7 @@ async function recompute(tx: Transaction, { id, jobId }: { id: string; jobId: st
 async function finish(database: Database, id: string): Promise<void> {
   await database.query(
     'system',
-    'UPDATE cost_recompute SET finished_at = now() WHERE id = $1 AND finished_at IS NULL',
+    'UPDATE cost_recompute SET finished_at = muster_now() WHERE id = $1 AND finished_at IS NULL',
     [id],
   );
 }

@@ -1,6 +1,12 @@
 import type { MicroUsd } from '@muster/contracts';
-import type { JobEntity, OrganizationSettingsEntity, RunCostEntity, Transaction } from '@muster/database';
-import { recordSpend, runMsOf } from '../usage/record-usage';
+import {
+  type JobEntity,
+  type OrganizationSettingsEntity,
+  type RunCostEntity,
+  type Transaction,
+  transposed,
+} from '@muster/database';
+import { recordSpends, runMsOf } from '../usage/record-usage';
 import { tellSettledLimits } from '../usage/tell-limits';
 import { computeRunCost, type RunCost } from './compute-run-cost';
 import { writeComponents } from './write-components';
@@ -12,6 +18,7 @@ type CostedJob = Pick<
 > &
   Pick<RunCostEntity, 'computeMicrosPerHour'> &
   Pick<OrganizationSettingsEntity, 'monthlyRunLimit' | 'monthlySpendLimitMicros'> & {
+    jobId: string;
     finishedAt: Date;
     prices: KeptPrice[] | null;
     /** As it was settled before; null for the first time. */
@@ -42,34 +49,56 @@ export async function settleRunCost(
   return (await settleRunCosts(tx, [jobId], options)).get(jobId) ?? null;
 }
 
-/** As settleRunCost, for several in the round trips of one; those that there are no such ended runs of are left out. */
+/** As settleRunCost, for a set by the same statements; those that there are no such ended runs of are left out. */
 export async function settleRunCosts(
   tx: Transaction,
   jobIds: string[],
   { anew = false }: { anew?: boolean } = {},
 ): Promise<Map<string, SettledCost>> {
-  // In one order for everybody.
-  const ids = [...new Set(jobIds)].sort();
-  // By itself: whoever waits for it must see the cost that its holder wrote, and the usages that came meanwhile.
-  for (const id of ids) tx.defer('SELECT FROM job WHERE id = $1 FOR UPDATE', [id], 'lock_cost');
-  const rows = await tx.queryAll(
-    ids.flatMap((id) => [{ name: 'find_costed_job', text: costedJob, values: [id] }, usagesStatement(id)]),
-  );
-  const settled = new Map<string, SettledCost>();
-  for (const [at, jobId] of ids.entries()) {
-    const job = rows[2 * at]![0] as CostedJob | undefined;
-    if (job) settled.set(jobId, await settle(tx, { ...job, jobId }, rows[2 * at + 1] as UsageSum[], anew));
+  const ids = [...new Set(jobIds)];
+  tx.alongKeys();
+  // By itself: whoever waits for it must see the cost that its holder wrote, and the usages that came meanwhile. In one
+  // order for everybody.
+  tx.defer('SELECT FROM job WHERE id = ANY($1) ORDER BY id FOR UPDATE', [ids], 'lock_costs');
+  const [jobs, sums] = (await tx.queryAll([
+    { name: 'find_costed_jobs', text: costedJobs, values: [ids] },
+    usagesStatement(ids),
+  ])) as [CostedJob[], UsageSum[]];
+  const runs: PricedRun[] = [];
+  for (const job of jobs) {
+    const own = sums.filter(({ jobId }) => jobId === job.jobId);
+    runs.push(await price(tx, job, own, anew));
   }
-  return settled;
+  writeCosts(tx, runs);
+  writeComponents(
+    tx,
+    runs.map(({ job, endedAt, cost: { components } }) => ({
+      owner: { ...job, finishedAt: endedAt, purpose: null },
+      components,
+      isAgain: job.settledMicros !== null,
+    })),
+  );
+  recordSpends(
+    tx,
+    runs.map(({ job, cost: { totalMicros } }) => ({ ...job, totalMicros })),
+  );
+  for (const { job, cost } of runs) {
+    const before = { runs: job.monthRuns, spendMicros: job.monthSpendMicros };
+    await tellSettledLimits(tx, { ...job, before, addedMicros: cost.totalMicros });
+  }
+  return new Map(runs.map((run) => [run.job.jobId, settledCost(run)]));
 }
 
-async function settle(
-  tx: Transaction,
-  job: CostedJob & { jobId: string },
-  sums: UsageSum[],
-  anew: boolean,
-): Promise<SettledCost> {
-  const { jobId, organizationId, startedAt, finishedAt, computeMicrosPerHour, settledMicros } = job;
+interface PricedRun {
+  job: CostedJob;
+  cost: RunCost;
+  prices: KeptPrice[];
+  /** Null of one that never started. */
+  endedAt: Date | null;
+}
+
+async function price(tx: Transaction, job: CostedJob, sums: UsageSum[], anew: boolean): Promise<PricedRun> {
+  const { organizationId, startedAt, finishedAt, computeMicrosPerHour } = job;
   const { usages, prices } = await priceUsages(tx, organizationId, {
     usages: usagesIn(sums),
     kept: anew ? [] : (job.prices ?? []),
@@ -80,26 +109,17 @@ async function settle(
     computeMicrosPerHour,
     reportedMicros: job.reportedCostMicros,
   });
-  const durationMs = startedAt && finishedAt.getTime() - startedAt.getTime();
-  const endedAt = startedAt && finishedAt;
-  writeCost(tx, { jobId, computeMicrosPerHour, organizationId, prices, durationMs, endedAt }, cost);
-  const owner = { ...job, finishedAt: startedAt && finishedAt, purpose: null };
-  writeComponents(tx, owner, { components: cost.components, isAgain: settledMicros !== null });
-  const { totalMicros } = cost;
-  recordSpend(tx, { jobId, organizationId, totalMicros, finishedAt });
-  const before = { runs: job.monthRuns, spendMicros: job.monthSpendMicros };
-  await tellSettledLimits(tx, { ...job, before, addedMicros: totalMicros });
-  return {
-    organizationId,
-    batchId: job.batchId,
-    totalMicros,
-    changed: BigInt(totalMicros) !== BigInt(settledMicros ?? 0),
-    isFirst: settledMicros === null,
-  };
+  return { job, cost, prices, endedAt: startedAt && finishedAt };
 }
 
-const costedJob = `
-  SELECT j.organization_id, j.batch_id, s.monthly_run_limit, s.monthly_spend_limit_micros, j.workflow_id, j.agent_id, j.schedule_id, j.started_at, j.finished_at,
+function settledCost({ job, cost: { totalMicros } }: PricedRun): SettledCost {
+  const { organizationId, batchId, settledMicros } = job;
+  const changed = BigInt(totalMicros) !== BigInt(settledMicros ?? 0);
+  return { organizationId, batchId, totalMicros, changed, isFirst: settledMicros === null };
+}
+
+const costedJobs = `
+  SELECT j.id AS job_id, j.organization_id, j.batch_id, s.monthly_run_limit, s.monthly_spend_limit_micros, j.workflow_id, j.agent_id, j.schedule_id, j.started_at, j.finished_at,
          j.reported_cost_micros, r.prices, r.total_micros AS settled_micros,
          COALESCE(r.compute_micros_per_hour, a.compute_micros_per_hour, s.compute_micros_per_hour)
            AS compute_micros_per_hour,
@@ -110,40 +130,34 @@ const costedJob = `
   LEFT JOIN run_cost r ON r.job_id = j.id
   LEFT JOIN usage_counter c ON c.organization_id = j.organization_id
     AND c.month = date_trunc('month', j.finished_at AT TIME ZONE 'UTC')::date
-  WHERE j.id = $1 AND j.finished_at IS NOT NULL`;
+  WHERE j.id = ANY($1) AND j.finished_at IS NOT NULL`;
 
-/** With it the sums of its day are to be made anew; one that never started belongs to none. */
-function writeCost(
-  tx: Transaction,
-  of: Pick<RunCostEntity, 'jobId' | 'organizationId' | 'computeMicrosPerHour' | 'durationMs'> & {
-    prices: KeptPrice[];
-    endedAt: Date | null;
-  },
-  { aiMicros, computeMicros, reportedMicros, totalMicros }: RunCost,
-): void {
+/** With it the sums of their days are to be made anew; one that never started belongs to none. */
+function writeCosts(tx: Transaction, runs: PricedRun[]): void {
+  if (runs.length === 0) return;
   tx.defer(
-    `WITH change AS (
-       INSERT INTO run_cost_change (organization_id, finished_at) SELECT $2, $9 WHERE $9::timestamptz IS NOT NULL)
+    `WITH cost AS (
+       SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
+           $8::jsonb[], $9::bigint[], $10::timestamptz[])
+         AS c (job_id, organization_id, per_hour, compute, ai, reported, total, prices, duration_ms, ended_at)),
+     change AS (
+       INSERT INTO run_cost_change (organization_id, finished_at)
+       SELECT organization_id, ended_at FROM cost WHERE ended_at IS NOT NULL)
      INSERT INTO run_cost
        (job_id, organization_id, compute_micros_per_hour, compute_micros, ai_micros, reported_micros, total_micros,
         prices, duration_ms)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $10)
+     SELECT job_id, organization_id, per_hour, compute, ai, reported, total, prices, duration_ms FROM cost
      ON CONFLICT (job_id) DO UPDATE
      SET compute_micros = excluded.compute_micros, ai_micros = excluded.ai_micros,
          reported_micros = excluded.reported_micros, total_micros = excluded.total_micros, prices = excluded.prices,
-         computed_at = now()`,
-    [
-      of.jobId,
-      of.organizationId,
-      of.computeMicrosPerHour,
-      computeMicros,
-      aiMicros,
-      reportedMicros,
-      totalMicros,
-      JSON.stringify(of.prices),
-      of.endedAt,
-      of.durationMs,
-    ],
-    'write_run_cost',
+         computed_at = muster_now()`,
+    transposed(
+      runs.map(({ job, cost: { computeMicros, aiMicros, reportedMicros, totalMicros }, prices, endedAt }) => [
+        ...[job.jobId, job.organizationId, String(job.computeMicrosPerHour)],
+        ...[computeMicros, aiMicros, reportedMicros, totalMicros].map(String),
+        ...[JSON.stringify(prices), endedAt && endedAt.getTime() - job.startedAt!.getTime(), endedAt],
+      ]),
+    ),
+    'write_run_costs',
   );
 }

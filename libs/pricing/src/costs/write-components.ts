@@ -1,4 +1,4 @@
-import type { RunCostComponentEntity, Transaction } from '@muster/database';
+import { type RunCostComponentEntity, type Transaction, transposed } from '@muster/database';
 import type { CostComponent } from './compute-run-cost';
 
 /** Whose costs they are: a run's, or those of one call of a model, which has a purpose. */
@@ -7,34 +7,29 @@ type ComponentsOwner = Pick<
   'jobId' | 'organizationId' | 'workflowId' | 'agentId' | 'scheduleId' | 'finishedAt' | 'purpose'
 >;
 
-/** Most have few; a plan that does not depend on how many is kept. */
-const oneByOneUpTo = 4;
-
-/** Writes what something cost, in place of what was written of it before. */
-export function writeComponents(
-  tx: Transaction,
-  of: ComponentsOwner,
-  { components, isAgain }: { components: CostComponent[]; isAgain: boolean },
-): void {
-  if (isAgain) tx.defer('DELETE FROM run_cost_component WHERE job_id = $1', [of.jobId], 'clear_components');
-  const owner = [of.jobId, of.organizationId, of.workflowId, of.agentId, of.scheduleId, of.finishedAt, of.purpose];
-  const rows = components.map(({ kind, provider, model, quantity, unit, unitPriceUsd, amountMicros, unpriced }, at) => [
-    ...[at + 1, kind, provider, model, quantity, unit, unitPriceUsd, String(amountMicros), unpriced],
-  ]);
-  if (rows.length <= oneByOneUpTo) {
-    for (const row of rows) tx.defer(`${intoComponents} VALUES (${parameters})`, [...owner, ...row], 'write_component');
-    return;
-  }
-  tx.defer(
-    `${intoComponents}
-     SELECT $1, $2, $3, $4, $5, $6, $7, c.* FROM unnest($8::int[], $9::text[], $10::text[], $11::text[], $12::numeric[],
-       $13::text[], $14::numeric[], $15::bigint[], $16::boolean[]) AS c`,
-    [...owner, ...rows[0]!.map((_, column) => rows.map((row) => row[column]))],
-    'write_components',
-  );
+/** What each of several cost. Again: something was written of it before. */
+export interface WrittenCost {
+  owner: ComponentsOwner;
+  components: CostComponent[];
+  isAgain: boolean;
 }
 
-const intoComponents = `
+/** Writes what each cost, in place of what was written of it before. */
+export function writeComponents(tx: Transaction, costs: WrittenCost[]): void {
+  const again = costs.filter(({ isAgain }) => isAgain).map(({ owner }) => owner.jobId);
+  if (again.length) tx.defer('DELETE FROM run_cost_component WHERE job_id = ANY($1)', [again], 'clear_components');
+  const rows = costs.flatMap(({ owner, components }) =>
+    components.map(({ kind, provider, model, quantity, unit, unitPriceUsd, amountMicros, unpriced }, at) => [
+      ...[owner.jobId, owner.organizationId, owner.workflowId, owner.agentId, owner.scheduleId, owner.finishedAt],
+      ...[owner.purpose, at + 1, kind, provider, model, quantity, unit, unitPriceUsd, String(amountMicros), unpriced],
+    ]),
+  );
+  if (rows.length) tx.defer(insertComponents, transposed(rows), 'write_components');
+}
+
+const insertComponents = `
   INSERT INTO run_cost_component (job_id, organization_id, workflow_id, agent_id, schedule_id, finished_at, purpose,
-    position, kind, provider, model, quantity, unit, unit_price_usd, amount_micros, unpriced)`;
-const parameters = Array.from({ length: 16 }, (_, at) => `$${at + 1}`).join(', ');
+    position, kind, provider, model, quantity, unit, unit_price_usd, amount_micros, unpriced)
+  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::timestamptz[], $7::text[],
+    $8::int[], $9::text[], $10::text[], $11::text[], $12::numeric[], $13::text[], $14::numeric[], $15::bigint[],
+    $16::boolean[])`;

@@ -4,7 +4,7 @@ import { computeRunCost } from '../costs/compute-run-cost';
 import type { SettledCost } from '../costs/settle-run-cost';
 import { writeComponents } from '../costs/write-components';
 import { findPrices } from '../prices/find-prices';
-import { recordSpend } from '../usage/record-usage';
+import { recordSpends } from '../usage/record-usage';
 import { tellSettledLimits } from '../usage/tell-limits';
 
 type BookedCall = Pick<
@@ -27,6 +27,7 @@ export async function bookCall(
   tx: Transaction,
   callId: string,
 ): Promise<Pick<SettledCost, 'totalMicros' | 'changed'> | null> {
+  tx.alongKeys();
   const [call] = await tx.query<BookedCall>(
     `SELECT organization_id, purpose, provider, model, agent_id, at, cost_micros, input_tokens::text AS input_tokens,
             output_tokens::text AS output_tokens, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
@@ -51,7 +52,7 @@ export async function bookCall(
   });
   const owner = { jobId: callId, organizationId, workflowId: null, agentId, scheduleId: null, finishedAt: at, purpose };
   const isFree = usage.inputTokens + usage.outputTokens === 0n;
-  writeComponents(tx, owner, { components: isFree ? [] : components, isAgain: true });
+  writeComponents(tx, [{ owner, components: isFree ? [] : components, isAgain: true }]);
   tx.defer('UPDATE model_call SET cost_micros = $2 WHERE id = $1', [callId, totalMicros], 'cost_model_call');
   if (!isFree) {
     tx.defer(
@@ -60,7 +61,7 @@ export async function bookCall(
       'model_call_cost_change',
     );
   }
-  recordSpend(tx, { jobId: callId, organizationId, totalMicros, finishedAt: at });
+  recordSpends(tx, [{ jobId: callId, organizationId, totalMicros, finishedAt: at }]);
   const { monthlySpendLimitMicros } = call;
   await tellSettledLimits(tx, {
     ...{ organizationId, finishedAt: at, monthlyRunLimit: null, monthlySpendLimitMicros },

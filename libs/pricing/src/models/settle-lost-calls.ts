@@ -8,7 +8,7 @@ export async function settleLostCalls(database: Database): Promise<{ lost: numbe
   const rows = await database.query<Pick<ModelCallEntity, 'id'>>(
     'system',
     `UPDATE model_call SET outcome = 'lost' WHERE id IN (
-       SELECT id FROM model_call WHERE outcome = 'open' AND at < now() - $1 * interval '1 minute'
+       SELECT id FROM model_call WHERE outcome = 'open' AND at < muster_now() - $1 * interval '1 minute'
        ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED)
      RETURNING id`,
     [lostAfterMinutes, atOnce],

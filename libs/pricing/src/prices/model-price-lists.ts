@@ -73,7 +73,9 @@ export async function replaceDefaultModelPrices(
      SELECT p.* FROM ${unnested(1)}`,
     columnsOf(rows),
   );
-  tx.defer(`INSERT INTO default_price_list (id) VALUES (true) ON CONFLICT (id) DO UPDATE SET replaced_at = now()`);
+  tx.defer(
+    `INSERT INTO default_price_list (id) VALUES (true) ON CONFLICT (id) DO UPDATE SET replaced_at = muster_now()`,
+  );
   audit(tx, caller, {
     action: 'default_model_prices.replace',
     target: { type: 'model_prices', id: 'default' },

@@ -42,7 +42,7 @@ export async function measureMoney(database: Database, now: Date): Promise<Measu
     ),
     database.query<Pick<MeasuredMoney, 'unmetered'>>(
       'system',
-      `SELECT count(*)::int AS unmetered FROM usage_event WHERE NOT counted AND at < now() - interval '5 minutes'`,
+      `SELECT count(*)::int AS unmetered FROM usage_event WHERE NOT counted AND at < muster_now() - interval '5 minutes'`,
       [],
       'measure_unmetered',
     ),

@@ -31,8 +31,8 @@ export async function reconcileUsage(
     for (const fault of faults) auditFault(tx, fault);
     await tx.execute(
       `INSERT INTO usage_reconciliation (id, began_at, finished_at, organizations, differing, differences)
-       VALUES ($1, $2, now(), $3, $4, $5)
-       ON CONFLICT (id) DO UPDATE SET finished_at = now(), organizations = excluded.organizations,
+       VALUES ($1, $2, muster_now(), $3, $4, $5)
+       ON CONFLICT (id) DO UPDATE SET finished_at = muster_now(), organizations = excluded.organizations,
          differing = excluded.differing, differences = excluded.differences`,
       [id, now, organizations, faults.length, JSON.stringify(differences)],
     );

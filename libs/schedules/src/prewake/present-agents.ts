@@ -19,7 +19,7 @@ export async function presentChangedAgent(tx: Transaction, row: AgentRow, now: D
 }
 
 function presentAgent(row: AgentRow, expected: ExpectedRun | null, now: Date): Agent {
-  const { why, stopAt } = explainAgent(row, expected, now);
+  const { why, reason, stopAt } = explainAgent(row, expected, now);
   return {
     id: row.id,
     name: row.name,
@@ -35,10 +35,13 @@ function presentAgent(row: AgentRow, expected: ExpectedRun | null, now: Date): A
     vmIp: row.vmIp,
     idleAutoStopExempt: row.idleAutoStopExempt,
     workerVersion: row.workerVersion,
+    capabilities: row.capabilities,
     currentJobId: row.currentJobId,
     computeUsdPerHour: usdOf(row.computeMicrosPerHour),
     stopAt: stopAt?.toISOString() ?? null,
     why,
+    reason,
+    statusSince: row.statusSince.toISOString(),
     createdAt: row.createdAt.toISOString(),
   };
 }

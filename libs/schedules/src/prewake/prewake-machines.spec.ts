@@ -84,7 +84,7 @@ describe('waking machines ahead of their schedules', () => {
     );
   const failWakes = async () => {
     const [wake] = await query(
-      `UPDATE agent_wake SET deadline = now(), next_try_at = now() WHERE state = 'open' AND agent_id = $1 RETURNING id`,
+      `UPDATE agent_wake SET deadline = now() - make_interval(secs => 1), next_try_at = now() - make_interval(secs => 1) WHERE state = 'open' AND agent_id = $1 RETURNING id`,
       [ground.agentId],
     );
     await harness.app.nest.get(MachineControl).wake(wake.id);

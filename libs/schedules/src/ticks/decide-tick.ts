@@ -15,6 +15,8 @@ export interface TickFacts {
   rule: CronRule;
   timezone: string;
   misfirePolicy: MisfirePolicy;
+  /** What was due up to this moment is missed, whatever the policy says: the service was restored from a backup. */
+  missedUntil?: Date | null;
 }
 
 export type TickDecision =
@@ -33,7 +35,8 @@ export type TickDecision =
  * What is to become of a schedule's nominal times up to now, one run at a time: whoever asks again from `next` on gets
  * the rest. So each run is launched, and written down, by itself.
  */
-export function decideTick({ enabled, nextRunAt, rule, timezone, misfirePolicy }: TickFacts, now: Date): TickDecision {
+export function decideTick(facts: TickFacts, now: Date): TickDecision {
+  const { enabled, nextRunAt, rule, timezone, misfirePolicy, missedUntil } = facts;
   if (!enabled) return { due: false, reason: 'disabled' };
   if (!nextRunAt || nextRunAt > now) return { due: false, reason: 'not_due' };
   const open = runsBetween(rule, timezone, { after: new Date(nextRunAt.getTime() - 1), until: now, limit: sightOf });
@@ -45,6 +48,8 @@ export function decideTick({ enabled, nextRunAt, rule, timezone, misfirePolicy }
     const kept = open.length - mostMadeUp;
     return { due: true, dropped: open.slice(0, kept), run: null, next: open[kept]! };
   }
+  const lost = missedUntil ? open.filter((time) => time <= missedUntil).length : 0;
+  if (lost > 0) return { due: true, dropped: open.slice(0, lost), run: null, next: open[lost] ?? after(open.at(-1)!) };
   const missed = open.filter((time) => now.getTime() - time.getTime() > lateMs).length;
   const first = firstToRun(misfirePolicy, { open: open.length, missed });
   const run = open[first] ?? null;

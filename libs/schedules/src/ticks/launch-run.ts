@@ -45,6 +45,7 @@ export async function launchRun(
         agentId,
         variables: schedule.variables,
         vaultKeys: schedule.vaultKeys,
+        concurrencyKeys: schedule.concurrencyKeys,
         maxRuntimeMs: schedule.maxRuntimeMinutes * 60_000,
         maxRetries: schedule.maxRetries,
         retryDelayMs: schedule.retryDelaySeconds * 1000,

@@ -96,6 +96,28 @@ describe('running due schedules', () => {
     },
   );
 
+  it('measures how late each time was seen to, those that were missed among them', async () => {
+    const counts = async () => {
+      const text = await harness.app.metrics.registry.metrics();
+      const of = (name: string) =>
+        Number(
+          text
+            .split('\n')
+            .find((line) => line.startsWith(`${name} `))
+            ?.split(' ')[1] ?? 0,
+        );
+      return [of('muster_schedule_lateness_seconds_bucket{le="5"}'), of('muster_schedule_lateness_seconds_count')];
+    };
+    const [early, all] = await counts();
+    await make('* * * * *', { misfirePolicy: 'skip' });
+    clock.set('2026-03-07T12:01:04.000Z');
+    await tick();
+    expect(await counts()).toEqual([early! + 1, all! + 1]);
+    clock.set('2026-03-07T12:06:30.000Z');
+    await tick();
+    expect(await counts()).toEqual([early! + 1, all! + 6]);
+  });
+
   it('asks the guards for each run that it makes up for', async () => {
     const id = await make('0 * * * *', { misfirePolicy: 'all', concurrencyLimit: 2 });
     clock.set('2026-03-07T18:00:30.000Z');

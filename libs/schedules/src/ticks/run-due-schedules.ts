@@ -1,6 +1,6 @@
 import type { Actor } from '@muster/access';
 import { AppError } from '@muster/contracts';
-import { type Database, isDatabaseUnavailable, type Transaction } from '@muster/database';
+import { type Database, isDatabaseUnavailable, requireReleased, type Transaction } from '@muster/database';
 import { inSpan } from '@muster/platform';
 import { parseCron } from '../cron/cron-rule';
 import { decideRun, decideTick } from './decide-tick';
@@ -29,6 +29,10 @@ export interface TickRequest {
   whenScanned: 'wait' | 'leave';
 }
 
+interface Tick extends TickRequest {
+  missedUntil: Date | null;
+}
+
 /** Few enough that a tick leaves connections to everybody else. */
 const atOnce = 3;
 const batchSize = 100;
@@ -39,7 +43,9 @@ const batchSize = 100;
  * a transaction that locks the schedule and reads it again. So a nominal time is settled once whoever ticks, and what
  * a crash leaves undone is still due.
  */
-export async function runDueSchedules(database: Database, request: TickRequest): Promise<TickReport> {
+export async function runDueSchedules(database: Database, asked: TickRequest): Promise<TickReport> {
+  const recovery = await requireReleased(database);
+  const request: Tick = { ...asked, missedUntil: recovery && !recovery.fireMissed ? recovery.releasedAt : null };
   const report = emptyReport(request.dryRun ?? false);
   const settle = async (due: Pick<Due, 'id' | 'organizationId'>) => {
     report.scanned += 1;
@@ -71,13 +77,13 @@ export async function runDueSchedules(database: Database, request: TickRequest):
 async function settleSchedule(
   database: Database,
   due: Pick<Due, 'id' | 'organizationId'>,
-  request: TickRequest,
+  request: Tick,
   report: (outcome: Outcome) => void,
 ): Promise<void> {
   const scope = { organizationId: due.organizationId };
   if (request.dryRun) {
     const schedule = await findSchedule(database, due.organizationId, due.id);
-    return database.transaction(scope, (tx) => foresee(tx, schedule, request.now, report));
+    return database.transaction(scope, (tx) => foresee(tx, schedule, request, report));
   }
   try {
     for (let more = true, first = true; more; first = false) {
@@ -102,14 +108,18 @@ interface Step {
 async function settleNext(
   tx: Transaction,
   { id, organizationId }: Pick<Due, 'id' | 'organizationId'>,
-  { now, actor = { kind: 'system', id: 'schedules', organizationId } }: TickRequest,
+  { now, missedUntil, actor = { kind: 'system', id: 'schedules', organizationId } }: Tick,
 ): Promise<Step> {
   const schedule = await tryLockSchedule(tx, organizationId, id);
   if (!schedule) return over('locked');
-  const decision = decideTick({ ...schedule, rule: parseCron(schedule.cronExpression) }, now);
+  const decision = decideTick({ ...schedule, missedUntil, rule: parseCron(schedule.cronExpression) }, now);
   if (!decision.due) return over(decision.reason);
   const { dropped, run, next } = decision;
   const outcomes: Outcome[] = [];
+  tx.measure(({ scheduleLateness }) => {
+    for (const at of [...dropped, ...(run ? [run] : [])])
+      scheduleLateness.observe((now.getTime() - at.getTime()) / 1000);
+  });
   recordMisfires(tx, schedule, dropped, now);
   if (dropped.length) outcomes.push(misfired(dropped));
   if (run && !(await isSettled(tx, id, run))) {
@@ -133,13 +143,13 @@ function misfired(dropped: Date[]): Outcome {
 async function foresee(
   tx: Transaction,
   schedule: ScheduleRow,
-  now: Date,
+  { now, missedUntil }: Tick,
   report: (outcome: Outcome) => void,
 ): Promise<void> {
   const facts = await readGuardFacts(tx, schedule, { now, force: false });
   let nextRunAt = schedule.nextRunAt;
   do {
-    const decision = decideTick({ ...schedule, nextRunAt, rule: parseCron(schedule.cronExpression) }, now);
+    const decision = decideTick({ ...schedule, missedUntil, nextRunAt, rule: parseCron(schedule.cronExpression) }, now);
     if (!decision.due) return report({ outcome: 'skipped', reason: decision.reason, detail: null, nominalAt: null });
     const { dropped, run, next } = decision;
     if (dropped.length) report(misfired(dropped));

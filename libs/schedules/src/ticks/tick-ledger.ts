@@ -28,7 +28,7 @@ export function recordOutcome(
   );
   tellOrganization(tx, { organizationId, type: 'schedule', data: { scheduleId: id, outcome, reason, jobId } });
   if (outcome === 'launched') return;
-  const details = { reason, nominalAt: nominalAt.toISOString() };
+  const details = { lastResult: outcome, reason, nominalAt: nominalAt.toISOString() };
   emitEvent(tx, { organizationId, type: `schedule.${outcome}`, of: [{ id, details }] });
 }
 
@@ -49,7 +49,8 @@ export function recordMisfires(
     [id, organizationId, times, now, `missed, and dropped by the misfire policy ${misfirePolicy}`],
     'record_misfires',
   );
-  const of = times.map((time) => ({ id, details: { reason: 'misfire', nominalAt: time.toISOString() } }));
+  const fact = { lastResult: 'skipped', reason: 'misfire' } as const;
+  const of = times.map((time) => ({ id, details: { ...fact, nominalAt: time.toISOString() } }));
   emitEvent(tx, { organizationId, type: 'schedule.skipped', of });
   const data = { scheduleId: id, outcome: 'skipped', reason: 'misfire', jobId: null };
   tellOrganization(tx, { organizationId, type: 'schedule', data });

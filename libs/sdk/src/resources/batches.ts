@@ -1,10 +1,13 @@
 import {
   type Batch,
   batchesCancel,
+  batchesCheck,
   batchesCreate,
   batchesList,
   type BatchList,
   batchesRead,
+  type CheckBatchBody,
+  type CheckedBatch,
   type CreateBatchBody,
   type CreatedBatch,
 } from '../generated';
@@ -16,6 +19,11 @@ import { type CallOptions, Resource } from '../resource';
 export class Batches extends Resource {
   create(body: CreateBatchBody, call?: CallOptions): Promise<CreatedBatch> {
     return batchesCreate({ ...this.with(call), body });
+  }
+
+  /** What is wrong with each row, before anything is queued; where it is to run may be left out. */
+  check(body: CheckBatchBody, call?: CallOptions): Promise<CheckedBatch> {
+    return batchesCheck({ ...this.with(call), body });
   }
 
   /** The same of a table with a head, whose columns are the workflow's variables unless `mapping` says otherwise. */

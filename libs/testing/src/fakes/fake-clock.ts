@@ -17,6 +17,11 @@ export class FakeClock extends Clock {
     this.time += ms;
   }
 
+  /** As a host's clock that is wrong: it goes, and is so much ahead of the real one, or behind it where it is less than 0. */
+  static aheadBy(ms: number): Clock {
+    return { now: () => new Date(Date.now() + ms) };
+  }
+
   set(time: Date | string): void {
     this.time = new Date(time).getTime();
   }

@@ -50,6 +50,11 @@ const issueFields = {
   assignees: checks.texts(39),
 };
 
+/** It knows whole seconds. */
+function stamp(date: Date): string {
+  return `${date.toISOString().slice(0, 19)}Z`;
+}
+
 /** GitHub's REST API as far as feedback uses it. */
 export class FakeCodehost {
   readonly issues: FakeIssue[] = [];
@@ -64,7 +69,7 @@ export class FakeCodehost {
     change: Partial<Pick<FakeIssue, 'state' | 'state_reason' | 'assignees'>>,
     at?: Date,
   ): void {
-    const now = (at ?? this.now()).toISOString();
+    const now = stamp(at ?? this.now());
     if (change.state === 'closed') issue.closed_at = now;
     if (change.state === 'open') {
       issue.closed_at = null;
@@ -79,7 +84,7 @@ export class FakeCodehost {
 
   /** Somebody opens a pull request, which does not touch the issue that it is about. */
   openPull({ branch, body }: { branch: string; body: string | null }): FakePull {
-    const now = this.now().toISOString();
+    const now = stamp(this.now());
     const pull: FakePull = {
       ...{ number: this.nextNumber(), title: 'A change', body, state: 'open' },
       ...{ head: { ref: branch, label: `acme:${branch}` }, created_at: now, updated_at: now, closed_at: null },
@@ -89,7 +94,7 @@ export class FakeCodehost {
   }
 
   closePull(pull: FakePull): void {
-    const now = this.now().toISOString();
+    const now = stamp(this.now());
     Object.assign(pull, { state: 'closed', closed_at: now, updated_at: now });
   }
 
@@ -137,7 +142,7 @@ export class FakeCodehost {
 
   private makeIssue(body: any): Answered {
     requireFields(body, issueFields, ['title', 'body', 'labels']);
-    const now = this.now().toISOString();
+    const now = stamp(this.now());
     const number = this.nextNumber();
     const { title, labels } = body;
     const issue: FakeIssue = {

@@ -48,6 +48,10 @@ export class FakeTrackers {
     return this.tasktracker.tasks;
   }
 
+  get issues(): FakeIssue[] {
+    return this.codehost.issues;
+  }
+
   get branches(): Map<string, string> {
     return this.codehost.branches;
   }

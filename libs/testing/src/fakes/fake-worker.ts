@@ -14,6 +14,8 @@ export class FakeWorker {
   answer: (command: AgentCommand) => number | Promise<number> = ({ commandId }) =>
     this.received.some((known) => known.commandId === commandId) ? 200 : 202;
   refused = 0;
+  /** By which it judges how old a signature is. */
+  now: () => Date = () => new Date();
 
   private constructor(
     private readonly server: Server,
@@ -52,7 +54,7 @@ export class FakeWorker {
   private async take(path: string, headers: IncomingHttpHeaders, body: Buffer): Promise<number> {
     if (
       path !== '/commands' ||
-      verify([this.signingSecret], headers[signatureHeader] as string | undefined, body, new Date()) !== 'valid'
+      verify([this.signingSecret], headers[signatureHeader] as string | undefined, body, this.now()) !== 'valid'
     ) {
       this.refused += 1;
       return 401;

@@ -70,6 +70,11 @@ export const houseStatements = [
           CASE WHEN status <> 'queued' THEN n % 1000 + n % 500 END,
           CASE WHEN n <= 3 THEN 'a needle in the portal' WHEN status = 'failed' THEN 'the portal gave no answer' END
    FROM house_job ORDER BY n`,
+  `INSERT INTO question (id, organization_id, job_id, agent_id, workflow_id, question_key, question, kind, status,
+                         asked_at, ended_at, expires_at)
+   SELECT ${id('at', `'question' || n`)}, '{organization}', id, agent_id, workflow_id, 'one', 'Which?', 'text',
+          CASE WHEN n % 1000 = 0 THEN 'open' WHEN n = 50 THEN 'expired' ELSE 'answered' END, at, at, at
+   FROM house_job WHERE n % 5 = 0`,
   `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key, name)
    SELECT id, s, '{organization}', 'passed', 1, 'Step ' || s FROM house_job, generate_series(1, 2) s`,
   `INSERT INTO run_cost (job_id, organization_id, compute_micros_per_hour, compute_micros, ai_micros, reported_micros,
@@ -99,6 +104,10 @@ export const houseStatements = [
    SELECT id, '{organization}', at, CASE WHEN n <= 3 THEN 'user' ELSE 'api_key' END,
           CASE WHEN n <= 3 THEN 'rare person' ELSE 'the key' END, CASE WHEN n <= 3 THEN 'user.update' ELSE 'job.launch' END,
           'job', CASE WHEN n <= 3 THEN 'rare target' ELSE id::text END
+   FROM house_job`,
+  `INSERT INTO access_entry (id, organization_id, minute, at, actor_kind, actor_id, address, route, subject_type, subject_id)
+   SELECT id, '{organization}', at, at, 'api_key', CASE WHEN n <= 3 THEN 'rare person' ELSE 'the key' END, '127.0.0.1',
+          'GET /api/jobs/{id}', 'run', CASE WHEN n <= 3 THEN 'rare target' ELSE id::text END
    FROM house_job`,
   `INSERT INTO artifact (id, organization_id, agent_id, job_id, kind, filename, content_type, size, storage_key, created_at)
    SELECT id, '{organization}', agent_id, id, CASE WHEN n <= 3 THEN 'video' ELSE 'file' END, 'f', 'text/plain', 1,

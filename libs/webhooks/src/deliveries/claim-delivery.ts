@@ -1,13 +1,14 @@
 import type { Database, WebhookDeliveryEntity, WebhookEndpointEntity, WebhookSecretEntity } from '@muster/database';
 import { newId } from '@muster/platform';
 
-type SealedSecret = Pick<WebhookSecretEntity, 'id' | 'masterKeyId'> & { wrappedKey: string; sealed: string };
+export type SealedSecret = Pick<WebhookSecretEntity, 'id' | 'masterKeyId'> & { wrappedKey: string; sealed: string };
 
 /** A delivery that is ours to try, with all that it takes. */
 export interface ClaimedDelivery
   extends
     Pick<WebhookDeliveryEntity, 'id' | 'organizationId' | 'endpointId' | 'type' | 'tries'>,
-    Pick<WebhookEndpointEntity, 'url' | 'failingSince'> {
+    Pick<WebhookEndpointEntity, 'failingSince'> {
+  url: string;
   leaseId: string;
   /** Of the run that the fact is of, where it is of one. */
   traceparent: string | null;
@@ -19,7 +20,7 @@ export interface ClaimedDelivery
 /** Longer than an attempt takes. Who dies with one leaves it to the next for so long. */
 const leaseMs = 30_000;
 
-/** The delivery of the endpoint that is due longest, where one is that nobody is at. */
+/** The delivery of the webhook that is due longest, where one is that nobody is at. What goes to people is `claimMessage`'s. */
 export async function claimDelivery(
   database: Database,
   endpointId: string,
@@ -28,7 +29,7 @@ export async function claimDelivery(
   // A crash may take the lease back: then it is claimed once more.
   const [claimed] = await database.queryUnflushed<ClaimedDelivery>(
     'system',
-    `WITH own AS (SELECT enabled FROM webhook_endpoint WHERE id = $1),
+    `WITH own AS (SELECT enabled FROM webhook_endpoint WHERE id = $1 AND kind = 'webhook'),
      due AS (
        SELECT d.id FROM webhook_delivery d
        WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.due_at <= $2

@@ -1,4 +1,5 @@
 import type { TurnedOffReason } from '@muster/contracts';
+import type { SentMessage } from '../messages/send-message';
 
 const secondMs = 1000;
 const minuteMs = 60 * secondMs;
@@ -57,4 +58,21 @@ export function decideAttempt(facts: AttemptFacts, now: Date, chance: number): A
   }
   const dueAt = new Date(now.getTime() + Math.round(delayMs * (1 + jitter * chance)));
   return { delivery: { status: 'pending', dueAt }, reason: fault, failingSince, turnOff };
+}
+
+export interface MessageDecision extends Omit<AttemptDecision, 'delivery'> {
+  delivery: AttemptDecision['delivery'] | { status: 'unclear' };
+}
+
+/** The same of a message to people. One that may have arrived is not sent again, and one that never will is dead at once. */
+export function decideMessage(
+  { outcome, ...facts }: AttemptFacts & Pick<SentMessage, 'outcome'>,
+  now: Date,
+  chance: number,
+): MessageDecision {
+  const decision = decideAttempt(facts, now, chance);
+  const reason = facts.error ?? `answered ${facts.statusCode}`;
+  if (outcome === 'unclear')
+    return { delivery: { status: 'unclear' }, reason, failingSince: facts.failingSince, turnOff: null };
+  return outcome === 'refused' ? { ...decision, delivery: { status: 'dead' }, reason } : decision;
 }

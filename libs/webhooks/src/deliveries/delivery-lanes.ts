@@ -3,9 +3,14 @@ import { inSpan, type Metrics, type Outbound, Semaphore } from '@muster/platform
 import type { KeyRing } from '@muster/vault';
 import { Logger } from '@nestjs/common';
 import { openSecrets } from '../endpoints/seal-secret';
+import { type ClaimedMessage, claimMessage } from '../messages/claim-message';
+import { recordMessage } from '../messages/record-message';
+import { type MessengerParts, sendMessage } from '../messages/send-message';
+import { type MessageFact, writeMessage } from '../messages/write-message';
 import { type ClaimedDelivery, claimDelivery } from './claim-delivery';
+import type { MessageDecision } from './decide-attempt';
 import { giveBack, recordAttempt } from './record-attempt';
-import { sendDelivery, type SentAttempt } from './send-delivery';
+import { sendDelivery, type SentAttempt, unlessAborted } from './send-delivery';
 
 /** So many are sent at the same time by one process. */
 const atOnce = 500;
@@ -23,14 +28,24 @@ interface Lane {
   /** There may be more to send since its workers looked last. */
   rung: boolean;
   fails: boolean;
+  /** Whether people read what it sends; null while that is not known. */
+  isForPeople: boolean | null;
 }
 
-export interface LaneParts {
+export interface LaneParts extends MessengerParts {
   database: Database;
   outbound: Outbound;
   keyRing: KeyRing;
   metrics: Metrics;
   now(): Date;
+  /** Where a person goes on with a fact: of a message to the recipient, who is empty where it has none. */
+  linkOf(fact: Omit<MessageFact, 'link'> & LinkTarget): Promise<MessageFact['link']>;
+}
+
+export interface LinkTarget {
+  subjectId: string;
+  endpointId: string;
+  recipient: string;
 }
 
 /**
@@ -51,7 +66,10 @@ export class DeliveryLanes {
   /** Something may be due for these. */
   ring(endpointIds: Iterable<string>): void {
     for (const endpointId of endpointIds) {
-      const lane = this.lanes.get(endpointId) ?? { workers: 0, width: 1, rung: false, fails: false };
+      const lane = this.lanes.get(endpointId) ?? {
+        ...{ workers: 0, width: 1, rung: false, fails: false },
+        isForPeople: null,
+      };
       this.lanes.set(endpointId, lane);
       lane.rung = true;
       this.widen(endpointId, lane);
@@ -90,17 +108,29 @@ export class DeliveryLanes {
       const leave = await this.enter(lane);
       try {
         lane.rung = false;
-        const claimed = await claimDelivery(this.parts.database, endpointId, this.parts.now());
+        const claimed = await this.claim(endpointId, lane);
         if (!claimed && !lane.rung) return;
         if (!claimed) continue;
         // As others have found, before this process had anything for it.
         lane.fails ||= claimed.failingSince !== null;
         this.widen(endpointId, lane);
-        await this.attempt(claimed, lane);
+        if ('kind' in claimed) await this.attemptMessage(claimed, lane);
+        else await this.attempt(claimed, lane);
       } finally {
         leave();
       }
     }
+  }
+
+  private async claim(endpointId: string, lane: Lane): Promise<ClaimedDelivery | ClaimedMessage | undefined> {
+    const { database, now } = this.parts;
+    const delivery = lane.isForPeople ? undefined : await claimDelivery(database, endpointId, now());
+    if (delivery) lane.isForPeople = false;
+    if (delivery || lane.isForPeople === false) return delivery;
+    const message = await claimMessage(database, endpointId, now());
+    lane.isForPeople = message !== 'webhook';
+    // What is to wait for others is found by the sweep when it is due.
+    return typeof message === 'object' ? message : undefined;
   }
 
   private async enter(lane: Lane): Promise<() => void> {
@@ -124,14 +154,47 @@ export class DeliveryLanes {
       throw error;
     }
     const decision = await recordAttempt(database, claimed, sent, { now: now(), chance: Math.random() });
+    this.learn(claimed.id, lane, { decision, durationMs: sent.durationMs, metrics });
+  }
+
+  /** It is marked as being sent: whatever fails on the way to its record leaves it so, and it is not sent again. */
+  private async attemptMessage(claimed: ClaimedMessage, lane: Lane): Promise<void> {
+    const { database, keyRing, metrics, now } = this.parts;
+    const { endpointId, recipient, count } = claimed;
+    const at = now();
+    const began = performance.now();
+    const facts = await Promise.all(
+      claimed.facts.map(async ({ type, subjectId, body }) => {
+        const { data } = JSON.parse(body) as Pick<MessageFact, 'data'>;
+        return { type, data, link: await this.parts.linkOf({ type, data, subjectId, endpointId, recipient }) };
+      }),
+    );
+    const [url = null] = openSecrets(keyRing, claimed);
+    const sending = sendMessage(this.parts, claimed, { message: writeMessage(facts, count), url });
+    const sent = await unlessAborted(sending, this.stopped.signal);
+    const durationMs = Math.round(performance.now() - began);
+    const decision = await recordMessage(
+      database,
+      claimed,
+      { sent, at, durationMs },
+      { now: now(), chance: Math.random() },
+    );
+    this.learn(claimed.id, lane, { decision, durationMs, metrics });
+  }
+
+  private learn(
+    id: string,
+    lane: Lane,
+    { decision, durationMs, metrics }: { decision: MessageDecision | null; durationMs: number; metrics: Metrics },
+  ): void {
     if (!decision) return;
     const { status } = decision.delivery;
     lane.fails = decision.failingSince !== null;
     lane.width = status === 'delivered' ? Math.min(mostToOne, lane.width + 1) : 1;
     const outcome = status === 'pending' ? 'retried' : status;
-    metrics.webhookSeconds.observe({ outcome }, sent.durationMs / 1000);
+    metrics.webhookSeconds.observe({ outcome }, durationMs / 1000);
     if (decision.turnOff) metrics.webhookEndpointsTurnedOff.inc({ reason: decision.turnOff });
-    if (status !== 'delivered') this.logger.debug(`delivery ${claimed.id}: ${decision.reason}`);
+    if (status !== 'delivered') this.logger.debug(`delivery ${id}: ${decision.reason}`);
   }
 }
 

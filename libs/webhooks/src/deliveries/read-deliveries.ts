@@ -11,7 +11,8 @@ import { findEndpoint } from '../endpoints/endpoint-row';
 
 type AttemptRow = Pick<WebhookAttemptEntity, 'statusCode' | 'durationMs' | 'error'> & { at: string };
 
-export interface DeliveryRow extends Pick<WebhookDeliveryEntity, 'id' | 'type' | 'status' | 'createdAt'> {
+export interface DeliveryRow extends Pick<WebhookDeliveryEntity, 'id' | 'type' | 'createdAt'> {
+  status: DeliveryStatus;
   /** Null where it waits for nothing: it is over, or its endpoint is off. */
   nextAttemptAt: Date | null;
   attempts: AttemptRow[];
@@ -67,7 +68,7 @@ export async function findDelivery(
     { organizationId },
     `SELECT ${columns}, e.body FROM webhook_delivery d
      JOIN webhook_endpoint w ON w.id = d.endpoint_id JOIN webhook_event e ON e.id = d.event_id
-     WHERE d.id = $1 AND d.endpoint_id = $2 AND d.organization_id = $3`,
+     WHERE d.id = $1 AND d.endpoint_id = $2 AND d.organization_id = $3 AND w.name IS NULL`,
     [deliveryId, endpointId, organizationId],
   );
   if (!row) throw noSuchDelivery();

@@ -3,6 +3,7 @@ import type { Database, Transaction, WebhookEndpointEntity } from '@muster/datab
 import { type AttemptDecision, decideAttempt } from './decide-attempt';
 import type { ClaimedDelivery } from './claim-delivery';
 import type { SentAttempt } from './send-delivery';
+import { shownUrl } from '../endpoints/shown-url';
 
 type Endpoint = Pick<WebhookEndpointEntity, 'failingSince'>;
 
@@ -53,23 +54,25 @@ export async function recordAttempt(
   });
 }
 
-async function turnOff(
+/** Nothing more is sent there until somebody turns it on again. A channel's address is not shown. */
+export async function turnOff(
   tx: Transaction,
-  { endpointId, organizationId, url }: ClaimedDelivery,
+  { endpointId, organizationId, url }: { endpointId: string; organizationId: string; url: string | null },
   { reason, now }: { reason: NonNullable<AttemptDecision['turnOff']>; now: Date },
 ): Promise<void> {
-  const turned = await tx.execute(
+  const [turned] = await tx.query<Pick<WebhookEndpointEntity, 'name'>>(
     `UPDATE webhook_endpoint
-     SET enabled = false, turned_off_reason = $2, turned_off_at = $3, version = version + 1, updated_at = now()
-     WHERE id = $1 AND enabled`,
+     SET enabled = false, turned_off_reason = $2, turned_off_at = $3, version = version + 1, updated_at = muster_now()
+     WHERE id = $1 AND enabled RETURNING name`,
     [endpointId, reason, now],
   );
-  if (turned === 0) return;
+  if (!turned) return;
+  const type = turned.name === null ? 'webhook_endpoint' : 'notification_channel';
   const actor = { kind: 'system', id: 'webhooks', organizationId } as const;
   audit(tx, actor, {
-    action: 'webhook_endpoint.turn_off',
-    target: { type: 'webhook_endpoint', id: endpointId },
-    changes: { enabled: [true, false], reason, url },
+    action: `${type}.turn_off`,
+    target: { type, id: endpointId },
+    changes: { enabled: [true, false], reason, ...(url && { url: shownUrl(url) }) },
   });
 }
 

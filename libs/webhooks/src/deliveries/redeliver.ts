@@ -12,7 +12,8 @@ export async function redeliver(
   const touched = await tx.execute(
     `UPDATE webhook_delivery
      SET status = 'pending', tries = 0, asked = true, due_at = $4, lease_id = NULL, leased_until = NULL
-     WHERE id = $1 AND endpoint_id = $2 AND organization_id = $3`,
+     WHERE id = $1 AND organization_id = $3
+       AND endpoint_id = (SELECT id FROM webhook_endpoint WHERE id = $2 AND name IS NULL)`,
     [deliveryId, endpointId, organizationId, now],
   );
   if (touched === 0) throw noSuchDelivery();

@@ -39,7 +39,7 @@ export async function sendDelivery(
       ...signedHeaders({ id, body, at }, secrets),
     };
     const both = AbortSignal.any([limit, signal]);
-    const answer = await orAborted(outbound.open({ url, method: 'POST', headers, body }, both), both);
+    const answer = await unlessAborted(outbound.open({ url, method: 'POST', headers, body }, both), both);
     statusCode = answer.status;
     await readToEnd(answer);
     return ended(null);
@@ -50,12 +50,12 @@ export async function sendDelivery(
   }
 }
 
-/** A name's lookup does not know the signal. */
-function orAborted(answer: Promise<OutboundStream>, signal: AbortSignal): Promise<OutboundStream> {
+/** A name's lookup does not know the signal, nor does a mail relay. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const end = () => reject(signal.reason as Error);
     signal.addEventListener('abort', end, { once: true });
-    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', end));
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end));
   });
 }
 

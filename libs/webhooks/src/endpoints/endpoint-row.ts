@@ -2,7 +2,10 @@ import { AppError } from '@muster/contracts';
 import { type Database, hasPart, type Transaction, type WebhookEndpointEntity } from '@muster/database';
 import type { Page } from '@muster/platform';
 
-export type EndpointRow = WebhookEndpointEntity;
+/** An endpoint of webhooks: a channel has a name, and its own routes. */
+export type EndpointRow = Omit<WebhookEndpointEntity, 'url' | 'kind' | 'name' | 'recipients' | 'filter'> & {
+  url: string;
+};
 
 const select = `SELECT id, organization_id, url, events, description, enabled, turned_off_reason, turned_off_at,
   failing_since, version, created_at, updated_at FROM webhook_endpoint`;
@@ -10,7 +13,7 @@ const select = `SELECT id, organization_id, url, events, description, enabled, t
 export async function findEndpoint(database: Database, organizationId: string, id: string): Promise<EndpointRow> {
   const [row] = await database.query<EndpointRow>(
     { organizationId },
-    `${select} WHERE id = $1 AND organization_id = $2`,
+    `${select} WHERE id = $1 AND organization_id = $2 AND name IS NULL`,
     [id, organizationId],
     'find_webhook_endpoint',
   );
@@ -19,10 +22,10 @@ export async function findEndpoint(database: Database, organizationId: string, i
 }
 
 export async function lockEndpoint(tx: Transaction, organizationId: string, id: string): Promise<EndpointRow> {
-  const [row] = await tx.query<EndpointRow>(`${select} WHERE id = $1 AND organization_id = $2 FOR UPDATE`, [
-    id,
-    organizationId,
-  ]);
+  const [row] = await tx.query<EndpointRow>(
+    `${select} WHERE id = $1 AND organization_id = $2 AND name IS NULL FOR UPDATE`,
+    [id, organizationId],
+  );
   if (!row) throw noSuchEndpoint();
   return row;
 }
@@ -35,7 +38,7 @@ export function listEndpoints(
 ): Promise<EndpointRow[]> {
   return database.query<EndpointRow>(
     { organizationId },
-    `${select} WHERE organization_id = $1 AND ($2::uuid IS NULL OR id > $2)
+    `${select} WHERE organization_id = $1 AND name IS NULL AND ($2::uuid IS NULL OR id > $2)
        AND ($4::text IS NULL OR ${hasPart("concat_ws(' ', url, description)", '$4')})
      ORDER BY id LIMIT $3`,
     [organizationId, page.after?.[0] ?? null, page.limit + 1, q ?? null],

@@ -10,6 +10,7 @@ import { etagOf, newId, type Outbound, OutboundRefused, requireMatch } from '@mu
 import type { KeyRing } from '@muster/vault';
 import { type EndpointRow, lockEndpoint } from './endpoint-row';
 import { addSecret } from './seal-secret';
+import { shownUrl } from './shown-url';
 
 const maxEndpoints = 20;
 /** A secret that was rotated away holds for so long. */
@@ -70,7 +71,7 @@ export async function updateEndpoint(
        turned_off_reason = CASE WHEN $6 THEN NULL ELSE turned_off_reason END,
        turned_off_at = CASE WHEN $6 THEN NULL ELSE turned_off_at END,
        failing_since = CASE WHEN $7 THEN NULL ELSE failing_since END,
-       version = version + 1, updated_at = now()
+       version = version + 1, updated_at = muster_now()
      WHERE id = $1 AND organization_id = $2`,
     [id, organizationId, url, events, description, enabled, isAnew],
   );
@@ -79,7 +80,7 @@ export async function updateEndpoint(
     target: { type: 'webhook_endpoint', id },
     changes: changesBetween(
       { ...before, url: shownUrl(before.url) },
-      { url: shownUrl(url), description, enabled, ...(change.events ? { events } : {}) },
+      { url: shownUrl(url), description, enabled, events },
     ),
   });
   return lockEndpoint(tx, organizationId, id);
@@ -125,20 +126,16 @@ export async function rotateSecret(
     [id, now, overlapHours],
   );
   const secret = addSecret(tx, keyRing, { organizationId, endpointId: id });
-  tx.defer('UPDATE webhook_endpoint SET version = version + 1, updated_at = now() WHERE id = $1', [id]);
+  tx.defer('UPDATE webhook_endpoint SET version = version + 1, updated_at = muster_now() WHERE id = $1', [id]);
   audit(tx, caller, { action: 'webhook_endpoint.rotate_secret', target: { type: 'webhook_endpoint', id } });
   return { row: await lockEndpoint(tx, organizationId, id), secret };
 }
 
 async function requirePlace(tx: Transaction, organizationId: string): Promise<void> {
   await lock(tx, 'webhook endpoints', organizationId);
-  const endpoints = await tx.query('SELECT FROM webhook_endpoint WHERE organization_id = $1', [organizationId]);
+  const endpoints = await tx.query('SELECT FROM webhook_endpoint WHERE organization_id = $1 AND name IS NULL', [
+    organizationId,
+  ]);
   if (endpoints.length < maxEndpoints) return;
   throw new AppError('conflict', { detail: `An organization has at most ${maxEndpoints} webhook endpoints.` });
-}
-
-/** Without its query, which may hold a token. */
-function shownUrl(url: string): string {
-  const { origin, pathname } = new URL(url);
-  return origin + pathname;
 }

@@ -7,8 +7,7 @@ import { newSecret } from '../deliveries/sign-delivery';
 type Of = Pick<WebhookSecretEntity, 'organizationId' | 'endpointId'>;
 
 /** Gives an endpoint another secret, and answers it, for the one time that it is shown. */
-export function addSecret(tx: Transaction, keyRing: KeyRing, of: Of): string {
-  const secret = newSecret();
+export function addSecret(tx: Transaction, keyRing: KeyRing, of: Of, secret = newSecret()): string {
   const { masterKeyId, wrappedKey, sealed } = seal(keyRing, placeOf(of), secret);
   tx.defer(
     `INSERT INTO webhook_secret (id, organization_id, endpoint_id, master_key_id, wrapped_key, sealed)

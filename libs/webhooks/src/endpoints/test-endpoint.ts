@@ -7,16 +7,27 @@ import { lockEndpoint } from './endpoint-row';
 export async function testEndpoint(tx: Transaction, caller: Principal, id: string, now: Date): Promise<string> {
   const { organizationId } = caller;
   await lockEndpoint(tx, organizationId, id);
+  const message = 'This is a test of your webhook endpoint.';
+  const [deliveryId] = await sendTest(tx, { organizationId, endpointId: id, recipients: [''], message, now });
+  audit(tx, caller, { action: 'webhook_endpoint.test', target: { type: 'webhook_endpoint', id } });
+  return deliveryId!;
+}
+
+/** A delivery to each recipient; answers their ids. */
+export async function sendTest(
+  tx: Transaction,
+  { organizationId, endpointId: id, recipients, message, now }: TestParts,
+): Promise<string[]> {
   const [last] = await tx.query<Pick<WebhookEventEntity, 'sequence'>>(
     'SELECT sequence FROM webhook_event WHERE subject_id = $1 ORDER BY sequence DESC LIMIT 1',
     [id],
   );
   const sequence = Math.max(now.getTime(), 1 + (last?.sequence ?? 0));
-  const data = { id, message: 'This is a test of your webhook endpoint.', sequence };
+  const data = { id, message, sequence };
   const eventId = newId();
   tx.defer(
     `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, body, fanned_out_at)
-     VALUES ($1, $2, 'webhook.test', $3, $4, $5, now())`,
+     VALUES ($1, $2, 'webhook.test', $3, $4, $5, muster_now())`,
     [
       eventId,
       organizationId,
@@ -25,13 +36,21 @@ export async function testEndpoint(tx: Transaction, caller: Principal, id: strin
       JSON.stringify({ type: 'webhook.test', timestamp: now.toISOString(), data }),
     ],
   );
-  const deliveryId = newId();
+  const deliveryIds = recipients.map(() => newId());
   tx.defer(
-    `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, asked, due_at)
-     VALUES ($1, $2, $3, $4, 'webhook.test', true, $5)`,
-    [deliveryId, organizationId, id, eventId, now],
+    `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, asked, due_at, recipient)
+     SELECT d.id, $3, $4, $5, 'webhook.test', true, $6, d.recipient FROM unnest($1::uuid[], $2::text[]) AS d (id, recipient)`,
+    [deliveryIds, recipients, organizationId, id, eventId, now],
   );
-  audit(tx, caller, { action: 'webhook_endpoint.test', target: { type: 'webhook_endpoint', id } });
   await tx.enqueue({ queue: 'webhooks', name: 'send-due', payload: { endpointId: id } });
-  return deliveryId;
+  return deliveryIds;
+}
+
+interface TestParts {
+  organizationId: string;
+  endpointId: string;
+  /** Of e-mail the addresses; else one that is empty. */
+  recipients: string[];
+  message: string;
+  now: Date;
 }

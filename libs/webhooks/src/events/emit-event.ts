@@ -1,21 +1,16 @@
-import type { OutboxMessage, WebhookType } from '@muster/contracts';
+import type { OutboxMessage } from '@muster/contracts';
 import { insertFrom, messageWithValues, type Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
+import type { TypedDetails, TypedFacts } from './fact-details';
 
-/** A fact, as the transaction that makes it tells of it. */
-export interface WebhookFact {
+/** A fact, as the transaction that makes it records it; of several things it is a fact of each. */
+export type WebhookFact = TypedFacts & {
   organizationId: string;
-  type: Exclude<WebhookType, 'webhook.test'>;
-  /**
-   * What it is of: job, batch, agent, schedule, version, installation, session, submission; of a limit the organization.
-   * With what of the fact is not to be read there afterwards. For several it is a fact of each.
-   */
-  of: { id: string; details?: Record<string, unknown> }[];
   /** Which fact it is, where it is told once however often it comes to pass. */
   once?: string;
   /** Holds the fact back where it is not one, asked when the transaction commits; its values stand from $7 on. */
   where?: { name: string; sql: string; values: unknown[] };
-}
+};
 
 /**
  * Writes the fact with the transaction's commit, where an endpoint of the organization wants it, and a message that has
@@ -24,7 +19,7 @@ export interface WebhookFact {
 export function emitEvent(tx: Transaction, fact: WebhookFact): void {
   const { organizationId, type, of, once = null, where } = fact;
   if (of.length === 0) return;
-  const rows = of.map(({ id, details }) => [newId(), id, details ? JSON.stringify(details) : null]);
+  const rows = of.map(({ id, details }) => [newId(), id, details && JSON.stringify(details)]);
   const isOne = rows.length === 1;
   tx.enqueueWhere(
     {
@@ -65,11 +60,12 @@ const insertOne = insertEvents(one, 'true');
 const insertMany = insertEvents(many, 'true');
 
 function nextSequence(subject: string): string {
-  return `GREATEST((extract(epoch FROM clock_timestamp()) * 1000)::bigint, 1 + COALESCE(
+  return `GREATEST((extract(epoch FROM muster_clock()) * 1000)::bigint, 1 + COALESCE(
     (SELECT sequence FROM webhook_event p WHERE p.subject_id = ${subject} ORDER BY sequence DESC LIMIT 1), 0))`;
 }
 
-function isWanted(organization: string, type: string): string {
+/** Whether an endpoint of the organization wants facts of the type, both as SQL. */
+export function isWanted(organization: string, type: string): string {
   return `EXISTS (SELECT FROM webhook_endpoint w WHERE w.organization_id = ${organization} AND w.enabled
     AND w.events && ARRAY['*', ${type}])`;
 }
@@ -78,22 +74,22 @@ function isWanted(organization: string, type: string): string {
  * As emitEvent, as parts of a statement that is a transaction by itself: `webhook_event_told` has a row where the fact
  * was written. Its values (`valuesOfEvent`) come behind so many others.
  */
-export function eventParts({ of, subject, organization, type, behind }: EventParts): string {
+export function eventParts({ of, subject, details, organization, type, behind }: EventParts): string {
   return `webhook_event_told AS (
-      INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence)
-      SELECT $${behind + 1}::uuid, ${organization}, '${type}', ${subject}, ${nextSequence(subject)} FROM ${of}
+      INSERT INTO webhook_event (id, organization_id, type, subject_id, details, sequence)
+      SELECT $${behind + 1}::uuid, ${organization}, '${type}', ${subject}, '${JSON.stringify(details)}'::jsonb,
+        ${nextSequence(subject)} FROM ${of}
       WHERE ${isWanted(organization, `'${type}'`)} RETURNING id),
     webhook_event_rung AS (${insertFrom('webhook_event_told', behind + 1)})`;
 }
 
-interface EventParts {
+type EventParts = TypedDetails & {
   /** What has one row where the fact is one. */
   of: string;
   subject: string;
   organization: string;
-  type: WebhookFact['type'];
   behind: number;
-}
+};
 
 export function valuesOfEvent(organizationId: string): { values: unknown[]; message: OutboxMessage } {
   const { message, values } = messageWithValues(

@@ -50,7 +50,7 @@ describe('a fact that waits to be fanned out', () => {
     expect(rests!.seconds).toBeGreaterThan(540);
     const next = await fact();
     expect(await round(() => true)).toEqual([next]);
-    await rows(`UPDATE webhook_event SET rests_until = now() WHERE id = $1`, bad);
+    await rows(`UPDATE webhook_event SET rests_until = now() - interval '1 second' WHERE id = $1`, bad);
     expect(await round(() => true)).toEqual([bad]);
   });
 

@@ -1,5 +1,7 @@
-import type { Database, Transaction, WebhookEndpointEntity, WebhookEventEntity } from '@muster/database';
+import type { WebhookType } from '@muster/contracts';
+import type { AgentEntity, Database, Transaction, WebhookEndpointEntity, WebhookEventEntity } from '@muster/database';
 import { newId, Round, sweep, type SweepCounts } from '@muster/platform';
+import { passesFilter } from '../channels/passes-filter';
 
 /** A fact as it was written. */
 export type FactRow = Pick<
@@ -59,15 +61,16 @@ function waitingFacts(
     `SELECT id, organization_id, type, subject_id, sequence, details, created_at FROM webhook_event
      WHERE fanned_out_at IS NULL AND ($1::uuid IS NULL OR organization_id = $1)
        AND ($2::uuid IS NULL OR (organization_id, id) > ($3::uuid, $2))
-       AND (rests_until IS NULL OR rests_until < now())
+       AND (rests_until IS NULL OR rests_until < muster_now())
      ORDER BY organization_id, id LIMIT $4`,
     [organizationId, after?.id ?? null, after?.organizationId ?? null, limit],
     'waiting_webhook_events',
   );
 }
 
-function bodyOf({ type, createdAt, subjectId, sequence }: FactRow, subject: object | null): string {
-  const data = { ...(subject ?? { id: subjectId, deleted: true }), sequence };
+/** The thing as it was read just now, in the state that the fact names: it may have left that since. */
+function bodyOf({ type, createdAt, subjectId, details, sequence }: FactRow, subject: object | null): string {
+  const data = { ...(subject ?? { id: subjectId, deleted: true }), ...details, sequence };
   return JSON.stringify({ type, timestamp: createdAt.toISOString(), data });
 }
 
@@ -78,35 +81,62 @@ async function writeDeliveries(
   { body, now }: { body: string; now: Date },
 ): Promise<string[] | null> {
   const taken = await tx.execute(
-    'UPDATE webhook_event SET body = $2, fanned_out_at = now() WHERE id = $1 AND fanned_out_at IS NULL',
+    'UPDATE webhook_event SET body = $2, fanned_out_at = muster_now() WHERE id = $1 AND fanned_out_at IS NULL',
     [id, body],
     'fan_out_webhook_event',
   );
   if (taken === 0) return null;
-  const wanting = await tx.query<Pick<WebhookEndpointEntity, 'id'>>(
-    `SELECT w.id FROM webhook_endpoint w
+  const found = await tx.query<Wanting>(
+    `SELECT w.id, w.kind, w.recipients, w.filter FROM webhook_endpoint w
      WHERE w.organization_id = $1 AND w.enabled AND w.events && ARRAY['*', $2::text]
        AND w.created_at <= (SELECT created_at FROM webhook_event WHERE id = $3)
      ORDER BY w.id FOR SHARE`,
     [organizationId, type, id],
     'endpoints_of_event',
   );
-  if (wanting.length === 0) return [];
+  const wanting = await passing(tx, found, { type, body });
+  // Of e-mail each recipient has a delivery: one address that is refused is no reason to write to the others again.
+  const deliveries = wanting.flatMap(({ id: endpointId, kind, recipients }) =>
+    (kind === 'email' ? recipients : ['']).map((recipient) => ({ endpointId, recipient })),
+  );
+  if (deliveries.length === 0) return [];
   await tx.execute(
-    `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, due_at)
-     SELECT d.id, $1, d.endpoint_id, $2, $3, $4 FROM unnest($5::uuid[], $6::uuid[]) AS d (id, endpoint_id)
-     ON CONFLICT (event_id, endpoint_id) DO NOTHING`,
-    [organizationId, id, type, now, wanting.map(() => newId()), wanting.map((endpoint) => endpoint.id)],
+    `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, due_at, recipient)
+     SELECT d.id, $1, d.endpoint_id, $2, $3, $4, d.recipient
+     FROM unnest($5::uuid[], $6::uuid[], $7::text[]) AS d (id, endpoint_id, recipient)
+     ON CONFLICT (event_id, endpoint_id, recipient) DO NOTHING`,
+    [
+      ...[organizationId, id, type, now, deliveries.map(() => newId())],
+      ...[deliveries.map(({ endpointId }) => endpointId), deliveries.map(({ recipient }) => recipient)],
+    ],
     'insert_webhook_deliveries',
   );
   return wanting.map((endpoint) => endpoint.id);
+}
+
+type Wanting = Pick<WebhookEndpointEntity, 'id' | 'kind' | 'recipients' | 'filter'>;
+
+/** Those whose filter lets the fact pass; its machine's labels are read where one asks for labels. */
+async function passing(
+  tx: Transaction,
+  found: Wanting[],
+  { type, body }: { type: WebhookType; body: string },
+): Promise<Wanting[]> {
+  if (found.every(({ filter }) => !filter)) return found;
+  const { data } = JSON.parse(body) as { data: Record<string, unknown> };
+  const agentId = type.startsWith('agent.') ? data['id'] : data['agentId'];
+  const [agent] = found.some(({ filter }) => filter?.labels?.length)
+    ? await tx.query<Pick<AgentEntity, 'labels'>>('SELECT labels FROM agent WHERE id = $1', [agentId ?? null])
+    : [];
+  const subject = { type, data, labels: agent?.labels ?? [] };
+  return found.filter(({ filter }) => passesFilter(filter, subject));
 }
 
 async function postpone(database: Database, { id }: FactRow): Promise<void> {
   await database.query(
     'system',
     `UPDATE webhook_event SET faults = faults + 1,
-       rests_until = now() + LEAST(power(2, LEAST(faults + 1, 20)), $2) * interval '1 second'
+       rests_until = muster_now() + LEAST(power(2, LEAST(faults + 1, 20)), $2) * interval '1 second'
      WHERE id = $1`,
     [id, longestRestSeconds],
     'postpone_event',

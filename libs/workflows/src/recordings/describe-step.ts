@@ -22,6 +22,7 @@ export function describeStep(step: Step): string {
     wait: `Wait ${Number(step['ms']) / 1000} s`,
     screenshot: 'Take a picture',
     python: 'Run Python',
+    ask: `Ask ${String(step['question'])}`,
     unsupported: `A step of the type ${String(step['of'])}`,
     keyDown: `Press ${String(key)}`,
     keyUp: `Release ${String(key)}`,

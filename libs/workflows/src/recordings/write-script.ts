@@ -27,7 +27,7 @@ const imports = [
   'tempfile',
   'time',
 ];
-export const byHandImports = [...imports, 'linecache', 'textwrap'].sort();
+export const byHandImports = [...imports, 'difflib', 'linecache', 'textwrap'].sort();
 
 interface Flow {
   name: string;
@@ -95,7 +95,7 @@ export function programOf(name: string, { from, modules, runtime, body }: Progra
 }
 
 /** They need no page, and are played where there is no browser too. */
-const withoutPage = ['python', 'wait', 'unsupported'];
+const withoutPage = ['python', 'wait', 'ask', 'unsupported'];
 /** They may lead to another address, which nobody has noted down. */
 export const leading = ['click', 'doubleClick', 'change', 'select', 'press', 'keyDown', 'keyUp'];
 
@@ -237,6 +237,17 @@ export function actionByHand(step: Step, timeout: number | undefined): string {
       );
     case 'screenshot':
       return `take_picture(page, ${python(step['name'] ?? step['id'])})`;
+    case 'ask':
+      return call('ask_people', ['browser', value('question'), python(step['as'] ?? step['id'])], {
+        kind: step['kind'],
+        choices: step['choices'],
+        fields: step['fields'],
+        to: step['to'],
+        inbound: step['inbound'],
+        timeout: step['waits'],
+        default: step['default'],
+        context: step['context'],
+      });
     case 'wait':
       return `browser.rest(${Number(step['ms']) / 1000})`;
     case 'python':

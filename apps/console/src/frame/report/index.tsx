@@ -53,7 +53,7 @@ export function ReportDialog({ close }: { close: () => void }) {
         onDone={() => {
           close();
           void client.invalidateQueries({ queryKey: ['feedback'] });
-          toast('Thank you. What becomes of it is told under Feedback.');
+          toast('Thank you. Follow its progress under Feedback.');
         }}
       >
         <SelectField

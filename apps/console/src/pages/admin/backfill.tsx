@@ -27,7 +27,7 @@ export function Backfill() {
           onDone={(computed) => {
             setAnswer(computed);
             void client.invalidateQueries({ queryKey: ['billing-metrics'] });
-            toast(computed.replaced_existing ? 'The record is replaced.' : 'The record is made.');
+            toast(computed.replaced_existing ? 'The record is replaced.' : 'The record is created.');
           }}
         >
           <TextField label="Run (id)" name="job_id" required autoComplete="off" />

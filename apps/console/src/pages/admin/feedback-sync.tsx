@@ -65,10 +65,10 @@ function Dead({ items }: { items: Sync['dead'] }) {
     await client.invalidateQueries({ queryKey: ['feedback-sync'] });
   };
   return (
-    <Panel title="Given up">
-      {items.length === 0 && <Empty title="Nothing was given up." />}
+    <Panel title="Dead letters">
+      {items.length === 0 && <Empty title="No dead letters." />}
       {items.length > 0 && (
-        <PlainTable label="Given up" heads={['Since', 'Tracker', 'Attempts', 'Error', 'Actions']}>
+        <PlainTable label="Dead letters" heads={['Since', 'Tracker', 'Attempts', 'Error', 'Actions']}>
           {items.map(({ id, submissionId, tracker, attempts, error, since }) => (
             <tr key={id}>
               <td>

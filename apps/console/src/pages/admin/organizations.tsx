@@ -133,7 +133,7 @@ function NewOrganization({ open, onOpenChange, done }: NewOrganizationProps) {
         onDone={({ organization, admin }) => {
           onOpenChange(false);
           void done();
-          toast(`${organization.name} is made; ${admin.email} is its admin.`);
+          toast(`${organization.name} is created; ${admin.email} is its admin.`);
         }}
       >
         <TextField label="Name" name="name" required maxLength={200} autoComplete="off" />
@@ -143,9 +143,9 @@ function NewOrganization({ open, onOpenChange, done }: NewOrganizationProps) {
           name="adminPassword"
           type="password"
           required
-          minLength={8}
+          minLength={12}
           autoComplete="new-password"
-          hint="At least 8 characters; tell it in a safe way."
+          hint="At least 12 characters, none of the most common; tell it in a safe way."
         />
       </Form>
     </Dialog>

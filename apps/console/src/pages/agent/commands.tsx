@@ -1,4 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
+import { oneDirection } from '../../format/one-direction';
 import type { ColumnDef } from '@tanstack/react-table';
 import { commandKinds } from '@muster/contracts/words';
 import {
@@ -90,7 +91,7 @@ export function Commands({ agentId }: { agentId: string }) {
           list={list}
           columns={columns}
           rowId={({ commandId }) => commandId}
-          empty={<Empty title={q || status || kind ? 'No command is like that.' : 'Nothing was asked of it yet.'} />}
+          empty={<Empty title={q || status || kind ? 'No command is like that.' : 'No commands yet.'} />}
         />
       </div>
     </>
@@ -98,7 +99,7 @@ export function Commands({ agentId }: { agentId: string }) {
 }
 
 function About({ command: { jobId, error, code } }: { command: CommandEntry }) {
-  const why = error ?? adviceOn(code);
+  const why = error ? oneDirection(error) : adviceOn(code);
   return (
     <>
       {jobId && <RunLink id={jobId} />}{' '}

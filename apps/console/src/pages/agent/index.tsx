@@ -8,7 +8,7 @@ import { useThrottled } from '../../live/use-throttled';
 import { AgentMenu } from '../../parts/agent-menu';
 import { ErrorNote } from '../../ui/error-note';
 import { Page, Skeleton } from '../../ui/page';
-import { StatusMark } from '../../ui/status-mark';
+import { AgentStatus } from '../../parts/agent-status';
 import { Tabs } from '../../ui/tabs';
 import { AgentName } from '../agents/agent-name';
 import { Overview } from './overview';
@@ -40,7 +40,7 @@ export function AgentPage() {
   return (
     <Page
       title={agent.name}
-      aside={<StatusMark status={agent.status} testId="agent-status" large />}
+      aside={<AgentStatus agent={agent} large />}
       actions={
         <>
           {mayAsk && <StopOrKeep agent={agent} />}

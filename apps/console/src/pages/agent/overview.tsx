@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
-import { type Agent, agentRunsRuns } from '../../api/generated';
+import { type Agent, jobsList } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
 import { formatDuration, formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
 import { RunLink } from '../../parts/names';
+import { RunCause, RunTitle } from '../../parts/run/run-title';
 import { Why } from '../../parts/why';
 import { ErrorNote } from '../../ui/error-note';
 import { Empty, Facts, Panel, Skeleton } from '../../ui/page';
@@ -52,6 +54,7 @@ function State({ agent }: { agent: Agent }) {
           ['Machine', [agent.vmState, agent.vmIp].filter(Boolean).join(' · ') || '–'],
           ['Provider', [agent.provider, agent.providerRef].filter(Boolean).join(' · ')],
           ['Worker', agent.workerVersion ?? '–'],
+          ['Machine has', <Capabilities capabilities={agent.capabilities} />],
           ['Labels', agent.labels.join(', ') || '–'],
           ['Made', <Time at={agent.createdAt} />],
           ['Id', <code className="font-mono text-xs">{agent.id}</code>],
@@ -61,45 +64,61 @@ function State({ agent }: { agent: Agent }) {
   );
 }
 
+/** What commands may need of the machine: what it has, and what it lacks with the reason. */
+function Capabilities({ capabilities }: Pick<Agent, 'capabilities'>) {
+  if (capabilities === null) return <span className="text-dim">not known: its worker did not say</span>;
+  return (
+    <ul data-testid="agent-capabilities" className="flex flex-col gap-0.5">
+      {capabilities.map(({ name, available, detail }) => (
+        <li key={name} className={available ? '' : 'text-dim'}>
+          {available ? '✓' : '✗'} <span className="sr-only">{available ? 'has' : 'lacks'}</span>{' '}
+          {capabilityNames[name] ?? name}
+          {detail && <span className="text-dim [overflow-wrap:anywhere]"> · {detail}</span>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const capabilityNames: Record<string, string> = {
+  ...{ python: 'Python', chromium: 'Chromium', ffmpeg: 'ffmpeg', pillow: 'Pillow' },
+  ...{ odbc: 'ODBC', sandbox: 'Browser sandbox' },
+};
+
+const mostRuns = 10;
+
 function Runs({ id }: { id: string }) {
   const { data, error, refetch } = useQuery({
-    queryKey: ['agent', id, 'runs'],
-    queryFn: ({ signal }) => agentRunsRuns({ path: { id }, signal }),
+    queryKey: ['runs', 'of agent', id],
+    queryFn: ({ signal }) => jobsList({ query: { agentId: id, limit: mostRuns }, signal }),
     refetchInterval: pollMs,
   });
   return (
     <Panel title="Runs">
       {error && !data ? <ErrorNote error={error} retry={() => void refetch()} /> : !data && <Skeleton />}
-      {data?.runs.length === 0 && <Empty title="Nothing has run here yet." />}
-      {data && data.runs.length > 0 && (
-        <table className="w-full [&_td]:pr-2 [&_th]:pr-2">
-          <thead className="text-left text-xs text-dim">
-            <tr>
-              {['Run', 'Status', 'Took', 'Steps', 'AI cost'].map((head) => (
-                <th key={head} scope="col" className="pb-1.5 font-medium">
-                  {head}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {data.runs.map((run) => (
-              <tr key={run.id} className="border-t border-line" title={run.error ?? undefined}>
-                <td className="py-1.5">
-                  <RunLink id={run.id} />
-                </td>
-                <td>
-                  <StatusMark status={run.status} />
-                </td>
-                <td className="tabular-nums">{run.duration === null ? '–' : formatDuration(run.duration * 1000)}</td>
-                <td className="tabular-nums">
-                  {run.passedSteps}/{run.totalSteps}
-                </td>
-                <td className="tabular-nums">{formatMoney(run.totalCost)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+      {data?.jobs.length === 0 && <Empty title="Nothing has run here yet." />}
+      {data && data.jobs.length > 0 && (
+        <ul className="-my-1.5 divide-y divide-line">
+          {data.jobs.map((run) => (
+            <li key={run.id} className="py-1.5">
+              <RunTitle run={run} />
+              <RunCause run={run} />
+              <p className="flex flex-wrap items-baseline gap-x-2 text-xs text-dim tabular-nums">
+                <StatusMark status={run.status} />
+                <Time at={run.startedAt ?? run.queuedAt} relative />
+                {run.durationMs !== null && <span>{formatDuration(run.durationMs)}</span>}
+                {run.totalCostUsd !== null && <span>{formatMoney(run.totalCostUsd)}</span>}
+              </p>
+            </li>
+          ))}
+        </ul>
+      )}
+      {data?.nextCursor && (
+        <p className="mt-3">
+          <Link to="/runs" search={{ agentId: id }} className="text-accent hover:underline">
+            All runs of this agent
+          </Link>
+        </p>
       )}
     </Panel>
   );

@@ -44,7 +44,7 @@ export function NewRecordingDialog({ agentId, open, onOpenChange, begun }: NewRe
         }}
         onDone={() => {
           onOpenChange(false);
-          toast('The machine was told to record.');
+          toast('The recording is starting.');
           begun();
         }}
       >

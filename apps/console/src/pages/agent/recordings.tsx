@@ -2,7 +2,6 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { ColumnDef } from '@tanstack/react-table';
 import { useMemo, useState } from 'react';
 import { recordingStatuses } from '@muster/contracts/words';
-import { isApiError } from '../../api/api-error';
 import {
   agentActionsAct,
   type Recording,
@@ -23,7 +22,7 @@ import { StatusMark } from '../../ui/status-mark';
 import { DataTable } from '../../ui/table/data-table';
 import { ListTools } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
-import { toast } from '../../ui/toast';
+import { toast, toastRefused } from '../../ui/toast';
 import { FilmDialog, NewRecordingDialog, StepsDialog } from './recording-dialogs';
 
 const itemsOf = (page: RecordingList) => page.recordings;
@@ -156,7 +155,7 @@ async function stop({ id, agentId }: Recording): Promise<void> {
     await agentActionsAct({ path: { id: agentId }, body: { action: 'stop_recording', recordingId: id } });
     toast('The recording is being stopped.');
   } catch (error) {
-    toast(isApiError(error) ? `${error.message} (${error.code})` : 'Something went wrong.');
+    toastRefused(error);
   }
 }
 
@@ -171,6 +170,6 @@ async function download(recording: Recording): Promise<void> {
     link.rel = 'noreferrer';
     link.click();
   } catch (error) {
-    toast(isApiError(error) ? `${error.message} (${error.code})` : 'Something went wrong.');
+    toastRefused(error);
   }
 }

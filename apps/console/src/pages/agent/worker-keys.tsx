@@ -10,6 +10,7 @@ import {
   type CreatedApiKey,
 } from '../../api/generated';
 import { Time } from '../../format/time';
+import { InstallWorker } from '../../parts/install-worker';
 import { Button } from '../../ui/button';
 import { CopyText } from '../../ui/copy-text';
 import { ConfirmDialog, Dialog, DialogActions } from '../../ui/dialog';
@@ -42,7 +43,7 @@ export function WorkerKeys({ agent }: { agent: Agent }) {
       title="Worker keys"
       actions={
         <Button busy={making.isPending} onClick={() => making.mutate()}>
-          Rotate key
+          {agent.lastSeen === null ? 'New key and install command' : 'Rotate key'}
         </Button>
       }
     >
@@ -88,17 +89,20 @@ function MadeKey({ agent, made, close }: { agent: Agent; made: CreatedApiKey; cl
   });
   return (
     <Dialog open onOpenChange={close} title="A new worker key" wide keeps>
-      <p>It is shown this once. The one before works until it is revoked.</p>
+      <p>It is shown only now. The one before works until it is revoked.</p>
       <CopyText label="Worker key" text={made.secret} />
+      {agent.lastSeen === null && agent.provider !== 'local' && (
+        <InstallWorker agentId={agent.id} workerKey={made.secret} />
+      )}
       {giving.isError && <ErrorNote error={giving.error} />}
       {giving.isSuccess && (
         <p role="status" className="rounded-control bg-good-soft p-2.5">
-          The worker was told. It begins again with the new key; once that one is in use here, revoke the other.
+          The key was sent to the worker. It restarts with it; once that one is in use here, revoke the other.
         </p>
       )}
       <DialogActions>
         <Button busy={giving.isPending} disabled={giving.isSuccess} onClick={() => giving.mutate()}>
-          Give it to the worker
+          Send it to the worker
         </Button>
         <Button look="primary" onClick={close}>
           Done

@@ -9,11 +9,11 @@ import { useMay } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
 import { AgentMenu } from '../../parts/agent-menu';
-import { RunLink } from '../../parts/names';
-import { Why } from '../../parts/why';
+import { AgentReason, AgentStatus } from '../../parts/agent-status';
+import { AgentLink, RunLink } from '../../parts/names';
 import { Button } from '../../ui/button';
 import { Empty, Page } from '../../ui/page';
-import { StatusMark } from '../../ui/status-mark';
+import { Card } from '../../ui/table/card';
 import { DataTable } from '../../ui/table/data-table';
 import { FilterField } from '../../ui/table/filter-field';
 import { ListTools } from '../../ui/table/list-tools';
@@ -44,7 +44,7 @@ export function AgentsPage() {
       {
         id: 'name',
         header: 'Name',
-        meta: { className: 'sm:w-56', sort: 'name' },
+        meta: { className: 'sm:w-44 xl:w-56', sort: 'name' },
         cell: ({ row: { original: agent } }) =>
           renaming === agent.id ? (
             <AgentName agent={agent} done={() => setRenaming(null)} />
@@ -66,7 +66,7 @@ export function AgentsPage() {
         id: 'status',
         header: 'Status',
         meta: { className: 'w-30 sm:w-32', sort: 'status' },
-        cell: ({ row: { original } }) => <StatusMark status={original.status} testId="agent-status" />,
+        cell: ({ row: { original } }) => <AgentStatus agent={original} />,
       },
       {
         id: 'why',
@@ -74,20 +74,20 @@ export function AgentsPage() {
         meta: { className: 'max-md:hidden' },
         cell: ({ row: { original } }) => (
           <span data-testid="agent-why" title={original.why} className="text-dim">
-            <Why text={original.why} />
+            <AgentReason agent={original} />
           </span>
         ),
       },
       {
         id: 'stopAt',
         header: 'Stops',
-        meta: { className: 'w-28 max-lg:hidden' },
+        meta: { className: 'w-28 max-xl:hidden' },
         cell: ({ row: { original } }) => <Time at={original.stopAt} relative />,
       },
       {
         id: 'currentJobId',
         header: 'Current run',
-        meta: { className: 'w-28 max-lg:hidden' },
+        meta: { className: 'w-28 max-xl:hidden' },
         cell: ({ row: { original } }) =>
           original.currentJobId ? <RunLink id={original.currentJobId} /> : <span className="text-dim">–</span>,
       },
@@ -106,7 +106,7 @@ export function AgentsPage() {
       {
         id: 'actions',
         header: () => <span className="sr-only">Actions</span>,
-        meta: { className: 'w-14 text-right' },
+        meta: { className: 'text-clip! w-14 text-right' },
         cell: ({ row: { original } }) => <AgentMenu agent={original} rename={() => setRenaming(original.id)} />,
       },
     ],
@@ -135,6 +135,7 @@ export function AgentsPage() {
         label="Agents"
         list={list}
         columns={columns}
+        card={renaming ? undefined : AgentCard}
         rowId={({ id }) => id}
         selection={isMember ? { selected, change: setSelected } : undefined}
         empty={
@@ -153,6 +154,30 @@ export function AgentsPage() {
         made={() => void client.invalidateQueries({ queryKey: ['agents'] })}
       />
     </Page>
+  );
+}
+
+function AgentCard(agent: Agent) {
+  return (
+    <Card
+      title={<AgentLink id={agent.id} name={agent.name} />}
+      aside={<AgentStatus agent={agent} />}
+      facts={[
+        <AgentReason key="why" agent={agent} />,
+        agent.currentJobId && <RunLink key="run" id={agent.currentJobId} />,
+        agent.stopAt && (
+          <span key="stops">
+            stops <Time at={agent.stopAt} relative />
+          </span>
+        ),
+        <AgentCost key="cost" id={agent.id} />,
+        agent.lastSeen && (
+          <span key="seen">
+            seen <Time at={agent.lastSeen} relative />
+          </span>
+        ),
+      ]}
+    />
   );
 }
 

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { agentsCreate, type CreatedAgent, type CreateAgentBody } from '../../api/generated';
+import { InstallWorker } from '../../parts/install-worker';
 import { Button } from '../../ui/button';
 import { CopyText } from '../../ui/copy-text';
 import { Dialog, DialogActions } from '../../ui/dialog';
@@ -103,24 +104,13 @@ function NewAgentForm({ created }: { created: (answer: CreatedAgent) => void }) 
 }
 
 function WorkerKey({ created: { agent, workerKey }, done }: { created: CreatedAgent; done: () => void }) {
-  const command = [
-    `SERVICE_BASE_URL=${location.origin}`,
-    `SERVICE_API_KEY=${workerKey}`,
-    `AGENT_ID=${agent.id}`,
-    'node muster-worker.js',
-  ].join(' \\\n  ');
   return (
     <div className="flex flex-col gap-4">
       <p>
-        <bdi className="font-medium">{agent.name}</bdi> is made. Its worker key is shown this once: keep it now.
+        <bdi className="font-medium">{agent.name}</bdi> is created. Its worker key is shown only now: save it.
       </p>
       <CopyText label="Worker key" text={workerKey} />
-      {agent.provider !== 'local' && (
-        <CopyText
-          label="Start its worker on the machine (Node 20 or newer; npx nx one-file worker makes the file)"
-          text={command}
-        />
-      )}
+      {agent.provider !== 'local' && <InstallWorker agentId={agent.id} workerKey={workerKey} />}
       <DialogActions>
         <Button look="primary" onClick={done}>
           Done

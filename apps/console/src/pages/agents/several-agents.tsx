@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Agent, agentActionsAct, agentActionsExempt, agentDrainDrain } from '../../api/generated';
+import { counted } from '../../format/format';
 import { Button } from '../../ui/button';
 import { ConfirmDialog } from '../../ui/dialog';
 import { toast } from '../../ui/toast';
@@ -27,7 +28,7 @@ export function SeveralAgents({ agents, done }: { agents: Agent[]; done: () => v
     );
     await client.invalidateQueries({ queryKey: ['agents'] });
     const reasons = refused.slice(0, 3).join(' ') + (refused.length > 3 ? ` And ${refused.length - 3} more.` : '');
-    toast(`${deed}: ${wanted.length - refused.length} of ${wanted.length} were told. ${reasons}`);
+    toast(`${deed} requested for ${wanted.length - refused.length} of ${counted(wanted.length, 'agent')}. ${reasons}`);
     done();
   };
   const acting = useMutation({ mutationFn: (deed: Deed) => act(deed, agents) });

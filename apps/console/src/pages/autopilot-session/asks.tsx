@@ -10,6 +10,9 @@ import { toast } from '../../ui/toast';
 import { Picture } from './picture';
 
 /** What a paused session asks, the page as it saw it, and the answer with which it goes on. */
+const example = `page.fill("aria/Claim number", "{{CLAIM_ID}}")
+page.click("aria/Search")`;
+
 export function Asks({ session, pause }: { session: AutopilotSession; pause: SessionPause }) {
   const isMember = useMay('member');
   const { title, hint } = pauseWords[pause.reason];
@@ -65,7 +68,11 @@ function Answer({ session: { sessionId, agentId }, hint }: { session: AutopilotS
         {showsCode && (
           <div className="mt-2 flex flex-col gap-1">
             <CodeEditor label="Code" name="stepOverride.code" initial="" />
-            <p className="text-xs text-dim">Python with page, run once in place of this step and not kept.</p>
+            <p className="text-xs text-dim">
+              Python, run once in place of this step and not kept. The page has the steps’ names: goto, click, fill,
+              select, check, press, hover, scroll, upload, extract, wait, wait_for_element. For example:
+            </p>
+            <pre className="overflow-x-auto text-xs text-dim">{example}</pre>
           </div>
         )}
       </details>

@@ -105,7 +105,7 @@ function SetStatus({ of: { id, status } }: { of: FeedbackSubmissionDetail }) {
       onDone={(changed) => {
         client.setQueryData(['feedback', id], changed);
         void client.invalidateQueries({ queryKey: ['feedback', 'list'] });
-        toast(`It is ${changed.status} now; linked trackers are told.`);
+        toast(`It is ${changed.status} now; linked trackers are updated.`);
       }}
     >
       <SelectField label="New status" name="status" options={feedbackStatuses} defaultValue={status} />

@@ -1,28 +1,29 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { type ReactNode } from 'react';
 import { allOf } from '../../api/all-of';
-import { type Agent, deadLettersList, schedulesList, type Usage, usageRead } from '../../api/generated';
+import {
+  type Agent,
+  deadLettersList,
+  type FailureCause,
+  type Schedule,
+  schedulesList,
+  type Usage,
+} from '../../api/generated';
 import { pollMs } from '../../api/query-client';
 import { useMay } from '../../api/session';
-import { formatCount, formatMoney } from '../../format/format';
+import { counted, formatCount, formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
-import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
-import { RunStatus } from '../../parts/run-status';
-import { Why } from '../../parts/why';
+import { isNeverConnected } from '../../parts/agent-status';
 import { Empty, Panel } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { Asking } from './asking';
-import { dayMs, useAwaited, useFailedSince, useMachines } from './home-queries';
+import { useFailures, useMachines, useUsage, useWaiting } from './home-queries';
 
-/** What somebody should look at now, each with the way to it. */
+/** What somebody should look at now, one line for each cause and thing, with the way to it. */
 export function Attention() {
-  const since = new Date(Math.floor(Date.now() / 60_000) * 60_000 - dayMs).toISOString();
-  const failed = useFailedSince(since);
-  const usage = useQuery({
-    queryKey: ['usage'],
-    queryFn: ({ signal }) => usageRead({ signal }),
-    refetchInterval: 4 * pollMs,
-  });
+  const failures = useFailures();
+  const usage = useUsage();
   const schedules = useQuery({
     queryKey: ['schedules', 'attention'],
     queryFn: ({ signal }) =>
@@ -32,10 +33,6 @@ export function Attention() {
       }),
     refetchInterval: 4 * pollMs,
   });
-  const late = schedules.data?.items.filter(
-    ({ enabled, lastResult }) => enabled && lastResult && lastResult !== 'launched',
-  );
-  const limits = usage.data ? nearLimits(usage.data) : [];
   const isAdmin = useMay('admin');
   const dead = useQuery({
     queryKey: ['dead-letters', 'home'],
@@ -43,78 +40,45 @@ export function Attention() {
     refetchInterval: 4 * pollMs,
     enabled: isAdmin,
   });
-  const wrong = useWrongMachines();
-  const all = [failed, usage, schedules, ...wrong.queries, ...(isAdmin ? [dead] : [])];
+  const machines = useMachines();
+  const waiting = useWaiting();
+  const all = [failures, usage, schedules, machines, waiting, ...(isAdmin ? [dead] : [])];
   const isKnown = all.every(({ data }) => data);
+  const awaited = new Set(
+    waiting.data?.items.filter(({ reason }) => reason === 'agent_offline').map(({ agentId }) => agentId),
+  );
   const deadCount = dead.data?.deadLetters.length ?? 0;
-  const count =
-    (failed.data?.items.length ?? 0) +
-    (late?.length ?? 0) +
-    limits.length +
-    wrong.offline.length +
-    wrong.machines.length +
-    deadCount;
+  const lines = [
+    ...(usage.data ? nearLimits(usage.data) : []).map((text) => (
+      <li key={text} className="py-2 font-medium text-warn">
+        {text}
+      </li>
+    )),
+    ...(failures.data?.causes ?? []).map((cause) => <Failures key={cause.cause} cause={cause} />),
+    ...groupedBy(machines.data?.items ?? [], (agent) => wrongWith(agent, awaited)).map(([says, agents]) => (
+      <Machines key={says} says={says} agents={agents} />
+    )),
+    ...groupedBy(schedules.data?.items ?? [], missed).map(([result, missing]) => (
+      <Schedules key={result} result={result} schedules={missing} />
+    )),
+    deadCount > 0 && (
+      <Line key="dead" mark={<StatusMark status="dead" />} beside="Their last attempt failed; they can be sent again.">
+        <Link to="/queues" className={linkClass}>
+          {formatCount(deadCount)}
+          {dead.data?.nextCursor && '+'} {deadCount === 1 ? 'dead letter' : 'dead letters'}
+        </Link>
+      </Line>
+    ),
+  ].filter(Boolean);
   return (
     <Panel title="Needs attention">
       <Asking queries={all} />
-      {isKnown && count === 0 && <Empty title="Nothing needs you now.">No run failed in the last 24 hours.</Empty>}
-      <ul className="flex flex-col divide-y divide-line">
-        {limits.map((text) => (
-          <li key={text} className="py-2 font-medium text-warn">
-            {text}
-          </li>
-        ))}
-        {wrong.offline.map(({ id, why }) => (
-          <li key={id} className="flex flex-wrap items-center gap-x-3 py-2 [overflow-wrap:anywhere]">
-            <StatusMark status="offline" />
-            <AgentLink id={id} />
-            <span className="text-dim">
-              <Why text={why} />
-            </span>
-          </li>
-        ))}
-        {wrong.machines.map(({ id, name, status, says }) => (
-          <li key={id} className="flex flex-wrap items-center gap-x-3 py-2 [overflow-wrap:anywhere]">
-            <StatusMark status={status} />
-            <AgentLink id={id} name={name} />
-            <span className="text-dim">{says}</span>
-          </li>
-        ))}
-        {deadCount > 0 && (
-          <li className="flex flex-wrap items-center gap-x-3 py-2 [overflow-wrap:anywhere]">
-            <StatusMark status="dead" />
-            <Link to="/queues" className="text-accent hover:underline">
-              {formatCount(deadCount)}
-              {dead.data?.nextCursor && '+'} {deadCount === 1 ? 'dead letter' : 'dead letters'}
-            </Link>
-            <span className="text-dim">given up after the last attempt</span>
-          </li>
-        )}
-        {late?.map(({ id, name, lastResult, lastRunAt }) => (
-          <li key={id} className="flex flex-wrap items-center gap-x-3 py-2 [overflow-wrap:anywhere]">
-            <StatusMark status={lastResult!} />
-            <Link to="/schedules/$id" params={{ id }} className="text-accent hover:underline">
-              <bdi>{name}</bdi>
-            </Link>
-            <Time at={lastRunAt} relative />
-          </li>
-        ))}
-        {failed.data?.items.map((run) => (
-          <li key={run.id} className="flex items-center gap-x-3 py-2">
-            <RunStatus run={run} />
-            <RunLink id={run.id} />
-            <span className="max-w-40 shrink-0 truncate">
-              <WorkflowLink id={run.workflowId} />
-            </span>
-            <bdi className="min-w-0 grow truncate text-dim max-sm:hidden" title={run.error ?? undefined}>
-              {run.error}
-            </bdi>
-            <Time at={run.finishedAt} relative />
-          </li>
-        ))}
-      </ul>
-      {failed.data?.isMore && (
-        <Link to="/runs" search={{ status: 'failed', sort: '-finishedAt' }} className="text-accent hover:underline">
+      {isKnown && lines.length === 0 && (
+        <Empty title="Nothing needs you now.">No run failed in the last 24 hours.</Empty>
+      )}
+      <ul className="flex flex-col divide-y divide-line">{lines}</ul>
+      {failures.data?.causes.length !== 0 && (
+        <Link to="/runs" search={{ status: 'failed', sort: '-finishedAt' }} className={linkClass}>
           All failed runs, the latest first
         </Link>
       )}
@@ -122,25 +86,142 @@ export function Attention() {
   );
 }
 
+const linkClass = 'text-accent underline';
+
+function Line({ mark, beside, children }: { mark: ReactNode; beside: ReactNode; children: ReactNode }) {
+  return (
+    <li className="flex items-baseline gap-x-3 py-2">
+      <span className="w-19 shrink-0">{mark}</span>
+      <div className="min-w-0 grow [overflow-wrap:anywhere]">
+        <p>{children}</p>
+        <p className="text-xs text-dim">{beside}</p>
+      </div>
+    </li>
+  );
+}
+
+/** Runs that failed of one cause: the line leads to the latest, the number to all of them. */
+function Failures({
+  cause: { cause, message, errorCode, runs, agents, workflowName, firstAt, lastAt, lastJobId },
+}: {
+  cause: FailureCause;
+}) {
+  return (
+    <Line
+      mark={<StatusMark status="failed" />}
+      beside={
+        <>
+          <Link to="/runs" search={{ cause, status: 'failed' }} className={linkClass}>
+            {counted(runs, 'run')}
+          </Link>{' '}
+          of <bdi>{workflowName ?? 'several workflows'}</bdi>
+          {agents > 1 && ` on ${counted(agents, 'agent')}`},{' '}
+          {runs === 1 ? (
+            <Time at={lastAt} relative />
+          ) : (
+            <>
+              since <Time at={firstAt} short />, the latest <Time at={lastAt} relative />
+            </>
+          )}
+        </>
+      }
+    >
+      <Link to="/runs/$id" params={{ id: lastJobId }} className="line-clamp-2 font-medium hover:underline">
+        <bdi>{message || errorCode || 'It failed without a message.'}</bdi>
+      </Link>
+    </Line>
+  );
+}
+
+const mostNamed = 3;
+
+function Machines({ says, agents }: { says: string; agents: Agent[] }) {
+  const { status } = agents[0]!;
+  const look = agents.every(isNeverConnected) ? 'pending' : status;
+  return (
+    <Line mark={<StatusMark status={status} look={look} />} beside={says}>
+      {agents.length > 1 && (
+        <>
+          <Link to="/agents" search={{ status }} className={linkClass}>
+            {counted(agents.length, 'agent')}
+          </Link>
+          {': '}
+        </>
+      )}
+      <Named things={agents} to="/agents/$id" />
+    </Line>
+  );
+}
+
+function Schedules({ result, schedules }: { result: string; schedules: Schedule[] }) {
+  const last = schedules
+    .map(({ lastRunAt }) => lastRunAt ?? '')
+    .sort()
+    .at(-1);
+  return (
+    <Line
+      mark={<StatusMark status={result} />}
+      beside={
+        <>
+          Its last run was not launched, <Time at={last || null} relative />
+        </>
+      }
+    >
+      {schedules.length > 1 && (
+        <>
+          <Link to="/schedules" className={linkClass}>
+            {counted(schedules.length, 'schedule')}
+          </Link>
+          {': '}
+        </>
+      )}
+      <Named things={schedules} to="/schedules/$id" />
+    </Line>
+  );
+}
+
+function Named({ things, to }: { things: { id: string; name: string }[]; to: '/agents/$id' | '/schedules/$id' }) {
+  return (
+    <>
+      {things.slice(0, mostNamed).map(({ id, name }, at) => (
+        <span key={id}>
+          {at > 0 && ', '}
+          <Link to={to} params={{ id }} className={linkClass}>
+            <bdi>{name}</bdi>
+          </Link>
+        </span>
+      ))}
+      {things.length > mostNamed && ` and ${formatCount(things.length - mostNamed)} more`}
+    </>
+  );
+}
+
 /** A stop takes a moment; what is on for longer than that after its time is not being stopped. */
 const overdueMs = 2 * 60_000;
 
-/** Those that are not there, that are on though their time to stop is past, or off though a run waits for them. */
-function useWrongMachines() {
-  const agents = useMachines();
-  const waiting = useAwaited();
-  const awaited = new Set(waiting.data?.items);
-  const isOverdue = ({ status, stopAt }: Agent) =>
-    status === 'online' && stopAt !== null && Date.now() - Date.parse(stopAt) > overdueMs;
-  const all = agents.data?.items ?? [];
-  const offline = all.filter(({ status }) => status === 'offline');
-  const machines = all.flatMap((agent) => {
-    if (isOverdue(agent)) return [{ ...agent, says: 'It should have been stopped by now.' }];
-    // One that is offline stands here already.
-    const isOff = awaited.has(agent.id) && agent.status !== 'offline';
-    return isOff ? [{ ...agent, says: 'A run waits for it, and does not wake it: start it by hand.' }] : [];
-  });
-  return { queries: [agents, waiting], offline, machines };
+/** Not there, on though its time to stop is over, or off though a run waits for it; null where it is as it should be. */
+function wrongWith(agent: Agent, awaited: Set<string>): string | null {
+  const { id, status, stopAt, reason } = agent;
+  if (isNeverConnected(agent)) return 'Never connected: install a worker on the machine.';
+  if (status === 'offline') return `${reason.replace(/ for \d.*$/, '').replace(/^./, (first) => first.toUpperCase())}.`;
+  if (status === 'online' && stopAt !== null && Date.now() - Date.parse(stopAt) > overdueMs) {
+    return 'It should have been stopped by now.';
+  }
+  return awaited.has(id) ? 'A run waits for it, and does not wake it: start it by hand.' : null;
+}
+
+function missed({ enabled, lastResult }: Schedule): string | null {
+  return enabled && lastResult && lastResult !== 'launched' ? lastResult : null;
+}
+
+/** Those that have a key, by it. */
+function groupedBy<T>(items: readonly T[], keyOf: (item: T) => string | null): [key: string, items: T[]][] {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    if (key !== null) groups.set(key, [...(groups.get(key) ?? []), item]);
+  }
+  return [...groups];
 }
 
 const near = 0.8;

@@ -1,29 +1,35 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { agentStatuses } from '@muster/contracts/words';
-import { costsCosts, type Job } from '../../api/generated';
-import { formatCount, formatMoney } from '../../format/format';
+import type { Agent, Job } from '../../api/generated';
+import { counted, formatCount, formatMoney } from '../../format/format';
 import { Duration } from '../../format/time';
-import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
-import { RunStatus } from '../../parts/run-status';
+import { isNeverConnected } from '../../parts/agent-status';
+import { AgentLink } from '../../parts/names';
+import { RunStatus } from '../../parts/run/run-status';
+import { RunTitle } from '../../parts/run/run-title';
 import { Empty, Page, Panel, Progress, Skeleton } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { Asking } from './asking';
 import { Attention } from './attention';
-import { dayMs, useMachines, useRuns } from './home-queries';
+import { Figures } from './figures';
+import { dayMs, dayOf, useMachines, useMonthCosts, useRuns } from './home-queries';
 
 const Days = lazy(async () => ({ default: (await import('../../parts/days')).Days }));
 
+/** Is anything wrong, what is going on, what did it bring: in that order. */
 export function HomePage() {
   return (
     <Page title="Home">
-      <div className="grid gap-4 xl:grid-cols-2">
+      <Figures />
+      <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
         <Attention />
-        <InProgress />
-        <Machines />
-        <Spend />
+        <div className="flex min-w-0 flex-col gap-4">
+          <InProgress />
+          <Machines />
+        </div>
       </div>
+      <Month />
     </Page>
   );
 }
@@ -40,15 +46,20 @@ function InProgress() {
       )}
       <ul className="flex flex-col divide-y divide-line">
         {runs.map((run) => (
-          <li key={run.id} className="grid grid-cols-[6rem_1fr_auto] items-center gap-x-3 gap-y-1 py-2">
+          <li key={run.id} className="grid grid-cols-[1fr_auto] items-center gap-x-3 gap-y-1 py-2">
+            <RunTitle run={run} />
             <RunStatus run={run} />
-            <span className="truncate">
-              <RunLink id={run.id} /> <WorkflowLink id={run.workflowId} /> on <AgentLink id={run.agentId} />
+            <span className="truncate text-xs text-dim">
+              on <AgentLink id={run.agentId} name={run.agentName} />
             </span>
-            <Duration from={run.startedAt ?? run.queuedAt} />
-            <div className="col-span-full">
-              <Progress percent={run.progress.percent} label={`Progress of run ${run.id}`} />
-            </div>
+            <span className="text-right text-xs text-dim">
+              <Duration from={run.startedAt ?? run.queuedAt} />
+            </span>
+            {run.status === 'running' && (
+              <div className="col-span-full">
+                <Progress percent={run.progress.percent} label={`Progress of run ${run.id}`} />
+              </div>
+            )}
           </li>
         ))}
       </ul>
@@ -56,12 +67,16 @@ function InProgress() {
   );
 }
 
-/** How many machines are in each state; each figure leads to them. */
+/** How many machines are in each state, and apart from those that are offline how many never connected; each figure leads to them. */
 function Machines() {
   const machines = useMachines();
   const { data } = machines;
   const counts = agentStatuses
-    .map((status) => ({ status, count: data?.items.filter((agent) => agent.status === status).length ?? 0 }))
+    .flatMap((status) => [false, true].map((isNew) => ({ status, isNew })))
+    .map(({ status, isNew }) => {
+      const isOne = (agent: Agent) => agent.status === status && isNeverConnected(agent) === isNew;
+      return { status, isNew, count: data?.items.filter(isOne).length ?? 0 };
+    })
     .filter(({ count }) => count > 0);
   return (
     <Panel title="Machines">
@@ -70,8 +85,8 @@ function Machines() {
         <Empty title="There is no machine yet.">“New agent”, on the page of agents, makes one.</Empty>
       )}
       <ul className="flex flex-wrap gap-2">
-        {counts.map(({ status, count }) => (
-          <li key={status}>
+        {counts.map(({ status, isNew, count }) => (
+          <li key={`${status} ${isNew}`}>
             <Link
               to="/agents"
               search={{ status }}
@@ -81,7 +96,8 @@ function Machines() {
                 {formatCount(count)}
                 {data?.isMore && '+'}
               </span>
-              <StatusMark status={status} />
+              <StatusMark status={status} look={isNew ? 'pending' : status} />
+              {isNew && <span className="text-dim">never connected</span>}
             </Link>
           </li>
         ))}
@@ -90,27 +106,21 @@ function Machines() {
   );
 }
 
-function Spend() {
-  const day = (at: number) => new Date(at).toISOString().slice(0, 10);
-  const [from, to] = [day(Date.now() - 13 * dayMs), day(Date.now())];
-  const costs = useQuery({
-    queryKey: ['costs', from, to],
-    queryFn: ({ signal }) => costsCosts({ query: { from, to, groupBy: 'day' }, signal }),
-    staleTime: 60_000,
-  });
+function Month() {
+  const costs = useMonthCosts();
   const { data } = costs;
   const runs = (data?.groups ?? []).reduce((sum, group) => sum + group.runs, 0);
   return (
-    <Panel title="14 days">
+    <Panel title="30 days">
       <Asking queries={[costs]} />
       {data && (
         <>
           <p className="mb-2 text-dim">
             <span className="text-base font-semibold text-ink tabular-nums">{formatMoney(data.totalUsd)}</span> for{' '}
-            {formatCount(runs)} {runs === 1 ? 'run' : 'runs'}
+            {counted(runs, 'run')}
           </p>
           <Suspense fallback={<Skeleton rows={5} />}>
-            <Days from={from} count={14} groups={data.groups} />
+            <Days from={dayOf(Date.now() - 29 * dayMs)} count={30} groups={data.groups} />
           </Suspense>
         </>
       )}

@@ -1,9 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
-import { authLogin } from '../../api/generated';
 import { meQuery } from '../../api/session';
-import { Form, TextField } from '../../ui/form';
+import { SignInForm } from '../../parts/sign-in/sign-in-form';
 import type { UrlState } from '../../ui/table/use-url-state';
 
 export function LoginPage() {
@@ -20,20 +19,13 @@ export function LoginPage() {
       <div className="flex w-full max-w-sm flex-col gap-4 rounded-panel border border-line bg-surface p-6">
         <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" className="size-9" />
         <h1>Sign in to Muster</h1>
-        <Form
-          submit="Sign in"
-          onSubmit={(values) =>
-            authLogin({ body: { email: values.text('email'), password: values.exact('password') } })
-          }
+        <SignInForm
           onDone={(me) => {
             client.clear();
             client.setQueryData(meQuery.queryKey, me);
             void navigate({ href: isOwnPath(from) ? from : '/app', reloadDocument: false });
           }}
-        >
-          <TextField label="Email" name="email" type="email" autoComplete="username" required />
-          <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
-        </Form>
+        />
       </div>
     </main>
   );

@@ -79,7 +79,7 @@ function MoveDialog({ pack, version, to, close }: MoveProps) {
 
 const effects: Record<PackStage, string> = {
   draft: 'It is not to be relied on.',
-  internal_verified: 'It is told to be tested; installations cannot be pinned to it yet.',
+  internal_verified: 'It is verified internally; installations cannot be pinned to it yet.',
   pilot: 'Installations may be pinned to it.',
   production: 'Installations may be pinned to it, and it is what others should use.',
   deprecated: 'No installation is pinned to it any more.',

@@ -45,7 +45,7 @@ export function DeadLetters({ ofAll }: { ofAll: boolean }) {
         title={ofAll ? 'Dead letters of all organizations' : 'Dead letters'}
         list={list}
         search="Search dead letters"
-        empty="Nothing was given up."
+        empty="No dead letters."
         heads={['Made', 'Queue', 'Message', 'About', 'Attempts', 'Error', 'Actions']}
         row={(letter) => (
           <tr key={letter.id} className="align-top">

@@ -59,7 +59,7 @@ export function RunQueue() {
       <div className="mt-3">
         {waiting.length === 0 && <Empty title="No run waits." />}
         {waiting.length > 0 && (
-          <PlainTable label="Runs that wait" heads={['Run', 'Workflow', 'Agent', 'Waits since', 'Because']}>
+          <PlainTable label="Runs that wait" heads={['Run', 'Workflow', 'Agent', 'Waits since', 'Reason']}>
             {waiting.slice(0, 50).map((run) => (
               <tr key={run.id}>
                 <td>

@@ -3,7 +3,7 @@ import { isTerminal } from '@muster/contracts/words';
 import { type Job, jobsList, jobsRead } from '../../api/generated';
 import { Duration, Time } from '../../format/time';
 import { RunLink } from '../../parts/names';
-import { RunStatus } from '../../parts/run-status';
+import { RunStatus } from '../../parts/run/run-status';
 import { Panel } from '../../ui/page';
 
 const mostEarlier = 20;

@@ -22,12 +22,12 @@ const asksFor = (action: string) => (entry: AgentLogEntry) =>
 const stages: readonly Stage[] = [
   {
     name: 'TERM',
-    says: 'Its agent was told to end it: TERM, and KILL after 10 seconds.',
+    says: 'Its agent was asked to stop it: TERM, then KILL after 10 seconds.',
     is: (entry) => entry.data?.['cancelling'] === true && entry.message === 'told to stop',
   },
   {
     name: 'KILL',
-    says: 'Its agent did not confirm that, and was told to kill it at once.',
+    says: 'Its agent did not confirm that, and was asked to kill it at once.',
     is: asksFor('kill'),
     isEscalation: true,
   },

@@ -5,20 +5,24 @@ import { isTerminal } from '@muster/contracts/words';
 import { costsOfJob, type Job } from '../../api/generated';
 import { runQuery } from '../../api/queries';
 import { useMay } from '../../api/session';
-import { formatCount, formatMoney } from '../../format/format';
+import { counted, formatCount, formatDuration, formatMoney } from '../../format/format';
 import { Duration, Time } from '../../format/time';
 import { useAgentEvents } from '../../live/use-agent-events';
 import { useThrottled } from '../../live/use-throttled';
 import { InstallationLink } from '../../parts/installation-link';
-import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
+import { AgentLink, RunLink, shortId, WorkflowLink } from '../../parts/names';
 import { ReportIssue } from '../../parts/report-issue';
-import { CancelRunDialog, useReplay } from '../../parts/run-menu';
-import { RunStatus } from '../../parts/run-status';
+import { RunAgainDialog } from '../../parts/run/run-dialog';
+import { CancelRunDialog, useReplay } from '../../parts/run/run-menu';
+import { RunStatus } from '../../parts/run/run-status';
+import { titleOfRun } from '../../parts/run/run-title';
 import { Button } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
 import { Facts, Page, Panel, Progress, Skeleton } from '../../ui/page';
 import { Attempts } from './attempts';
 import { Cancelling } from './cancelling';
+import { Incomplete } from './incomplete';
+import { OpenQuestion } from './open-question';
 import { RunLog } from './run-log';
 import { Steps } from './steps';
 import { Why } from './why';
@@ -28,6 +32,7 @@ export function RunPage() {
   const { data: run, error, refetch } = useQuery(runQuery(id));
   const isMember = useMay('member');
   const [asks, setAsks] = useState(false);
+  const [isChanging, setIsChanging] = useState(false);
   const { replay, isReplaying } = useReplay(id);
   useLiveRun(id, run?.agentId);
   if (error && !run) {
@@ -46,16 +51,26 @@ export function RunPage() {
   }
   return (
     <Page
-      title={`Run ${run.id}`}
-      aside={<RunStatus run={run} testId="run-status" large />}
+      title={titleOfRun(run)}
+      aside={
+        <>
+          <RunStatus run={run} testId="run-status" large />
+          <code className="font-mono text-xs text-dim select-all" title={run.id}>
+            {shortId(run.id)}
+          </code>
+        </>
+      }
       actions={
         <>
           <ReportIssue run={run} />
           {isMember &&
             (isTerminal(run.status) ? (
-              <Button busy={isReplaying} onClick={replay}>
-                Replay
-              </Button>
+              <>
+                <Button onClick={() => setIsChanging(true)}>Change and run</Button>
+                <Button look="primary" busy={isReplaying} onClick={replay}>
+                  Replay
+                </Button>
+              </>
             ) : (
               <Button look="danger" disabled={run.cancelling} onClick={() => setAsks(true)}>
                 Cancel run
@@ -65,12 +80,14 @@ export function RunPage() {
       }
     >
       <div className="flex items-center gap-3">
-        <Progress percent={run.progress.percent} label="Progress" />
+        <Progress percent={run.progress.percent} label="Progress" status={run.status} />
         <span className="shrink-0 text-dim tabular-nums">
           {Math.round(run.progress.percent)}%{run.progress.currentStep && ` · ${run.progress.currentStep}`}
         </span>
       </div>
+      <OpenQuestion run={run} />
       <Why run={run} />
+      <Incomplete run={run} />
       <Cancelling run={run} />
       <div className="grid gap-4 xl:grid-cols-[minmax(0,1fr)_minmax(0,22rem)]">
         <div className="flex min-w-0 flex-col gap-4">
@@ -84,6 +101,7 @@ export function RunPage() {
           <Given run={run} />
         </div>
       </div>
+      <RunAgainDialog run={run} open={isChanging} onOpenChange={setIsChanging} />
       <CancelRunDialog run={run} open={asks} onOpenChange={setAsks} />
     </Page>
   );
@@ -111,11 +129,14 @@ function About({ run }: { run: Job }) {
           ['Started', <Time at={run.startedAt} />],
           ['Ended', <Time at={run.finishedAt} />],
           ['Took', <Duration from={run.startedAt} to={run.finishedAt} ms={run.durationMs} />],
-          ['Attempt', `${run.attempt}, retries: ${run.maxRetries}`],
+          ['Attempt', `${formatCount(run.attempt)} of ${formatCount(run.maxRetries + 1)}`],
+          ['Id', <code className="font-mono text-xs break-all">{run.id}</code>],
           ...(run.retryOf ? ([['Retry of', <RunLink id={run.retryOf} />]] as [string, React.ReactNode][]) : []),
           [
             'Claims',
-            `${run.claims.attempted} attempted, ${run.claims.eobUploaded} EOB, ${run.claims.noEobFound} none, ${run.claims.failed} failed`,
+            run.claims.attempted > 0
+              ? `${counted(run.claims.eobUploaded, 'EOB')} uploaded of ${counted(run.claims.attempted, 'claim')}, ${run.claims.noEobFound} without one, ${run.claims.failed} failed`
+              : 'none',
           ],
           ...(run.bundle
             ? ([
@@ -164,7 +185,7 @@ function Cost({ run }: { run: Job }) {
             {data.components.map(({ kind, model, quantity, unit, amountUsd, unpriced }, at) => (
               <li key={at} className="flex justify-between gap-3">
                 <span className="text-dim">
-                  {model ?? kind}, {formatCount(quantity)} {unit.replaceAll('_', ' ')}
+                  {model ?? kind}, {quantityOf(quantity, unit)}
                 </span>
                 <span className="tabular-nums">{unpriced ? 'no price' : formatMoney(amountUsd)}</span>
               </li>
@@ -174,6 +195,12 @@ function Cost({ run }: { run: Job }) {
       )}
     </Panel>
   );
+}
+
+/** Time as all time is written, and tokens as many as they are. */
+function quantityOf(quantity: number, unit: string): string {
+  if (unit === 'hour') return formatDuration(quantity * 60 * 60 * 1000);
+  return unit === 'reported' ? 'reported by the run' : counted(quantity, unit.replaceAll('_', ' '));
 }
 
 /** What it was given, what it gave back, and all of it as the API tells it. */

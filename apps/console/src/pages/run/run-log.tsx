@@ -6,7 +6,7 @@ import { Timeline } from '../../ui/timeline/timeline';
 import { noFilters, TimelineTools } from '../../ui/timeline/timeline-tools';
 import { useLiveEntries } from '../../ui/timeline/use-live-entries';
 
-export function RunLog({ run: { id, agentId } }: { run: Job }) {
+export function RunLog({ run: { id, agentId, finishedAt } }: { run: Job }) {
   const [filters, setFilters] = useState(noFilters);
   const { q, level } = filters;
   const live = useLiveEntries(['log', id], filters, (query) =>
@@ -23,7 +23,13 @@ export function RunLog({ run: { id, agentId } }: { run: Job }) {
         label="Log"
         live={live}
         testId="log-line"
-        empty={<Empty title={q || level ? 'No line is like that.' : 'It has said nothing yet.'} />}
+        empty={
+          <Empty
+            title={
+              q || level ? 'No line is like that.' : finishedAt ? 'It wrote no log.' : 'It has written nothing yet.'
+            }
+          />
+        }
       />
     </Panel>
   );

@@ -1,5 +1,9 @@
+import { Link } from '@tanstack/react-router';
 import { CircleX, Hourglass } from 'lucide-react';
+import { Fragment } from 'react';
 import type { Job, JobWaiting } from '../../api/generated';
+import { type RunErrorCode, runErrorCodes } from '@muster/contracts/words';
+import { partsOfError } from '../../format/error-text';
 import { Duration } from '../../format/time';
 
 const reasons: Record<JobWaiting['reason'], string> = {
@@ -7,11 +11,39 @@ const reasons: Record<JobWaiting['reason'], string> = {
   agent_waking: 'Its agent is being woken.',
   agent_offline: 'Its agent is off, and is not woken by runs: start it by hand.',
   concurrency_limit: 'The organization runs as many as it may at once.',
+  concurrency_key: 'As many runs as may hold one of its keys hold it.',
   retry_delay: 'It is a retry, and its delay is not over.',
   billing_gate: 'The month’s limit of runs or spending is reached.',
   secret_missing: 'A secret that it needs is not in the vault.',
   draining: 'Its agent takes no new runs.',
 };
+
+/** Which key, and the runs that hold it. */
+function KeyHolders({ detail: { key, limit, holders } }: { detail: NonNullable<JobWaiting['detail']> }) {
+  const shown = holders.slice(0, 3);
+  return (
+    <span className="[overflow-wrap:anywhere]">
+      {limit === 0 ? (
+        <>
+          The key <bdi>{key}</bdi> is paused.
+        </>
+      ) : (
+        <>
+          <bdi>{key}</bdi> is held by{' '}
+          {shown.map((id, at) => (
+            <Fragment key={id}>
+              {at > 0 && ', '}
+              <Link to="/runs/$id" params={{ id }}>
+                {id.slice(-8)}
+              </Link>
+            </Fragment>
+          ))}
+          {holders.length > shown.length && ` and ${holders.length - shown.length} more`}.
+        </>
+      )}{' '}
+    </span>
+  );
+}
 
 /** Why a run waits, or why it failed. */
 export function Why({ run }: { run: Job }) {
@@ -20,7 +52,7 @@ export function Why({ run }: { run: Job }) {
       <p data-testid="run-why" className="flex items-start gap-2 rounded-control bg-warn-soft p-3">
         <Hourglass aria-hidden className="mt-0.5 size-4 shrink-0 text-warn" />
         <span>
-          {reasons[run.waiting.reason]}{' '}
+          {reasons[run.waiting.reason]} {run.waiting.detail && <KeyHolders detail={run.waiting.detail} />}
           <span className="text-dim">
             {run.waiting.reason}, for <Duration from={run.waiting.since} />
           </span>
@@ -28,15 +60,35 @@ export function Why({ run }: { run: Job }) {
       </p>
     );
   }
-  if (!run.error && !run.errorCode) return null;
+  // That it was cancelled, its status says.
+  if (!run.error && (!run.errorCode || run.status === 'cancelled')) return null;
+  const { cause, details } = partsOfError(run.error ?? '');
   return (
     <div data-testid="run-why" className="flex items-start gap-2 rounded-control bg-bad-soft p-3">
       <CircleX aria-hidden className="mt-0.5 size-4 shrink-0 text-bad" />
-      <div className="min-w-0">
-        <p dir="auto" className="max-h-60 overflow-y-auto whitespace-pre-wrap">
-          {run.error}
+      <div className="min-w-0 grow">
+        <p dir="auto" className="font-medium [overflow-wrap:anywhere]">
+          {cause || run.errorCode}
         </p>
-        {run.errorCode && <p className="text-xs text-dim">{run.errorCode}</p>}
+        {run.errorCode && (
+          <p className="text-xs text-dim">
+            {run.errorCode}
+            {run.errorCode in runErrorCodes && `: ${runErrorCodes[run.errorCode as RunErrorCode]}`}
+          </p>
+        )}
+        {details && (
+          <details className="mt-1">
+            <summary className="text-dim">How it ended, and its trace</summary>
+            <pre
+              tabIndex={0}
+              aria-label="Trace"
+              dir="auto"
+              className="mt-1 max-h-96 overflow-auto rounded-control bg-surface p-2 font-mono text-xs whitespace-pre-wrap"
+            >
+              {details}
+            </pre>
+          </details>
+        )}
       </div>
     </div>
   );

@@ -45,7 +45,7 @@ export function SeveralRuns({ runs, done }: { runs: Job[]; done: () => void }) {
             await finish(`${answer.cancelled} are cancelled, ${answer.cancelling} are being ended on their machines.`);
           }}
         >
-          {asked.filter(({ status }) => status === 'running').length} of them run now: their scripts are told to end,
+          {asked.filter(({ status }) => status === 'running').length} of them run now: their scripts are asked to stop,
           and killed if they do not.
         </ConfirmDialog>
       )}

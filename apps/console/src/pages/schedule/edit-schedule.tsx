@@ -23,7 +23,8 @@ const labels: { [K in keyof UpdateScheduleBody]: string } = {
   concurrencyLimit: 'Runs at once',
   idempotencyWindowMinutes: 'Minutes between runs',
   misfirePolicy: 'Times that were missed',
-  maxCostUsd: 'A run costs at most',
+  maxCostUsd: 'Cost limit of a run',
+  concurrencyKeys: 'Concurrency keys',
 };
 
 export function EditScheduleDialog({ schedule, close }: { schedule: Versioned<Schedule>; close: () => void }) {

@@ -8,6 +8,7 @@ import { withEtag } from '../../api/versioned';
 import { cronInWords } from '../../format/cron-words';
 import { formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
+import { keysInWords } from '../../parts/concurrency-keys';
 import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
 import { NextTimes } from '../../parts/schedule/next-times';
 import { reasonInWords } from '../../parts/schedule/reasons';
@@ -44,7 +45,7 @@ export function SchedulePage() {
       actions={
         <>
           <Link to="/runs" search={{ scheduleId: id }} className={buttonClass()}>
-            Its runs
+            Runs
           </Link>
           {isMember && <Button onClick={() => setEdited(true)}>Edit schedule</Button>}
           <ScheduleMenu schedule={data} />
@@ -75,8 +76,9 @@ export function SchedulePage() {
                 ['Runs at once', data.concurrencyLimit ?? 'no limit'],
                 ['Between runs', data.idempotencyWindowMinutes ? `${data.idempotencyWindowMinutes} min` : 'no window'],
                 ['Longest run', `${data.maxRuntimeMinutes} min`],
+                ['Concurrency keys', <bdi className="break-words">{keysInWords(data.concurrencyKeys)}</bdi>],
                 ['Retries', `${data.maxRetries}, after ${data.retryDelaySeconds} s`],
-                ['Costs at most', data.maxCostUsd === null ? 'no limit' : `${formatMoney(data.maxCostUsd)} a run`],
+                ['Cost limit', data.maxCostUsd === null ? 'no limit' : `${formatMoney(data.maxCostUsd)} a run`],
                 ['Vault keys', data.vaultKeys.join(', ') || '–'],
                 ...Object.entries(data.variables).map(([name, value]): [string, ReactNode] => [
                   name,

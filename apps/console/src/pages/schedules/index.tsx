@@ -5,6 +5,7 @@ import { useMemo, useState } from 'react';
 import { type Schedule, type ScheduleList, schedulesList, type SchedulesListData } from '../../api/generated';
 import { useMay } from '../../api/session';
 import { useList } from '../../api/use-list';
+import { cronInWords } from '../../format/cron-words';
 import { Time } from '../../format/time';
 import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
 import { Week } from '../../parts/schedule/week';
@@ -12,6 +13,7 @@ import { ScheduleMenu } from '../../parts/schedule-menu';
 import { Button } from '../../ui/button';
 import { Empty, Page } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
+import { Card } from '../../ui/table/card';
 import { DataTable } from '../../ui/table/data-table';
 import { ListTools } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
@@ -55,13 +57,9 @@ export function SchedulesPage() {
       },
       {
         id: 'cron',
-        header: 'Cron',
-        meta: { className: 'w-40 max-md:hidden' },
-        cell: ({ row: { original } }) => (
-          <code className="font-mono text-xs" title={original.timezone}>
-            {original.cronExpression}
-          </code>
-        ),
+        header: 'When',
+        meta: { className: 'max-md:hidden' },
+        cell: ({ row: { original } }) => <When schedule={original} />,
       },
       {
         id: 'workflow',
@@ -96,7 +94,7 @@ export function SchedulesPage() {
       {
         id: 'actions',
         header: () => <span className="sr-only">Actions</span>,
-        meta: { className: 'w-14 text-right' },
+        meta: { className: 'text-clip! w-14 text-right' },
         cell: ({ row: { original } }) => <ScheduleMenu schedule={original} />,
       },
     ],
@@ -129,6 +127,7 @@ export function SchedulesPage() {
         label="Schedules"
         list={list}
         columns={columns}
+        card={ScheduleCard}
         rowId={({ id }) => id}
         empty={
           Object.keys(filter ?? {}).length > 0 ? (
@@ -146,5 +145,39 @@ export function SchedulesPage() {
         made={() => void client.invalidateQueries({ queryKey: ['schedules'] })}
       />
     </Page>
+  );
+}
+
+/** Its times in words; as they are written on hover. */
+function When({ schedule: { cronExpression, timezone } }: { schedule: Schedule }) {
+  const words = cronInWords(cronExpression)?.replace(/\.$/, '');
+  return (
+    <span title={`${cronExpression} (${timezone})`}>
+      {words ?? <code className="font-mono text-xs">{cronExpression}</code>}
+    </span>
+  );
+}
+
+function ScheduleCard(schedule: Schedule) {
+  return (
+    <Card
+      title={
+        <Link to="/schedules/$id" params={{ id: schedule.id }} className="font-medium hover:underline">
+          <bdi>{schedule.name}</bdi>
+        </Link>
+      }
+      aside={<StatusMark status={schedule.enabled ? 'enabled' : 'disabled'} />}
+      facts={[
+        <When key="when" schedule={schedule} />,
+        schedule.nextRunAt && (
+          <span key="next">
+            next <Time at={schedule.nextRunAt} relative />
+          </span>
+        ),
+        schedule.lastResult && `last ${schedule.lastResult}`,
+        <WorkflowLink key="workflow" id={schedule.scriptId} />,
+        <AgentLink key="agent" id={schedule.agentId} />,
+      ]}
+    />
   );
 }

@@ -49,18 +49,20 @@ export function ApiKeys() {
         list={list}
         search="Search API keys"
         empty="There is no key. “New API key” makes one, for a program or for a machine."
-        heads={['Name', 'Scope', 'Made', 'Last used', 'Expires', 'Actions']}
+        heads={['Name', 'Scope', 'Works from', 'Made', 'Last used', 'Expires', 'Actions']}
         row={(key) => (
           <tr key={key.id}>
             <td>
               <bdi>{key.name}</bdi>
             </td>
-            <td>{key.scope}</td>
+            <td>{key.scope === 'api' ? `api, ${key.role}` : key.scope}</td>
+            <td>{key.ipAllow.length > 0 ? key.ipAllow.join(', ') : 'anywhere'}</td>
             <td>
               <Time at={key.createdAt} relative />
             </td>
             <td>
               <Time at={key.lastUsedAt} relative />
+              {key.lastUsedFrom && ` from ${key.lastUsedFrom}`}
             </td>
             <td>
               <Time at={key.expiresAt} relative />
@@ -80,7 +82,7 @@ export function ApiKeys() {
       <Dialog open={isMaking} onOpenChange={close} title="New API key" keeps={made !== null}>
         {made ? (
           <div className="flex flex-col gap-4">
-            <p>It is shown this once.</p>
+            <p>It is shown only now.</p>
             <CopyText label={made.name} text={made.secret} />
             <DialogActions>
               <Button look="primary" onClick={close}>
@@ -95,7 +97,12 @@ export function ApiKeys() {
               const agentId = values.text('agentId') || null;
               const expires = values.text('expiresAt');
               const expiresAt = expires ? new Date(`${expires}T23:59:59`).toISOString() : null;
-              return apiKeysCreate({ body: { name: values.text('name'), scope, agentId, expiresAt } });
+              const role = scope === 'api' ? (values.text('role') as ApiKey['role']) : undefined;
+              const ipAllow = values
+                .text('ipAllow')
+                .split(/[\s,]+/)
+                .filter(Boolean);
+              return apiKeysCreate({ body: { name: values.text('name'), scope, agentId, expiresAt, role, ipAllow } });
             }}
             onDone={(created) => {
               setMade(created);
@@ -112,6 +119,23 @@ export function ApiKeys() {
                 { value: 'api', label: 'api: programs that use the API' },
                 { value: 'worker', label: 'worker: machines' },
               ]}
+            />
+            {scope === 'api' && (
+              <SelectField
+                label="Role"
+                name="role"
+                defaultValue="member"
+                options={[
+                  { value: 'member', label: 'member: reads, runs and changes' },
+                  { value: 'viewer', label: 'viewer: reads' },
+                ]}
+              />
+            )}
+            <TextField
+              label="Works from"
+              name="ipAllow"
+              autoComplete="off"
+              hint="Addresses or ranges such as 203.0.113.0/24, with commas between; empty: anywhere."
             />
             {scope === 'worker' && <AgentField label="The only agent that it acts for" name="agentId" none="any" />}
             <TextField

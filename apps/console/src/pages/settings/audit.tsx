@@ -3,6 +3,7 @@ import { useMemo, useState } from 'react';
 import { type AuditEntry, type AuditList, auditList } from '../../api/generated';
 import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
+import { turnsWrittenOut } from '../../format/one-direction';
 import { Dialog } from '../../ui/dialog';
 import { Empty, Facts } from '../../ui/page';
 import { SearchBox } from '../../ui/search-box';
@@ -97,7 +98,9 @@ function columnsWith(show: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[]
       header: 'Changes',
       meta: { className: 'max-xl:hidden' },
       cell: ({ row: { original } }) => (
-        <bdi className="font-mono text-xs text-dim">{JSON.stringify(original.changes).slice(0, 300)}</bdi>
+        <bdi className="font-mono text-xs text-dim">
+          {turnsWrittenOut(JSON.stringify(original.changes).slice(0, 300))}
+        </bdi>
       ),
     },
   ];

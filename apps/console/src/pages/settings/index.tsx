@@ -1,3 +1,4 @@
+import { lazy } from 'react';
 import { useMay } from '../../api/session';
 import { Page } from '../../ui/page';
 import { Tabs } from '../../ui/tabs';
@@ -7,13 +8,20 @@ import { Limits } from './limits';
 import { Model } from './model';
 import { OrganizationPart } from './organization';
 import { Prices } from './prices';
+import { SignIn } from './sign-in';
 import { Users } from './users';
 import { Vault } from './vault';
-import { Webhooks } from './webhooks/webhooks';
+
+const Concurrency = lazy(async () => ({ default: (await import('./concurrency')).Concurrency }));
+const Webhooks = lazy(async () => ({ default: (await import('./webhooks/webhooks')).Webhooks }));
+const Security = lazy(async () => ({ default: (await import('./security/security')).Security }));
 
 const parts = [
   { name: 'Organization', admin: false, content: <OrganizationPart /> },
   { name: 'Limits', admin: false, content: <Limits /> },
+  { name: 'Concurrency', admin: false, content: <Concurrency /> },
+  { name: 'Security', admin: false, content: <Security /> },
+  { name: 'Sign-in', admin: false, content: <SignIn /> },
   { name: 'Users', admin: false, content: <Users /> },
   { name: 'API keys', admin: true, content: <ApiKeys /> },
   { name: 'Vault', admin: true, content: <Vault /> },

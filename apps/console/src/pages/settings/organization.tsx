@@ -18,7 +18,7 @@ const labels = {
   idleStopPolicy: 'Idle stop policy',
   failStalledRuns: 'Fail a run that reports no progress any more',
   hourlyComputeUsd: 'Cost of a machine (USD an hour)',
-  laborRateUsdPerHour: 'Labour (USD an hour)',
+  laborRateUsdPerHour: 'Labor ($ per hour)',
   minutesSavedPerClaim: 'Minutes saved by each claim',
   logRetentionDays: 'Days that logs of runs are kept',
   timelineRetentionDays: 'Days that timelines are kept',
@@ -120,7 +120,7 @@ function Fields({ settings }: { settings: OrganizationSettings }) {
       </section>
       <section aria-labelledby="worth" className={sectionClass}>
         <h3 id="worth" className="font-semibold">
-          What work is worth
+          Savings estimate
         </h3>
         {money.map((name) => (
           <TextField
@@ -167,7 +167,7 @@ function SigningSecret() {
     <Panel title="Signing secret">
       {error && <ErrorNote error={error} retry={() => void refetch()} />}
       {data ? (
-        <CopyText label="x-service-signature is made with" text={data.signingSecret} />
+        <CopyText label="Signing secret (x-service-signature)" text={data.signingSecret} />
       ) : (
         <Button busy={isFetching} onClick={() => void refetch()}>
           Show signing secret

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type ApiKey, apiKeysCreate, apiKeysRevoke, type CreatedApiKey } from '../../api/generated';
+import { settingsQuery } from '../../api/session';
 import { Button } from '../../ui/button';
 import { CopyText } from '../../ui/copy-text';
 import { Dialog } from '../../ui/dialog';
@@ -26,16 +27,20 @@ export function RotateKey({ old, close }: { old: ApiKey; close: () => void }) {
             close();
           }}
         >
-          <p>The new key is shown this once. Put it in place, then revoke the old one.</p>
+          <p>The new key is shown only now. Put it in place, then revoke the old one.</p>
           <CopyText label={made.name} text={made.secret} />
         </Form>
       ) : (
         <Form
           submit="Create new key"
-          onSubmit={() => {
-            const { name, scope, agentId, expiresAt } = old;
-            const holds = expiresAt && Date.parse(expiresAt) > Date.now() ? expiresAt : null;
-            return apiKeysCreate({ body: { name, scope, agentId, expiresAt: holds } });
+          onSubmit={async () => {
+            const { name, scope, agentId, expiresAt, role, ipAllow } = old;
+            const { apiKeyMaxDays } = await client.fetchQuery(settingsQuery);
+            const latest = apiKeyMaxDays === null ? Infinity : Date.now() + apiKeyMaxDays * 86_400_000;
+            const at = expiresAt === null ? 0 : Date.parse(expiresAt);
+            // Nothing means as late as the organization lets it be.
+            const holds = at > Date.now() && at < latest ? expiresAt : null;
+            return apiKeysCreate({ body: { name, scope, agentId, expiresAt: holds, role, ipAllow } });
           }}
           onDone={(created) => {
             setMade(created);
@@ -43,7 +48,7 @@ export function RotateKey({ old, close }: { old: ApiKey; close: () => void }) {
           }}
         >
           <p className="text-dim">
-            A key with the same name and rights is made. The old one goes on working until you revoke it.
+            A key with the same name and rights is created. The old one works until you revoke it.
           </p>
         </Form>
       )}

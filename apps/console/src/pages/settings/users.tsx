@@ -8,6 +8,7 @@ import {
   usersDisable,
   type UserList,
   usersList,
+  usersResetSecondFactor,
   usersUpdate,
 } from '../../api/generated';
 import { useMay, useMe } from '../../api/session';
@@ -27,6 +28,7 @@ export function Users() {
   const [{ q }] = useUrlState();
   const [isInviting, setInviting] = useState(false);
   const [leaving, setLeaving] = useState<User | null>(null);
+  const [losing, setLosing] = useState<User | null>(null);
   const [renewing, setRenewing] = useState<User | null>(null);
   const isAdmin = useMay('admin');
   const me = useMe();
@@ -54,13 +56,14 @@ export function Users() {
         list={list}
         search="Search users"
         empty="There is nobody."
-        heads={['Email', 'Role', 'Last signed in', ...(isAdmin ? ['Actions'] : [])]}
+        heads={['Email', 'Role', 'Second factor', 'Last signed in', ...(isAdmin ? ['Actions'] : [])]}
         row={(user) => (
           <tr key={user.id}>
             <td>
               <bdi>{user.email}</bdi>
             </td>
             <td>{user.disabled ? 'disabled' : user.role}</td>
+            <td>{user.secondFactorSince ? 'yes' : 'no'}</td>
             <td>
               <Time at={user.lastSignInAt} relative />
             </td>
@@ -77,6 +80,12 @@ export function Users() {
                         run: () => void change(user, { role }, `is ${role} now`),
                       })),
                     { label: 'New password', run: () => setRenewing(user) },
+                    user.id !== me.user.id &&
+                      user.secondFactorSince !== null && {
+                        label: 'Reset second factor',
+                        danger: true,
+                        run: () => setLosing(user),
+                      },
                     user.id !== me.user.id &&
                       (user.disabled
                         ? { label: 'Enable', run: () => void change(user, { disabled: false }, 'may sign in again') }
@@ -132,6 +141,22 @@ export function Users() {
           </Form>
         </Dialog>
       )}
+      {losing && (
+        <ConfirmDialog
+          open
+          onOpenChange={() => setLosing(null)}
+          title={`Reset the second factor of ${losing.email}?`}
+          verb="Reset"
+          act={async () => {
+            await usersResetSecondFactor({ path: { id: losing.id } });
+            await refresh();
+            toast(`${losing.email} signs in without a second factor, or sets a new one up.`);
+          }}
+        >
+          Their codes and passkeys are removed, and their sessions end at once. Make sure that it is they who ask for
+          it.
+        </ConfirmDialog>
+      )}
       {leaving && (
         <ConfirmDialog
           open
@@ -158,9 +183,9 @@ function PasswordField() {
       name="password"
       type="password"
       required
-      minLength={8}
+      minLength={12}
       autoComplete="new-password"
-      hint="At least 8 characters; tell it in a safe way."
+      hint="At least 12 characters, none of the most common; tell it in a safe way."
     />
   );
 }

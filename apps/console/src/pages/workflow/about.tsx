@@ -1,19 +1,21 @@
 import type { Workflow } from '../../api/generated';
 import { formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
+import { keysInWords } from '../../parts/concurrency-keys';
 import { InstallationLink } from '../../parts/installation-link';
 import { Facts, Panel } from '../../ui/page';
 
 export function About({ workflow }: { workflow: Workflow }) {
-  const { source, workflowPackInstallationId, maxCostUsd } = workflow;
+  const { source, workflowPackInstallationId, maxCostUsd, concurrencyKeys } = workflow;
   return (
     <Panel title="About">
       <Facts
         facts={[
           ['Revision', workflow.revision],
           ...(source ? ([['Made from', source.kind === 'video' ? 'a film' : source.kind]] as [string, string][]) : []),
-          ['Costs at most', maxCostUsd === null ? 'no limit' : `${formatMoney(maxCostUsd)} a run`],
+          ['Cost limit', maxCostUsd === null ? 'no limit' : `${formatMoney(maxCostUsd)} a run`],
           ['Pack', workflowPackInstallationId ? <InstallationLink id={workflowPackInstallationId} /> : 'none'],
+          ['Concurrency keys', <bdi className="break-words">{keysInWords(concurrencyKeys)}</bdi>],
           ['Changed', <Time at={workflow.updatedAt} />],
           ['Made', <Time at={workflow.createdAt} />],
         ]}

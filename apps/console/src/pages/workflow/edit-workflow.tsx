@@ -8,6 +8,7 @@ import {
   workflowsUpdate,
 } from '../../api/generated';
 import { type Versioned, withEtag } from '../../api/versioned';
+import { ConcurrencyKeysField, readConcurrencyKeys } from '../../parts/concurrency-keys';
 import { useVersionedSave } from '../../ui/conflict';
 import { Dialog } from '../../ui/dialog';
 import { ChoiceField, Form, TextField } from '../../ui/form';
@@ -32,8 +33,9 @@ export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Wo
     labels: {
       name: 'Name',
       description: 'Description',
-      maxCostUsd: 'Costs at most',
+      maxCostUsd: 'Cost limit',
       workflowPackInstallationId: 'Pack installation',
+      concurrencyKeys: 'Concurrency keys',
     },
   });
   const installations = (data?.installations ?? []).map(({ id, name }) => ({ value: id, label: name }));
@@ -48,6 +50,7 @@ export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Wo
               description: values.text('description'),
               maxCostUsd: values.number('maxCostUsd'),
               workflowPackInstallationId: values.text('workflowPackInstallationId') || null,
+              concurrencyKeys: readConcurrencyKeys(values),
             },
             base,
           )
@@ -62,12 +65,12 @@ export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Wo
         <TextField label="Name" name="name" required maxLength={200} defaultValue={base.name} autoComplete="off" />
         <TextField label="Description" name="description" defaultValue={base.description} autoComplete="off" />
         <TextField
-          label="A run costs at most"
+          label="Cost limit of a run"
           name="maxCostUsd"
           type="number"
           min={0}
           step="any"
-          hint="In USD; a run that costs more is stopped. No limit, if left empty."
+          hint="In US dollars; a run that costs more is stopped. Empty: no limit."
           defaultValue={base.maxCostUsd ?? ''}
         />
         <ChoiceField
@@ -77,6 +80,10 @@ export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Wo
           initial={base.workflowPackInstallationId}
           none="None"
           choices={installations}
+        />
+        <ConcurrencyKeysField
+          initial={base.concurrencyKeys}
+          hint="No more runs than the limit hold a key at once; the others wait for it."
         />
       </Form>
       {conflict}

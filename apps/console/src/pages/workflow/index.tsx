@@ -5,7 +5,7 @@ import type { Workflow } from '../../api/generated';
 import { workflowQuery } from '../../api/queries';
 import { useMay } from '../../api/session';
 import type { Versioned } from '../../api/versioned';
-import { RunDialog } from '../../parts/run-dialog';
+import { RunDialog } from '../../parts/run/run-dialog';
 import { Button, buttonClass } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
 import { Page, Panel, Skeleton } from '../../ui/page';
@@ -50,7 +50,7 @@ function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
       actions={
         <>
           <Link to="/runs" search={{ workflowId: workflow.id }} className={buttonClass()}>
-            Its runs
+            Runs
           </Link>
           <Button onClick={() => setShowsRevisions(!showsRevisions)} aria-expanded={showsRevisions}>
             Revisions

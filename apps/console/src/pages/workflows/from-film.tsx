@@ -52,7 +52,7 @@ export function FromFilmDialog({ close }: { close: () => void }) {
     <Dialog
       open
       onOpenChange={close}
-      title="Make from a film"
+      title="New from video"
       description="The steps that are seen in it become a draft. Those that are not certain wait for a person’s look before they run."
     >
       <Form

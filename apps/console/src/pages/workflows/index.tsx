@@ -15,7 +15,7 @@ import {
 import { useMay } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
-import { RunDialog } from '../../parts/run-dialog';
+import { RunDialog } from '../../parts/run/run-dialog';
 import { Button } from '../../ui/button';
 import { ConfirmDialog, Dialog } from '../../ui/dialog';
 import { Field, Form, inputClass, TextField } from '../../ui/form';
@@ -106,7 +106,7 @@ export function WorkflowsPage() {
         isMember && (
           <>
             <Button onClick={() => setMaking('upload')}>Upload recording</Button>
-            <Button onClick={() => setMaking('film')}>Make from a film</Button>
+            <Button onClick={() => setMaking('film')}>New from video</Button>
             <Button look="primary" onClick={() => setMaking('new')}>
               New workflow
             </Button>
@@ -146,7 +146,7 @@ export function WorkflowsPage() {
             toast(`${leaving.name} is archived.`);
           }}
         >
-          It can no longer be launched. Its runs stay.
+          It can no longer be launched. Runs that it had stay.
         </ConfirmDialog>
       )}
     </Page>

@@ -25,7 +25,7 @@ export function CancelSessionDialog({ session, open, onOpenChange }: CancelSessi
         toast('The session is being ended.');
       }}
     >
-      Its browser is closed on the machine. What it has sent stays sent; no workflow is made of it.
+      Its browser is closed on the machine. What it has sent stays sent; no workflow is created.
     </ConfirmDialog>
   );
 }

@@ -56,7 +56,7 @@ export function SessionList({ agentId, column }: SessionListProps) {
             <Empty title="No session is like that." />
           ) : (
             <Empty title="There has been no session yet.">
-              “New session” has a task done in a browser of a machine, step by step, and makes a workflow of it.
+              “New session” has a task done in a browser of a machine, step by step, and creates a workflow from it.
             </Empty>
           )
         }

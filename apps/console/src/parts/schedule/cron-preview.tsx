@@ -1,15 +1,24 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { isApiError } from '../../api/api-error';
-import { schedulesPreviewAny } from '../../api/generated';
+import { type SchedulePreview, schedulesPreviewAny } from '../../api/generated';
 import { cronInWords } from '../../format/cron-words';
+import { Skeleton } from '../../ui/page';
 import { NextTimes } from './next-times';
 
 const pauseMs = 300;
 const shownTimes = 5;
 
-/** What an expression means, in words and as the next times, with what a change of the clocks does to them. */
-export function CronPreview({ cron, timezone }: { cron: string; timezone: string }) {
+export interface CronFacts {
+  words: string | null;
+  /** Of exactly this expression in this zone; undefined while they are asked for. */
+  times: SchedulePreview | undefined;
+  /** What is wrong with the expression or the zone. */
+  fault: { field: string | undefined; message: string } | undefined;
+}
+
+/** What an expression means; asked for once typing pauses. */
+export function useCronFacts(cron: string, timezone: string): CronFacts {
   const [asked, setAsked] = useState({ cron, timezone });
   useEffect(() => {
     const timer = setTimeout(() => setAsked({ cron, timezone }), pauseMs);
@@ -22,19 +31,33 @@ export function CronPreview({ cron, timezone }: { cron: string; timezone: string
         body: { cronExpression: asked.cron, timezone: asked.timezone, count: shownTimes },
         signal,
       }),
-    placeholderData: keepPreviousData,
     staleTime: 60_000,
   });
-  const words = cronInWords(cron);
+  const isOfThese = asked.cron === cron && asked.timezone === timezone;
+  return {
+    words: cronInWords(cron),
+    times: isOfThese ? data : undefined,
+    fault: isOfThese && error ? faultOf(error) : undefined,
+  };
+}
+
+function faultOf(error: Error): CronFacts['fault'] {
+  if (!isApiError(error)) return { field: undefined, message: 'The next times could not be loaded.' };
+  const [first] = error.fields;
+  return { field: first?.field, message: first?.message ?? error.message };
+}
+
+/** An expression in words and as its next times, with what a change of the clocks does to them. */
+export function CronPreview({ id, facts: { words, times, fault } }: { id: string; facts: CronFacts }) {
   return (
-    <div data-testid="cron-preview" role="status" className="rounded-control bg-sunken p-3">
+    <div id={id} data-testid="cron-preview" role="status" className="min-h-40 rounded-control bg-sunken p-3">
       {words && <p className="mb-1.5 font-medium">{words}</p>}
-      {error ? (
-        <p className="text-bad">
-          {isApiError(error) ? (error.fields[0]?.message ?? error.message) : 'It could not be looked at.'}
-        </p>
+      {fault ? (
+        <p className="text-bad">{fault.message}</p>
+      ) : times ? (
+        <NextTimes runs={times.runs} timezone={times.timezone} />
       ) : (
-        data && <NextTimes runs={data.runs} timezone={data.timezone} />
+        <Skeleton />
       )}
     </div>
   );

@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useId, useState } from 'react';
 import type { Schedule, UpdateScheduleBody } from '../../api/generated';
 import { workflowQuery } from '../../api/queries';
 import { settingsQuery } from '../../api/session';
 import type { Values } from '../../ui/form';
 import { SelectField, TextField } from '../../ui/form';
+import { ConcurrencyKeysField, readConcurrencyKeys } from '../concurrency-keys';
 import { AgentField, WorkflowField } from '../pickers';
-import { CronPreview } from './cron-preview';
+import { CronPreview, useCronFacts } from './cron-preview';
 
 const misfires = [
   { value: 'once', label: 'Run the newest of them once' },
@@ -23,6 +24,10 @@ export function ScheduleFields({ schedule }: { schedule?: Schedule }) {
   const { data: workflow } = useQuery({ ...workflowQuery(workflowId), enabled: workflowId !== '' });
   const variables = workflowId === '' ? [] : (workflow?.variables ?? []);
   const zone = timezone ?? settings?.timezone ?? 'UTC';
+  const previewId = useId();
+  const facts = useCronFacts(cron.trim(), zone.trim());
+  const faultIn = (field: string) =>
+    facts.fault?.field === field ? { 'aria-invalid': true, 'aria-describedby': previewId } : {};
   return (
     <>
       <TextField label="Name" name="name" required maxLength={200} defaultValue={schedule?.name} autoComplete="off" />
@@ -43,6 +48,7 @@ export function ScheduleFields({ schedule }: { schedule?: Schedule }) {
         required
         value={cron}
         onChange={({ target }) => setCron(target.value)}
+        {...faultIn('cronExpression')}
         hint="Minute, hour, day of the month, month, day of the week."
         autoComplete="off"
       />
@@ -52,9 +58,10 @@ export function ScheduleFields({ schedule }: { schedule?: Schedule }) {
         required
         value={zone}
         onChange={({ target }) => setTimezone(target.value)}
+        {...faultIn('timezone')}
         autoComplete="off"
       />
-      <CronPreview cron={cron.trim()} timezone={zone.trim()} />
+      <CronPreview id={previewId} facts={facts} />
       <details open={Boolean(schedule)}>
         <summary className="font-medium">Guards and limits</summary>
         <div className="mt-3 grid gap-3.5 sm:grid-cols-2">
@@ -110,9 +117,9 @@ function Guards({ schedule }: { schedule?: Schedule }) {
       <TextField
         {...number}
         step="any"
-        label="A run costs at most"
+        label="Cost limit of a run"
         name="maxCostUsd"
-        hint="In USD. No limit, if left empty."
+        hint="In US dollars. Empty: no limit."
         defaultValue={schedule?.maxCostUsd ?? ''}
       />
       <TextField
@@ -121,6 +128,10 @@ function Guards({ schedule }: { schedule?: Schedule }) {
         hint="Their names, separated by commas."
         defaultValue={schedule?.vaultKeys.join(', ')}
         autoComplete="off"
+      />
+      <ConcurrencyKeysField
+        initial={schedule?.concurrencyKeys}
+        hint="A run of the schedule asks for these and for those of the workflow, and waits until each has room."
       />
     </>
   );
@@ -147,5 +158,6 @@ export function readSchedule(values: Values) {
     idempotencyWindowMinutes: values.number('idempotencyWindowMinutes'),
     misfirePolicy: values.text('misfirePolicy') as 'once' | 'skip' | 'all',
     maxCostUsd: values.number('maxCostUsd'),
+    concurrencyKeys: readConcurrencyKeys(values),
   } satisfies UpdateScheduleBody;
 }

@@ -2,7 +2,7 @@ import { python } from '@codemirror/lang-python';
 import { EditorState } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';
 import { basicSetup } from 'codemirror';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { styleNonce } from '../style-nonce';
 import { codeHighlight } from './code-highlight';
 
@@ -25,7 +25,7 @@ export function CodeMirror({ label, readOnly, onChange, ...begin }: CodeMirrorPr
   useEffect(() => {
     changed.current = onChange;
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     const view = new EditorView({
       parent: host.current!,
       state: EditorState.create({

@@ -8,11 +8,12 @@ import {
 } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
-import { memo, type ReactNode, useEffect, useRef } from 'react';
+import { memo, type ReactNode, useEffect, useMemo, useRef } from 'react';
 import type { List } from '../../api/use-list';
 import { ErrorNote } from '../error-note';
 import { Skeleton } from '../page';
 import { HoldRows, useHeldRows } from './held-rows';
+import { useNarrow } from './use-narrow';
 import { useUrlState } from './use-url-state';
 
 declare module '@tanstack/react-table' {
@@ -31,6 +32,8 @@ interface DataTableProps<T> {
   label: string;
   list: List<T>;
   columns: ColumnDef<T>[];
+  /** What a row is where there is no room for columns; its column of actions stays beside it. */
+  card?: (item: T) => ReactNode;
   rowId: (item: T) => string;
   empty: ReactNode;
   /** The order that the API has unless asked otherwise. */
@@ -39,9 +42,23 @@ interface DataTableProps<T> {
 }
 
 const rowHeight = 44;
+const cardHeight = 72;
 
 /** The one table: pages of the API as one scroll, with only the rows in sight in the document. */
-export function DataTable<T>({ label, list, columns, rowId, empty, defaultSort, selection }: DataTableProps<T>) {
+export function DataTable<T>({
+  label,
+  list,
+  columns: all,
+  card,
+  rowId,
+  empty,
+  defaultSort,
+  selection,
+}: DataTableProps<T>) {
+  const isNarrow = useNarrow();
+  const isCards = isNarrow && card !== undefined;
+  const columns = useMemo(() => (isCards ? cardColumns(label, all, card) : all), [isCards, label, all, card]);
+  const height = isCards ? cardHeight : rowHeight;
   const [state] = useUrlState();
   const sorted = state['sort'] ?? defaultSort;
   const { isPending, error, hasMore, isLoadingMore, loadMore, retry } = list;
@@ -60,7 +77,7 @@ export function DataTable<T>({ label, list, columns, rowId, empty, defaultSort, 
   const rowsInSight = useVirtualizer({
     count: rows.length,
     getScrollElement: () => frame.current,
-    estimateSize: () => rowHeight,
+    estimateSize: () => height,
     overscan: 12,
   });
   const shown = rowsInSight.getVirtualItems();
@@ -132,6 +149,7 @@ export function DataTable<T>({ label, list, columns, rowId, empty, defaultSort, 
                 row={rows[index]! as Row<unknown>}
                 index={index}
                 columns={columns}
+                height={height}
                 selected={selection && rows[index]!.getIsSelected()}
               />
             ))}
@@ -148,9 +166,17 @@ export function DataTable<T>({ label, list, columns, rowId, empty, defaultSort, 
   );
 }
 
+function cardColumns<T>(label: string, columns: ColumnDef<T>[], card: (item: T) => ReactNode): ColumnDef<T>[] {
+  return [
+    { id: 'card', header: label, cell: ({ row: { original } }) => card(original) },
+    ...columns.filter(({ id }) => id === 'actions'),
+  ];
+}
+
 interface BodyRowProps {
   row: Row<unknown>;
   index: number;
+  height: number;
   /** What its cells are made by. */
   columns: unknown;
   /** Undefined: it cannot be selected. */
@@ -158,11 +184,11 @@ interface BodyRowProps {
 }
 
 /** Drawn anew when something of it has changed, and not with each step of the scroll. */
-const BodyRow = memo(function BodyRow({ row, index, selected }: BodyRowProps) {
+const BodyRow = memo(function BodyRow({ row, index, height, selected }: BodyRowProps) {
   return (
     <tr
       aria-rowindex={index + 2}
-      style={{ height: rowHeight }}
+      style={{ height }}
       className={`border-b border-line last:border-0 ${selected ? 'bg-picked' : 'hover:bg-sunken/60'}`}
     >
       {selected !== undefined && (

@@ -22,7 +22,7 @@ export function ListTools({ search, filters = [], children }: ListToolsProps) {
   const [state, change] = useUrlState();
   return (
     <div role="search" className="flex flex-wrap items-end gap-2">
-      {search && <SearchBox label={search} value={state['q'] ?? ''} change={(q) => change({ q })} />}
+      {search && <SearchBox label={search} value={state['q'] ?? ''} change={(q) => change({ q }, { isTyped: true })} />}
       {filters.map(({ name, label, options }) => (
         <FilterSelect
           key={name}

@@ -25,7 +25,7 @@ export function SimpleList<T>({ title, actions, list, empty, search, heads, row 
     <Panel title={title} actions={actions}>
       {search && (
         <div role="search" className="mb-3">
-          <SearchBox label={search} value={q ?? ''} change={(text) => change({ q: text })} />
+          <SearchBox label={search} value={q ?? ''} change={(text) => change({ q: text }, { isTyped: true })} />
         </div>
       )}
       {list.isPending && <Skeleton />}

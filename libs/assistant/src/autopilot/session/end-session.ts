@@ -34,6 +34,16 @@ export async function beginEnding(work: Work, ending: AutopilotEnding): Promise<
   await issueClose(tx, session);
 }
 
+/** Nothing of a session runs on a machine that is off, so it does not wait until its browser says that it has closed. */
+export async function finishIfOff(work: Work): Promise<boolean> {
+  const { tx, session } = work;
+  const { status } = await readAgent(work);
+  if (!isOff(status)) return false;
+  if (session.commandId) await withdrawCommand(tx, session.commandId, `The machine is ${status}.`);
+  await finishEnding(work);
+  return true;
+}
+
 /** Its browser has closed, or has not said so. Only a cancelled session waits until it has. */
 export async function settleClose(work: Work, { status, output }: EndedCommand): Promise<void> {
   const { session } = work;

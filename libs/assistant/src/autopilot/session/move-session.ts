@@ -28,9 +28,9 @@ export async function moveSession(tx: Transaction, session: SessionRow, facts: M
   const { id, organizationId, status: previous } = session;
   const [moved] = await tx.query<Moved>(
     `UPDATE autopilot_session SET status = $3, paused_for = $4,
-       active_ms = $5, active_since = CASE WHEN $3 = 'running' THEN now() END,
-       started_at = CASE WHEN $3 = 'running' THEN COALESCE(started_at, now()) ELSE started_at END,
-       finished_at = CASE WHEN $6 THEN now() END, error = $7, error_code = $8
+       active_ms = $5, active_since = CASE WHEN $3 = 'running' THEN muster_now() END,
+       started_at = CASE WHEN $3 = 'running' THEN COALESCE(started_at, muster_now()) ELSE started_at END,
+       finished_at = CASE WHEN $6 THEN muster_now() END, error = $7, error_code = $8
      WHERE id = $1 AND status = ANY($2) RETURNING status, paused_for, active_ms, active_since`,
     [id, from, to, pausedFor && JSON.stringify(pausedFor), activeMsOf(session), isEnd(to), error, code],
     'move_autopilot_session',
@@ -49,7 +49,7 @@ export async function moveSession(tx: Transaction, session: SessionRow, facts: M
   });
   const { agentId } = session;
   const told = to === 'paused' ? 'autopilot.paused' : isEnd(to) ? 'autopilot.finished' : null;
-  if (told) emitEvent(tx, { organizationId, type: told, of: [{ id, details: { agentId } }] });
+  if (told) emitEvent(tx, { organizationId, type: told, of: [{ id, details: { agentId, status: to } }] });
   if (source !== 'api' && source !== 'console') {
     const actor = { kind: 'system', id: 'autopilot', organizationId } as const;
     audit(tx, actor, {

@@ -7,7 +7,7 @@ export type StepRow = AutopilotStepEntity;
 /** A session that nobody else changes until the end of the transaction; undefined where there is none. */
 export async function lockSession(tx: Transaction, id: string): Promise<SessionRow | undefined> {
   const [session] = await tx.query<SessionRow>(
-    'SELECT s.*, clock_timestamp() AS now FROM autopilot_session s WHERE s.id = $1 FOR UPDATE',
+    'SELECT s.*, muster_clock() AS now FROM autopilot_session s WHERE s.id = $1 FOR UPDATE',
     [id],
     'lock_autopilot_session',
   );

@@ -2,14 +2,14 @@ import { hideSecrets } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import type { AutopilotTask, PageLooked } from '@muster/contracts';
 import { Database, isDatabaseUnavailable } from '@muster/database';
-import { Models, ModelAborted, ModelFault, type ModelUsage } from '@muster/models';
+import { maxPictureBytes, ModelAborted, ModelFault, Models, type ModelUsage } from '@muster/models';
 import { Clock, type MessageInHand, newId } from '@muster/platform';
 import { openModel } from '@muster/pricing';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { isOpen } from '../session/autopilot-life';
-import { beginEnding, settleClose } from '../session/end-session';
+import { beginEnding, finishIfOff, settleClose } from '../session/end-session';
 import { insertSteps, keepPlace, keepStep } from '../session/keep-place';
 import { moveSession } from '../session/move-session';
 import { pauseSession } from '../session/pause-session';
@@ -108,7 +108,8 @@ export class Autopilot {
       const hidden = await hideSecrets({ database, keyRing }, organizationId);
       if (question) {
         const { screenshotKey } = question.look;
-        const picture = screenshotKey ? await this.storage.get(screenshotKey).catch(() => null) : null;
+        const limits = { maxBytes: maxPictureBytes };
+        const picture = screenshotKey ? await this.storage.get(screenshotKey, limits).catch(() => null) : null;
         const answer = await askStep(model, hidden.deep(question), { picture, signal: ended.signal });
         [asked, usage] = [{ step: answer.value }, answer.usage];
       } else {
@@ -129,7 +130,7 @@ export class Autopilot {
   private async renew(sessionId: string, token: string): Promise<boolean> {
     const rows = await this.database.queryUnflushed(
       'system',
-      `UPDATE autopilot_session SET due_at = now() + $3 * interval '1 millisecond'
+      `UPDATE autopilot_session SET due_at = muster_now() + $3 * interval '1 millisecond'
        WHERE id = $1 AND asking = $2 RETURNING id`,
       [sessionId, token, leaseMs],
       'renew_autopilot_asking',
@@ -152,6 +153,7 @@ async function forward(work: Work): Promise<Asking | void> {
   }
   const command = commandId ? await readCommand(tx, commandId) : null;
   if (command?.status === 'pending') {
+    if (session.phase === 'close' && (await finishIfOff(work))) return;
     // Its end rings; until then only a lost message brings anybody here.
     if (late) session.dueAt = new Date(session.now.getTime() + leaseMs);
     return;

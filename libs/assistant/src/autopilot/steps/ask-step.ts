@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PageLook, SessionAction } from '@muster/contracts';
-import type { ModelPart, ModelPort, StructuredAnswer } from '@muster/models';
+import { jpegUrl, type ModelPart, type ModelPort, type StructuredAnswer } from '@muster/models';
 import { stepSchema } from '../task/task-schemas';
 
 /** What of a session goes to the model: names and never values of inputs and secrets. */
@@ -35,7 +35,8 @@ export function askStep(
   const { url, title, tree } = look;
   const text = JSON.stringify({ ...known, untrustedPage: { url, title, tree } });
   const parts: ModelPart[] = [{ kind: 'text', text }];
-  if (picture) parts.push({ kind: 'picture', dataUrl: `data:image/jpeg;base64,${picture.toString('base64')}` });
+  const dataUrl = picture && jpegUrl(picture);
+  if (dataUrl) parts.push({ kind: 'picture', dataUrl });
   return model.structured<StepAnswer>({
     name: 'autopilot_step',
     schema: stepSchema,

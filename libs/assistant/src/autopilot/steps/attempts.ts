@@ -38,7 +38,7 @@ export async function endAttempt(work: Work, step: StepRow, attemptId: string, e
   const error = end.error ? shortened(end.error, longestError) : null;
   const [row] = await tx.query<{ attempt: number; strategy: StepStrategy }>(
     `UPDATE autopilot_attempt SET outcome = $2, error = $3, error_code = $4,
-       screenshot_key = COALESCE($5, screenshot_key), submitted = COALESCE($6, submitted), finished_at = clock_timestamp()
+       screenshot_key = COALESCE($5, screenshot_key), submitted = COALESCE($6, submitted), finished_at = muster_clock()
      WHERE id = $1 AND outcome = 'running' RETURNING attempt, strategy`,
     [attemptId, outcome, error, code, screenshotKey, submitted],
     'end_autopilot_attempt',
@@ -71,7 +71,7 @@ export function addUsage({ tx, session }: Work, attemptId: string | null, usage:
 export function endOpenAttempts({ tx, session }: Pick<Work, 'tx' | 'session'>, error: string): void {
   tx.defer(
     `UPDATE autopilot_attempt SET outcome = CASE WHEN submitted THEN 'unknown' ELSE 'failed' END, error = $2,
-       finished_at = now() WHERE session_id = $1 AND outcome = 'running'`,
+       finished_at = muster_now() WHERE session_id = $1 AND outcome = 'running'`,
     [session.id, error],
     'end_autopilot_attempts',
   );

@@ -29,7 +29,7 @@ export function keepLesson(
      ON CONFLICT (organization_id, task_key, step_id) DO UPDATE
      SET code = excluded.code, actions = excluded.actions, selectors = excluded.selectors,
          extracts = excluded.extracts, session_id = excluded.session_id, healed = l.healed + excluded.healed,
-         updated_at = now()`,
+         updated_at = muster_now()`,
     [
       ...[of.organizationId, of.taskKey, stepId, code, JSON.stringify(actions), JSON.stringify(selectors)],
       ...[extracts, of.sessionId, of.healed ? 1 : 0],

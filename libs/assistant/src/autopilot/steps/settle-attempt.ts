@@ -29,6 +29,7 @@ export async function settleAttempt(work: Work, command: EndedCommand): Promise<
   const { screenshotKey } = session.look!;
   // Told to send, and stopped in front of it: its worker says that nothing went.
   step.submitted = held.sentBefore || answer.submitted;
+  const isByHand = step.codeOnce !== null;
   step.codeOnce = null;
   session.held = null;
   if (answer.outcome === 'passed') {
@@ -42,7 +43,16 @@ export async function settleAttempt(work: Work, command: EndedCommand): Promise<
     screenshotKey,
     submitted: answer.submitted,
   });
-  return takeStep(work);
+  return isByHand ? askForOtherCode(work, step) : takeStep(work);
+}
+
+/** Who gave code did not ask for a model, which costs money: they say what comes next. */
+function askForOtherCode(work: Work, step: StepRow): Promise<void> {
+  const { asked } = stepAt(work);
+  step.status = 'failed';
+  tellStep(work, step);
+  const question = `The code for “${asked.title}” did not do it. ${step.lastError ?? ''}\nWhat is to be done?`;
+  return pauseSession(work, { reason: 'attempts_exhausted', question });
 }
 
 /** Nothing is sent before this is written down; and not twice without somebody's word. */
@@ -115,11 +125,12 @@ async function settleUnanswered(work: Work, { code, error, output }: EndedComman
   const { submit } = (output ?? {}) as Partial<InterruptedAttempt>;
   const sent = held.submitting ? (submit ?? (code === 'browser_lost' ? 'none' : 'unknown')) : 'none';
   const end = { error: error ?? 'Its end was not seen.', code };
+  const isByHand = step.codeOnce !== null;
   session.held = null;
   step.codeOnce = null;
   if (sent === 'none') {
     await endAttempt(work, step, held.attemptId, { outcome: 'failed', ...end });
-    return loseBrowser(work);
+    return isByHand ? askForOtherCode(work, step) : loseBrowser(work);
   }
   await endAttempt(work, step, held.attemptId, { outcome: 'unknown', submitted: true, ...end });
   return loseBrowser(work);

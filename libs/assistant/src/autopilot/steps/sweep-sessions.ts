@@ -2,7 +2,7 @@ import type { AutopilotSessionEntity, Database } from '@muster/database';
 import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
 
 /** One that was rung for, or whose handling broke, has its time in ring_at. */
-const isDue = '(ring_at <= now() OR (ring_at IS NULL AND due_at <= now()))';
+const isDue = '(ring_at <= muster_now() OR (ring_at IS NULL AND due_at <= muster_now()))';
 
 type Candidate = Pick<AutopilotSessionEntity, 'id'> & { at: string };
 
@@ -33,7 +33,7 @@ export function sweepSessions(
         // It stays due: whoever handles the message sees that its time has come.
         const rung = await tx.query(
           `WITH due AS (SELECT id FROM autopilot_session WHERE id = $1 AND ${isDue} FOR UPDATE SKIP LOCKED)
-           UPDATE autopilot_session s SET ring_at = now() + $2 * interval '1 second' FROM due WHERE s.id = due.id
+           UPDATE autopilot_session s SET ring_at = muster_now() + $2 * interval '1 second' FROM due WHERE s.id = due.id
            RETURNING s.id`,
           [id, restSeconds],
           'ring_autopilot_session',

@@ -1,14 +1,32 @@
-import { DateTimeField, EnumField, ListField, TextField, UuidField } from '../fields';
+import { DateTimeField, EnumField, ListField, TextField, TextListField, UuidField } from '../fields';
 
 export const apiKeyScopes = ['api', 'worker'] as const;
 export type ApiKeyScope = (typeof apiKeyScopes)[number];
 
+const apiKeyRoles = ['viewer', 'member'] as const;
+export type ApiKeyRole = (typeof apiKeyRoles)[number];
+
 export class CreateApiKeyBody {
-  @TextField({ example: 'nightly claims' }) name!: string;
+  @TextField({ visible: true, example: 'nightly claims' }) name!: string;
   @EnumField(apiKeyScopes) scope!: ApiKeyScope;
   @UuidField({ optional: true, nullable: true, description: 'The only agent that the key may act for.' })
   agentId?: string | null;
-  @DateTimeField({ optional: true, nullable: true }) expiresAt?: string | null;
+  @DateTimeField({
+    optional: true,
+    nullable: true,
+    description: 'Where the organization has apiKeyMaxDays, no later than that, which is also what nothing means.',
+  })
+  expiresAt?: string | null;
+  @EnumField(apiKeyRoles, { optional: true, example: 'member', description: 'What a key of scope api may do.' })
+  role?: ApiKeyRole;
+  @TextListField({
+    optional: true,
+    maxItems: 50,
+    max: 49,
+    example: ['203.0.113.0/24'],
+    description: 'Addresses and ranges (CIDR) that the key works from; anywhere, where there are none.',
+  })
+  ipAllow?: string[];
 }
 
 export class ApiKeyParams {
@@ -17,20 +35,27 @@ export class ApiKeyParams {
 
 export class ApiKey {
   @TextField({ example: 'k3v9x2m4q8w1' }) id!: string;
-  @TextField({ example: 'nightly claims' }) name!: string;
+  @TextField({ visible: true, example: 'nightly claims' }) name!: string;
   @EnumField(apiKeyScopes) scope!: ApiKeyScope;
   @UuidField({ nullable: true }) agentId!: string | null;
   @DateTimeField({ nullable: true }) expiresAt!: string | null;
   @DateTimeField() createdAt!: string;
   @DateTimeField({ nullable: true }) lastUsedAt!: string | null;
+  @TextField({ nullable: true, example: '203.0.113.7' }) lastUsedFrom!: string | null;
+  @EnumField(apiKeyRoles, { example: 'member' }) role!: ApiKeyRole;
+  @TextListField({ example: ['203.0.113.0/24'], description: 'Where it works from; anywhere, where there are none.' })
+  ipAllow!: string[];
 }
 
 export class CreatedApiKey {
   @TextField({ example: 'k3v9x2m4q8w1' }) id!: string;
-  @TextField({ example: 'nightly claims' }) name!: string;
+  @TextField({ visible: true, example: 'nightly claims' }) name!: string;
   @EnumField(apiKeyScopes) scope!: ApiKeyScope;
   @UuidField({ nullable: true }) agentId!: string | null;
   @DateTimeField({ nullable: true }) expiresAt!: string | null;
+  @EnumField(apiKeyRoles, { example: 'member' }) role!: ApiKeyRole;
+  @TextListField({ example: ['203.0.113.0/24'], description: 'Where it works from; anywhere, where there are none.' })
+  ipAllow!: string[];
   @TextField({ description: 'Shown this once.', example: 'msk_k3v9x2m4q8w1_…' }) secret!: string;
 }
 

@@ -1,5 +1,6 @@
 import { BooleanField, DateTimeField, EmailField, ListField, ObjectField, TextField, UuidField } from '../fields';
 import { IdentityUser } from './auth';
+import { passwordLength } from './users';
 
 export class Organization {
   @UuidField() id!: string;
@@ -14,9 +15,9 @@ export class OrganizationList {
 }
 
 export class CreateOrganizationBody {
-  @TextField({ example: 'Southside Dental' }) name!: string;
+  @TextField({ visible: true, example: 'Southside Dental' }) name!: string;
   @EmailField({ example: 'owner@example.com' }) adminEmail!: string;
-  @TextField({ min: 8, max: 256, example: 'correct horse battery' }) adminPassword!: string;
+  @TextField({ ...passwordLength, example: 'correct horse battery' }) adminPassword!: string;
 }
 
 export class CreatedOrganization {
@@ -25,6 +26,6 @@ export class CreatedOrganization {
 }
 
 export class UpdateOrganizationBody {
-  @TextField({ optional: true, example: 'Southside Dental Group' }) name?: string;
+  @TextField({ optional: true, visible: true, example: 'Southside Dental Group' }) name?: string;
   @BooleanField({ optional: true, example: false }) suspended?: boolean;
 }

@@ -74,6 +74,25 @@ export class OrganizationSettings {
     description: 'Days that are kept of the parts of what ended runs cost; their total stays; null: for ever.',
   })
   costRetentionDays!: number | null;
+  @IntField({
+    min: 5,
+    max: 1440,
+    example: 60,
+    description: 'A session that nobody used for so many minutes is over. After 12 hours it is over anyway.',
+  })
+  sessionIdleMinutes!: number;
+  @IntField({
+    nullable: true,
+    min: 1,
+    max: 3650,
+    description: 'Days after which a new API key expires at the latest; null: it need not expire.',
+  })
+  apiKeyMaxDays!: number | null;
+  @BooleanField({
+    example: false,
+    description: 'Whoever has no second factor sets one up at the next sign-in, before anything else.',
+  })
+  requireSecondFactor!: boolean;
 }
 
 export class UpdateOrganizationSettingsBody {
@@ -96,6 +115,9 @@ export class UpdateOrganizationSettingsBody {
   @IntField({ optional: true, nullable: true, min: 1, max: 36_500 }) claimRetentionDays?: number | null;
   @IntField({ optional: true, nullable: true, min: 1, max: 36_500 }) usageRetentionDays?: number | null;
   @IntField({ optional: true, nullable: true, min: 1, max: 36_500 }) costRetentionDays?: number | null;
+  @IntField({ optional: true, min: 5, max: 1440 }) sessionIdleMinutes?: number;
+  @IntField({ optional: true, nullable: true, min: 1, max: 3650 }) apiKeyMaxDays?: number | null;
+  @BooleanField({ optional: true }) requireSecondFactor?: boolean;
 }
 
 export class SigningSecret {

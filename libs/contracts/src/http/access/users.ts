@@ -1,6 +1,9 @@
 import { BooleanField, DateTimeField, EmailField, EnumField, ListField, TextField, UuidField } from '../fields';
 import { type Role, roles } from '../roles';
 
+/** Of a new password, which is none of the 10,000 most common and not the email address either. */
+export const passwordLength = { min: 12, max: 128 };
+
 export class User {
   @UuidField() id!: string;
   @EmailField({ example: 'dana@example.com' }) email!: string;
@@ -8,6 +11,8 @@ export class User {
   @BooleanField({ example: false }) disabled!: boolean;
   @DateTimeField() createdAt!: string;
   @DateTimeField({ nullable: true }) lastSignInAt!: string | null;
+  @DateTimeField({ nullable: true, description: 'Since when they sign in with a code or a passkey too.' })
+  secondFactorSince!: string | null;
 }
 
 export class UserList {
@@ -17,12 +22,12 @@ export class UserList {
 
 export class CreateUserBody {
   @EmailField({ example: 'dana@example.com' }) email!: string;
-  @TextField({ min: 8, max: 256, example: 'correct horse battery' }) password!: string;
+  @TextField({ ...passwordLength, example: 'correct horse battery' }) password!: string;
   @EnumField(roles, { example: 'member' }) role!: Role;
 }
 
 export class UpdateUserBody {
   @EnumField(roles, { optional: true, example: 'viewer' }) role?: Role;
-  @TextField({ optional: true, min: 8, max: 256, example: 'staple battery horse' }) password?: string;
+  @TextField({ optional: true, ...passwordLength, example: 'staple battery horse' }) password?: string;
   @BooleanField({ optional: true, example: false }) disabled?: boolean;
 }

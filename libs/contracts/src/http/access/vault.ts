@@ -1,4 +1,4 @@
-import { DateTimeField, ListField, TextField } from '../fields';
+import { DateTimeField, EnumField, ListField, TextField } from '../fields';
 
 /** What a script may find as an environment variable: contract, "What a script finds". */
 export const variableNamePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -16,12 +16,22 @@ export function refusedVariableName(name: string): string | null {
   return null;
 }
 
+/** A secret is given to scripts; of a totp they get codes alone. */
+const secretKinds = ['secret', 'totp'] as const;
+export type SecretKind = (typeof secretKinds)[number];
+
 export class PutSecretBody {
+  @EnumField(secretKinds, {
+    optional: true,
+    description: 'secret when absent; totp: the value is a secret in base32 or an otpauth:// URI (RFC 6238).',
+  })
+  kind?: SecretKind;
   @TextField({ max: 65_536, example: 'hunter2' }) value!: string;
 }
 
 export class Secret {
   @TextField({ example: 'PORTAL_PASSWORD' }) key!: string;
+  @EnumField(secretKinds) kind!: SecretKind;
   @DateTimeField() createdAt!: string;
   @DateTimeField() updatedAt!: string;
 }

@@ -63,8 +63,20 @@ export const commandKinds = [
   'repair',
   'restart',
   'files',
+  'answer',
 ] as const;
 export type CommandKind = (typeof commandKinds)[number];
+
+/** What a machine has that commands need, as its worker finds it. */
+export const machineParts = {
+  python: 'Python',
+  chromium: 'Chromium',
+  ffmpeg: 'ffmpeg',
+  pillow: 'Pillow',
+  odbc: 'ODBC for Python (pyodbc)',
+  sandbox: 'a sandbox for browsers',
+} as const satisfies Record<string, string>;
+export type MachinePart = keyof typeof machineParts;
 
 export const timelineKinds = ['lifecycle', 'provisioning', 'execution', 'status', 'job'] as const;
 export type TimelineKind = (typeof timelineKinds)[number];

@@ -11,9 +11,10 @@ import {
   NumberField,
 } from '../fields';
 import { PageQuery } from '../pages';
+import { MachineCapability } from './machines';
 import { type AgentProvider, agentProviders, type AgentStatus, agentStatuses } from './agent-words';
 
-const labels = { optional: true, maxItems: 50, max: 64, example: ['front-desk'] };
+const labels = { optional: true, visible: true, maxItems: 50, max: 64, example: ['front-desk'] };
 
 export const activityText =
   'When it last worked: a job given to it, a callback of a running job, a command, a handshake, reported activity. ' +
@@ -35,6 +36,12 @@ export class Agent {
   @TextField({ nullable: true, example: '10.0.0.12' }) vmIp!: string | null;
   @BooleanField({ example: false }) idleAutoStopExempt!: boolean;
   @TextField({ nullable: true, example: '1.4.0' }) workerVersion!: string | null;
+  @ListField(() => MachineCapability, {
+    nullable: true,
+    description:
+      'What its machine has, as its worker said in its last handshake; null where it did not say. A command that needs what is missing is refused as machine_cannot.',
+  })
+  capabilities!: MachineCapability[] | null;
   @UuidField({ nullable: true }) currentJobId!: string | null;
   @NumberField({ example: 0.12, description: 'What its machine costs for an hour that it is on.' })
   computeUsdPerHour!: number;
@@ -43,9 +50,12 @@ export class Agent {
   @TextField({
     max: 1000,
     description: 'Why the machine is on or off, and since when.',
-    example: 'Online since 2026-01-31T09:30:00.000Z (handshake): the worker reported after its boot.',
+    example: 'Online since 2026-01-31T09:30:00.000Z : the worker reported after its boot.',
   })
   why!: string;
+  @TextField({ min: 0, max: 1000, description: 'The same in a few words, for a list.', example: 'kept on: pinned' })
+  reason!: string;
+  @DateTimeField({ description: 'Since when it has its status.' }) statusSince!: string;
   @DateTimeField() createdAt!: string;
 }
 
@@ -71,7 +81,7 @@ export class AgentQuery extends PageQuery {
 }
 
 export class CreateAgentBody {
-  @TextField({ max: 100, example: 'Front desk 1' }) name!: string;
+  @TextField({ max: 100, visible: true, example: 'Front desk 1' }) name!: string;
   @EnumField(agentProviders, { example: 'external' }) provider!: AgentProvider;
   @JsonField({
     optional: true,
@@ -89,7 +99,7 @@ export class CreatedAgent {
 }
 
 export class UpdateAgentBody {
-  @TextField({ optional: true, max: 100, example: 'Front desk 2' }) name?: string;
+  @TextField({ optional: true, max: 100, visible: true, example: 'Front desk 2' }) name?: string;
   @TextListField(labels) labels?: string[];
 }
 

@@ -5,6 +5,7 @@ import {
   IdListField,
   IntField,
   JsonField,
+  ListField,
   TextField,
   TextListField,
   UuidField,
@@ -45,6 +46,19 @@ export class HeartbeatAnswer {
   tunnel?: 'unreachable';
 }
 
+export class MachineCapability {
+  @TextField({ max: 40, example: 'python', description: 'python, chromium, ffmpeg, pillow, odbc, sandbox.' })
+  name!: string;
+  @BooleanField({ example: true, description: 'Whether commands that need it can be run there.' }) available!: boolean;
+  @TextField({
+    max: 300,
+    nullable: true,
+    example: '3.11.2',
+    description: 'Its version or path; where it is missing, why, if that is known.',
+  })
+  detail!: string | null;
+}
+
 @IgnoreUnknownFields()
 export class HandshakeBody {
   @UuidField() agentId!: string;
@@ -58,6 +72,13 @@ export class HandshakeBody {
   @TextField({ max: 64, example: '1.4.0' }) workerVersion!: string;
   @TextField({ ...optional, example: 'linux x64' }) platform?: string | null;
   @TextListField({ optional: true, nullable: true, example: ['run', 'snippet'] }) capabilities?: string[] | null;
+  @ListField(() => MachineCapability, {
+    optional: true,
+    nullable: true,
+    maxItems: 50,
+    description: 'What the machine has. Of one whose worker leaves this out nothing is known, and nothing is refused.',
+  })
+  machineCapabilities?: MachineCapability[] | null;
 }
 
 export class HandshakeAnswer {

@@ -47,11 +47,25 @@ export class SessionLimits {
   costUsd?: number;
 }
 
+const overrideExample =
+  'page.goto("/claims")\npage.fill("aria/Claim number", "{{CLAIM_ID}}")\npage.click("aria/Search")';
+const overrideCode = [
+  'Python, run once in place of the step and not kept. `page` is the page, and has the steps’ names:',
+  '- `page.goto(url)`, `page.click(selector)`, `page.hover(selector)`, `page.press(key, selector=None)`, `page.wait(ms)`',
+  '- `page.fill(selector, value)`, `page.select(selector, value)`, `page.check(selector, value="true")`, `page.upload(selector, path)`',
+  '- `page.extract(selector, name)` into what the session finds, `page.scroll(x, y, selector)`, `page.screenshot(path)`',
+  '- `page.wait_for_element(selector)`, `page.wait_for_expression(javascript)`',
+  '',
+  'A selector is CSS, `aria/Name`, `aria/Name[role="button"]`, `text/…` or `xpath/…`, or a list of them, of which the first ' +
+    'that fits is used. `{{NAME}}` in a text is an input or a vault key of the session. Most take `timeout` in seconds. Code that ' +
+    'fails pauses the session again, with the error as its question; no model is asked.',
+].join('\n');
+
 export class StepOverride {
   @TextField({ optional: true, max: 100, description: 'The step that it waits in, unless said.' }) stepId?: string;
   @TextField({ optional: true, max: 4000, description: 'What to do in place of the step’s own instruction.' })
   instruction?: string;
-  @TextField({ optional: true, max: 100_000, description: 'Python with page; run once and not kept.' }) code?: string;
+  @TextField({ optional: true, max: 100_000, description: overrideCode, example: overrideExample }) code?: string;
   @BooleanField({ optional: true, description: 'true: the step is left out.' }) skip?: boolean;
 }
 

@@ -52,7 +52,12 @@ export class VideoAnalysis {
 }
 
 export class FilmUploadBody {
-  @TextField({ max: 200, pattern: /^video\/[\w.+-]+( ?; ?[\w.+-]+=([\w.+,-]+|"[\w.+, -]*"))*$/, example: 'video/webm' })
+  @TextField({
+    max: 200,
+    pattern: /^(video\/[\w.+-]+( ?; ?[\w.+-]+=([\w.+,-]+|"[\w.+, -]*"))*|application\/json)$/,
+    example: 'video/webm',
+    description: 'A film, or a recording of Chrome’s DevTools Recorder as JSON.',
+  })
   contentType!: string;
   @IntField({ min: 1, max: Number.MAX_SAFE_INTEGER, example: 4_812_033, description: 'In bytes; at most 500 MiB.' })
   size!: number;

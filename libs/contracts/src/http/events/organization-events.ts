@@ -1,10 +1,11 @@
 import { agentStatuses } from '../agents/agent-words';
 import { DateTimeField, EnumField, IntField, JsonField, TextField, UuidField } from '../fields';
+import { questionKinds, questionStatuses } from '../asking/question-words';
 import { jobStatuses } from '../jobs/job-status';
 import { tickOutcomes } from '../schedules/schedules';
 
 /** What is told of an organization beside what is on its machines' timelines. */
-const organizationEventTypes = ['batch', 'schedule', 'limit', 'dead_letter'] as const;
+const organizationEventTypes = ['batch', 'schedule', 'limit', 'dead_letter', 'question'] as const;
 export type OrganizationEventType = (typeof organizationEventTypes)[number];
 
 const streamEventTypes = ['job', 'agent', ...organizationEventTypes] as const;
@@ -85,6 +86,18 @@ export class OrganizationDeadLetterEvent {
   @DateTimeField() timestamp!: string;
 }
 
+export class OrganizationQuestionEvent {
+  @EnumField(['question']) type!: 'question';
+  @UuidField() questionId!: string;
+  @UuidField({ nullable: true, description: 'Null for one of an autopilot session.' }) jobId!: string | null;
+  @UuidField() agentId!: string;
+  @EnumField(questionKinds) kind!: string;
+  @EnumField(questionStatuses) status!: string;
+  @TextField({ max: 2000, example: 'Code from the phone' }) question!: string;
+  @DateTimeField() expiresAt!: string;
+  @DateTimeField() timestamp!: string;
+}
+
 export class OrganizationResyncEvent {
   @EnumField(['resync']) type!: 'resync';
   @TextField({ max: 4000, description: 'What was asked for, and is gone or not there yet.' }) lastEventId!: string;
@@ -98,4 +111,5 @@ export type OrganizationStreamEvent =
   | OrganizationBatchEvent
   | OrganizationScheduleEvent
   | OrganizationLimitEvent
-  | OrganizationDeadLetterEvent;
+  | OrganizationDeadLetterEvent
+  | OrganizationQuestionEvent;

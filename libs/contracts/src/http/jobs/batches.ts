@@ -22,11 +22,8 @@ export const maxBatchBytes = 16 * 1024 * 1024;
 
 const agentIds = { minItems: 1, maxItems: 1000, example: ['0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e'] };
 
-class BatchOptions extends RunOptions {
+class BatchTable extends RunOptions {
   @UuidField() workflowId!: string;
-
-  @IdListField({ ...agentIds, description: 'The rows are spread over them evenly, in turns.' })
-  agentIds!: string[];
 
   @TextMapField({
     optional: true,
@@ -42,27 +39,51 @@ class BatchOptions extends RunOptions {
   strict?: boolean;
 }
 
+const spread = 'The rows are spread over them evenly, in turns.';
+const rows = {
+  maxItems: maxBatchRows,
+  example: [{ CLAIM_ID: 'C-1042' }],
+  description: 'One run for each, with a text for each variable. The rows are numbered from 1.',
+};
+const table = { format: 'binary', description: 'CSV in UTF-8, with the names of its columns in the first row.' };
+
+class BatchOptions extends BatchTable {
+  @IdListField({ ...agentIds, description: spread }) agentIds!: string[];
+}
+
 export class CreateBatchBody extends BatchOptions {
-  @JsonListField({
-    maxItems: maxBatchRows,
-    example: [{ CLAIM_ID: 'C-1042' }],
-    description: 'One run for each, with a text for each variable. The rows are numbered from 1.',
-  })
-  rows!: Record<string, string>[];
+  @JsonListField(rows) rows!: Record<string, string>[];
 }
 
 /** The same as a form: maps, numbers and flags as JSON text; lists too, or with commas, or a field for each element. */
 export class CreateBatchForm extends BatchOptions {
-  @TextField({
-    format: 'binary',
-    description: 'CSV in UTF-8, with the names of its columns in the first row.',
-  })
-  file!: string;
+  @TextField(table) file!: string;
 }
 
 export class RejectedRow {
   @IntField({ min: 1, example: 7, description: 'Its number, from 1; the row of names does not count.' }) row!: number;
   @TextListField({ max: 1000, example: ['the workflow needs the variable CLAIM_ID'] }) errors!: string[];
+}
+
+/** What a batch is made of, before it is known where it is to run. */
+class CheckedTable extends BatchTable {
+  @IdListField({ ...agentIds, optional: true, description: 'Looked at where they are given.' })
+  agentIds?: string[];
+}
+
+export class CheckBatchBody extends CheckedTable {
+  @JsonListField(rows) rows!: Record<string, string>[];
+}
+
+export class CheckBatchForm extends CheckedTable {
+  @TextField(table) file!: string;
+}
+
+export class CheckedBatch {
+  @IntField({ example: 1000, description: 'How many rows there are.' }) total!: number;
+  @IntField({ example: 2, description: 'How many would be rejected.' }) wrong!: number;
+  @ListField(() => RejectedRow, { maxItems: maxBatchRows, description: 'Those, with what is wrong with each.' })
+  rejected!: RejectedRow[];
 }
 
 export class CreatedBatch {

@@ -25,7 +25,7 @@ import {
   type StepStatus,
   stepStatuses,
 } from './job-status';
-import { JobClaims } from './jobs';
+import { JobClaims, JobLack } from './jobs';
 
 const seq = {
   optional: true,
@@ -57,11 +57,20 @@ export class JobWebhookBody {
     nullable: true,
     max: 64,
     example: 'unsupported_step',
-    description: 'A word for machines that says why it failed, beside the error; other than a word it is ignored.',
+    description:
+      'A word for programs that says why it failed, beside the error: one of those of a job’s errorCode, or the script’s own. ' +
+      'Without one, or with something that is no word, the failed job has script_failed.',
   })
   errorCode?: string | null;
   @ReportedUsdField({ optional: true, nullable: true, example: 0.0123 }) totalCostUsd?: number | null;
   @TextField({ optional: true, nullable: true, max: 1024, example: null }) screenshotKey?: string | null;
+  @ListField(() => JobLack, {
+    optional: true,
+    maxItems: 50,
+    example: [],
+    description: 'With the end: what the run reported and was refused for good.',
+  })
+  incomplete?: JobLack[];
   @IntField(seq) seq?: number;
 }
 

@@ -16,6 +16,7 @@ export const waitingReasons = [
   'agent_waking',
   'agent_offline',
   'concurrency_limit',
+  'concurrency_key',
   'retry_delay',
   'billing_gate',
   'secret_missing',
@@ -41,6 +42,13 @@ export type StepStatus = (typeof stepStatuses)[number];
 
 export const claimOutcomes = ['eob_uploaded', 'no_eob_found', 'failed'] as const;
 export type ClaimOutcome = (typeof claimOutcomes)[number];
+
+/** What a run delivers beside its end, by the names of `incomplete`. */
+export const deliveredKinds = [
+  ...(['run_summary', 'claim', 'step', 'ai_usage', 'progress', 'log', 'artifact', 'screenshot'] as const),
+  ...(['result', 'report'] as const),
+] as const;
+export type DeliveredKind = (typeof deliveredKinds)[number];
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];

@@ -3,7 +3,6 @@ import {
   BooleanField,
   DateTimeField,
   EnumField,
-  IdListField,
   IntField,
   ListField,
   NumberField,
@@ -15,8 +14,11 @@ import {
   UsdField,
   UuidField,
 } from '../fields';
+import { JobAsking } from '../asking/questions';
 import { listOrders, PageQuery } from '../pages';
+import { ConcurrencyKey, WaitingForKey } from './concurrency-keys';
 import {
+  deliveredKinds,
   type JobStatus,
   jobStatuses,
   type LogLevel,
@@ -26,6 +28,7 @@ import {
   type WaitingReason,
   waitingReasons,
 } from './job-status';
+import { runErrorCodeSaid } from './run-error-codes';
 
 export const maxCost = {
   max: 1_000_000,
@@ -74,6 +77,14 @@ export class RunOptions {
 export class LaunchJobBody extends RunOptions {
   @UuidField() workflowId!: string;
   @UuidField() agentId!: string;
+
+  @ListField(() => ConcurrencyKey, {
+    optional: true,
+    maxItems: 5,
+    description:
+      'The run starts when each of these has room, and holds them until it ends; a retry asks for them anew.',
+  })
+  concurrencyKeys?: ConcurrencyKey[];
 }
 
 export class RunOnAgentBody extends RunOptions {
@@ -97,6 +108,8 @@ export class JobProgress {
 export class JobWaiting {
   @EnumField(waitingReasons) reason!: WaitingReason;
   @DateTimeField() since!: string;
+  @ObjectField(() => WaitingForKey, { nullable: true, description: 'Of a run that waits for a concurrency key.' })
+  detail!: WaitingForKey | null;
 }
 
 /** What a job runs beside its script: fixed when it is launched, and kept by its retries. */
@@ -112,6 +125,16 @@ export class JobClaims {
   @IntField({ example: 2 }) eobUploaded!: number;
   @IntField({ example: 1 }) noEobFound!: number;
   @IntField({ example: 0 }) failed!: number;
+}
+
+/** Something that a run reported and that is missing from it for good. */
+export class JobLack {
+  @TextField({ max: 40, example: 'run_summary', description: `One of ${deliveredKinds.join(', ')}.` }) kind!: string;
+  @TextField({
+    max: 500,
+    example: 'summary of the batch 2026-01-31: batchId must be shorter than or equal to 200 characters',
+  })
+  reason!: string;
 }
 
 export class Job {
@@ -135,6 +158,13 @@ export class Job {
   @IntField({ min: 1, example: 1 }) attempt!: number;
   @IntField({ max: 10, example: 5 }) priority!: number;
   @TextMapField({ example: { CLAIM_ID: 'C-1042' } }) variables!: Record<string, string>;
+  @TextField({
+    nullable: true,
+    max: 10_000,
+    example: 'C-1042',
+    description: 'What it is about: the value of its workflow’s first variable, for titles and lists.',
+  })
+  subject!: string | null;
   @IntField({ example: 1 }) maxRetries!: number;
   @IntField({ example: 60_000 }) retryDelayMs!: number;
   @IntField({ example: 43_200_000 }) maxRuntimeMs!: number;
@@ -151,17 +181,28 @@ export class Job {
   @IntField({ nullable: true, example: 61_250 }) durationMs!: number | null;
   @ObjectField(() => JobProgress) progress!: JobProgress;
   @ObjectField(() => JobWaiting, { nullable: true }) waiting!: JobWaiting | null;
+  @ObjectField(() => JobAsking, { nullable: true, description: 'It runs, and waits for a person’s answer.' })
+  asking!: JobAsking | null;
+  @NumberField({ example: 0, description: 'How long it has waited for people, on the clock.' })
+  waitingForPersonSeconds!: number;
   @ObjectField(() => JobClaims) claims!: JobClaims;
   @NumberField({ nullable: true, example: 0.0123 }) totalCostUsd!: number | null;
-  @TextField({ nullable: true, max: 100_000, example: null }) error!: string | null;
   @TextField({
     nullable: true,
-    max: 64,
+    max: 100_000,
     example: null,
-    description:
-      'Why it failed, for programs: agent_rebooted, agent_stopped, agent_not_ready, secret_missing, execution_timeout, budget_exceeded, unsupported_step …',
+    description: 'Its first line says what went wrong; how the script ended and its trace follow.',
   })
-  errorCode!: string | null;
+  error!: string | null;
+  @TextField({ nullable: true, max: 64, example: null, description: runErrorCodeSaid }) errorCode!: string | null;
+  @ListField(() => JobLack, {
+    maxItems: 50,
+    example: [],
+    description:
+      'What the run reported and the service or the storage refused for good, so that it is missing here; each also stands in the ' +
+      'run’s log as an error. Empty for a run of which everything arrived.',
+  })
+  incomplete!: JobLack[];
   @AnyJsonField({ nullable: true, description: 'What the script gave as its result.' }) result!: unknown;
   @TextField({ nullable: true, max: 4096, example: null, description: 'Valid for an hour.' }) screenshotUrl!:
     string | null;
@@ -192,9 +233,24 @@ export class JobFilter extends PageQuery {
   @TextField({
     optional: true,
     max: 200,
-    description: 'A run’s id, or a part of it, of the error or of the workflow’s name.',
+    description: 'A run’s id, or a part of it, of the error, of a variable’s value or of the workflow’s name.',
   })
   q?: string;
+  @TextField({ optional: true, max: 200, description: 'A part of the error.' }) error?: string;
+  @TextField({
+    optional: true,
+    max: 200,
+    example: 'CLAIM_ID=C-1042',
+    description: 'A part of a variable’s value; with NAME= before it, of the variable that is called so.',
+  })
+  variable?: string;
+  @TextField({
+    optional: true,
+    max: 16,
+    pattern: /^[0-9a-f]{16}$/,
+    description: 'Failed runs with this cause, as GET /api/jobs/failures names it.',
+  })
+  cause?: string;
   @EnumField(jobSorts, { optional: true, example: '-queuedAt', description: jobSortsSaid }) sort?: JobSort;
 }
 
@@ -210,9 +266,24 @@ export class JobsExportQuery {
   @TextField({
     optional: true,
     max: 200,
-    description: 'A run’s id, or a part of it, of the error or of the workflow’s name.',
+    description: 'A run’s id, or a part of it, of the error, of a variable’s value or of the workflow’s name.',
   })
   q?: string;
+  @TextField({ optional: true, max: 200, description: 'A part of the error.' }) error?: string;
+  @TextField({
+    optional: true,
+    max: 200,
+    example: 'CLAIM_ID=C-1042',
+    description: 'A part of a variable’s value; with NAME= before it, of the variable that is called so.',
+  })
+  variable?: string;
+  @TextField({
+    optional: true,
+    max: 16,
+    pattern: /^[0-9a-f]{16}$/,
+    description: 'Failed runs with this cause, as GET /api/jobs/failures names it.',
+  })
+  cause?: string;
   @EnumField(jobSorts, { optional: true, example: '-queuedAt', description: jobSortsSaid }) sort?: JobSort;
 }
 
@@ -228,31 +299,6 @@ export class JobStatusAnswer {
 
 export class JobStatusQuery {
   @UuidField() jobId!: string;
-}
-
-export class CancelJobBody {
-  @TextField({ optional: true, max: 1000, example: 'launched by mistake' }) reason?: string;
-}
-
-export class CancelJobsFilter {
-  @UuidField({ optional: true }) agentId?: string;
-  @UuidField({ optional: true }) workflowId?: string;
-  @UuidField({ optional: true }) scheduleId?: string;
-  @UuidField({ optional: true }) batchId?: string;
-  @EnumField(['queued', 'running'], { optional: true }) status?: 'queued' | 'running';
-}
-
-export class CancelJobsBody {
-  @IdListField({ optional: true, maxItems: 1000, example: ['0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e'] })
-  ids?: string[];
-  @ObjectField(() => CancelJobsFilter, { optional: true }) filter?: CancelJobsFilter;
-  @TextField({ optional: true, max: 1000, example: 'launched by mistake' }) reason?: string;
-}
-
-export class CancelledJobs {
-  @IntField({ example: 3, description: 'Ended at once: nothing of them had started.' }) cancelled!: number;
-  @IntField({ example: 1, description: 'Told to stop; over when their agent says so.' }) cancelling!: number;
-  @IntField({ example: 0, description: 'Over already, or unknown.' }) skipped!: number;
 }
 
 export class JobStep {

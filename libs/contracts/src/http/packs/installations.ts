@@ -12,7 +12,7 @@ import { PageQuery } from '../pages';
 import { installationMoves, type InstallationMove } from './pack-words';
 import { PackInstallation } from './packs';
 
-const name = { max: 200, example: 'Front desk, main street' };
+const name = { max: 200, visible: true, example: 'Front desk, main street' };
 const metadata = { example: { ring: 'pilot' }, description: 'Free; `ring: "pilot"` marks a pilot’s.' };
 const reason = { max: 1000, optional: true, example: 'The portal has changed.' };
 

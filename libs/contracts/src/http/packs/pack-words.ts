@@ -40,6 +40,7 @@ export const bundleFaultReasons = [
   'duplicate_path',
   'case_collision',
   'bad_name',
+  'path_too_long',
   'too_many_entries',
   'too_large',
   'ratio',

@@ -13,7 +13,7 @@ import { packStages, type PackStage } from './pack-words';
 
 export const workerKeyPattern = /^[a-z0-9][a-z0-9._-]{0,99}$/;
 const workerKey = { max: 100, pattern: workerKeyPattern, example: 'claims.eob-download' };
-const name = { max: 200, example: 'Download EOBs' };
+const name = { max: 200, visible: true, example: 'Download EOBs' };
 const description = { min: 0, max: 10_000, example: 'Signs in to the portal and downloads what is new.' };
 const stageTags = { max: 50, maxItems: 20, example: ['front-office'] };
 const digest = { max: 71, example: `sha256:${'0'.repeat(64)}` };
@@ -147,13 +147,13 @@ export class VersionDiffQuery {
 }
 
 export class ChangedFile {
-  @TextField({ max: 1024, example: 'main.py' }) path!: string;
+  @TextField({ max: 4096, example: 'main.py' }) path!: string;
   @TextField(digest) from!: string;
   @TextField(digest) to!: string;
 }
 
 export class VersionDiff {
-  @TextListField({ max: 1024, maxItems: 10_000, example: ['lib/new.py'] }) added!: string[];
-  @TextListField({ max: 1024, maxItems: 10_000, example: ['lib/old.py'] }) removed!: string[];
+  @TextListField({ max: 4096, maxItems: 10_000, example: ['lib/new.py'] }) added!: string[];
+  @TextListField({ max: 4096, maxItems: 10_000, example: ['lib/old.py'] }) removed!: string[];
   @ListField(() => ChangedFile, { maxItems: 10_000 }) changed!: ChangedFile[];
 }

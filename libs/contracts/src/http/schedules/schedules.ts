@@ -11,6 +11,7 @@ import {
   UsdField,
   UuidField,
 } from '../fields';
+import { ConcurrencyKey } from '../jobs/concurrency-keys';
 import { installation, maxCost } from '../jobs/jobs';
 import { PageQuery } from '../pages';
 
@@ -37,7 +38,7 @@ export type SkipReason = (typeof skipReasons)[number];
 
 export const clockShifts = ['gap', 'overlap'] as const;
 
-const name = { max: 200, example: 'Nightly EOBs' };
+const name = { max: 200, visible: true, example: 'Nightly EOBs' };
 const scriptId = { description: 'The workflow that runs.' };
 const cronExpression = {
   min: 0,
@@ -57,6 +58,10 @@ const vaultKeys = {
 const maxRuntimeMinutes = { min: 1, max: 1320, example: 720 };
 const maxRetries = { max: 20, example: 0 };
 const retryDelaySeconds = { max: 86_400, example: 60 };
+const concurrencyKeys = {
+  maxItems: 5,
+  description: 'Each run of it starts when each of these and of its workflow’s has room, and holds them until it ends.',
+};
 const concurrencyLimit = {
   min: 1,
   max: 1000,
@@ -89,6 +94,7 @@ export class CreateScheduleBody {
   @IntField({ ...maxRuntimeMinutes, optional: true }) maxRuntimeMinutes?: number;
   @IntField({ ...maxRetries, optional: true }) maxRetries?: number;
   @IntField({ ...retryDelaySeconds, optional: true }) retryDelaySeconds?: number;
+  @ListField(() => ConcurrencyKey, { ...concurrencyKeys, optional: true }) concurrencyKeys?: ConcurrencyKey[];
   @IntField({ ...concurrencyLimit, optional: true }) concurrencyLimit?: number | null;
   @IntField({ ...idempotencyWindowMinutes, optional: true }) idempotencyWindowMinutes?: number | null;
   @EnumField(misfirePolicies, { ...misfirePolicy, optional: true }) misfirePolicy?: MisfirePolicy;
@@ -109,6 +115,7 @@ export class UpdateScheduleBody {
   @IntField({ ...maxRuntimeMinutes, optional: true }) maxRuntimeMinutes?: number;
   @IntField({ ...maxRetries, optional: true }) maxRetries?: number;
   @IntField({ ...retryDelaySeconds, optional: true }) retryDelaySeconds?: number;
+  @ListField(() => ConcurrencyKey, { ...concurrencyKeys, optional: true }) concurrencyKeys?: ConcurrencyKey[];
   @IntField({ ...concurrencyLimit, optional: true }) concurrencyLimit?: number | null;
   @IntField({ ...idempotencyWindowMinutes, optional: true }) idempotencyWindowMinutes?: number | null;
   @EnumField(misfirePolicies, { ...misfirePolicy, optional: true }) misfirePolicy?: MisfirePolicy;
@@ -129,6 +136,7 @@ export class Schedule {
   @IntField(maxRuntimeMinutes) maxRuntimeMinutes!: number;
   @IntField(maxRetries) maxRetries!: number;
   @IntField(retryDelaySeconds) retryDelaySeconds!: number;
+  @ListField(() => ConcurrencyKey, concurrencyKeys) concurrencyKeys!: ConcurrencyKey[];
   @IntField(concurrencyLimit) concurrencyLimit!: number | null;
   @IntField(idempotencyWindowMinutes) idempotencyWindowMinutes!: number | null;
   @EnumField(misfirePolicies, misfirePolicy) misfirePolicy!: MisfirePolicy;

@@ -12,11 +12,17 @@ import {
   UsdField,
   UuidField,
 } from '../fields';
+import { ConcurrencyKey } from '../jobs/concurrency-keys';
 import { installation, maxCost } from '../jobs/jobs';
 import { PageQuery } from '../pages';
 
-const name = { max: 200, example: 'Download EOBs' };
+const name = { max: 200, visible: true, example: 'Download EOBs' };
 const description = { min: 0, max: 10_000, example: 'Signs in to the portal and downloads what is new.' };
+const concurrencyKeys = {
+  maxItems: 5,
+  description:
+    'Each run of it starts when each of these has room, and holds them until it ends; a launch may add to them.',
+};
 const variables = { max: 128, maxItems: 200, example: ['CLAIM_ID'], description: 'The names that a run must give.' };
 const script = {
   min: 0,
@@ -59,6 +65,7 @@ export class Workflow {
   @TextField(description) description!: string;
   @UsdField({ ...maxCost, nullable: true }) maxCostUsd!: number | null;
   @UuidField({ ...installation, nullable: true }) workflowPackInstallationId!: string | null;
+  @ListField(() => ConcurrencyKey, concurrencyKeys) concurrencyKeys!: ConcurrencyKey[];
   @TextListField(variables) variables!: string[];
   @TextField(script) script!: string;
   @JsonListField(steps) steps!: Record<string, unknown>[];
@@ -116,6 +123,7 @@ export class CreateWorkflowBody {
   @JsonListField({ ...steps, optional: true }) steps?: Record<string, unknown>[];
   @UsdField({ ...maxCost, optional: true, nullable: true }) maxCostUsd?: number | null;
   @UuidField({ ...installation, optional: true, nullable: true }) workflowPackInstallationId?: string | null;
+  @ListField(() => ConcurrencyKey, { ...concurrencyKeys, optional: true }) concurrencyKeys?: ConcurrencyKey[];
 }
 
 export class SaveWorkflowBody {
@@ -129,6 +137,7 @@ export class UpdateWorkflowBody {
   @TextField({ ...description, optional: true }) description?: string;
   @UsdField({ ...maxCost, optional: true, nullable: true }) maxCostUsd?: number | null;
   @UuidField({ ...installation, optional: true, nullable: true }) workflowPackInstallationId?: string | null;
+  @ListField(() => ConcurrencyKey, { ...concurrencyKeys, optional: true }) concurrencyKeys?: ConcurrencyKey[];
 }
 
 export class WorkflowRevision {

@@ -26,8 +26,7 @@ export class AddressPolicy {
     const faults = outboundFaults(allow);
     if (faults.length) throw new Error(faults.join('; '));
     for (const entry of allow) {
-      if (ipaddr.isValidCIDR(entry)) this.ranges.push(ipaddr.parseCIDR(entry));
-      else if (ipaddr.isValid(entry)) this.ranges.push([ipaddr.parse(entry), entry.includes(':') ? 128 : 32]);
+      if (ipaddr.isValidCIDR(entry) || ipaddr.isValid(entry)) this.ranges.push(rangeOf(entry));
       else this.hosts.add(plainHost(entry));
     }
   }
@@ -67,6 +66,22 @@ function isOurs(address: Address): boolean {
 function isPublic(address: Address): boolean {
   if (address.range() !== 'unicast') return false;
   return address.kind() === 'ipv4' || address.match(globalUnicast as [ipaddr.IPv4 & ipaddr.IPv6, number]);
+}
+
+/** Whether an address is one of these, or in one of these ranges; an IPv4 address in IPv6's clothes is the IPv4 address. */
+export function isWithin(address: string, entries: readonly string[]): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const plain = ipaddr.process(address);
+  return entries.some((entry) => within(plain, rangeOf(entry)));
+}
+
+/** A range, or an address as the range of itself; one of IPv4 in IPv6's clothes is the one of IPv4. */
+function rangeOf(entry: string): [Address, number] {
+  const [base, bits]: [Address, number] = ipaddr.isValidCIDR(entry)
+    ? ipaddr.parseCIDR(entry)
+    : [ipaddr.parse(entry), entry.includes(':') ? 128 : 32];
+  const isMapped = base instanceof ipaddr.IPv6 && base.isIPv4MappedAddress() && bits >= 96;
+  return isMapped ? [base.toIPv4Address(), bits - 96] : [base, bits];
 }
 
 function within(address: Address, [base, bits]: [Address, number]): boolean {

@@ -10,6 +10,11 @@ export function clientAddress({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socke
   return groupOf(ip) ?? groupOf(socket.remoteAddress) ?? 'unknown';
 }
 
+/** The whole address of whoever calls; null where no trusted proxy names one and the connection has none. */
+export function exactAddress({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string | null {
+  return [ip, socket.remoteAddress].map((text) => withoutPort(text ?? '')).find((text) => isIP(text)) ?? null;
+}
+
 function groupOf(text: string | undefined): string | null {
   const plain = withoutPort(text ?? '');
   // 1.2.3 is an address too to some; no proxy writes it so.

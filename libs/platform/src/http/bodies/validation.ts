@@ -9,10 +9,13 @@ export class InputPipe {
     if (type === 'custom') return given;
     if (type === 'param' && data) return checkParam(given, data);
     if (!metatype || !isObjectType(metatype)) return given;
-    if (type !== 'body') return read(metatype, given ?? {}, 'ignore');
-    // Who sends no body says nothing, which is enough where nothing has to be said.
-    return read(metatype, given === undefined ? {} : given, ignoresUnknownFields(metatype) ? 'ignore' : 'refuse');
+    return type === 'body' ? readBody(metatype, given) : read(metatype, given ?? {}, 'ignore');
   }
+}
+
+/** A body that came as JSON. Who sends none says nothing, which is enough where nothing has to be said. */
+export function readBody<T extends object>(type: Class<T>, given: unknown): T {
+  return read(type, given === undefined ? {} : given, ignoresUnknownFields(type) ? 'ignore' : 'refuse');
 }
 
 /** What a body of this class must be, for one that did not come as JSON, or not all at once. */

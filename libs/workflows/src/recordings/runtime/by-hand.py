@@ -92,6 +92,59 @@ def extract_all(page, selectors, name, attribute=None, frame=(), timeout=30):
     muster.result({name: [page.on(each, READ, attribute) for each in page.matching(selectors, frame)]})
 
 
+class ByName:
+    """The steps of a workflow by their names, for Python that people write: page.goto(url), page.fill(selector, value)."""
+
+    def goto(self, url, timeout=30):
+        self.navigate(url, timeout)
+
+    def fill(self, selectors, value, frame=(), timeout=30):
+        fill_in(self, selectors, value, frame, timeout)
+
+    def type(self, selectors, value, frame=(), timeout=30):
+        fill_in(self, selectors, value, frame, timeout)
+
+    def select(self, selectors, value, frame=(), timeout=30):
+        choose(self, selectors, value, frame, timeout)
+
+    def check(self, selectors, value="true", frame=(), timeout=30):
+        fill_in(self, selectors, value, frame, timeout)
+
+    def press(self, key, selectors=None, frame=(), timeout=30):
+        press(self, key, selectors, frame, timeout)
+
+    def upload(self, selectors, path, frame=(), timeout=30):
+        upload(self, selectors, path, frame, timeout)
+
+    def extract(self, selectors, name, attribute=None, frame=(), timeout=30):
+        extract(self, selectors, name, attribute, frame, timeout)
+
+    def wait(self, ms):
+        self.browser.rest(ms / 1000)
+
+    def waitForElement(self, selectors, **more):
+        self.wait_for_element(selectors, **more)
+
+    def waitForExpression(self, expression, frame=(), timeout=30):
+        self.wait_for_expression(expression, frame, timeout)
+
+    def __getattr__(self, name):
+        raise AttributeError("page has no %s%s" % (name, nearest(name, STEP_NAMES)))
+
+
+STEP_NAMES = ["goto", "click", "fill", "type", "select", "check", "press", "hover", "scroll", "upload", "extract"]
+STEP_NAMES += ["wait", "wait_for_element", "wait_for_expression", "screenshot"]
+for step_name, do_step in vars(ByName).items():
+    if callable(do_step):
+        setattr(Page, step_name, do_step)
+
+
+def nearest(name, names):
+    """What somebody may have meant who wrote a name that is not there."""
+    close = difflib.get_close_matches(name.lower(), names, 1, 0.55)
+    return ("; did you mean %s? It has " % close[0] if close else "; it has ") + ", ".join(names)
+
+
 def submits(page):
     """What comes next sends something for good: whoever keeps a browser open wants to know before."""
 
@@ -106,6 +159,20 @@ def unsupported(kind):
     # A worker may be older than its service.
     getattr(muster, "error_code", lambda code: None)("unsupported_step")
     raise NotImplementedError("a run cannot do a step of the type %s" % kind)
+
+
+def ask_people(browser, question, name, **given):
+    """Asks people, with a picture of the page, and gives the answer that name for {{name}} in what comes later."""
+    page = browser.shown()
+    if page:
+        path = "asked-%s.png" % re.sub(r"[^A-Za-z0-9_-]", "_", name)
+        page.screenshot(path)
+        given["screenshot"] = path
+    answer = muster.ask(fill(question), **given)
+    RESULTS[name] = answer
+    # A code is for the page that asks for it; what else people say is of the run's result.
+    if given.get("kind") != "code":
+        muster.result({name: answer})
 
 
 def lacking(what):

@@ -198,7 +198,7 @@ class Page:
 
     def matching(self, selectors, frame):
         """The elements of the first selector that has any."""
-        for selector in selectors:
+        for selector in alternatives(selectors):
             chain = [fill(part) for part in ([selector] if isinstance(selector, str) else selector)]
             found = [self.evaluate("document", frame, by_value=False)]
             for place, part in enumerate(chain):

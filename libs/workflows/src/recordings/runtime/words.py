@@ -13,7 +13,12 @@ def same_address(one, other):
 
 
 def told(selectors):
-    return " or ".join(" >> ".join(each) if isinstance(each, list) else each for each in selectors)
+    return " or ".join(" >> ".join(each) if isinstance(each, list) else each for each in alternatives(selectors))
+
+
+def alternatives(selectors):
+    """Several are tried in their order; people may also write just one."""
+    return [selectors] if isinstance(selectors, str) else selectors
 
 
 def frame_paths(page):
@@ -34,10 +39,13 @@ RESULTS = {}
 
 
 def fill(text):
-    """{{NAME}} is what an earlier step gave that name, or else the run's variable, or secret, of that name."""
+    """{{NAME}} is what an earlier step gave that name, or else the run's variable, or secret, of that name;
+    {{totp:NAME}} a code of that TOTP of the vault."""
 
     def value(match):
         name = match.group(1)
+        if re.fullmatch(r"totp:\s*[A-Za-z_][A-Za-z0-9_]*", name):
+            return muster.totp(name[5:].strip())
         if name in RESULTS:
             return RESULTS[name] if isinstance(RESULTS[name], str) else json.dumps(RESULTS[name])
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):

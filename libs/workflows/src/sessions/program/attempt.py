@@ -235,9 +235,20 @@ class CodeFailed(Exception):
     pass
 
 
+def meant(error):
+    """A name that the code has not: the nearest one that it has."""
+    found = re.search(r"^name '(\w+)' is not defined", str(error)) if isinstance(error, NameError) else None
+    if not found:
+        return ""
+    name = found.group(1)
+    if name in STEP_NAMES:
+        return "; use page.%s" % name
+    return nearest(name, sorted({"page", "browser", *(each for each in FOR_CODE if not each.startswith("__"))}))
+
+
 def told_error(error):
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == PLACE]
-    return "%s%s: %s" % ("line %d: " % lines[-1] if lines else "", type(error).__name__, error)
+    return "%s%s: %s" % ("line %d: " % lines[-1] if lines else "", type(error).__name__, "%s%s" % (error, meant(error)))
 
 
 def expectation(given):

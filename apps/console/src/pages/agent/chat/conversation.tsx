@@ -1,7 +1,6 @@
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useLayoutEffect, useRef } from 'react';
 import { chatHistory, type ChatMessage } from '../../../api/generated';
-import { pollMs } from '../../../api/query-client';
 import { useMe } from '../../../api/session';
 import { type ChatTurn, forgetChatTurn, startChatTurn, stopChatTurn, useChatTurn } from '../../../live/chat-turns';
 import { Button } from '../../../ui/button';
@@ -121,6 +120,8 @@ function endsWith(messages: ChatMessage[], turn: ChatTurn): boolean {
   return asked?.role === 'user' && asked.at !== turn.lastAt && asked.content.trim() === turn.message.trim();
 }
 
+const runningAnswerPollMs = 1000;
+
 function useHistory(agentId: string, sessionId: string | undefined, isTalking: boolean) {
   const query = useInfiniteQuery({
     queryKey: ['chat', agentId, 'messages', sessionId],
@@ -129,9 +130,9 @@ function useHistory(agentId: string, sessionId: string | undefined, isTalking: b
       chatHistory({ path: { id: agentId }, query: { sessionId, limit: 50, cursor: pageParam }, signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    // An answer that another tab waits for.
+    // An answer that another tab waits for, or one that was stopped here and is about to end.
     refetchInterval: ({ state }) =>
-      !isTalking && state.data?.pages[0]?.messages?.at(-1)?.status === 'running' ? pollMs : false,
+      !isTalking && state.data?.pages[0]?.messages?.at(-1)?.status === 'running' ? runningAnswerPollMs : false,
   });
   return {
     messages: [...(query.data?.pages ?? [])].reverse().flatMap((page) => page.messages ?? []),

@@ -80,7 +80,7 @@ function Made({ status: { status, output, error, code, compositeUrl } }: { statu
           />
         </a>
       )}
-      {status === 'success' && compositeUrl === null && <p>The picture is made, and cannot be shown at the moment.</p>}
+      {status === 'success' && compositeUrl === null && <p>The picture is ready, and cannot be shown at the moment.</p>}
       {of && (
         <Facts
           facts={[

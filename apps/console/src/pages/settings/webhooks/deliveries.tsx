@@ -47,7 +47,7 @@ export function Deliveries({ endpoint: { id, url }, close }: { endpoint: Webhook
       <SimpleList
         title={`Deliveries to ${url}`}
         list={list}
-        empty={status || type ? 'No delivery is like that.' : 'It was told nothing yet.'}
+        empty={status || type ? 'No delivery is like that.' : 'No deliveries yet.'}
         heads={['When', 'Type', 'Status', 'Attempts', 'Next attempt']}
         row={(delivery) => (
           <tr key={delivery.id} data-testid="webhook-delivery">

@@ -47,7 +47,7 @@ export function Webhooks() {
   const turn = async ({ id, enabled }: WebhookEndpoint) => {
     await webhookEndpointsUpdate({ path: { id }, body: { enabled: !enabled } });
     await refresh();
-    toast(enabled ? 'It is told nothing more.' : 'It is told again, and of what waited.');
+    toast(enabled ? 'The endpoint is disabled.' : 'The endpoint is enabled; waiting events are sent.');
   };
   const failed = (error: Error) => toast(error.message);
   const chosen = list.items.find(({ id }) => id === endpoint);
@@ -58,7 +58,7 @@ export function Webhooks() {
         actions={<Button onClick={() => setWriting('new')}>New endpoint</Button>}
         list={list}
         search="Search endpoints"
-        empty="Nobody is told of anything. Name an address that is to be."
+        empty="No endpoints yet. Add the address that events are to be sent to."
         heads={['Address', 'Told of', 'State', 'Actions']}
         row={(each) => (
           <tr key={each.id} data-testid="webhook-endpoint" aria-current={each.id === endpoint || undefined}>
@@ -107,7 +107,7 @@ export function Webhooks() {
         />
       )}
       <Dialog open={secret !== null} onOpenChange={() => setSecret(null)} title="Signing secret" keeps>
-        <p>It is shown this once. Receivers check with it that a delivery is from here (Standard Webhooks).</p>
+        <p>It is shown only now. Receivers check with it that a delivery is from here (Standard Webhooks).</p>
         <CopyText label="Secret" text={secret ?? ''} />
         <DialogActions>
           <Button look="primary" onClick={() => setSecret(null)}>
@@ -142,7 +142,7 @@ export function Webhooks() {
             toast('The endpoint is deleted.');
           }}
         >
-          <bdi>{leaving.url}</bdi> is told nothing more; what it was told, and what waits, goes with it.
+          <bdi>{leaving.url}</bdi> receives no more events; its deliveries, also those that wait, are deleted.
         </ConfirmDialog>
       )}
     </>

@@ -1,16 +1,23 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 import { asForm } from '../../../api/as-form';
-import { batchesCreate, type CreatedBatch, type Workflow } from '../../../api/generated';
+import {
+  batchesCheck,
+  batchesCreate,
+  type CheckedBatch,
+  type CreatedBatch,
+  type Workflow,
+} from '../../../api/generated';
 import { useIdempotencyKey } from '../../../api/idempotency';
 import { formatCount } from '../../../format/format';
 import { useAgentChoices } from '../../../parts/pickers';
 import { buttonClass } from '../../../ui/button';
 import { Dialog, DialogActions } from '../../../ui/dialog';
+import { ErrorNote } from '../../../ui/error-note';
 import { Field, Form, inputClass } from '../../../ui/form';
 import { LongList } from '../../../ui/table/long-list';
-import { Columns, mappingOf } from './columns';
+import { Columns, likely, mappingOf } from './columns';
 import { readCsv } from './read-csv';
 
 const previewRows = 6;
@@ -38,18 +45,21 @@ export function BatchDialog({ workflow, open, onOpenChange }: BatchDialogProps) 
 
 function BatchForm({ workflow, created }: { workflow: Workflow; created: (batch: CreatedBatch) => void }) {
   const [preview, setPreview] = useState<string[][]>([]);
+  const [file, setFile] = useState<File | null>(null);
+  const [mapping, setMapping] = useState<Record<string, string> | undefined>();
   const heads = preview[0] ?? [];
   const client = useQueryClient();
   const keyOf = useIdempotencyKey();
   const { data: agents = [] } = useAgentChoices();
+  const check = useCheck(workflow, preview.length > 0 ? file : null, mapping);
   return (
     <Form
       submit="Queue batch"
       onSubmit={(values) => {
         const file = values.file('file')!;
         const agentIds = JSON.stringify(values.all('agentIds'));
-        const mapping = mappingOf(workflow.variables, heads, (name) => values.text(`mapping.${name}`));
-        const fields = { workflowId: workflow.id, agentIds, ...(mapping ? { mapping: JSON.stringify(mapping) } : {}) };
+        const chosen = mappingOf(workflow.variables, heads, (name) => values.text(`mapping.${name}`));
+        const fields = { agentIds, ...tableOf(workflow, chosen) };
         const form = asForm({ ...fields, file });
         const { name, size, lastModified } = file;
         const headers = { ...form.headers, ...keyOf({ fields, name, size, lastModified }) };
@@ -74,17 +84,24 @@ function BatchForm({ workflow, created }: { workflow: Workflow; created: (batch:
             className={inputClass}
             onChange={({ target }) => {
               const file = target.files?.[0];
+              setFile(file ?? null);
               if (!file) return setPreview([]);
               void file
                 .slice(0, previewBytes)
                 .text()
-                .then((text) => setPreview(readCsv(text, previewRows)));
+                .then((text) => {
+                  const rows = readCsv(text, previewRows);
+                  const [names = []] = rows;
+                  setPreview(rows);
+                  setMapping(mappingOf(workflow.variables, names, (name) => likely(name, names)));
+                });
             }}
           />
         )}
       </Field>
-      {preview.length > 0 && <Preview rows={preview} />}
-      <Columns key={heads.join()} variables={workflow.variables} heads={heads} />
+      {preview.length > 0 && <Preview rows={preview} rejected={check.data?.rejected ?? []} />}
+      {preview.length > 0 && <Checked check={check.data} isChecking={check.isFetching} error={check.error} />}
+      <Columns key={heads.join()} variables={workflow.variables} heads={heads} onChoose={setMapping} />
       <Field label="Agents" name="agentIds" hint="Rows are spread over all that are chosen.">
         {(control) => (
           <select {...control} multiple required className={`${inputClass} min-h-28`}>
@@ -100,7 +117,63 @@ function BatchForm({ workflow, created }: { workflow: Workflow; created: (batch:
   );
 }
 
-function Preview({ rows: [heads = [], ...rows] }: { rows: string[][] }) {
+type Mapping = Record<string, string> | undefined;
+
+/** What a batch says of its table. */
+function tableOf({ id: workflowId }: Workflow, mapping: Mapping) {
+  return { workflowId, ...(mapping ? { mapping: JSON.stringify(mapping) } : {}) };
+}
+
+/** What the service would say of each row, asked before anything is queued; not while a column is still to be chosen. */
+function useCheck(workflow: Workflow, file: File | null, mapping: Mapping) {
+  const isChosen = Object.values(mapping ?? {}).every(Boolean);
+  return useQuery({
+    queryKey: ['batch-check', workflow.id, workflow.revision, file?.name, file?.size, file?.lastModified, mapping],
+    queryFn: ({ signal }) => batchesCheck({ ...asForm({ ...tableOf(workflow, mapping), file: file! }), signal }),
+    enabled: file !== null && isChosen,
+    retry: false,
+    gcTime: 0,
+  });
+}
+
+interface CheckedProps {
+  check: CheckedBatch | undefined;
+  isChecking: boolean;
+  error: Error | null;
+}
+
+function Checked({ check, isChecking, error }: CheckedProps) {
+  if (error) return <ErrorNote error={error} />;
+  if (!check) return isChecking ? <p role="status">The rows are checked…</p> : null;
+  const { total, wrong, rejected } = check;
+  return (
+    <div className="flex flex-col gap-2">
+      <p role="status">
+        {wrong === 0
+          ? `Nothing is wrong with ${total === 1 ? 'the one row' : `the ${formatCount(total)} rows`}.`
+          : `${formatCount(wrong)} of ${formatCount(total)} rows cannot be queued, and would be refused.`}
+      </p>
+      {wrong > 0 && <Rejected label="Rows that cannot be queued" rows={rejected} />}
+    </div>
+  );
+}
+
+function Rejected({ label, rows }: { label: string; rows: CheckedBatch['rejected'] }) {
+  return (
+    <LongList
+      label={label}
+      items={rows}
+      row={({ row, errors }) => (
+        <>
+          <span className="font-medium">Row {formatCount(row)}:</span> {errors.join('; ')}
+        </>
+      )}
+    />
+  );
+}
+
+function Preview({ rows: [heads = [], ...rows], rejected }: { rows: string[][]; rejected: CheckedBatch['rejected'] }) {
+  const errorsOf = (at: number) => rejected.find(({ row }) => row === at + 1)?.errors;
   return (
     <div>
       <div
@@ -121,13 +194,22 @@ function Preview({ rows: [heads = [], ...rows] }: { rows: string[][] }) {
           </thead>
           <tbody>
             {rows.map((row, at) => (
-              <tr key={at}>
-                {heads.map((_, column) => (
-                  <td key={column} className="max-w-60 truncate">
-                    <bdi>{row[column]}</bdi>
-                  </td>
-                ))}
-              </tr>
+              <Fragment key={at}>
+                <tr>
+                  {heads.map((_, column) => (
+                    <td key={column} className="max-w-60 truncate">
+                      <bdi>{row[column]}</bdi>
+                    </td>
+                  ))}
+                </tr>
+                {errorsOf(at) && (
+                  <tr data-testid="row-errors">
+                    <td colSpan={heads.length} className="border-t-0! text-bad">
+                      {errorsOf(at)!.join('; ')}
+                    </td>
+                  </tr>
+                )}
+              </Fragment>
             ))}
           </tbody>
         </table>
@@ -143,20 +225,10 @@ function Outcome({ batch }: { batch: CreatedBatch }) {
         {formatCount(batch.queued)} runs are queued
         {batch.rejected.length > 0 && `, ${formatCount(batch.rejected.length)} rows are refused`}.
       </p>
-      {batch.rejected.length > 0 && (
-        <LongList
-          label="Refused rows"
-          items={batch.rejected}
-          row={({ row, errors }) => (
-            <>
-              <span className="font-medium">Row {formatCount(row)}:</span> {errors.join('; ')}
-            </>
-          )}
-        />
-      )}
+      {batch.rejected.length > 0 && <Rejected label="Refused rows" rows={batch.rejected} />}
       <DialogActions>
         <Link to="/runs" search={{ batchId: batch.batchId }} className={buttonClass('primary')}>
-          Its runs
+          View runs
         </Link>
       </DialogActions>
     </div>

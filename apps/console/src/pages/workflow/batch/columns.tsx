@@ -3,13 +3,21 @@ import { SelectField } from '../../../ui/form';
 interface ColumnsProps {
   variables: readonly string[];
   heads: readonly string[];
+  /** With each choice: variable to column. */
+  onChoose: (mapping: Record<string, string> | undefined) => void;
 }
 
 /** Which column is which variable, asked where their names do not say it. */
-export function Columns({ variables, heads }: ColumnsProps) {
+export function Columns({ variables, heads, onChoose }: ColumnsProps) {
   if (heads.length === 0 || !isAsked(variables, heads)) return null;
   return (
-    <fieldset className="flex flex-col gap-2.5 rounded-control border border-line p-3">
+    <fieldset
+      className="flex flex-col gap-2.5 rounded-control border border-line p-3"
+      onChange={({ currentTarget }) => {
+        const chosen = new FormData(currentTarget.form ?? undefined);
+        onChoose(mappingOf(variables, heads, (name) => String(chosen.get(`mapping.${name}`) ?? '')));
+      }}
+    >
       <legend className="px-1 font-medium">Which column is which variable</legend>
       {variables.map((name) => (
         <SelectField
@@ -41,7 +49,7 @@ function isAsked(variables: readonly string[], heads: readonly string[]): boolea
 }
 
 /** The column of that name, or of one that is only spelled otherwise. */
-function likely(name: string, heads: readonly string[]): string {
+export function likely(name: string, heads: readonly string[]): string {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
   return heads.find((head) => head === name) ?? heads.find((head) => plain(head) === plain(name)) ?? '';
 }

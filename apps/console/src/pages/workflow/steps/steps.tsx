@@ -6,7 +6,7 @@ import type { Versioned } from '../../../api/versioned';
 import { Button } from '../../../ui/button';
 import { ActionMenu } from '../../../ui/menu';
 import { Empty, Panel } from '../../../ui/page';
-import { toast } from '../../../ui/toast';
+import { toast, toastRefused } from '../../../ui/toast';
 import type { Editing, Step } from '../use-editing';
 import { ReviewMark } from './review-mark';
 import { StepDialog } from './step-dialog';
@@ -103,7 +103,7 @@ function useConfirm({ id, etag }: Versioned<Workflow>): (stepId: string) => Prom
       toast('The step is confirmed.');
     } catch (error) {
       if (isApiError(error, 'precondition_failed')) toast('Somebody has changed the workflow: look at the step again.');
-      else toast(isApiError(error) ? `${error.message} (${error.code})` : 'Something went wrong.');
+      else toastRefused(error);
     }
     await client.invalidateQueries({ queryKey: ['workflow', id] });
   };

@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import { hostname } from 'node:os';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Muster, MusterError } from '@muster/sdk';
+import { deviceBegin, type DeviceCodes, deviceToken } from '@muster/sdk/operations';
+import type { Call } from '../frame/command';
+import { exitCodes, Failure } from '../frame/failure';
+
+/** Asks the service to let this machine in, and shows where a person allows it. */
+export async function beginDevice({ terminal, environment }: Call, url: string): Promise<DeviceCodes> {
+  const { client } = new Muster({ baseUrl: url });
+  const codes = await deviceBegin({ client, body: { client_id: 'muster', device_name: `muster on ${hostname()}` } });
+  terminal.say(`Open ${codes.verification_uri_complete}\nand allow the program that shows ${codes.user_code}.`);
+  if (terminal.canAsk && environment.hasDisplay) openBrowser(codes.verification_uri_complete);
+  return codes;
+}
+
+/** The key, once somebody has allowed it; undefined where it is not waited for any more. */
+export async function keyOfDevice(url: string, codes: DeviceCodes, signal?: AbortSignal): Promise<string | undefined> {
+  const { client } = new Muster({ baseUrl: url });
+  let seconds = codes.interval;
+  while (await hasWaited(seconds, signal)) {
+    try {
+      return (await deviceToken({ client, body: { device_code: codes.device_code } })).access_token;
+    } catch (error) {
+      const { code } = error as MusterError;
+      if (code === 'slow_down') seconds += 5;
+      else if (code === 'access_denied' || code === 'expired_token') {
+        throw new Failure(code, (error as Error).message, { hint: 'muster login', exitCode: exitCodes.refused });
+      } else if (code !== 'authorization_pending') throw error;
+    }
+  }
+  return undefined;
+}
+
+async function hasWaited(seconds: number, signal?: AbortSignal): Promise<boolean> {
+  try {
+    await wait(seconds * 1000, undefined, { signal });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const openers: Partial<Record<NodeJS.Platform, [program: string, ...args: string[]]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+};
+
+/** Whoever has no such program opens the address by hand. */
+function openBrowser(address: string): void {
+  const [program, ...args] = openers[process.platform] ?? ['xdg-open'];
+  const child = spawn(program, [...args, address], { stdio: 'ignore', detached: true });
+  child.on('error', () => undefined);
+  child.unref();
+}

@@ -1,0 +1,74 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Systemd, SystemdUnit } from './systemd-unit';
+
+const hasSystemd = existsSync('/usr/bin/systemd-analyze');
+const itVerifies = hasSystemd ? it : it.skip;
+
+describe('a worker as a service of systemd', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'muster-unit 100% '));
+  const calls: string[] = [];
+  let lingers = true;
+  const systemd = (scope: Systemd['scope']): Systemd => ({
+    scope,
+    folder: join(folder, 'units'),
+    call: (program, args) => {
+      calls.push([program, ...args].join(' '));
+      if (program === 'loginctl' && !lingers) throw new Error('not allowed');
+      return '';
+    },
+  });
+  const environment = { SERVICE_API_KEY: 'msk_a', IMAGING_PATH_MAP: '\\\\server\\images=/mnt', PRACTICE: 'a "$b" `c`' };
+  const place = { folder, isUsual: true, program: join(folder, 'muster-worker.js'), log: join(folder, 'worker.log') };
+  const given = { ...place, agentId: 'a-1', environment };
+
+  beforeEach(() => {
+    calls.length = 0;
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('begins with the machine, is told its variables by a file that is closed to others, and is taken away whole', () => {
+    const unit = new SystemdUnit(systemd('system'), place);
+    expect(unit.isInstalled).toBe(false);
+    expect(unit.install(given)).toBeNull();
+    unit.start();
+    expect(calls).toEqual([
+      'systemctl daemon-reload',
+      'systemctl enable muster-worker.service',
+      'systemctl restart muster-worker.service',
+    ]);
+    const text = readFileSync(join(folder, 'units/muster-worker.service'), 'utf8');
+    expect(text).toContain('WantedBy=multi-user.target');
+    expect(text).not.toContain('msk_a');
+    const variables = join(folder, 'systemd.env');
+    expect(statSync(variables).mode & 0o777).toBe(0o600);
+    expect(readFileSync(variables, 'utf8')).toBe(
+      'SERVICE_API_KEY="msk_a"\nIMAGING_PATH_MAP="\\\\\\\\server\\\\images=/mnt"\nPRACTICE="a \\"\\$b\\" \\`c\\`"\n',
+    );
+    unit.remove();
+    expect([unit.isInstalled, existsSync(variables)]).toEqual([false, false]);
+    expect(calls).toContain('systemctl disable --now muster-worker.service');
+  });
+
+  it('is the user’s own where root is not asked, lingers, and says so where it may not', () => {
+    const elsewhere = new SystemdUnit(systemd('user'), { folder: '/srv/other', isUsual: false });
+    expect(elsewhere.name).toMatch(/^muster-worker-[0-9a-f]{8}\.service$/);
+    const unit = new SystemdUnit(systemd('user'), place);
+    expect(unit.install(given)).toBeNull();
+    expect(calls).toContain('systemctl --user enable muster-worker.service');
+    expect(calls).toContain('loginctl enable-linger');
+    lingers = false;
+    expect(unit.install(given)).toContain('enable-linger');
+    unit.remove();
+  });
+
+  itVerifies('is a unit that systemd takes', () => {
+    const unit = new SystemdUnit(systemd('system'), place);
+    unit.install({ ...given, program: process.execPath });
+    const path = join(folder, 'units/muster-worker.service');
+    expect(execFileSync('systemd-analyze', ['verify', path], { encoding: 'utf8', stdio: 'pipe' })).toBe('');
+    unit.remove();
+  });
+});

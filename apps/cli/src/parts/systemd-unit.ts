@@ -1,0 +1,137 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface Systemd {
+  /** Root's units begin with the machine; anybody else's with their first login, or with the machine where they linger. */
+  scope: 'system' | 'user';
+  folder: string;
+  call: (program: 'systemctl' | 'loginctl', args: string[]) => string;
+}
+
+/** The systemd that begins services here, if one does. */
+export function findSystemd(configHome: string): Systemd | null {
+  if (!existsSync('/run/systemd/system')) return null;
+  const isRoot = process.getuid?.() === 0;
+  const call: Systemd['call'] = (program, args) =>
+    execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  if (isRoot) return { scope: 'system', folder: '/etc/systemd/system', call };
+  try {
+    call('systemctl', ['--user', 'show-environment']);
+  } catch {
+    // No session of this user has one, as under su.
+    return null;
+  }
+  return { scope: 'user', folder: join(configHome, 'systemd/user'), call };
+}
+
+export interface ServicePlace {
+  folder: string;
+  program: string;
+  log: string;
+  agentId: string;
+  environment: Record<string, string>;
+  /** The usual folder has the plain name; a worker elsewhere has one of its own. */
+  isUsual: boolean;
+}
+
+/** The worker of a folder as a service that systemd begins, with the machine and after a fault. */
+export class SystemdUnit {
+  readonly name: string;
+  private readonly path: string;
+  private readonly variables: string;
+
+  constructor(
+    private readonly systemd: Systemd,
+    private readonly place: Pick<ServicePlace, 'folder' | 'isUsual'>,
+  ) {
+    const tail = place.isUsual ? '' : `-${createHash('sha256').update(place.folder).digest('hex').slice(0, 8)}`;
+    this.name = `muster-worker${tail}.service`;
+    this.path = join(systemd.folder, this.name);
+    this.variables = join(place.folder, 'systemd.env');
+  }
+
+  get isInstalled(): boolean {
+    return existsSync(this.path);
+  }
+
+  /** Answers what keeps it from beginning with the machine, if anything does. */
+  install({ program, log, agentId, environment }: ServicePlace): string | null {
+    mkdirSync(this.systemd.folder, { recursive: true });
+    rmSync(this.variables, { force: true });
+    writeFileSync(this.variables, environmentFile(environment), { mode: 0o600, flag: 'wx' });
+    const { scope } = this.systemd;
+    writeFileSync(this.path, unitText({ ...this.place, program, log, agentId, variables: this.variables, scope }));
+    this.systemctl('daemon-reload');
+    this.systemctl('enable', this.name);
+    return scope === 'user' ? this.linger() : null;
+  }
+
+  start(): void {
+    this.systemctl('restart', this.name);
+  }
+
+  stop(): void {
+    this.systemctl('stop', this.name);
+  }
+
+  remove(): void {
+    this.systemctl('disable', '--now', this.name);
+    rmSync(this.path, { force: true });
+    rmSync(this.variables, { force: true });
+    this.systemctl('daemon-reload');
+  }
+
+  private linger(): string | null {
+    try {
+      this.systemd.call('loginctl', ['enable-linger']);
+      return null;
+    } catch {
+      return 'It begins when you sign in; for the machine’s own start: sudo loginctl enable-linger "$USER"';
+    }
+  }
+
+  private systemctl(...args: string[]): void {
+    this.systemd.call('systemctl', [...(this.systemd.scope === 'user' ? ['--user'] : []), ...args]);
+  }
+}
+
+interface UnitFacts extends Pick<ServicePlace, 'folder' | 'program' | 'log' | 'agentId'> {
+  variables: string;
+  scope: Systemd['scope'];
+}
+
+function unitText({ folder, program, log, agentId, variables, scope }: UnitFacts): string {
+  const plain = (text: string) => text.replaceAll('%', '%%');
+  const quoted = (text: string) => `"${plain(text).replaceAll(/["\\]/g, '\\$&').replaceAll('$', '$$$$')}"`;
+  return `[Unit]
+Description=Muster worker of the agent ${agentId}
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+ExecStart=${quoted(process.execPath)} ${quoted(program)}
+WorkingDirectory=${plain(folder)}
+EnvironmentFile=${plain(variables)}
+StandardOutput=append:${plain(log)}
+StandardError=append:${plain(log)}
+# A run outlives its worker: the next one goes on with it.
+KillMode=process
+TimeoutStopSec=60
+Restart=always
+RestartSec=5
+# Its settings are wrong, or another worker has its place: beginning again would not help.
+RestartPreventExitStatus=2 3
+
+[Install]
+WantedBy=${scope === 'user' ? 'default.target' : 'multi-user.target'}
+`;
+}
+
+/** As systemd reads it: quoted, with its own escapes. */
+function environmentFile(environment: Record<string, string>): string {
+  return Object.entries(environment)
+    .map(([name, value]) => `${name}="${value.replaceAll(/["\\$`]/g, '\\$&')}"\n`)
+    .join('');
+}

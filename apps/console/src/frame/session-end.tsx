@@ -1,0 +1,110 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Dialog as Radix } from 'radix-ui';
+import { useEffect, useState } from 'react';
+import { authLogout, authMe, authSessions, type Session } from '../api/generated';
+import { meQuery, useMe } from '../api/session';
+import { reportSessionEnd, reportSignedIn, useSessionEnded } from '../api/session-end';
+import { SignInForm } from '../parts/sign-in/sign-in-form';
+import { Button } from '../ui/button';
+
+/** Warns before the session ends, ends it when nobody is there, and asks for a sign-in over the page, which stays. */
+export function SessionEnd() {
+  const hasEnded = useSessionEnded();
+  return hasEnded ? <SignInAgain /> : <EndWarning />;
+}
+
+/** The page behind it is not to be seen, and keeps what was typed: the same person goes on with it. */
+function SignInAgain() {
+  const client = useQueryClient();
+  const before = useMe();
+  return (
+    <Radix.Root open>
+      <Radix.Portal>
+        <Radix.Content
+          aria-describedby={undefined}
+          className="fixed inset-0 z-[60] flex items-center justify-center bg-page p-4"
+        >
+          <div className="flex w-full max-w-sm flex-col gap-4 rounded-panel border border-line bg-surface p-6">
+            <Radix.Title className="text-base font-semibold">Your session has ended</Radix.Title>
+            <p className="text-dim">Sign in again to go on where you were. What you typed is still there.</p>
+            <SignInForm
+              onDone={(me) => {
+                const isSame = me.user.id === before.user.id && me.organization.id === before.organization.id;
+                // Nobody sees what somebody else left.
+                if (!isSame) return location.assign(import.meta.env.BASE_URL);
+                client.setQueryData(meQuery.queryKey, me);
+                reportSignedIn();
+                void client.invalidateQueries();
+              }}
+            />
+          </div>
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+const warningMs = 60_000;
+const keepEveryMs = 60_000;
+
+function EndWarning() {
+  const { user } = useMe();
+  const { data: session } = useQuery({
+    queryKey: ['own-session', user.id],
+    queryFn: async ({ signal }) => (await authSessions({ query: { limit: 200 }, signal })).sessions.find(isCurrent),
+    staleTime: Infinity,
+  });
+  const [endsAt, setEndsAt] = useState<number | null>(null);
+  useEffect(() => {
+    if (!session) return;
+    // All tabs of a browser share its session, and each tells the others that it is used.
+    const tabs = new BroadcastChannel(`muster use ${session.id}`);
+    let [usedAt, keptAt] = [Date.now(), Date.now()];
+    const noteUse = () => {
+      if (Date.now() - usedAt < 500) return;
+      usedAt = Date.now();
+      tabs.postMessage(usedAt);
+    };
+    tabs.onmessage = ({ data }: MessageEvent<number>) => void (usedAt = Math.max(usedAt, data));
+    const look = () => {
+      const now = Date.now();
+      const end = Math.min(usedAt + session.idleMinutes * 60_000, Date.parse(session.expiresAt));
+      if (end <= now) {
+        // Nobody is there: what it shows is nobody's to see.
+        void authLogout().catch(() => undefined);
+        return reportSessionEnd();
+      }
+      setEndsAt(end - now <= warningMs ? end : null);
+      // Who types into a page asks the service for nothing.
+      if (usedAt > keptAt && now - keptAt > keepEveryMs) {
+        keptAt = now;
+        void authMe().catch(() => undefined);
+      }
+    };
+    const timer = setInterval(look, 1000);
+    for (const event of signsOfUse) addEventListener(event, noteUse, { passive: true, capture: true });
+    return () => {
+      clearInterval(timer);
+      tabs.close();
+      for (const event of signsOfUse) removeEventListener(event, noteUse, { capture: true });
+    };
+  }, [session]);
+  if (endsAt === null) return null;
+  const isIdle = session !== undefined && endsAt < Date.parse(session.expiresAt);
+  return (
+    <div role="alert" className="sticky top-0 z-30 flex items-center gap-2 bg-warn-soft px-4 py-2 text-warn">
+      <span className="grow">
+        {isIdle
+          ? 'You are signed out in less than a minute, because nothing was done here.'
+          : 'Your session ends in less than a minute. What you typed stays while you sign in again.'}
+      </span>
+      {isIdle && <Button look="quiet">Stay signed in</Button>}
+    </div>
+  );
+}
+
+const signsOfUse = ['pointerdown', 'keydown', 'wheel', 'touchstart'] as const;
+
+function isCurrent({ current }: Session): boolean {
+  return current;
+}

@@ -1,0 +1,88 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useState } from 'react';
+import { isApiError } from '../../api/api-error';
+import { type AnswerByLinkBody, answerLinksAnswer, answerLinksRead, type LinkedQuestion } from '../../api/generated';
+import { TimeLeft } from '../../format/time';
+import { AnswerForm } from '../../parts/question/question-answer';
+import { ErrorNote } from '../../ui/error-note';
+import { Skeleton } from '../../ui/page';
+
+/** Where somebody answers the question of a message, with no account: the link is the right to answer it, once. */
+export function AnswerPage() {
+  const [token] = useState(() => decodeURIComponent(location.hash.slice(1)));
+  const client = useQueryClient();
+  const queryKey = ['answer-link', token];
+  const { data, error, refetch } = useQuery({
+    queryKey,
+    queryFn: ({ signal }) => answerLinksRead({ body: { token }, signal }),
+    retry: false,
+  });
+  useEffect(() => {
+    document.title = 'Answer · Muster';
+  }, []);
+  if (isApiError(error, 'not_found') || token === '') {
+    return <Card title="This link is not valid">It may have been cut off, or it was withdrawn.</Card>;
+  }
+  if (!data) {
+    return (
+      <Card title="A run asks">{error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton />}</Card>
+    );
+  }
+  if (data.status !== 'open') return <Ended question={data} />;
+  const answer = async (value: AnswerByLinkBody['answer']) => {
+    try {
+      client.setQueryData(queryKey, await answerLinksAnswer({ body: { token, answer: value } }));
+    } catch (failure) {
+      // Somebody else was first, or it was too late: the page says which.
+      if (isApiError(failure, 'already_answered', 'question_over')) await refetch();
+      throw failure;
+    }
+  };
+  return (
+    <Card title={data.question}>
+      <p className="text-xs text-dim">
+        A run waits for your answer. <TimeLeft until={data.expiresAt} />
+      </p>
+      {data.screenshotUrl && (
+        <img
+          src={data.screenshotUrl}
+          alt="What the browser showed when the question was asked"
+          className="max-h-96 max-w-full self-start rounded-control border border-line object-contain"
+        />
+      )}
+      <AnswerForm question={data} answer={answer} />
+    </Card>
+  );
+}
+
+const endings: Record<Exclude<LinkedQuestion['status'], 'open'>, [title: string, text: string]> = {
+  answered: ['Answered', 'The run goes on. You can close this page.'],
+  expired: ['The time is over', 'Nobody answered in time, and the run went on without an answer.'],
+  cancelled: ['Not asked any more', 'The question was declined, or its run has ended.'],
+};
+
+function Ended({ question: { question, status } }: { question: LinkedQuestion }) {
+  const [title, text] = endings[status as keyof typeof endings];
+  return (
+    <Card title={title}>
+      <p dir="auto" className="[overflow-wrap:anywhere] whitespace-pre-wrap text-dim">
+        {question}
+      </p>
+      <p role="status">{text}</p>
+    </Card>
+  );
+}
+
+function Card({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <main className="flex min-h-dvh items-start justify-center p-4 sm:items-center">
+      <div className="flex w-full max-w-xl flex-col gap-4 rounded-panel border border-line bg-surface p-6">
+        <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" className="size-9" />
+        <h1 dir="auto" className="[overflow-wrap:anywhere] whitespace-pre-wrap">
+          {title}
+        </h1>
+        {children}
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,72 @@
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import type { Question } from '../../api/generated';
+import { questionQuery } from '../../api/queries';
+import { QuestionCard } from '../../parts/question/question-card';
+import { useOpenQuestions } from '../../parts/question/use-open-questions';
+import { Button } from '../../ui/button';
+import { ErrorNote } from '../../ui/error-note';
+import { Empty, Page, Skeleton } from '../../ui/page';
+
+/** The open questions, the oldest first, each answered where it stands. */
+export function InboxPage() {
+  const { items, isPending, error, hasMore, isLoadingMore, loadMore, retry } = useOpenQuestions();
+  const [touched, setTouched] = useState<Question | null>(null);
+  const shown = useWithTouched(items, touched);
+  const list = useRef<HTMLDivElement>(null);
+  useCardKeys(list, touched?.id);
+  return (
+    <Page title="Inbox">
+      {error && <ErrorNote error={error} retry={retry} />}
+      {isPending && !error && <Skeleton rows={4} />}
+      {!isPending && !error && shown.length === 0 && (
+        <Empty title="No question is open.">
+          A script asks people with <code>muster.ask(…)</code>, a workflow with a step of the type <code>ask</code>. The
+          run waits, and its question is answered here or on the run’s page.
+        </Empty>
+      )}
+      <div ref={list} className="flex max-w-3xl flex-col gap-4">
+        {shown.map((question) => (
+          <QuestionCard key={question.id} question={question} withRun onTouched={() => setTouched(question)} />
+        ))}
+        {hasMore && shown.length > 0 && (
+          <Button className="self-start" busy={isLoadingMore} onClick={loadMore}>
+            More questions
+          </Button>
+        )}
+      </div>
+    </Page>
+  );
+}
+
+/** What somebody works at stays in its place when it is over, and says what became of it, until they go on to another. */
+function useWithTouched(items: Question[], touched: Question | null): Question[] {
+  const isGone = touched !== null && !items.some(({ id }) => id === touched.id);
+  const { data = touched } = useQuery({ ...questionQuery(touched?.id ?? ''), enabled: isGone });
+  if (!isGone || !data) return items;
+  // Ids begin with the time at which they were made.
+  return [...items, data].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** `j` and `k` go from question to question, Enter into its answer, Escape back out of it. */
+function useCardKeys(list: React.RefObject<HTMLElement | null>, currentId: string | undefined): void {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement;
+      if (event.ctrlKey || event.metaKey || event.altKey || target.closest('[role=dialog], [role=menu]')) return;
+      const cards = [...(list.current?.querySelectorAll<HTMLElement>('article') ?? [])];
+      const focused = cards.findIndex((card) => card.contains(target));
+      const place = focused >= 0 ? focused : cards.findIndex((card) => card.dataset['id'] === currentId);
+      if (event.key === 'Escape' && focused >= 0) return cards[place]!.focus();
+      if (target.closest('input, textarea, select')) return;
+      if (event.key === 'j') cards[Math.min(place + 1, cards.length - 1)]?.focus();
+      else if (event.key === 'k') cards[Math.max(place - 1, 0)]?.focus();
+      else if (event.key === 'Enter' && target === cards[place]) {
+        event.preventDefault();
+        target.querySelector<HTMLElement>('input, textarea, select, button')?.focus();
+      }
+    };
+    document.addEventListener('keydown', pressed);
+    return () => document.removeEventListener('keydown', pressed);
+  }, [list, currentId]);
+}

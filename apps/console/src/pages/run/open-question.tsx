@@ -1,0 +1,13 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Job } from '../../api/generated';
+import { questionQuery } from '../../api/queries';
+import { QuestionCard } from '../../parts/question/question-card';
+
+/** The question that the run waits with, above everything else; once it is over, who answered it. */
+export function OpenQuestion({ run: { asking } }: { run: Job }) {
+  const [shownId, setShownId] = useState(asking?.questionId);
+  if (asking && asking.questionId !== shownId) setShownId(asking.questionId);
+  const { data: question } = useQuery({ ...questionQuery(shownId ?? ''), enabled: shownId !== undefined });
+  return question ? <QuestionCard question={question} /> : null;
+}

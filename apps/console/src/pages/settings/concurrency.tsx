@@ -1,0 +1,158 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import {
+  type ConcurrencyKeyList,
+  type ConcurrencyKeyState,
+  concurrencyKeysDelete,
+  concurrencyKeysHolders,
+  concurrencyKeysList,
+  concurrencyKeysSet,
+} from '../../api/generated';
+import { useMay } from '../../api/session';
+import { useList } from '../../api/use-list';
+import { Time } from '../../format/time';
+import { Button } from '../../ui/button';
+import { Dialog } from '../../ui/dialog';
+import { ErrorNote } from '../../ui/error-note';
+import { Form, TextField } from '../../ui/form';
+import { ActionMenu } from '../../ui/menu';
+import { Empty, Skeleton } from '../../ui/page';
+import { PlainTable } from '../../ui/table/plain-table';
+import { SimpleList } from '../../ui/table/simple-list';
+import { useUrlState } from '../../ui/table/use-url-state';
+import { toast, toastRefused } from '../../ui/toast';
+
+const itemsOf = (page: ConcurrencyKeyList) => page.concurrencyKeys;
+
+/** Keys that only so many runs hold at once: who holds them, how many wait, and the organization's own limits. */
+export function Concurrency() {
+  const [{ q }] = useUrlState();
+  const [limiting, setLimiting] = useState<Partial<ConcurrencyKeyState> | null>(null);
+  const [looking, setLooking] = useState<string | null>(null);
+  const isAdmin = useMay('admin');
+  const client = useQueryClient();
+  const list = useList({
+    queryKey: ['concurrency-keys', q],
+    fetchPage: (page, signal) => concurrencyKeysList({ query: { ...page, q }, signal }),
+    itemsOf,
+  });
+  const change = async (act: Promise<unknown>, done: string) => {
+    try {
+      await act;
+      toast(done);
+    } catch (error) {
+      toastRefused(error);
+    }
+    void client.invalidateQueries({ queryKey: ['concurrency-keys'] });
+  };
+  const pause = (key: string) =>
+    change(concurrencyKeysSet({ body: { key, limit: 0 } }), `No run that asks for ${key} begins until it is resumed.`);
+  const forget = (key: string) =>
+    change(concurrencyKeysDelete({ query: { key } }), `${key} has the limit that its runs name again.`);
+  return (
+    <>
+      <SimpleList
+        title="Concurrency"
+        actions={isAdmin && <Button onClick={() => setLimiting({})}>Set a limit</Button>}
+        list={list}
+        search="Search keys"
+        empty="No run holds a key or waits for one. Workflows and launches name them as concurrencyKeys."
+        heads={['Key', 'Limit', 'Held by', 'Waiting', 'First waits since', 'Actions']}
+        row={(state) => (
+          <tr key={state.key}>
+            <td className="[overflow-wrap:anywhere]">
+              <bdi>{state.key}</bdi>
+            </td>
+            <td>{state.paused ? 'paused' : state.limit}</td>
+            <td>{state.held === 1 ? '1 run' : `${state.held} runs`}</td>
+            <td>{state.waiting === 1 ? '1 run' : `${state.waiting} runs`}</td>
+            <td>
+              <Time at={state.oldestWaitingSince} relative />
+            </td>
+            <td>
+              <ActionMenu
+                name={state.key}
+                actions={[
+                  { label: 'Show runs that hold it', run: () => setLooking(state.key) },
+                  isAdmin && { label: 'Set a limit', run: () => setLimiting(state) },
+                  isAdmin && !state.paused && { label: 'Pause', danger: true, run: () => void pause(state.key) },
+                  isAdmin && {
+                    label: state.paused ? 'Resume' : 'Remove the organization’s limit',
+                    run: () => void forget(state.key),
+                  },
+                ]}
+              />
+            </td>
+          </tr>
+        )}
+      />
+      <Dialog
+        open={limiting !== null}
+        onOpenChange={() => setLimiting(null)}
+        title="Set a limit"
+        description="How many runs hold the key at once. Where runs name a smaller limit, that one holds; 0 pauses the key."
+      >
+        <Form
+          submit="Set limit"
+          onSubmit={(values) =>
+            concurrencyKeysSet({ body: { key: values.exact('key'), limit: values.number('limit') ?? 0 } })
+          }
+          onDone={() => {
+            setLimiting(null);
+            void client.invalidateQueries({ queryKey: ['concurrency-keys'] });
+          }}
+        >
+          <TextField
+            label="Key"
+            name="key"
+            required
+            maxLength={200}
+            defaultValue={limiting?.key}
+            readOnly={limiting?.key !== undefined}
+          />
+          <TextField
+            label="Limit"
+            name="limit"
+            type="number"
+            required
+            min={0}
+            max={1000}
+            defaultValue={limiting?.limit ?? 1}
+          />
+        </Form>
+      </Dialog>
+      {looking !== null && <Holders of={looking} onClose={() => setLooking(null)} />}
+    </>
+  );
+}
+
+function Holders({ of: key, onClose }: { of: string; onClose: () => void }) {
+  const { data, error } = useQuery({
+    queryKey: ['concurrency-keys', 'holders', key],
+    queryFn: ({ signal }) => concurrencyKeysHolders({ query: { key }, signal }),
+  });
+  return (
+    <Dialog open onOpenChange={onClose} title={`Runs that hold ${key}`}>
+      {error && <ErrorNote error={error} />}
+      {!data && !error && <Skeleton rows={2} />}
+      {data?.holders.length === 0 && <Empty title="No run holds it now." />}
+      {data && data.holders.length > 0 && (
+        <PlainTable label="Runs" heads={['Run', 'Since']}>
+          {data.holders.map(({ jobId, since }) => (
+            <tr key={jobId}>
+              <td>
+                <Link to="/runs/$id" params={{ id: jobId }}>
+                  {jobId}
+                </Link>
+              </td>
+              <td>
+                <Time at={since} relative />
+              </td>
+            </tr>
+          ))}
+        </PlainTable>
+      )}
+    </Dialog>
+  );
+}

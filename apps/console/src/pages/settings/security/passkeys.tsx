@@ -1,0 +1,90 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type Passkey, type PasskeyList, passkeysList, passkeysRemove } from '../../../api/generated';
+import { useList } from '../../../api/use-list';
+import { Time } from '../../../format/time';
+import { addPasskey } from '../../../parts/second-factor/passkeys';
+import { Button } from '../../../ui/button';
+import { ConfirmDialog, Dialog } from '../../../ui/dialog';
+import { Form, TextField } from '../../../ui/form';
+import { ActionMenu } from '../../../ui/menu';
+import { SimpleList } from '../../../ui/table/simple-list';
+import { toast } from '../../../ui/toast';
+
+const itemsOf = (page: PasskeyList) => page.passkeys;
+
+/** One's own passkeys: devices and keys that sign in by themselves. */
+export function Passkeys() {
+  const [isAdding, setAdding] = useState(false);
+  const [removing, setRemoving] = useState<Passkey | null>(null);
+  const client = useQueryClient();
+  const list = useList({
+    queryKey: ['passkeys'],
+    fetchPage: (page, signal) => passkeysList({ query: page, signal }),
+    itemsOf,
+  });
+  return (
+    <>
+      <SimpleList
+        title="Passkeys"
+        actions={<Button onClick={() => setAdding(true)}>Add a passkey</Button>}
+        list={list}
+        empty="There is no passkey. A passkey of your telephone, your computer or a security key signs you in by itself."
+        heads={['Name', 'Added', 'Last used', 'Actions']}
+        row={(passkey) => (
+          <tr key={passkey.id}>
+            <td>
+              <bdi>{passkey.name}</bdi>
+            </td>
+            <td>
+              <Time at={passkey.createdAt} relative />
+            </td>
+            <td>
+              <Time at={passkey.lastUsedAt} relative />
+            </td>
+            <td>
+              <ActionMenu
+                name={passkey.name}
+                actions={[{ label: 'Remove', danger: true, run: () => setRemoving(passkey) }]}
+              />
+            </td>
+          </tr>
+        )}
+      />
+      <Dialog
+        open={isAdding}
+        onOpenChange={setAdding}
+        title="Add a passkey"
+        description="Your browser asks which device is to hold it. With your first second factor, your other sessions end."
+      >
+        <Form
+          submit="Add"
+          onSubmit={(values) => addPasskey(values.text('name'))}
+          onDone={({ name }) => {
+            setAdding(false);
+            toast(`${name} signs you in now.`);
+            void client.invalidateQueries();
+          }}
+        >
+          <TextField label="Name" name="name" placeholder="Telephone" required maxLength={100} />
+        </Form>
+      </Dialog>
+      {removing && (
+        <ConfirmDialog
+          open
+          onOpenChange={() => setRemoving(null)}
+          title={`Remove the passkey ${removing.name}?`}
+          verb="Remove"
+          act={async () => {
+            await passkeysRemove({ path: { id: removing.id } });
+            toast(`${removing.name} signs you in no longer.`);
+            void client.invalidateQueries();
+          }}
+        >
+          Your other sessions end. Where it is your only second factor and the organization requires one, this one ends
+          too.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,43 @@
+import { useState } from 'react';
+import { authChangePassword } from '../../../api/generated';
+import { Button } from '../../../ui/button';
+import { Dialog } from '../../../ui/dialog';
+import { Form, TextField } from '../../../ui/form';
+import { Panel } from '../../../ui/page';
+import { toast } from '../../../ui/toast';
+
+/** One's own password. */
+export function Password() {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <Panel title="Password" actions={<Button onClick={() => setOpen(true)}>Change password</Button>}>
+      <p className="text-dim">A new one ends your other sessions.</p>
+      <Dialog open={isOpen} onOpenChange={setOpen} title="Change your password">
+        <Form
+          submit="Change"
+          onSubmit={(values) =>
+            authChangePassword({
+              body: { oldPassword: values.exact('oldPassword'), newPassword: values.exact('newPassword') },
+            })
+          }
+          onDone={() => {
+            setOpen(false);
+            toast('You have a new password, and your other sessions have ended.');
+          }}
+        >
+          <TextField label="Old password" name="oldPassword" type="password" autoComplete="current-password" required />
+          <TextField
+            label="New password"
+            name="newPassword"
+            type="password"
+            autoComplete="new-password"
+            required
+            minLength={12}
+            maxLength={128}
+            hint="At least 12 characters, and none that many people have."
+          />
+        </Form>
+      </Dialog>
+    </Panel>
+  );
+}

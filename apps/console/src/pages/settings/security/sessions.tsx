@@ -1,0 +1,85 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { authEnd, authEndOthers, authSessions, type SessionList } from '../../../api/generated';
+import { useList } from '../../../api/use-list';
+import { Time } from '../../../format/time';
+import { Button } from '../../../ui/button';
+import { ConfirmDialog } from '../../../ui/dialog';
+import { ActionMenu } from '../../../ui/menu';
+import { SimpleList } from '../../../ui/table/simple-list';
+import { toast, toastRefused } from '../../../ui/toast';
+
+const itemsOf = (page: SessionList) => page.sessions;
+
+/** Where one is signed in, and a way to end each of these. */
+export function Sessions() {
+  const [isEnding, setEnding] = useState(false);
+  const client = useQueryClient();
+  const refresh = () => client.invalidateQueries({ queryKey: ['sessions'] });
+  const list = useList({
+    queryKey: ['sessions'],
+    fetchPage: (page, signal) => authSessions({ query: page, signal }),
+    itemsOf,
+  });
+  const end = async (id: string) => {
+    try {
+      await authEnd({ path: { id } });
+      toast('The session has ended.');
+    } catch (error) {
+      toastRefused(error);
+    }
+    await refresh();
+  };
+  return (
+    <>
+      <SimpleList
+        title="Your sessions"
+        actions={<Button onClick={() => setEnding(true)}>End all others</Button>}
+        list={list}
+        empty="There is no session."
+        heads={['Browser', 'Address', 'Signed in', 'Last used', 'Ends', 'Actions']}
+        row={({ id, browser, address, current, createdAt, lastSeenAt, expiresAt }) => (
+          <tr key={id}>
+            <td>
+              <bdi>{browser ?? 'unknown'}</bdi>
+              {current && ' (this one)'}
+            </td>
+            <td>{address ?? 'unknown'}</td>
+            <td>
+              <Time at={createdAt} relative />
+            </td>
+            <td>
+              <Time at={lastSeenAt} relative />
+            </td>
+            <td>
+              <Time at={expiresAt} relative />
+            </td>
+            <td>
+              {!current && (
+                <ActionMenu
+                  name={browser ?? 'unknown browser'}
+                  actions={[{ label: 'End session', danger: true, run: () => void end(id) }]}
+                />
+              )}
+            </td>
+          </tr>
+        )}
+      />
+      {isEnding && (
+        <ConfirmDialog
+          open
+          onOpenChange={() => setEnding(false)}
+          title="End all other sessions?"
+          verb="End sessions"
+          act={async () => {
+            const { ended } = await authEndOthers();
+            await refresh();
+            toast(`Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}.`);
+          }}
+        >
+          Every other browser in which you are signed in asks for a sign-in. This one stays.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

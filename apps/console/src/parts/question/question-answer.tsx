@@ -1,0 +1,173 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { type AnswerQuestionBody, type Question, questionsAnswer, questionsDecline } from '../../api/generated';
+import { oneDirection } from '../../format/one-direction';
+import { Button } from '../../ui/button';
+import { Dialog } from '../../ui/dialog';
+import { CheckField, Form, SelectField, TextAreaField, TextField, type Values } from '../../ui/form';
+import { toast, toastRefused } from '../../ui/toast';
+
+type Answer = AnswerQuestionBody['answer'];
+
+interface FormField {
+  name: string;
+  label: string;
+  type: 'text' | 'number' | 'boolean' | 'choice';
+  choices?: string[];
+  required: boolean;
+}
+
+/** What its kind is answered by. */
+type Asked = Pick<Question, 'kind' | 'choices' | 'fields'>;
+
+/** Answers a question where it stands, in a way that fits its kind. */
+export function QuestionAnswer({ question }: { question: Question }) {
+  const refresh = useRefresh();
+  const [isDeclining, setIsDeclining] = useState(false);
+  const answer = async (value: Answer) => {
+    await questionsAnswer({ path: { id: question.id }, body: { answer: value } }).finally(refresh);
+    toast('Answered: the run goes on.');
+  };
+  return (
+    <>
+      <AnswerForm question={question} answer={answer}>
+        <Button look="quiet" className="ml-auto text-dim" onClick={() => setIsDeclining(true)}>
+          Decline
+        </Button>
+      </AnswerForm>
+      {isDeclining && <DeclineDialog question={question} close={() => setIsDeclining(false)} />}
+    </>
+  );
+}
+
+interface AnswerFormProps {
+  question: Asked;
+  answer: (value: Answer) => Promise<void>;
+  /** Further buttons. */
+  children?: ReactNode;
+}
+
+/** The buttons or the fields by which a question is answered. */
+export function AnswerForm({ question, answer, children }: AnswerFormProps) {
+  const [isBusy, setIsBusy] = useState(false);
+  const choose = async (value: Answer) => {
+    setIsBusy(true);
+    await answer(value).catch(toastRefused);
+    setIsBusy(false);
+  };
+  const choices = choicesOf(question);
+  if (!choices) {
+    return (
+      <Form submit="Answer" actions={children} onSubmit={(values) => answer(answerIn(question, values))}>
+        <AnswerFields question={question} />
+      </Form>
+    );
+  }
+  return (
+    <div className="flex flex-wrap gap-2">
+      {choices.map(({ label, value }, at) => (
+        <Button
+          key={at}
+          look={value === true ? 'primary' : 'plain'}
+          className="max-w-full min-w-0 max-sm:min-h-11"
+          disabled={isBusy}
+          onClick={() => void choose(value)}
+        >
+          <bdi className="min-w-0 [overflow-wrap:anywhere] whitespace-normal">{label}</bdi>
+        </Button>
+      ))}
+      {children}
+    </div>
+  );
+}
+
+function DeclineDialog({ question: { id }, close }: { question: Question; close: () => void }) {
+  const refresh = useRefresh();
+  return (
+    <Dialog
+      open
+      onOpenChange={close}
+      title="Decline this question?"
+      description="The script goes on with its default answer, or learns that nobody answered."
+    >
+      <Form
+        submit="Decline"
+        danger
+        onSubmit={(values) =>
+          questionsDecline({ path: { id }, body: { reason: values.text('reason') || null } }).finally(refresh)
+        }
+        onDone={() => {
+          close();
+          toast('The question is declined.');
+        }}
+      >
+        <TextField label="Reason (optional)" name="reason" maxLength={500} />
+      </Form>
+    </Dialog>
+  );
+}
+
+function useRefresh(): () => Promise<unknown> {
+  const client = useQueryClient();
+  return () => Promise.all(['questions', 'run', 'runs'].map((key) => client.invalidateQueries({ queryKey: [key] })));
+}
+
+/** What is answered with one press; null where something is typed. */
+function choicesOf({ kind, choices }: Asked): { label: string; value: Answer }[] | null {
+  if (kind === 'choice') return (choices ?? []).map((value) => ({ label: value, value }));
+  if (kind !== 'confirm') return null;
+  return [
+    { label: 'Yes', value: true },
+    { label: 'No', value: false },
+  ];
+}
+
+function AnswerFields({ question }: { question: Asked }) {
+  switch (question.kind) {
+    case 'form':
+      return fieldsOf(question).map((field) => <FieldOf key={field.name} field={field} />);
+    case 'code':
+      return (
+        <TextField
+          label="Code"
+          name="answer"
+          required
+          autoComplete="one-time-code"
+          autoCapitalize="none"
+          spellCheck={false}
+          maxLength={10}
+          pattern="[A-Za-z0-9]{4,10}"
+          title="4 to 10 letters and digits"
+        />
+      );
+    default:
+      return <TextAreaField label="Answer" name="answer" required rows={3} maxLength={10_000} />;
+  }
+}
+
+function FieldOf({ field: { name, label, type, choices = [], required } }: { field: FormField }) {
+  const field = { label: oneDirection(label), name: `answer.${name}` };
+  if (type === 'boolean') return <CheckField {...field} initial={false} />;
+  if (type === 'choice') {
+    const options = choices.map((value) => ({ value, label: oneDirection(value) }));
+    const none = { value: '', label: required ? 'Choose …' : 'None' };
+    return <SelectField {...field} required={required} options={[none, ...options]} />;
+  }
+  return <TextField {...field} required={required} type={type} step="any" autoComplete="off" />;
+}
+
+function answerIn(question: Asked, values: Values): Answer {
+  if (question.kind !== 'form') return values.text('answer');
+  return Object.fromEntries(
+    fieldsOf(question).flatMap(({ name, type }): [string, unknown][] => {
+      const field = `answer.${name}`;
+      if (type === 'boolean') return [[name, values.flag(field)]];
+      const value = type === 'number' ? values.number(field) : values.text(field);
+      return value === null || value === '' ? [] : [[name, value]];
+    }),
+  );
+}
+
+function fieldsOf({ fields }: Asked): FormField[] {
+  return (fields ?? []) as unknown as FormField[];
+}

@@ -1,0 +1,128 @@
+import { hasRole, type Role } from '@muster/contracts/words';
+import type { Question } from '../../api/generated';
+import { useMe } from '../../api/session';
+import { Time, TimeLeft } from '../../format/time';
+import { RunLink, WorkflowLink } from '../names';
+import { QuestionAnswer } from './question-answer';
+
+interface QuestionCardProps {
+  question: Question;
+  /** Where it does not stand on the page of its run. */
+  withRun?: boolean;
+  /** Called after each click and key: with the focus, the list would move away under the pointer that gives it. */
+  onTouched?: () => void;
+}
+
+/** A question with what it is about, its screenshot, and the way to answer it, or what became of it. */
+export function QuestionCard({ question, withRun, onTouched }: QuestionCardProps) {
+  const { user } = useMe();
+  const { id, jobId, workflowId, context, screenshotUrl, status, expiresAt } = question;
+  const isOpen = status === 'open';
+  return (
+    <article
+      data-testid="question"
+      data-id={id}
+      tabIndex={-1}
+      aria-labelledby={`question-${id}`}
+      onClick={onTouched}
+      onKeyUp={onTouched}
+      className="flex min-w-0 scroll-m-4 flex-col gap-3 rounded-panel border border-line bg-surface p-3.5 [&>form]:max-w-xl"
+    >
+      <div className="flex flex-col gap-1">
+        <h2 id={`question-${id}`} dir="auto" className="font-medium [overflow-wrap:anywhere] whitespace-pre-wrap">
+          {question.question}
+        </h2>
+        <p className="flex flex-wrap gap-x-3 text-xs text-dim [overflow-wrap:anywhere]">
+          {isOpen && <TimeLeft until={expiresAt} />}
+          {withRun && workflowId && <WorkflowLink id={workflowId} />}
+          {withRun && jobId && <RunLink id={jobId} />}
+        </p>
+      </div>
+      {screenshotUrl && isOpen && (
+        <a href={screenshotUrl} target="_blank" rel="noreferrer" className="self-start">
+          <img
+            src={screenshotUrl}
+            alt="What the browser showed when the question was asked"
+            loading="lazy"
+            className="max-h-96 max-w-full rounded-control border border-line object-contain"
+          />
+        </a>
+      )}
+      {context && isOpen && (
+        <dl className="grid grid-cols-[fit-content(45%)_1fr] gap-x-4 gap-y-1">
+          {Object.entries(context).map(([name, value]) => (
+            <div key={name} className="contents">
+              <dt dir="auto" className="[overflow-wrap:anywhere] text-dim">
+                {name}
+              </dt>
+              <dd dir="auto" className="min-w-0 [overflow-wrap:anywhere] whitespace-pre-wrap">
+                {typeof value === 'string' ? value : JSON.stringify(value)}
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {!isOpen ? (
+        <Outcome question={question} />
+      ) : mayAnswer(question, user) ? (
+        <QuestionAnswer question={question} />
+      ) : (
+        <Audience to={question.to} />
+      )}
+    </article>
+  );
+}
+
+function mayAnswer({ to }: Question, { role, email }: { role: Role; email: string | null }): boolean {
+  if (!hasRole(role, 'member')) return false;
+  const isAsked = (entry: string) =>
+    entry.startsWith('role:') ? hasRole(role, entry.slice('role:'.length) as Role) : entry === email?.toLowerCase();
+  return to.length === 0 || to.some(isAsked);
+}
+
+/** Whoever may not answer sees who may. */
+function Audience({ to }: Pick<Question, 'to'>) {
+  const who = [...new Set(to.length > 0 ? to.map(nameOfAudience) : ['every member'])];
+  const list = new Intl.ListFormat('en', { type: 'disjunction' });
+  return (
+    <p className="text-dim [overflow-wrap:anywhere]">
+      It can be answered by{' '}
+      {list.formatToParts(who).map(({ type, value }, at) => (type === 'element' ? <bdi key={at}>{value}</bdi> : value))}
+      .
+    </p>
+  );
+}
+
+function nameOfAudience(entry: string): string {
+  if (entry === 'role:admin') return 'every administrator';
+  if (entry === 'role:super_admin') return 'every super administrator';
+  // Viewers answer nothing, so this is the same.
+  return entry.startsWith('role:') ? 'every member' : entry;
+}
+
+function Outcome({ question: { status, answeredBy, answeredAt, reason } }: { question: Question }) {
+  if (status === 'answered') {
+    return (
+      <p role="status" className="[overflow-wrap:anywhere]">
+        Answered by <bdi>{answeredBy}</bdi> <Time at={answeredAt} relative />. The run goes on.
+      </p>
+    );
+  }
+  if (status === 'expired') return <p role="status">Nobody answered in time.</p>;
+  return (
+    <p role="status" className="[overflow-wrap:anywhere]">
+      {answeredBy ? (
+        <>
+          Declined by <bdi>{answeredBy}</bdi>
+        </>
+      ) : (
+        'Cancelled'
+      )}
+      {reason && (
+        <>
+          : <bdi>{reason}</bdi>
+        </>
+      )}
+    </p>
+  );
+}

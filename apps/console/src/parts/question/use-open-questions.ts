@@ -1,0 +1,26 @@
+import { type InfiniteData, type QueryClient } from '@tanstack/react-query';
+import { type Question, type QuestionList, questionsList } from '../../api/generated';
+import { useMay } from '../../api/session';
+import { type List, useList } from '../../api/use-list';
+
+const queryKey = ['questions', 'open'];
+const itemsOf = (page: QuestionList) => page.questions;
+
+/** The open questions, the oldest first: those that one may answer, and for a viewer all of them. */
+export function useOpenQuestions(): List<Question> {
+  const isMember = useMay('member');
+  return useList({
+    queryKey,
+    fetchPage: (page, signal) =>
+      questionsList({ query: { ...page, status: 'open', order: 'asc', mine: isMember ? 'true' : 'false' }, signal }),
+    itemsOf,
+  });
+}
+
+/** A question that is over leaves the list at once: a list of many pages is not read again for each event. */
+export function removeOpenQuestion(client: QueryClient, id: string): void {
+  client.setQueryData<InfiniteData<QuestionList>>(queryKey, (list) => {
+    const pages = list?.pages.map((page) => ({ ...page, questions: page.questions.filter((each) => each.id !== id) }));
+    return list && pages && { ...list, pages };
+  });
+}

@@ -1,0 +1,146 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { ApiError } from '../../api/api-error';
+import { type Job, jobsLaunch, jobsList } from '../../api/generated';
+import { useIdempotencyKey } from '../../api/idempotency';
+import { workflowQuery } from '../../api/queries';
+import { Dialog } from '../../ui/dialog';
+import { CheckField, Form, TextField } from '../../ui/form';
+import { Skeleton } from '../../ui/page';
+import { toast } from '../../ui/toast';
+import { ConcurrencyKeysField, readConcurrencyKeys } from '../concurrency-keys';
+import { AgentField, WorkflowField } from '../pickers';
+
+interface Runnable {
+  id: string;
+  name: string;
+  variables: string[];
+}
+
+interface OpenProps {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+}
+
+interface RunDialogProps extends OpenProps {
+  workflow: Runnable;
+  agentId?: string;
+}
+
+/** Launches a workflow, and goes to where its run can be watched. */
+export function RunDialog({ open, onOpenChange, ...run }: RunDialogProps) {
+  return (
+    <Dialog open={open} onOpenChange={onOpenChange} title={`Run ${run.workflow.name}`}>
+      <RunForm {...run} onOpenChange={onOpenChange} />
+    </Dialog>
+  );
+}
+
+/** Launches what a run was of once more, with its variables to begin with. */
+export function RunAgainDialog({ run, open, onOpenChange }: OpenProps & { run: Job }) {
+  const { data: workflow } = useQuery({ ...workflowQuery(run.workflowId), enabled: open });
+  return (
+    <Dialog open={open} onOpenChange={onOpenChange} title={`Run ${run.workflowName}`}>
+      {workflow ? (
+        <RunForm workflow={workflow} agentId={run.agentId} values={run.variables} onOpenChange={onOpenChange} />
+      ) : (
+        <Skeleton rows={3} />
+      )}
+    </Dialog>
+  );
+}
+
+/** The same for whichever workflow one chooses first. */
+export function RunAnyDialog({ open, onOpenChange }: OpenProps) {
+  const [id, setId] = useState('');
+  const { data: workflow } = useQuery({ ...workflowQuery(id), enabled: open && id !== '' });
+  return (
+    <Dialog open={open} onOpenChange={onOpenChange} title="Run a workflow">
+      <WorkflowField name="workflowId" choose={setId} />
+      {workflow && workflow.id === id && <RunForm key={id} workflow={workflow} onOpenChange={onOpenChange} />}
+    </Dialog>
+  );
+}
+
+interface RunFormProps {
+  workflow: Runnable;
+  agentId?: string;
+  /** What its variables are at first. */
+  values?: Record<string, string>;
+  onOpenChange: (open: boolean) => void;
+}
+
+/** Made anew each time that the dialog opens: the same wish once more is another run. */
+function RunForm({ workflow, agentId, values: initial = {}, onOpenChange }: RunFormProps) {
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const keyOf = useIdempotencyKey();
+  const { data: last, isPending } = useQuery({
+    queryKey: ['runs', 'last of', workflow.id],
+    enabled: agentId === undefined,
+    queryFn: ({ signal }) => jobsList({ query: { workflowId: workflow.id, limit: 1 }, signal }),
+    select: ({ jobs }) => jobs[0]?.agentId,
+  });
+  if (agentId === undefined && isPending) return <Skeleton rows={3} />;
+  return (
+    <Form
+      submit="Run now"
+      onSubmit={async (values) => {
+        const entries = workflow.variables.map((name) => {
+          const isEmpty = values.flag(`empty.${name}`);
+          return { name, isEmpty, value: isEmpty ? '' : values.exact(`variables.${name}`) };
+        });
+        const untouched = entries.filter(({ isEmpty, value }) => value === '' && !isEmpty);
+        if (untouched.length > 0) throw emptyFields(untouched.map(({ name }) => name));
+        const variables = Object.fromEntries(entries.map(({ name, value }) => [name, value]));
+        const concurrencyKeys = readConcurrencyKeys(values);
+        const body = { workflowId: workflow.id, agentId: values.text('agentId'), variables, concurrencyKeys };
+        return jobsLaunch({ body, headers: keyOf(body) });
+      }}
+      onDone={({ jobId }) => {
+        onOpenChange(false);
+        toast('The run is queued.');
+        void client.invalidateQueries({ queryKey: ['runs'] });
+        void navigate({ to: '/runs/$id', params: { id: jobId } });
+      }}
+    >
+      {workflow.variables.map((name) => (
+        <VariableField key={name} name={name} initial={initial[name]} />
+      ))}
+      <AgentField name="agentId" initial={agentId} likely={last} />
+      <details>
+        <summary className="font-medium">Guards</summary>
+        <div className="mt-3">
+          <ConcurrencyKeysField hint="This run asks for these and for those of the workflow, and waits until each has room." />
+        </div>
+      </details>
+    </Form>
+  );
+}
+
+/** A value is typed; an empty one is meant only where that is said. */
+function VariableField({ name, initial }: { name: string; initial: string | undefined }) {
+  const [text, setText] = useState(initial ?? '');
+  return (
+    <div className="flex flex-col gap-1">
+      <TextField
+        label={name}
+        name={`variables.${name}`}
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+        autoComplete="off"
+      />
+      {text === '' && <CheckField label="Empty on purpose" name={`empty.${name}`} initial={initial === ''} />}
+    </div>
+  );
+}
+
+function emptyFields(names: string[]): ApiError {
+  const errors = names.map((name) => ({
+    field: `variables.${name}`,
+    message: 'Type a value, or say that it is empty.',
+  }));
+  const detail = names.length === 1 ? 'A variable has no value.' : 'Some variables have no value.';
+  return new ApiError(400, { code: 'invalid_payload', detail, errors });
+}

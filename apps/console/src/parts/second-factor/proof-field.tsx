@@ -1,0 +1,33 @@
+import { useState } from 'react';
+import type { SecondFactorProof } from '../../api/generated';
+import { TextField, type Values } from '../../ui/form';
+
+/** What proves a second factor: a code of the app, or one of the recovery codes. */
+export function ProofField() {
+  const [isLost, setLost] = useState(false);
+  return (
+    <>
+      {isLost ? (
+        <TextField key="lost" label="Recovery code" name="recoveryCode" autoComplete="off" required autoFocus />
+      ) : (
+        <TextField
+          key="code"
+          label="Code of your authenticator app"
+          name="code"
+          inputMode="numeric"
+          autoComplete="one-time-code"
+          required
+          autoFocus
+        />
+      )}
+      <button type="button" className="self-start text-accent underline" onClick={() => setLost(!isLost)}>
+        {isLost ? 'Use a code of the app' : 'Use a recovery code'}
+      </button>
+    </>
+  );
+}
+
+export function proofOf(values: Values): SecondFactorProof {
+  const code = values.text('code');
+  return code ? { code } : { recoveryCode: values.text('recoveryCode') };
+}

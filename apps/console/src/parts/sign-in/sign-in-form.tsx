@@ -1,0 +1,66 @@
+import { lazy, Suspense, useState } from 'react';
+import { authLogin, type Identity, passkeysSignIn, secondFactorLogin, type SignInNeeds } from '../../api/generated';
+import { Button } from '../../ui/button';
+import { Form, TextField } from '../../ui/form';
+import { Skeleton } from '../../ui/page';
+import { PasskeyButton } from '../second-factor/passkey-button';
+import { ProofField, proofOf } from '../second-factor/proof-field';
+
+const RequiredEnrolment = lazy(async () => ({
+  default: (await import('../second-factor/required-enrolment')).RequiredEnrolment,
+}));
+
+/** How one signs in: on the page for it, and over a page whose session has ended. */
+export function SignInForm({ onDone }: { onDone: (me: Identity) => void }) {
+  const [next, setNext] = useState<SignInNeeds | null>(null);
+  const again = <Button onClick={() => setNext(null)}>Back</Button>;
+  const byPasskey = (
+    <PasskeyButton
+      act={async (response) => onDone(await passkeysSignIn({ body: { response } }))}
+      label="Use a passkey"
+    />
+  );
+  if (next?.needs === 'enrolment') {
+    return (
+      <Suspense fallback={<Skeleton rows={3} />}>
+        <RequiredEnrolment ticket={next.ticket} actions={again} onDone={onDone} />
+      </Suspense>
+    );
+  }
+  if (next?.needs === 'passkey') {
+    return (
+      <>
+        <p>Your account asks for a passkey beside the password. A passkey alone signs you in too.</p>
+        {byPasskey}
+        {again}
+      </>
+    );
+  }
+  if (next) {
+    return (
+      <Form
+        key="code"
+        submit="Sign in"
+        actions={again}
+        onSubmit={(values) => secondFactorLogin({ body: { ticket: next.ticket, ...proofOf(values) } })}
+        onDone={onDone}
+      >
+        <ProofField />
+      </Form>
+    );
+  }
+  return (
+    <>
+      <Form
+        key="password"
+        submit="Sign in"
+        onSubmit={(values) => authLogin({ body: { email: values.text('email'), password: values.exact('password') } })}
+        onDone={(answer) => ('needs' in answer ? setNext(answer) : onDone(answer))}
+      >
+        <TextField label="Email" name="email" type="email" autoComplete="username" required />
+        <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
+      </Form>
+      {byPasskey}
+    </>
+  );
+}

@@ -1,0 +1,56 @@
+import { useEffect, useRef } from 'react';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { useShownTheme } from '../../frame/theme';
+
+interface PlotColors {
+  (name: string): string;
+}
+
+interface PlotProps {
+  height: number;
+  data: uPlot.AlignedData;
+  /** What it looks like, but for its size. Drawn anew with other data or another theme, not with another function. */
+  look: (color: PlotColors) => Omit<uPlot.Options, 'width' | 'height'>;
+  /** Hears which column was pressed. */
+  pick?: (index: number) => void;
+}
+
+/** A plot as wide as its place. What it shows stands beside it in words for those who do not see it. */
+export function Plot({ height, data, look, pick }: PlotProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const latest = useRef({ look, pick });
+  const theme = useShownTheme();
+  const key = JSON.stringify(data);
+  useEffect(() => {
+    latest.current = { look, pick };
+  });
+  useEffect(() => {
+    const element = host.current!;
+    const style = getComputedStyle(element);
+    const color = (name: string) => resolved(element, style.getPropertyValue(`--color-${name}`));
+    const options = latest.current.look(color);
+    const plot = new uPlot({ ...options, width: element.clientWidth || 300, height }, data, element);
+    const press = () => typeof plot.cursor.idx === 'number' && latest.current.pick?.(plot.cursor.idx);
+    plot.over.addEventListener('click', press);
+    const fit = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
+    fit.observe(element);
+    return () => {
+      fit.disconnect();
+      plot.destroy();
+    };
+    // The data as one text: they are made anew with every look.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [key, theme, height]);
+  return <div ref={host} aria-hidden className="min-w-0 overflow-hidden" style={{ height }} />;
+}
+
+/** A canvas knows no light-dark(): the browser says what it comes to here. */
+function resolved(element: HTMLElement, value: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = value;
+  element.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}

@@ -1,0 +1,32 @@
+import uPlot from 'uplot';
+import { Plot } from './plot';
+
+interface SparkProps {
+  values: number[];
+  /** A colour of the tokens. */
+  color?: string;
+}
+
+/** How a figure came about, as small bars; the figure stands beside it. */
+export function Spark({ values, color: name = 'accent' }: SparkProps) {
+  return (
+    <Plot
+      height={28}
+      data={[values.map((_, at) => at), values]}
+      look={(color) => ({
+        legend: { show: false },
+        cursor: { show: false },
+        padding: [2, 0, 0, 0],
+        scales: {
+          x: { time: false, range: () => [-0.6, values.length - 0.4] },
+          y: { range: (_, __, most) => [0, most || 1] },
+        },
+        axes: [{ show: false }, { show: false }],
+        series: [
+          {},
+          { fill: color(name), width: 0, points: { show: false }, paths: uPlot.paths.bars!({ size: [0.7] }) },
+        ],
+      })}
+    />
+  );
+}

@@ -1,0 +1,31 @@
+import type { ReactNode } from 'react';
+
+interface CardProps {
+  /** What it is called. */
+  title: ReactNode;
+  /** At the end of the first line, such as its state. */
+  aside?: ReactNode;
+  /** All else that its row says; what is nothing is left out. */
+  facts: ReactNode[];
+}
+
+/** A row of a table where there is room for two lines and not for columns. */
+export function Card({ title, aside, facts }: CardProps) {
+  const shown = facts.filter((fact) => fact !== null && fact !== undefined && fact !== false && fact !== '');
+  return (
+    <div className="min-w-0 whitespace-normal">
+      <div className="flex items-baseline justify-between gap-2">
+        <div className="min-w-0 truncate whitespace-nowrap">{title}</div>
+        <div className="shrink-0 text-xs">{aside}</div>
+      </div>
+      <div className="line-clamp-2 text-xs [overflow-wrap:anywhere] text-dim">
+        {shown.map((fact, at) => (
+          <span key={at}>
+            {at > 0 && ' · '}
+            {fact}
+          </span>
+        ))}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,34 @@
+import { inputClass } from '../form';
+import { useTyped } from './use-typed';
+import { useUrlState } from './use-url-state';
+
+const pauseMs = 500;
+
+/** A day by the viewer's clock, kept in the address as the moment at which it begins, or with `ends` the one at which it ends. */
+export function DayFilter({ name, label, ends = false }: { name: string; label: string; ends?: boolean }) {
+  const [state, change] = useUrlState();
+  const moment = new Date(Date.parse(state[name] ?? ''));
+  const day = Number.isNaN(moment.getTime()) ? '' : dayOf(moment);
+  const save = (typed: string) => {
+    // Years begin with a digit that is one, too: a day is asked for once it is typed to its end.
+    if (typed && !/^[12]\d{3}-/.test(typed)) return;
+    change({ [name]: typed && new Date(`${typed}T${ends ? '23:59:59.999' : '00:00:00'}`).toISOString() });
+  };
+  const [text, type] = useTyped(day, save, pauseMs);
+  return (
+    <label className="flex items-center gap-1.5">
+      <span className="whitespace-nowrap text-dim">{label}</span>
+      <input
+        type="date"
+        className={`${inputClass} w-auto`}
+        value={text}
+        onChange={({ target }) => type(target.value)}
+      />
+    </label>
+  );
+}
+
+function dayOf(at: Date): string {
+  const two = (value: number) => String(value).padStart(2, '0');
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+}

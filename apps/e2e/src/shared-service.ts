@@ -1,0 +1,121 @@
+import type { EventEmitter } from 'node:events';
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { channel } from 'node:diagnostics_channel';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort, HttpClient, testStack, waitFor } from '@muster/testing';
+import type { Browser } from 'playwright-core';
+import { chromiumPath, launchBrowser } from './console/console-browser';
+import { Start } from './npm-start';
+import { root } from './service-process';
+
+export type Person = [email: string, password: string];
+
+/** Where a started service is found, and who may sign in. */
+export interface ServiceFacts {
+  address: string;
+  admin: Person;
+  superAdmin: Person;
+  dataDir: string;
+}
+
+let browser: Promise<Browser> | undefined;
+
+/** One browser for all spec files that run in this process. */
+export function sharedBrowser(): Promise<Browser> {
+  channel('muster:browser').publish({});
+  browser ??= launchBrowser(chromiumPath()!).then((launched) => {
+    // Where tests run in jest's own process, an open browser would keep it from ending.
+    (process as EventEmitter).once('muster:tests-ended', () => void launched.close());
+    return launched;
+  });
+  return browser;
+}
+
+/**
+ * The service of this worker of jest, started by the first spec file that needs it. A process that takes the worker's place
+ * finds it in the run's folder, and the run ends it (tools/test/global-teardown.cjs).
+ */
+async function sharedService(): Promise<ServiceFacts> {
+  channel('muster:service').publish({});
+  const file = join(testStack().servicesDir, `${process.env['JEST_WORKER_ID']}.json`);
+  if (!existsSync(file)) {
+    const { start, ...facts } = await startService({}, untilGone(process.ppid));
+    writeFileSync(file, JSON.stringify({ ...facts, pid: start.pid }));
+  }
+  return JSON.parse(readFileSync(file, 'utf8')) as ServiceFacts;
+}
+
+/** A start ends when what began it is gone, as a worker of jest may be before the run is; this one ends with the run. */
+function untilGone(run: number): string[] {
+  const script = `trap 'kill $own' TERM
+"$@" & own=$!
+while [ -e /proc/${run} ] && kill -0 $own; do sleep 1; done
+kill $own
+wait`;
+  return ['sh', '-c', script, 'sh'];
+}
+
+/** An organization of a spec file's own, at the service that the file shares with others. */
+export interface Practice extends ServiceFacts {
+  name: string;
+  /** Signed in as its administrator. */
+  api: HttpClient;
+  /** For a caller without a session. */
+  apiKey: string;
+}
+
+export async function openPractice(): Promise<Practice> {
+  const service = await sharedService();
+  const { address, superAdmin } = service;
+  const name = `Practice ${randomUUID().slice(0, 8)}`;
+  const admin: Person = [`admin@${name.slice(9)}.example`, 'a good password'];
+  const root = await new HttpClient(address).signIn(...superAdmin);
+  const [adminEmail, adminPassword] = admin;
+  const made = await root.post('/api/admin/organizations', { name, adminEmail, adminPassword });
+  if (made.status !== 201) throw new Error(`an organization answered ${made.status}: ${made.text}`);
+  const api = await new HttpClient(address).signIn(...admin);
+  const { secret: apiKey } = (await api.post('/api/api-keys', { name: 'Tests', scope: 'api' })).body;
+  return { ...service, name, admin, api, apiKey };
+}
+
+/** What `npm start` brings up, with its example. */
+export async function startService(
+  env: NodeJS.ProcessEnv = {},
+  place: string[] = [],
+): Promise<ServiceFacts & { start: Start }> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'muster-console-'));
+  const port = await freePort();
+  const start = new Start(['--port', String(port), '--data-dir', dataDir], env, place);
+  await start.ready();
+  await waitFor('the example', () => /\/app\/runs\/\S+/.exec(start.output));
+  const person = (role: string): Person => {
+    const [, email, password] = new RegExp(`^ +${role} +(\\S+@\\S+) +(\\S+)`, 'm').exec(start.output)!;
+    return [email!, password!];
+  };
+  const people = { admin: person('admin'), superAdmin: person('super admin') };
+  return { address: `http://127.0.0.1:${port}`, ...people, dataDir, start };
+}
+
+/** As the first start makes it: a machine, a workflow, and a run of it. */
+export async function makeExample(api: HttpClient): Promise<void> {
+  const script = readFileSync(join(root, 'tools/start/demo_workflow.py'), 'utf8');
+  const [agent, workflow] = await Promise.all([
+    api.post('/api/agents', { name: 'Demo agent', provider: 'local', labels: ['demo'] }),
+    api.post('/api/workflows', { name: 'Hello, Muster', variables: ['GREETING'], script }),
+  ]);
+  const launched = await api.post('/api/jobs/launch', {
+    agentId: agent.body.agent.id,
+    workflowId: workflow.body.id,
+    variables: { GREETING: 'Good morning' },
+  });
+  if (launched.status !== 202) throw new Error(`the example answered ${launched.status}: ${launched.text}`);
+}
+
+/** So that no worker of a file's machines goes on beside the next file. */
+export async function removeAgents(api: HttpClient): Promise<void> {
+  const { agents } = (await api.get('/api/agents?limit=200')).body;
+  await Promise.all(agents.map(({ id }: { id: string }) => api.delete(`/api/agents/${id}?force=true`)));
+}

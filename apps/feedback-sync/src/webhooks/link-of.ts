@@ -1,0 +1,28 @@
+import { mayAnswerByLink, signAnswerLink } from '@muster/jobs';
+import type { KeyRing } from '@muster/vault';
+import type { LinkTarget, MessageFact } from '@muster/webhooks';
+
+type Linked = Pick<MessageFact, 'type' | 'data'> & LinkTarget;
+
+/** Where a person goes on with a fact; null where it has no page. A question is answered by the link itself. */
+export function linkOf({ address, keyRing }: { address: string; keyRing: KeyRing }, fact: Linked): MessageFact['link'] {
+  const { type, data, subjectId, endpointId, recipient } = fact;
+  if (type === 'question.asked' && mayAnswerByLink((data['to'] ?? []) as string[], recipient)) {
+    const token = signAnswerLink(keyRing, { questionId: subjectId, channelId: endpointId, recipient });
+    return { text: 'Answer', url: `${address}/a/${token}` };
+  }
+  const path = pages[type.split('.')[0]!]?.(subjectId, data);
+  return path === undefined ? null : { text: 'Open in Muster', url: `${address}/app${path}` };
+}
+
+const pages: Record<string, (id: string, data: Record<string, unknown>) => string> = {
+  job: (id) => `/runs/${id}`,
+  agent: (id) => `/agents/${id}`,
+  schedule: (id) => `/schedules/${id}`,
+  autopilot: (id) => `/autopilot/${id}`,
+  question: () => '/inbox',
+  limit: () => '/settings?part=Limits',
+  api_key: () => '/settings?part=API+keys',
+  pack: (id, { packId }) => `/packs/${typeof packId === 'string' ? packId : id}`,
+  feedback: () => '/feedback',
+};

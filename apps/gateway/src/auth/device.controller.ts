@@ -1,0 +1,156 @@
+import { Body, Controller, Delete, Get, Inject, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import {
+  answerDeviceLogin,
+  anyone,
+  beginDeviceLogin,
+  Browser,
+  Caller,
+  deviceLoginSeconds,
+  devicePollSeconds,
+  endDeviceLogin,
+  Endpoint,
+  fetchDeviceKey,
+  findDeviceLogin,
+  FromBrowser,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  type Principal,
+  sessionsOf,
+  SignInConfig,
+} from '@muster/access';
+import {
+  AnswerDeviceLoginBody,
+  BeginDeviceLoginBody,
+  DeviceCodes,
+  DeviceLogin,
+  DeviceLoginQuery,
+  DeviceToken,
+  DeviceTokenBody,
+  SuccessAnswer,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Attempts, ClientAddress, Clock, publicAddress } from '@muster/platform';
+
+/** How a program on a machine is let in from a browser (RFC 8628): it shows a code, and a person allows it. */
+@ApiTags('Auth')
+@Controller('/api/auth/device')
+export class DeviceController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(Attempts) private readonly attempts: Attempts,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(SignInConfig) private readonly config: SignInConfig,
+  ) {}
+
+  @Post()
+  @Endpoint({
+    summary: 'Begin to sign in a program from a browser',
+    description: 'RFC 8628, in JSON. A person who is signed in allows it at verification_uri with the user_code.',
+    access: anyone,
+    body: BeginDeviceLoginBody,
+    answer: DeviceCodes,
+    errors: ['permission_denied', 'rate_limited'],
+  })
+  async begin(
+    @FromBrowser() browser: Browser,
+    @ClientAddress() address: string,
+    @Body() body: BeginDeviceLoginBody,
+  ): Promise<DeviceCodes> {
+    browser.requireSameOrigin(this.config);
+    await this.attempts.begin(this.policy('device-logins'), [`address:${address}`]);
+    const deviceName = body.device_name ?? body.client_id ?? 'A program';
+    const asked = { deviceName, address, now: this.clock.now() };
+    const { deviceCode, userCode } = await beginDeviceLogin(this.database, asked);
+    const uri = `${publicAddress(this.config)}/app/device`;
+    return {
+      device_code: deviceCode,
+      user_code: userCode,
+      verification_uri: uri,
+      verification_uri_complete: `${uri}?code=${userCode}`,
+      expires_in: deviceLoginSeconds,
+      interval: devicePollSeconds,
+    };
+  }
+
+  @Post('/token')
+  @Endpoint({
+    summary: 'Fetch the key of a program that was let in',
+    description: 'Until somebody has answered, 400 authorization_pending; asked more often than `interval`, slow_down.',
+    access: anyone,
+    body: DeviceTokenBody,
+    answer: DeviceToken,
+    errors: ['authorization_pending', 'slow_down', 'access_denied', 'expired_token', 'permission_denied'],
+  })
+  async token(@FromBrowser() browser: Browser, @Body() { device_code }: DeviceTokenBody): Promise<DeviceToken> {
+    browser.requireSameOrigin(this.config);
+    const { secret, expiresAt } = await fetchDeviceKey(this.database, device_code, this.clock);
+    const seconds = expiresAt ? Math.floor((expiresAt.getTime() - this.clock.now().getTime()) / 1000) : undefined;
+    return { access_token: secret, token_type: 'Bearer', ...(seconds ? { expires_in: seconds } : {}) };
+  }
+
+  @Get()
+  @Endpoint({
+    summary: 'Read which program waits with a code',
+    access: sessionsOf('viewer'),
+    answer: DeviceLogin,
+    errors: ['invalid_payload', 'not_found', 'rate_limited'],
+  })
+  async read(@Caller() caller: Principal, @Query() { userCode }: DeviceLoginQuery): Promise<DeviceLogin> {
+    const attempt = await this.attempts.begin(this.policy('device-codes'), [`user:${caller.id}`]);
+    const found = await findDeviceLogin(this.database, userCode, this.clock.now());
+    attempt.forgive();
+    const { createdAt, expiresAt, ...shown } = found;
+    return { ...shown, askedAt: createdAt.toISOString(), expiresAt: expiresAt.toISOString() };
+  }
+
+  @Post('/answer')
+  @Endpoint({
+    summary: 'Let a program in, or not',
+    description: 'It gets an API key with your rights, a member’s at most, that ends with your account.',
+    access: sessionsOf('viewer'),
+    sensitive: true,
+    unsuspended: true,
+    body: AnswerDeviceLoginBody,
+    answer: SuccessAnswer,
+    errors: ['not_found', 'rate_limited'],
+  })
+  async answer(
+    @Caller() { id }: Principal,
+    @Mutation() mutation: MutationRequest,
+    @Body() body: AnswerDeviceLoginBody,
+  ): Promise<SuccessAnswer> {
+    const attempt = await this.attempts.begin(this.policy('device-codes'), [`user:${id}`]);
+    const answered = await this.mutations.run(
+      mutation,
+      async (tx, caller) => {
+        await answerDeviceLogin(tx, caller, { ...body, now: this.clock.now() });
+        return { body: { success: true } };
+      },
+      { scope: 'system' },
+    );
+    attempt.forgive();
+    return answered;
+  }
+
+  @Delete()
+  @Endpoint({
+    summary: 'Sign out a program',
+    description: 'Revokes the key that calls, where a person let its program in.',
+    access: { sessions: null, keys: ['api'] },
+    status: 204,
+    errors: ['conflict'],
+  })
+  end(@Mutation() mutation: MutationRequest): Promise<void> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      await endDeviceLogin(tx, caller);
+      return { body: undefined };
+    });
+  }
+
+  private policy(name: string) {
+    return { name, limit: this.config.rateLimitFailedLoginsPerMinute, windowSeconds: 60 };
+  }
+}

@@ -1,0 +1,163 @@
+import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import {
+  addPasskey,
+  anyone,
+  Browser,
+  Caller,
+  Endpoint,
+  FromBrowser,
+  listPasskeys,
+  logInWithPasskey,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  ownerOf,
+  passkeyCreationOptions,
+  passkeyRequestOptions,
+  type PasskeyRow,
+  type Principal,
+  relyingPartyOf,
+  removePasskey,
+  SentHeader,
+  sessionsOf,
+  SignInConfig,
+  type UserPrincipal,
+} from '@muster/access';
+import {
+  CreatePasskeyBody,
+  Identity,
+  PageQuery,
+  Passkey,
+  PasskeyCreationOptions,
+  PasskeyList,
+  PasskeyRequestOptions,
+  PasskeySignInBody,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Attempts, ClientAddress, Clock, pageOf, paginate } from '@muster/platform';
+import { presentIdentity } from './present-identity';
+
+@ApiTags('Second factor')
+@Controller('/api/auth/passkeys')
+export class PasskeysController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(Attempts) private readonly attempts: Attempts,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(SignInConfig) private readonly config: SignInConfig,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List your passkeys',
+    access: sessionsOf('viewer'),
+    answer: PasskeyList,
+    errors: ['invalid_payload'],
+  })
+  async list(@Caller() caller: Principal, @Query() query: PageQuery): Promise<PasskeyList> {
+    const page = pageOf(query, 'id');
+    const rows = await listPasskeys(this.database, caller as UserPrincipal, page);
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { passkeys: items.map(presentPasskey), nextCursor };
+  }
+
+  @Post('/options')
+  @Endpoint({
+    summary: 'Begin to add a passkey',
+    description:
+      'What the browser makes one by. Passkeys hold for the host of PUBLIC_APP_URL, and for localhost without it.',
+    access: sessionsOf('viewer'),
+    sensitive: true,
+    answer: PasskeyCreationOptions,
+    errors: ['conflict'],
+  })
+  options(@Caller() caller: Principal): Promise<PasskeyCreationOptions> {
+    return passkeyCreationOptions(this.parts(), ownerOf(caller as UserPrincipal));
+  }
+
+  @Post()
+  @Endpoint({
+    summary: 'Add a passkey',
+    description:
+      'It signs in by itself, and is a second factor: a first one ends your other sessions, which were opened without it.',
+    access: sessionsOf('viewer'),
+    sensitive: true,
+    body: CreatePasskeyBody,
+    answer: Passkey,
+    status: 201,
+    errors: ['conflict'],
+  })
+  async add(@Caller() caller: Principal, @Body() body: CreatePasskeyBody): Promise<Passkey> {
+    const { sessionId } = caller as UserPrincipal;
+    return presentPasskey(await addPasskey(this.parts(), { ...ownerOf(caller as UserPrincipal), sessionId }, body));
+  }
+
+  @Delete('/:id')
+  @Endpoint({
+    summary: 'Remove one of your passkeys',
+    description:
+      'Ends your other sessions, and where it was the only second factor and the organization requires one this one too.',
+    access: sessionsOf('viewer'),
+    sensitive: true,
+    status: 204,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  remove(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
+    return this.mutations.run(
+      mutation,
+      async (tx, caller) => {
+        await removePasskey(tx, caller as UserPrincipal, id);
+        return { body: undefined };
+      },
+      { scope: 'system' },
+    );
+  }
+
+  @Post('/sign-in/options')
+  @Endpoint({
+    summary: 'Begin to sign in with a passkey',
+    description: 'Also before a passkey proves that it is you to POST /api/auth/step-up. It asks for no email address.',
+    access: anyone,
+    answer: PasskeyRequestOptions,
+    errors: ['permission_denied', 'conflict'],
+  })
+  signInOptions(@FromBrowser() browser: Browser): Promise<PasskeyRequestOptions> {
+    browser.requireSameOrigin(this.config);
+    return passkeyRequestOptions(this.parts());
+  }
+
+  @Post('/sign-in')
+  @Endpoint({
+    summary: 'Sign in with a passkey',
+    description: 'Without a password. Answers who you are and sets the cookie muster_session.',
+    access: anyone,
+    body: PasskeySignInBody,
+    answer: Identity,
+    errors: ['unauthenticated', 'permission_denied', 'conflict'],
+  })
+  async signIn(
+    @FromBrowser() browser: Browser,
+    @ClientAddress() address: string,
+    @SentHeader('user-agent') userAgent: string | undefined,
+    @Body() body: PasskeySignInBody,
+  ): Promise<Identity> {
+    browser.requireSameOrigin(this.config);
+    const { attempts, config } = this;
+    const failures = { name: 'failed-logins', limit: config.rateLimitFailedLoginsPerMinute, windowSeconds: 60 };
+    const parts = { ...this.parts(), attempts, failures };
+    const { token, principal } = await logInWithPasskey(parts, body, { address, userAgent });
+    browser.keepSession(config, token);
+    return presentIdentity(principal);
+  }
+
+  private parts() {
+    const { database, clock, config } = this;
+    return { database, clock, relyingParty: relyingPartyOf(config) };
+  }
+}
+
+function presentPasskey({ id, name, createdAt, lastUsedAt }: PasskeyRow): Passkey {
+  return { id, name, createdAt: createdAt.toISOString(), lastUsedAt: lastUsedAt?.toISOString() ?? null };
+}

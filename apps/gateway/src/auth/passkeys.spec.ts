@@ -1,0 +1,308 @@
+import {
+  authenticatorCode,
+  FakeClock,
+  type Harness,
+  HttpClient,
+  makeUser,
+  startHarness,
+  type Tenant,
+  TestAuthenticator,
+  testPassword,
+} from '@muster/testing';
+import { purgeExpired } from '@muster/access';
+import { gateway } from '../gateway.harness';
+
+const page = { origin: 'https://muster.example.com', rpId: 'muster.example.com' };
+
+describe('passkeys', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  let organizationId: string;
+  let stranger = 0;
+  const clock = new FakeClock(new Date());
+  const env = { REDIS_PREFIX: `passkeys${process.pid}`, TRUST_PROXY: '127.0.0.1', PUBLIC_APP_URL: `${page.origin}/` };
+
+  beforeAll(async () => {
+    harness = await startHarness({ ...gateway, env, clock });
+  });
+  afterAll(() => harness.close());
+  beforeEach(async () => {
+    clock.advance(7_200_000);
+    tenant = await harness.makeTenant();
+    ({ organizationId } = tenant);
+  });
+
+  const newAddress = () => `198.51.${100 + ((stranger += 1) >> 8)}.${stranger & 255}`;
+  const from = (address = newAddress()) => harness.http.with({ 'x-forwarded-for': address });
+  const askedToSign = async () => (await from().post('/api/auth/passkeys/sign-in/options')).body;
+  const signIn = (response: object, address?: string) => from(address).post('/api/auth/passkeys/sign-in', { response });
+  const signedIn = (answer: { headers: Headers }) =>
+    harness.http.with({ cookie: answer.headers.get('set-cookie')!.split(';')[0]! });
+  const login = (email: string) => from().post('/api/auth/login', { email, password: testPassword });
+  const askedToCreate = async (session: HttpClient) => (await session.post('/api/auth/passkeys/options')).body;
+  const add = async (session: HttpClient, name = 'Telephone') => {
+    const device = new TestAuthenticator(page);
+    const response = device.create(await askedToCreate(session));
+    const { status, body } = await session.post('/api/auth/passkeys', { name, response });
+    expect([status, body.name]).toEqual([201, name]);
+    return Object.assign(device, { passkeyId: body.id as string });
+  };
+  /** Somebody with a passkey and no other factor. */
+  const holder = async (role: 'viewer' | 'member' | 'admin' = 'member', organization = organizationId) => {
+    const user = await makeUser(harness.db, { organizationId: organization, role });
+    const session = await harness.http.signIn(user.email, testPassword);
+    return { ...user, session, device: await add(session) };
+  };
+  const actions = async (id: string) =>
+    (await tenant.as.admin.get(`/api/audit?targetId=${id}`)).body.entries.map((e: { action: string }) => e.action);
+
+  it('are made for the configured name, for who is verified, and are listed to their owner', async () => {
+    const user = await makeUser(harness.db, { organizationId });
+    const session = await harness.http.signIn(user.email, testPassword);
+    const other = await harness.http.signIn(user.email, testPassword);
+    const options = (await session.with({ host: 'evil.example' }).post('/api/auth/passkeys/options')).body;
+    expect(options).toMatchObject({
+      rp: { id: page.rpId, name: 'Muster' },
+      user: { name: user.email },
+      timeout: 300_000,
+      attestation: 'none',
+      excludeCredentials: [],
+      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    });
+    const device = await add(session);
+    expect((await other.get('/api/auth/me')).status).toBe(401);
+    const second = await add(session, 'Key ring');
+    expect((await askedToCreate(session)).excludeCredentials.map(({ id }: { id: string }) => id).sort()).toEqual(
+      [device.id, second.id].sort(),
+    );
+    const { passkeys, nextCursor } = (await session.get('/api/auth/passkeys?limit=1')).body;
+    expect(passkeys).toEqual([
+      { id: device.passkeyId, name: 'Telephone', createdAt: clock.now().toISOString(), lastUsedAt: null },
+    ]);
+    expect((await session.get(`/api/auth/passkeys?cursor=${nextCursor}`)).body.passkeys[0].name).toBe('Key ring');
+    expect((await tenant.as.member.get('/api/auth/passkeys')).body.passkeys).toEqual([]);
+    expect((await tenant.as.viewer.get(`/api/users/${user.id}`)).body.secondFactorSince).toBe(
+      clock.now().toISOString(),
+    );
+    expect(await actions(user.id)).toContain('passkey.create');
+  });
+
+  it('sign in by themselves, without a password or an email, and count as the second factor', async () => {
+    const strict = await harness.makeTenant();
+    const user = await makeUser(harness.db, { organizationId: strict.organizationId, role: 'admin' });
+    const device = await add(await harness.http.signIn(user.email, testPassword));
+    await strict.as.admin.patch('/api/organization/settings', { requireSecondFactor: true });
+    const options = await askedToSign();
+    expect(options).toEqual({
+      challenge: expect.stringMatching(/^[\w-]{43}$/),
+      rpId: page.rpId,
+      timeout: 300_000,
+      userVerification: 'required',
+    });
+    const answer = await signIn(device.get(options));
+    expect(answer.body).toMatchObject({ user: { id: user.id, email: user.email } });
+    expect(answer.headers.get('set-cookie')).toMatch(/^__Host-muster_session=.*HttpOnly.*Secure/);
+    const session = signedIn(answer);
+    expect((await session.post('/api/api-keys', { name: 'k', scope: 'api' })).status).toBe(201);
+    expect((await session.get('/api/auth/passkeys')).body.passkeys[0].lastUsedAt).toBe(clock.now().toISOString());
+  });
+
+  it('are asked for after the password of who has nothing else, and prove a factor wherever a code would', async () => {
+    const { email, device } = await holder('admin');
+    const first = await login(email);
+    expect(first.body).toEqual({ needs: 'passkey', ticket: expect.any(String) });
+    expect(first.headers.get('set-cookie')).toBeNull();
+    const { ticket } = first.body;
+    const step = (body: object) => from().post('/api/auth/login/totp', { ticket, ...body });
+    expect((await step({ code: '123456' })).status).toBe(401);
+    expect((await step({ code: '123456', passkey: device.get(await askedToSign()) })).status).toBe(400);
+    const stranger = (await holder()).device;
+    expect((await step({ passkey: stranger.get(await askedToSign()) })).status).toBe(401);
+    const session = signedIn(await step({ passkey: device.get(await askedToSign()) }));
+    clock.advance(15 * 60_000 + 1);
+    const make = () => session.post('/api/api-keys', { name: 'k', scope: 'api' });
+    expect((await make()).body.code).toBe('step_up_required');
+    const stepUp = (passkey: object) => session.post('/api/auth/step-up', { passkey });
+    const used = device.get(await askedToSign());
+    expect((await stepUp(stranger.get(await askedToSign()))).status).toBe(403);
+    expect((await make()).status).toBe(403);
+    expect((await stepUp(used)).status).toBe(200);
+    expect((await stepUp(used)).status).toBe(403);
+    expect((await make()).status).toBe(201);
+  });
+
+  it('are refused in the same words, whatever is wrong about an answer', async () => {
+    const { id, device, session } = await holder();
+    const nobody = new TestAuthenticator(page);
+    nobody.userHandle = device.userHandle;
+    const stolen = new TestAuthenticator(page);
+    stolen.userHandle = device.userHandle;
+    const replayed = device.get(await askedToSign());
+    expect((await signIn(replayed)).status).toBe(200);
+    const ofCreation = await askedToCreate(session);
+    const late = await askedToSign();
+    clock.advance(300_000);
+    const wrongs: [string, object][] = [
+      ['an answer that was used', replayed],
+      ['a challenge that is nobody’s', device.get({ challenge: 'A'.repeat(43) })],
+      ['a challenge that is too old', device.get(late)],
+      ['a challenge for adding a passkey', device.get(ofCreation)],
+      ['another origin', device.get(await askedToSign(), { origin: 'https://evil.example' })],
+      ['a weaker origin', device.get(await askedToSign(), { origin: 'http://muster.example.com' })],
+      ['another name', device.get(await askedToSign(), { rpId: 'evil.example' })],
+      ['nobody verified', device.get(await askedToSign(), { userVerified: false })],
+      ['an unknown passkey', nobody.get(await askedToSign())],
+      ['another key', { ...stolen.get(await askedToSign()), id: device.id, rawId: device.id }],
+      ['no client data', { ...device.get(await askedToSign()), response: {} }],
+    ];
+    const handed = device.get(await askedToSign());
+    wrongs.push([
+      'another owner',
+      { ...handed, response: { ...handed.response, userHandle: 'AZLwxHuOfTqcVS9Ka4wNHg' } },
+    ]);
+    const words = new Map<string, string[]>();
+    for (const [name, response] of wrongs) {
+      const { status, headers, body } = await signIn(response);
+      expect(headers.get('set-cookie')).toBeNull();
+      const { requestId: _, ...rest } = body;
+      const answer = JSON.stringify([status, rest]);
+      words.set(answer, [...(words.get(answer) ?? []), name]);
+    }
+    expect([...words.values()]).toEqual([wrongs.map(([name]) => name)]);
+    expect([...words.keys()][0]).toContain('401');
+    expect((await signIn({ id: 7 })).status).toBe(400);
+    // A challenge is used up by a wrong answer too.
+    const options = await askedToSign();
+    expect((await signIn(device.get(options, { userVerified: false }))).status).toBe(401);
+    expect((await signIn(device.get(options))).status).toBe(401);
+    expect((await signIn(device.get(await askedToSign()))).status).toBe(200);
+    expect(await actions(id)).not.toContain('passkey.refuse');
+  });
+
+  it('are refused and recorded where their counter goes back or stays, and where it never counts they are not', async () => {
+    const { id, device } = await holder();
+    expect((await signIn(device.get(await askedToSign(), { counter: 7 }))).status).toBe(200);
+    for (const counter of [7, 6, 0]) {
+      expect((await signIn(device.get(await askedToSign(), { counter }))).status).toBe(401);
+    }
+    const { entries } = (await tenant.as.admin.get(`/api/audit?targetId=${id}&action=passkey.refuse`)).body;
+    expect(entries.map(({ changes }: { changes: { counter: number[] } }) => changes.counter)).toEqual([
+      [7, 0],
+      [7, 6],
+      [7, 7],
+    ]);
+    expect((await signIn(device.get(await askedToSign(), { counter: 8 }))).status).toBe(200);
+    const still = (await holder()).device;
+    expect((await signIn(still.get(await askedToSign(), { counter: 0 }))).status).toBe(200);
+    expect((await signIn(still.get(await askedToSign(), { counter: 0 }))).status).toBe(200);
+  });
+
+  it('let one of two sign-ins in that come at once with one answer', async () => {
+    const { device } = await holder();
+    const answer = device.get(await askedToSign());
+    const both = await Promise.all([signIn(answer), signIn(answer)]);
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 401]);
+  });
+
+  it('are not added by a wrong answer, by what somebody else was asked, or twice', async () => {
+    const user = await makeUser(harness.db, { organizationId });
+    const session = await harness.http.signIn(user.email, testPassword);
+    const send = (response: object) => session.post('/api/auth/passkeys', { name: 'x', response });
+    const wrong = [{ challenge: 'A'.repeat(43) }, { origin: 'https://evil.example' }, { rpId: 'evil.example' }];
+    for (const answering of [...wrong, { userVerified: false }]) {
+      const response = new TestAuthenticator(page).create(await askedToCreate(session), answering);
+      const { status, body } = await send(response);
+      expect([status, body.errors[0].field]).toEqual([400, 'response']);
+    }
+    expect((await send(new TestAuthenticator(page).create(await askedToCreate(tenant.as.viewer)))).status).toBe(400);
+    expect((await login(user.email)).body.user.id).toBe(user.id);
+    const device = new TestAuthenticator(page);
+    const response = device.create(await askedToCreate(session));
+    expect((await send(response)).status).toBe(201);
+    expect((await send(response)).status).toBe(400);
+    expect((await send(device.create(await askedToCreate(session)))).status).toBe(409);
+    const foreign = (await harness.makeTenant()).as.member;
+    const taken = device.create(await askedToCreate(foreign));
+    expect((await foreign.post('/api/auth/passkeys', { name: 'x', response: taken })).status).toBe(409);
+  });
+
+  it('sign nobody in whose account is disabled or removed, and whoever guesses is held up', async () => {
+    const { id, device } = await holder();
+    expect((await tenant.as.admin.delete(`/api/users/${id}`)).status).toBe(204);
+    expect((await signIn(device.get(await askedToSign()))).status).toBe(401);
+    await harness.db.query('system', 'DELETE FROM app_user WHERE id = $1', [id]);
+    expect((await signIn(device.get(await askedToSign()))).status).toBe(401);
+    const { device: good } = await holder();
+    const address = newAddress();
+    const wrong = new TestAuthenticator(page).get(await askedToSign());
+    for (let guess = 0; guess < 20; guess += 1) expect((await signIn(wrong, address)).status).toBe(401);
+    expect((await signIn(wrong, address)).status).toBe(429);
+    expect((await signIn(good.get(await askedToSign()))).status).toBe(200);
+    const evil = harness.http.with({ origin: 'https://evil.example' });
+    expect((await evil.post('/api/auth/passkeys/sign-in/options')).status).toBe(403);
+    expect((await evil.post('/api/auth/passkeys/sign-in', { response: wrong })).status).toBe(403);
+  });
+
+  it('are removed by their owner with a proof of the last 15 minutes, and the last one as any last factor', async () => {
+    const { id, email, session, device } = await holder();
+    const second = await add(session, 'Key ring');
+    const elsewhere = signedIn(await signIn(second.get(await askedToSign())));
+    const stranger = tenant.as.admin;
+    expect((await stranger.delete(`/api/auth/passkeys/${device.passkeyId}`)).status).toBe(404);
+    clock.advance(15 * 60_000 + 1);
+    const remove = (passkeyId: string) => session.delete(`/api/auth/passkeys/${passkeyId}`);
+    expect((await remove(second.passkeyId)).body.code).toBe('step_up_required');
+    for (const path of ['totp', 'passkeys/options']) {
+      expect((await session.post(`/api/auth/${path}`)).body.code).toBe('step_up_required');
+    }
+    const proof = device.get(await askedToSign());
+    expect((await session.post('/api/auth/step-up', { passkey: proof })).status).toBe(200);
+    expect((await remove(second.passkeyId)).status).toBe(204);
+    expect((await elsewhere.get('/api/auth/me')).status).toBe(401);
+    expect((await signIn(second.get(await askedToSign()))).status).toBe(401);
+    expect((await login(email)).body.needs).toBe('passkey');
+    expect((await remove(device.passkeyId)).status).toBe(204);
+    expect((await session.get('/api/auth/me')).status).toBe(200);
+    expect((await login(email)).body.user.id).toBe(id);
+    expect(await actions(id)).toContain('passkey.delete');
+  });
+
+  it('stay where the codes of an app are removed, and go with them where an admin resets the factor', async () => {
+    const { id, email, session, device } = await holder();
+    const { secret } = (await session.post('/api/auth/totp')).body;
+    const code = (windows = 0) => authenticatorCode(secret, clock.now(), windows);
+    expect((await session.post('/api/auth/totp/confirm', { code: code() })).status).toBe(200);
+    expect((await login(email)).body.needs).toBe('totp');
+    const removal = { password: testPassword, passkey: device.get(await askedToSign()) };
+    expect((await session.send('DELETE', '/api/auth/totp', removal)).status).toBe(204);
+    expect((await session.get('/api/auth/totp')).body).toEqual({ since: null, recoveryCodesLeft: 0, passkeys: 1 });
+    expect((await login(email)).body.needs).toBe('passkey');
+    expect((await tenant.as.admin.delete(`/api/users/${id}/totp`)).status).toBe(204);
+    expect((await session.get('/api/auth/me')).status).toBe(401);
+    expect((await signIn(device.get(await askedToSign()))).status).toBe(401);
+    expect((await login(email)).body.user.id).toBe(id);
+  });
+
+  it('leave no challenge behind that nobody answered', async () => {
+    await askedToSign();
+    expect((await purgeExpired(harness.db, new Date(clock.now().getTime() + 300_001))).challenges).toBeGreaterThan(0);
+    const left = await harness.db.query('system', 'SELECT 1 FROM passkey_challenge');
+    expect(left).toEqual([]);
+  });
+
+  it('hold for localhost without an address that is configured, and for no bare address or plain http', async () => {
+    const begin = async (publicAppUrl: string | undefined) => {
+      const other = await startHarness({ ...gateway, env: { PUBLIC_APP_URL: publicAppUrl } });
+      try {
+        return (await other.http.with({ host: 'evil.example' }).post('/api/auth/passkeys/sign-in/options')).body;
+      } finally {
+        await other.close();
+      }
+    };
+    expect((await begin(undefined)).rpId).toBe('localhost');
+    expect(await begin('http://192.0.2.7:8080')).toMatchObject({
+      status: 409,
+      detail: expect.stringMatching(/host name/),
+    });
+  });
+});

@@ -1,0 +1,337 @@
+import { rewrapSecondFactors } from '@muster/access';
+import {
+  authenticatorCode,
+  FakeClock,
+  type Harness,
+  HttpClient,
+  makeUser,
+  startHarness,
+  type Tenant,
+  testMasterKey,
+  testPassword,
+} from '@muster/testing';
+import { KeyRing } from '@muster/vault';
+import { gateway } from '../gateway.harness';
+
+describe('a second factor', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  let organizationId: string;
+  let stranger = 0;
+  const clock = new FakeClock(new Date());
+  const env = { REDIS_PREFIX: `factor${process.pid}`, TRUST_PROXY: '127.0.0.1' };
+
+  beforeAll(async () => {
+    harness = await startHarness({ ...gateway, env, clock });
+  });
+  afterAll(() => harness.close());
+  // Each has a window of codes, an hour of guesses, and people whose sessions are open, of its own.
+  beforeEach(async () => {
+    clock.advance(7_200_000);
+    tenant = await harness.makeTenant();
+    ({ organizationId } = tenant);
+  });
+
+  const newAddress = () => `198.51.${100 + ((stranger += 1) >> 8)}.${stranger & 255}`;
+  const login = (email: string, password = testPassword, from = newAddress()) =>
+    harness.http.with({ 'x-forwarded-for': from }).post('/api/auth/login', { email, password });
+  const ticketOf = async (email: string) => (await login(email)).body.ticket as string;
+  const withCode = (ticket: string, code: string, from = newAddress()) =>
+    harness.http.with({ 'x-forwarded-for': from }).post('/api/auth/login/totp', { ticket, code });
+  const signedIn = (answer: { headers: Headers }) =>
+    harness.http.with({ cookie: answer.headers.get('set-cookie')!.split(';')[0]! });
+  const codeOf = (secret: string, windows = 0) => authenticatorCode(secret, clock.now(), windows);
+  const wrong = (secret: string) => String((Number(codeOf(secret)) + 500_000) % 1_000_000).padStart(6, '0');
+  /** Somebody who has one, whose first window of codes is over. */
+  const enrolled = async (role: 'viewer' | 'member' | 'admin' = 'member', organization = organizationId) => {
+    const user = await makeUser(harness.db, { organizationId: organization, role });
+    const session = await harness.http.signIn(user.email, testPassword);
+    const { secret } = (await session.post('/api/auth/totp')).body;
+    const confirmed = await session.post('/api/auth/totp/confirm', { code: codeOf(secret) });
+    expect(confirmed.status).toBe(200);
+    clock.advance(60_000);
+    return { ...user, secret: secret as string, session, codes: confirmed.body.recoveryCodes as string[] };
+  };
+  const actions = async (id: string) =>
+    (await tenant.as.admin.get(`/api/audit?targetId=${id}`)).body.entries.map((e: { action: string }) => e.action);
+
+  it('is set up with a secret that is shown once and sealed, and counts once a code came back', async () => {
+    const user = await makeUser(harness.db, { organizationId });
+    const session = await harness.http.signIn(user.email, testPassword);
+    const begun = (await session.post('/api/auth/totp')).body;
+    expect(begun.otpauthUri).toBe(
+      `otpauth://totp/Muster:${encodeURIComponent(user.email)}?secret=${begun.secret}&issuer=Muster`,
+    );
+    expect(begun.qrSvg).toMatch(/^<svg .*<\/svg>$/);
+    expect((await login(user.email)).body.user.id).toBe(user.id);
+    expect((await session.post('/api/auth/totp/confirm', { code: wrong(begun.secret) })).status).toBe(403);
+    const { recoveryCodes } = (await session.post('/api/auth/totp/confirm', { code: codeOf(begun.secret) })).body;
+    expect(new Set(recoveryCodes).size).toBe(10);
+    const [row] = await harness.db.query<object>('system', 'SELECT * FROM second_factor WHERE user_id = $1', [user.id]);
+    const stored = JSON.stringify(row) + Object.values(row!).join(' ');
+    for (const secret of [begun.secret, ...recoveryCodes]) expect(stored).not.toContain(secret);
+    expect((await session.get('/api/auth/totp')).body).toEqual({
+      since: clock.now().toISOString(),
+      recoveryCodesLeft: 10,
+      passkeys: 0,
+    });
+    expect((await tenant.as.viewer.get(`/api/users/${user.id}`)).body.secondFactorSince).toBe(
+      clock.now().toISOString(),
+    );
+    expect((await session.post('/api/auth/totp')).status).toBe(409);
+    expect(await actions(user.id)).toEqual(expect.arrayContaining(['second_factor.begin', 'second_factor.create']));
+  });
+
+  it('makes a sign-in two steps, and a ticket opens nothing', async () => {
+    const user = await enrolled();
+    const first = await login(user.email);
+    expect(first.status).toBe(200);
+    expect(first.body).toEqual({ needs: 'totp', ticket: expect.stringMatching(/^mst_/) });
+    expect(first.headers.get('set-cookie')).toBeNull();
+    const { ticket } = first.body;
+    const claims: Record<string, string>[] = [
+      { cookie: `muster_session=${ticket}` },
+      { cookie: `muster_session=${ticket.replace('mst', 'mse')}` },
+      { 'x-api-key': ticket },
+    ];
+    for (const headers of claims) {
+      expect((await harness.http.with(headers).get('/api/auth/me')).status).toBe(401);
+      expect((await harness.http.with(headers).post('/api/auth/totp')).status).toBe(401);
+    }
+    expect((await harness.http.post('/api/auth/login/enrolment', { ticket })).status).toBe(401);
+    const evil = harness.http.with({ origin: 'https://evil.example' });
+    for (const path of ['totp', 'enrolment', 'enrolment/confirm']) {
+      const body = { ticket, ...(path === 'enrolment' ? {} : { code: codeOf(user.secret) }) };
+      expect((await evil.post(`/api/auth/login/${path}`, body)).status).toBe(403);
+    }
+    const second = await withCode(ticket, codeOf(user.secret));
+    expect(second.body).toMatchObject({ user: { id: user.id } });
+    expect((await signedIn(second).get('/api/auth/me')).status).toBe(200);
+    expect(await actions((await signedIn(second).get('/api/auth/sessions')).body.sessions[0].id)).toEqual([
+      'session.create',
+    ]);
+  });
+
+  it('is asked for of nobody whose password is wrong, in the same words for every account', async () => {
+    const [user, other] = [await enrolled(), await makeUser(harness.db, { organizationId })];
+    const answers = [
+      await login(user.email, 'a wrong guess'),
+      await login(other.email, 'a wrong guess'),
+      await login('nobody@example.com', 'a wrong guess'),
+    ];
+    const seen = answers.map(({ status, body: { requestId: _, ...body } }) => JSON.stringify({ status, ...body }));
+    expect(new Set(seen).size).toBe(1);
+  });
+
+  it('accepts a code once, over all tickets, and none that is older than one accepted', async () => {
+    const user = await enrolled();
+    const code = codeOf(user.secret);
+    const [first, second, third] = [
+      await ticketOf(user.email),
+      await ticketOf(user.email),
+      await ticketOf(user.email),
+    ] as const;
+    expect((await withCode(first, code)).status).toBe(200);
+    expect((await withCode(second, code)).status).toBe(401);
+    expect((await withCode(third, codeOf(user.secret, -1))).status).toBe(401);
+    expect((await withCode(third, codeOf(user.secret, 2))).status).toBe(401);
+    clock.advance(30_000);
+    expect((await withCode(third, codeOf(user.secret))).status).toBe(200);
+  });
+
+  it('lets one of two sign-ins in that come at once with one code, and one of two with one ticket', async () => {
+    const user = await enrolled();
+    const tickets = await Promise.all([ticketOf(user.email), ticketOf(user.email)]);
+    const code = codeOf(user.secret);
+    const answers = await Promise.all(tickets.map((ticket) => withCode(ticket, code)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 401]);
+    clock.advance(60_000);
+    const ticket = await ticketOf(user.email);
+    const [now, next] = [codeOf(user.secret), codeOf(user.secret, 1)];
+    const same = await Promise.all([withCode(ticket, now), withCode(ticket, next)]);
+    expect(same.map(({ status }) => status).sort()).toEqual([200, 401]);
+  });
+
+  it('ends a ticket after its use, after five wrong codes, and after 10 minutes', async () => {
+    const user = await enrolled();
+    const used = await ticketOf(user.email);
+    expect((await withCode(used, codeOf(user.secret))).status).toBe(200);
+    clock.advance(60_000);
+    const again = await withCode(used, codeOf(user.secret));
+    expect(again.body.errors).toEqual([{ field: 'ticket', message: expect.any(String) }]);
+    const guessed = await ticketOf(user.email);
+    for (let guess = 0; guess < 5; guess += 1) expect((await withCode(guessed, wrong(user.secret))).status).toBe(401);
+    expect((await withCode(guessed, codeOf(user.secret))).status).toBe(401);
+    expect(await actions(user.id)).toContain('session.refuse_codes');
+    const old = await ticketOf(user.email);
+    clock.advance(600_000);
+    expect((await withCode(old, codeOf(user.secret))).status).toBe(401);
+    const forged = `${(await ticketOf(user.email)).slice(0, -3)}xyz`;
+    expect((await withCode(forged, codeOf(user.secret))).status).toBe(401);
+  });
+
+  it('bounds guesses over many tickets and addresses, and keeps its owner out of nowhere that the account knows', async () => {
+    const user = await enrolled();
+    const home = newAddress();
+    expect((await withCode(await ticketOf(user.email), codeOf(user.secret), home)).status).toBe(200);
+    clock.advance(3_600_000);
+    const statuses: number[] = [];
+    for (let ticket = 0; ticket < 6; ticket += 1) {
+      const each = await ticketOf(user.email);
+      for (let guess = 0; guess < 4; guess += 1) statuses.push((await withCode(each, wrong(user.secret))).status);
+    }
+    expect(statuses.filter((status) => status === 401)).toHaveLength(10);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(14);
+    expect((await withCode(await ticketOf(user.email), codeOf(user.secret))).status).toBe(429);
+    const stolen = await harness.http
+      .with({ 'x-forwarded-for': newAddress() })
+      .post('/api/auth/login/totp', { ticket: await ticketOf(user.email), recoveryCode: 'aaaa-aaaa-aaaa-aaaa' });
+    expect(stolen.status).toBe(429);
+    expect((await withCode(await ticketOf(user.email), codeOf(user.secret), home)).status).toBe(200);
+  });
+
+  it('has recovery codes that are good once each', async () => {
+    const user = await enrolled();
+    const [first, second] = user.codes as [string, string];
+    const recover = async (recoveryCode: string) =>
+      harness.http.post('/api/auth/login/totp', { ticket: await ticketOf(user.email), recoveryCode });
+    const both = await Promise.all([recover(first), recover(first.toUpperCase().replace(/-/g, ' '))]);
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 401]);
+    const session = signedIn(both.find(({ status }) => status === 200)!);
+    expect((await session.get('/api/auth/totp')).body.recoveryCodesLeft).toBe(9);
+    expect((await recover(second)).status).toBe(200);
+    expect(await actions(user.id)).toContain('second_factor.use_recovery_code');
+    const ticket = await ticketOf(user.email);
+    for (const body of [{ ticket }, { ticket, code: '123456', recoveryCode: first }]) {
+      expect((await harness.http.post('/api/auth/login/totp', body)).status).toBe(400);
+    }
+  });
+
+  it('ends the sessions from before it, and no set-up that somebody else began is confirmed', async () => {
+    const user = await makeUser(harness.db, { organizationId });
+    const [thief, owner] = [
+      await harness.http.signIn(user.email, testPassword),
+      await harness.http.signIn(user.email, testPassword),
+    ];
+    const stolen = (await thief.post('/api/auth/totp')).body.secret;
+    const { secret } = (await owner.post('/api/auth/totp')).body;
+    expect((await thief.post('/api/auth/totp/confirm', { code: codeOf(stolen) })).status).toBe(403);
+    expect((await owner.post('/api/auth/totp/confirm', { code: codeOf(secret) })).status).toBe(200);
+    expect((await thief.get('/api/auth/me')).status).toBe(401);
+    expect((await owner.get('/api/auth/me')).status).toBe(200);
+  });
+
+  it('is set up before anything else where the organization requires one', async () => {
+    const strict = await harness.makeTenant();
+    const user = await makeUser(harness.db, { organizationId: strict.organizationId, role: 'viewer' });
+    expect((await strict.as.admin.patch('/api/organization/settings', { requireSecondFactor: true })).status).toBe(200);
+    const first = await login(user.email);
+    expect(first.body).toEqual({ needs: 'enrolment', ticket: expect.any(String) });
+    expect(first.headers.get('set-cookie')).toBeNull();
+    const { ticket } = first.body;
+    const rival = (await login(user.email)).body.ticket;
+    const enrol = (path: string, body: object) => harness.http.post(`/api/auth/login/enrolment${path}`, body);
+    expect((await harness.http.post('/api/auth/login/totp', { ticket, code: '123456' })).status).toBe(401);
+    const { secret } = (await enrol('', { ticket })).body;
+    expect((await enrol('/confirm', { ticket, code: wrong(secret) })).status).toBe(401);
+    const done = await enrol('/confirm', { ticket, code: codeOf(secret) });
+    expect(done.body).toMatchObject({ user: { id: user.id } });
+    expect(done.body.recoveryCodes).toHaveLength(10);
+    expect((await signedIn(done).get('/api/auth/me')).status).toBe(200);
+    // Whoever knows the password sets up no other one in its place.
+    for (const old of [ticket, rival]) {
+      expect((await enrol('', { ticket: old })).status).toBe(401);
+      expect((await enrol('/confirm', { ticket: old, code: codeOf(secret) })).status).toBe(401);
+    }
+    expect((await login(user.email)).body.needs).toBe('totp');
+    clock.advance(60_000);
+    const removed = await signedIn(done).send('DELETE', '/api/auth/totp', {
+      password: testPassword,
+      code: codeOf(secret),
+    });
+    expect(removed.status).toBe(204);
+    expect((await signedIn(done).get('/api/auth/me')).status).toBe(401);
+    expect((await login(user.email)).body.needs).toBe('enrolment');
+  });
+
+  it('is taken away with the password and a code, and by an admin for who has lost it', async () => {
+    const user = await enrolled();
+    const remove = (body: object) => user.session.send('DELETE', '/api/auth/totp', body);
+    expect((await remove({ password: 'a wrong guess', code: codeOf(user.secret) })).status).toBe(403);
+    expect((await remove({ password: testPassword, code: wrong(user.secret) })).status).toBe(403);
+    expect((await remove({ password: testPassword, code: codeOf(user.secret) })).status).toBe(204);
+    expect((await user.session.get('/api/auth/me')).status).toBe(200);
+    expect((await login(user.email)).body.user.id).toBe(user.id);
+
+    const lost = await enrolled();
+    const half = await ticketOf(lost.email);
+    const { admin, member } = tenant.as;
+    const foreign = (await harness.makeTenant()).as.admin;
+    expect((await member.delete(`/api/users/${lost.id}/totp`)).status).toBe(403);
+    expect((await foreign.delete(`/api/users/${lost.id}/totp`)).status).toBe(404);
+    expect((await admin.delete(`/api/users/${lost.id}/totp`)).status).toBe(204);
+    expect((await admin.delete(`/api/users/${lost.id}/totp`)).status).toBe(409);
+    expect((await lost.session.get('/api/auth/me')).status).toBe(401);
+    expect((await withCode(half, codeOf(lost.secret))).status).toBe(401);
+    expect((await login(lost.email)).body.user.id).toBe(lost.id);
+    expect(await actions(lost.id)).toContain('second_factor.reset');
+  });
+
+  it('ends half-done sign-ins with a new password and with the account', async () => {
+    const user = await enrolled();
+    const half = await ticketOf(user.email);
+    expect((await tenant.as.admin.patch(`/api/users/${user.id}`, { password: 'another password' })).status).toBe(200);
+    expect((await withCode(half, codeOf(user.secret))).status).toBe(401);
+    const next = (await login(user.email, 'another password')).body.ticket;
+    expect((await tenant.as.admin.delete(`/api/users/${user.id}`)).status).toBe(204);
+    expect((await withCode(next, codeOf(user.secret))).status).toBe(401);
+  });
+
+  it('is proved again before sensitive acts once 15 minutes have passed, and holds for that session alone', async () => {
+    const admin = await enrolled('admin');
+    const make = (session: HttpClient) => session.post('/api/api-keys', { name: 'k', scope: 'api' });
+    expect((await make(admin.session)).status).toBe(201);
+    clock.advance(15 * 60_000);
+    const acts = [
+      () => make(admin.session),
+      () => admin.session.put('/api/vault/KEY', { value: 'x' }),
+      () => admin.session.post('/api/users', { email: 'x@example.com', password: testPassword, role: 'viewer' }),
+      () => admin.session.patch('/api/organization/settings', { monthlySpendLimitUsd: 5 }),
+      () => admin.session.delete(`/api/agents/${admin.id}`),
+      () => admin.session.post(`/api/agent/${admin.id}/action`, { action: 'terminate' }),
+      () => admin.session.delete(`/api/jobs/${admin.id}`),
+      () => admin.session.delete(`/api/users/${admin.id}/totp`),
+    ];
+    for (const act of acts) expect((await act()).body).toMatchObject({ status: 403, code: 'step_up_required' });
+    expect((await admin.session.get('/api/api-keys')).status).toBe(200);
+    const other = signedIn(await withCode(await ticketOf(admin.email), codeOf(admin.secret)));
+    expect((await make(other)).status).toBe(201);
+    expect((await make(admin.session)).status).toBe(403);
+    const stepUp = (body: object) => admin.session.post('/api/auth/step-up', body);
+    expect((await stepUp({ code: codeOf(admin.secret) })).status).toBe(403);
+    expect((await stepUp({ code: codeOf(admin.secret, 1) })).status).toBe(200);
+    expect((await make(admin.session)).status).toBe(201);
+    expect((await stepUp({ ticket: await ticketOf(admin.email) })).status).toBe(400);
+    // Who has none is asked for none.
+    expect((await tenant.as.admin.post('/api/auth/step-up', { code: '123456' })).status).toBe(403);
+    expect((await make(tenant.as.admin)).status).toBe(201);
+  });
+
+  it('comes under a new master key, and is bound to its owner', async () => {
+    const [user, other] = [await enrolled(), await enrolled()];
+    const young = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
+    const { looked, rewrapped } = await rewrapSecondFactors(harness.db, young);
+    expect(rewrapped).toBe(looked);
+    expect(looked).toBeGreaterThanOrEqual(2);
+    const old = KeyRing.parse(`${testMasterKey},young:${Buffer.alloc(32, 9).toString('base64')}`);
+    expect((await rewrapSecondFactors(harness.db, old)).rewrapped).toBe(looked);
+    expect((await withCode(await ticketOf(user.email), codeOf(user.secret))).status).toBe(200);
+    await harness.db.query(
+      'system',
+      `UPDATE second_factor f SET master_key_id = o.master_key_id, wrapped_key = o.wrapped_key, sealed = o.sealed
+       FROM second_factor o WHERE o.user_id = $1 AND f.user_id = $2`,
+      [user.id, other.id],
+    );
+    expect((await withCode(await ticketOf(other.email), codeOf(user.secret))).status).toBe(500);
+  });
+});

@@ -1,0 +1,91 @@
+import { Body, Controller, Delete, Get, Inject, Put, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import {
+  Endpoint,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  OrganizationId,
+  sessionsAndKeysOf,
+  sessionsOf,
+} from '@muster/access';
+import {
+  ConcurrencyKeyList,
+  ConcurrencyKeyQuery,
+  ConcurrencyLimit,
+  KeyHolderList,
+  SearchQuery,
+  SetConcurrencyLimitBody,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { deleteConcurrencyLimit, listConcurrencyKeys, listKeyHolders, setConcurrencyLimit } from '@muster/jobs';
+import { pageOf, paginate } from '@muster/platform';
+
+@ApiTags('Concurrency keys')
+@Controller('/api/concurrency-keys')
+export class ConcurrencyKeysController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List the keys that runs hold or wait for, and those with a limit of the organization’s own',
+    access: sessionsAndKeysOf('viewer'),
+    answer: ConcurrencyKeyList,
+    errors: ['invalid_payload'],
+  })
+  async list(@OrganizationId() organizationId: string, @Query() query: SearchQuery): Promise<ConcurrencyKeyList> {
+    const page = pageOf(query, 'text');
+    const rows = await listConcurrencyKeys(this.database, organizationId, { page, q: query.q });
+    const { items, nextCursor } = paginate(rows, page, ({ key }) => [key]);
+    const concurrencyKeys = items.map(({ oldestWaitingSince, ...row }) => ({
+      ...row,
+      paused: row.limit === 0,
+      oldestWaitingSince: oldestWaitingSince?.toISOString() ?? null,
+    }));
+    return { concurrencyKeys, nextCursor };
+  }
+
+  @Get('/holders')
+  @Endpoint({
+    summary: 'List the runs that hold a key',
+    access: sessionsAndKeysOf('viewer'),
+    answer: KeyHolderList,
+    errors: ['invalid_payload'],
+  })
+  async holders(@OrganizationId() organizationId: string, @Query() query: ConcurrencyKeyQuery): Promise<KeyHolderList> {
+    const rows = await listKeyHolders(this.database, organizationId, query.key);
+    return { holders: rows.map((row) => ({ ...row, since: row.since.toISOString() })) };
+  }
+
+  @Put()
+  @Endpoint({
+    summary: 'Set an organization’s own limit of a key',
+    description: 'The smallest limit holds. With 0 no run that asks for the key begins; those that hold it go on.',
+    access: sessionsOf('admin'),
+    body: SetConcurrencyLimitBody,
+    answer: ConcurrencyLimit,
+  })
+  set(@Mutation() mutation: MutationRequest, @Body() body: SetConcurrencyLimitBody): Promise<ConcurrencyLimit> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      await setConcurrencyLimit(tx, caller, body);
+      return { body: { key: body.key, limit: body.limit, paused: body.limit === 0 } };
+    });
+  }
+
+  @Delete()
+  @Endpoint({
+    summary: 'Remove an organization’s own limit of a key',
+    access: sessionsOf('admin'),
+    status: 204,
+    errors: ['invalid_payload', 'not_found'],
+  })
+  delete(@Mutation() mutation: MutationRequest, @Query() query: ConcurrencyKeyQuery): Promise<void> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      await deleteConcurrencyLimit(tx, caller, query.key);
+      return { body: undefined };
+    });
+  }
+}

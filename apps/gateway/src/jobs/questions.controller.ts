@@ -1,0 +1,103 @@
+import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import {
+  Caller,
+  Endpoint,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  OrganizationId,
+  sessionsAndKeysOf,
+} from '@muster/access';
+import type { Principal } from '@muster/access';
+import { AnswerQuestionBody, DeclineQuestionBody, Question, QuestionList, QuestionsQuery } from '@muster/contracts';
+import { Database } from '@muster/database';
+import {
+  answererOf,
+  answerQuestion,
+  declineQuestion,
+  findQuestion,
+  listQuestions,
+  presentQuestion,
+} from '@muster/jobs';
+import { pageOf, paginate } from '@muster/platform';
+import { ObjectStorage } from '@muster/storage';
+import { KeyRing } from '@muster/vault';
+
+@ApiTags('Questions')
+@Controller('/api/questions')
+export class QuestionsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
+    @Inject(ObjectStorage) private readonly storage: ObjectStorage,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List what runs wait for people with',
+    reads: 'questions',
+    access: sessionsAndKeysOf('viewer'),
+    answer: QuestionList,
+    errors: ['invalid_payload'],
+  })
+  async list(@Caller() caller: Principal, @Query() filter: QuestionsQuery): Promise<QuestionList> {
+    const page = pageOf(filter, 'id');
+    const rows = await listQuestions(this.database, caller, { page, filter });
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { questions: await Promise.all(items.map((row) => presentQuestion(row, this.storage))), nextCursor };
+  }
+
+  @Get('/:id')
+  @Endpoint({
+    summary: 'Read a question',
+    reads: 'question',
+    access: sessionsAndKeysOf('viewer'),
+    answer: Question,
+    errors: ['not_found'],
+  })
+  async read(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<Question> {
+    return presentQuestion(await findQuestion(this.database, organizationId, id), this.storage);
+  }
+
+  @Post('/:id/answer')
+  @Endpoint({
+    summary: 'Answer a question',
+    description: 'Once: whoever comes second is told so. The run goes on where it was.',
+    access: sessionsAndKeysOf('member'),
+    body: AnswerQuestionBody,
+    answer: Question,
+    errors: ['not_found', 'already_answered', 'question_over'],
+  })
+  answer(
+    @Mutation() mutation: MutationRequest,
+    @Param('id') id: string,
+    @Body() { answer }: AnswerQuestionBody,
+  ): Promise<Question> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const row = await answerQuestion(tx, this.keyRing, answererOf(caller), { id, answer });
+      return { body: await presentQuestion(row, this.storage) };
+    });
+  }
+
+  @Post('/:id/decline')
+  @Endpoint({
+    summary: 'Say that nobody will answer a question',
+    description: 'Its script goes on with its default, or hears that nobody answered.',
+    access: sessionsAndKeysOf('member'),
+    body: DeclineQuestionBody,
+    answer: Question,
+    errors: ['not_found', 'already_answered', 'question_over'],
+  })
+  decline(
+    @Mutation() mutation: MutationRequest,
+    @Param('id') id: string,
+    @Body() { reason }: DeclineQuestionBody,
+  ): Promise<Question> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const row = await declineQuestion(tx, this.keyRing, answererOf(caller), { id, reason });
+      return { body: await presentQuestion(row, this.storage) };
+    });
+  }
+}

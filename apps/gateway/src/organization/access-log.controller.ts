@@ -1,0 +1,67 @@
+import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { type AccessRow, Endpoint, exportAccesses, listAccesses, OrganizationId, sessionsOf } from '@muster/access';
+import { type AccessEntry, AccessLogExportQuery, AccessLogList, AccessLogQuery } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Clock, OpenStreams, pageOf, paginate } from '@muster/platform';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { streamCsv } from '../stream-csv';
+
+/** Who read what may be a patient's. */
+@ApiTags('Audit')
+@Controller('/api/access-log')
+export class AccessLogController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(OpenStreams) private readonly streams: OpenStreams,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'Read who read what, newest first',
+    description:
+      'Of screenshots, recordings, imaging, logs, variables, results and exports: one row a minute for the same person, ' +
+      'thing and route, there about a second after the read. Kept for six years.',
+    access: sessionsOf('admin'),
+    answer: AccessLogList,
+    errors: ['invalid_payload'],
+  })
+  async list(@OrganizationId() organizationId: string, @Query() query: AccessLogQuery): Promise<AccessLogList> {
+    const page = pageOf(query, 'id');
+    const rows = await listAccesses(this.database, organizationId, query, page);
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { entries: items.map(presentAccess), nextCursor };
+  }
+
+  @Get('/export')
+  @Endpoint({
+    summary: 'The same as CSV',
+    access: sessionsOf('admin'),
+    csv: true,
+    waits: true,
+    errors: ['invalid_payload'],
+  })
+  async export(
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+    @OrganizationId() organizationId: string,
+    @Query() query: AccessLogExportQuery,
+  ): Promise<void> {
+    const pieces = exportAccesses(this.database, organizationId, query);
+    const filename = `access-log-${this.clock.now().toISOString().slice(0, 10)}.csv`;
+    await streamCsv({ request, reply, streams: this.streams }, filename, pieces);
+  }
+}
+
+function presentAccess(row: AccessRow): AccessEntry {
+  const { actorKind: kind, actorId: id, actorEmail } = row;
+  return {
+    id: row.id,
+    at: row.at.toISOString(),
+    actor: { kind, id, ...(actorEmail ? { email: actorEmail } : {}) },
+    address: row.address,
+    route: row.route,
+    subject: { type: row.subjectType, id: row.subjectId },
+  };
+}

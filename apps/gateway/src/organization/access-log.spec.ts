@@ -1,0 +1,135 @@
+import { purgeExpired } from '@muster/access';
+import { openApiDocument } from '@muster/contracts';
+import { ownerDataSource } from '@muster/database';
+import { newId } from '@muster/platform';
+import { type Harness, makeAgent, makeJob, startHarness, type Tenant, waitFor } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+const minuteMs = 60_000;
+/** Reads of ours that show nothing of a patient, each for its reason. */
+const others = [
+  // Counts, costs and states.
+  ...['/api/batches', '/api/batches/{id}', '/api/jobs/activity', '/api/jobs/{id}/cost', '/api/pilot/roi'],
+  ...['/api/process-library', '/api/agents', '/api/agents/{id}', '/api/agents/{id}/savings', '/api/agents/{id}/status'],
+  // The worker of the run reads them, and nobody else.
+  ...['/api/jobs/{id}/questions/{questionId}', '/api/agents/{id}/commands'],
+];
+
+describe('the access log', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  let other: Tenant;
+  let offset = 0;
+  const emails = { viewer: '', member: '' };
+
+  beforeAll(async () => {
+    harness = await startHarness({ ...gateway, clock: { now: () => new Date(Date.now() + offset) } });
+    [tenant, other] = await Promise.all([harness.makeTenant(), harness.makeTenant()]);
+    for (const role of ['viewer', 'member'] as const) {
+      emails[role] = (await tenant.as[role].get('/api/auth/me')).body.user.email;
+    }
+  });
+  afterAll(() => harness.close());
+
+  const job = async () => {
+    const { organizationId } = tenant;
+    const { id: agentId } = await makeAgent(harness.db, { organizationId, name: newId() });
+    return (await makeJob(harness.db, { organizationId, agentId })).id;
+  };
+  const entries = async (query: string, by = tenant) => {
+    const answer = await by.as.admin.get(`/api/access-log?${query}`);
+    expect(answer.status).toBe(200);
+    return answer.body.entries as any[];
+  };
+  const rowsOf = (subject: string, count: number) =>
+    waitFor(`${count} reads`, async () => {
+      const found = await entries(`subject=${subject}`);
+      return found.length >= count && found;
+    });
+
+  it('says who read what, from where, by which route, once a minute', async () => {
+    const id = await job();
+    for (let n = 0; n < 3; n += 1) expect((await tenant.as.viewer.get(`/api/jobs/${id}`)).status).toBe(200);
+    await tenant.api.get(`/api/jobs/${id}`);
+    await tenant.as.viewer.get(`/api/jobs/${id}/logs`);
+    const found = await rowsOf(id, 3);
+    expect(found.map(({ actor, route, subject }) => [actor.kind, actor.email, route, subject.type])).toEqual([
+      ['user', emails.viewer, 'GET /api/jobs/{id}/logs', 'log'],
+      ['api_key', undefined, 'GET /api/jobs/{id}', 'run'],
+      ['user', emails.viewer, 'GET /api/jobs/{id}', 'run'],
+    ]);
+    expect(found[0]).toMatchObject({ address: '127.0.0.1', subject: { id }, at: expect.stringMatching(/Z$/) });
+    offset += minuteMs;
+    await tenant.as.viewer.get(`/api/jobs/${id}`);
+    expect(await rowsOf(id, 4)).toHaveLength(4);
+    const viewer = found[0].actor.id;
+    expect((await entries(`subject=${id}&userId=${viewer}`)).length).toBe(3);
+    expect(await entries(`userId=${viewer}&to=${new Date(Date.now() - minuteMs).toISOString()}`)).toEqual([]);
+    expect((await entries(`subject=${id}&limit=2`)).length).toBe(2);
+  });
+
+  it('is an admin’s to read, and its own organization’s', async () => {
+    const id = await job();
+    await tenant.as.member.get(`/api/jobs/${id}`);
+    await rowsOf(id, 1);
+    expect(await entries(`subject=${id}`, other)).toEqual([]);
+    for (const role of ['viewer', 'member'] as const) {
+      expect((await tenant.as[role].get('/api/access-log')).status).toBe(403);
+      expect((await tenant.as[role].get('/api/access-log/export')).status).toBe(403);
+    }
+    const csv = await tenant.as.admin.get(`/api/access-log/export?subject=${id}`);
+    expect(csv.text.split('\r\n')).toEqual([
+      expect.stringContaining('at,userOrKey,email,address,subjectType,subjectId,route'),
+      expect.stringMatching(new RegExp(`,${emails.member},127.0.0.1,run,${id},GET /api/jobs/\\{id\\}$`)),
+      '',
+    ]);
+  });
+
+  it('has nothing of what was refused or not there', async () => {
+    const id = await job();
+    expect((await other.as.member.get(`/api/jobs/${id}`)).status).toBe(404);
+    expect((await harness.http.get(`/api/jobs/${id}`)).status).toBe(401);
+    await other.as.member.get(`/api/jobs?limit=1`);
+    await waitFor('a later read', async () =>
+      (await entries('', other)).some(({ route }) => route === 'GET /api/jobs'),
+    );
+    expect(await entries(`subject=${id}`, other)).toEqual([]);
+    expect(await entries(`subject=${id}`)).toEqual([]);
+  });
+
+  it('fails no read while it cannot be written, and is written afterwards', async () => {
+    const id = await job();
+    const owner = await ownerDataSource(harness.databaseUrl).initialize();
+    await owner.query('ALTER TABLE access_entry RENAME TO access_entry_away');
+    expect((await tenant.as.member.get(`/api/jobs/${id}`)).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await owner.query('ALTER TABLE access_entry_away RENAME TO access_entry');
+    await owner.destroy();
+    expect(await rowsOf(id, 1)).toHaveLength(1);
+  });
+
+  it('goes after six years and not before', async () => {
+    const id = await job();
+    await tenant.as.member.get(`/api/jobs/${id}`);
+    await rowsOf(id, 1);
+    const years = (count: number) => new Date(Date.now() + count * 365.25 * 24 * 60 * minuteMs);
+    expect((await purgeExpired(harness.db, years(5.9))).accesses).toBe(0);
+    expect((await purgeExpired(harness.db, years(6.1))).accesses).toBeGreaterThan(0);
+    expect(await entries(`subject=${id}`)).toEqual([]);
+  });
+
+  it('has every route that shows runs, files, talks and questions', () => {
+    const shown =
+      /^\/api\/(jobs|job-status|agents|artifacts|recordings|autopilot-sessions|batches|pilot|process-library|questions)\b/;
+    const gets = Object.entries((openApiDocument as { paths: Record<string, Record<string, any>> }).paths)
+      .filter(([path, { get }]) => get && shown.test(path))
+      .map(([path, { get }]) => [path, get['x-reads'] !== undefined] as const);
+    expect(gets.length).toBeGreaterThan(25);
+    expect(
+      gets
+        .filter(([, isLogged]) => !isLogged)
+        .map(([path]) => path)
+        .sort(),
+    ).toEqual(others.sort());
+  });
+});

@@ -1,0 +1,76 @@
+import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import {
+  CreateInboundCodeBody,
+  type InboundCode,
+  InboundCodeList,
+  InboundCodeWithSecret,
+  PageQuery,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { createInboundCode, deleteInboundCode, type InboundCodeRow, listInboundCodes } from '@muster/jobs';
+import { BaseConfig, pageOf, paginate, publicAddress } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+
+@ApiTags('Questions')
+@Controller('/api/inbound-codes')
+export class InboundCodesController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
+    @Inject(BaseConfig) private readonly config: BaseConfig,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List the addresses that codes come to',
+    access: sessionsOf('admin'),
+    answer: InboundCodeList,
+    errors: ['invalid_payload'],
+  })
+  async list(@OrganizationId() organizationId: string, @Query() query: PageQuery): Promise<InboundCodeList> {
+    const page = pageOf(query, 'id');
+    const rows = await listInboundCodes(this.database, organizationId, page);
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { inboundCodes: items.map((row) => this.present(row)), nextCursor };
+  }
+
+  @Post()
+  @Endpoint({
+    summary: 'Make an address that an SMS or mail gateway posts messages with codes to',
+    description: 'What its messages are signed with is in this answer, and never shown again.',
+    access: sessionsOf('admin'),
+    body: CreateInboundCodeBody,
+    answer: InboundCodeWithSecret,
+    status: 201,
+    errors: ['conflict'],
+    idempotent: true,
+  })
+  create(@Mutation() mutation: MutationRequest, @Body() body: CreateInboundCodeBody): Promise<InboundCodeWithSecret> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const { row, secret } = await createInboundCode(tx, this.keyRing, caller, body);
+      return { body: { ...this.present(row), secret }, location: '/api/inbound-codes' };
+    });
+  }
+
+  @Delete('/:id')
+  @Endpoint({
+    summary: 'Delete an inbound address: what comes there is refused',
+    access: sessionsOf('admin'),
+    status: 204,
+    errors: ['not_found'],
+  })
+  delete(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      await deleteInboundCode(tx, caller, id);
+      return { body: undefined };
+    });
+  }
+
+  private present({ id, name, pattern, senders, createdAt }: InboundCodeRow): InboundCode {
+    const url = `${publicAddress(this.config)}/api/inbound/${id}`;
+    return { id, name, url, pattern, senders, createdAt: createdAt.toISOString() };
+  }
+}

@@ -1,0 +1,152 @@
+import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Endpoint, IfMatch, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import {
+  CreateNotificationChannelBody,
+  NotificationChannel,
+  NotificationChannelList,
+  NotificationChannelWithSecret,
+  NotificationTestStarted,
+  SearchQuery,
+  UpdateNotificationChannelBody,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { Clock, etagOf, Outbound, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+import {
+  createChannel,
+  deleteChannel,
+  findChannel,
+  listChannels,
+  requireCallable,
+  testChannel,
+  updateChannel,
+} from '@muster/webhooks';
+import { presentChannel } from './present-webhooks';
+
+@ApiTags('Notifications')
+@Controller('/api/notification-channels')
+export class NotificationChannelsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Mutations) private readonly mutations: Mutations,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
+    @Inject(Outbound) private readonly outbound: Outbound,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List notification channels',
+    access: sessionsOf('admin'),
+    answer: NotificationChannelList,
+    errors: ['invalid_payload'],
+  })
+  async list(@OrganizationId() organizationId: string, @Query() query: SearchQuery): Promise<NotificationChannelList> {
+    const page = pageOf(query, 'id');
+    const rows = await listChannels(this.database, organizationId, { page, q: query.q });
+    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    return { notificationChannels: items.map(presentChannel), nextCursor };
+  }
+
+  @Post()
+  @Endpoint({
+    summary: 'Make a channel that notifies people by e-mail, Slack or Teams, or a program by webhook',
+    description:
+      'People get each fact at most once, and what happens within a minute of a message in one message with a count. A ' +
+      'webhook is sent as to any endpoint: at least once. At most 20 channels.',
+    access: sessionsOf('admin'),
+    body: CreateNotificationChannelBody,
+    answer: NotificationChannelWithSecret,
+    status: 201,
+    errors: ['conflict'],
+    etag: 'read',
+    idempotent: true,
+  })
+  async create(
+    @Mutation() mutation: MutationRequest,
+    @Body() body: CreateNotificationChannelBody,
+  ): Promise<NotificationChannelWithSecret> {
+    await requireCallable(this.outbound, body.url);
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const { row, secret } = await createChannel(tx, this.keyRing, caller, body);
+      return {
+        body: { ...presentChannel(row), secret },
+        etag: etagOf(row.version),
+        location: `/api/notification-channels/${row.id}`,
+      };
+    });
+  }
+
+  @Get('/:id')
+  @Endpoint({
+    summary: 'Read a notification channel, and what came of its last message',
+    access: sessionsOf('admin'),
+    answer: NotificationChannel,
+    errors: ['not_found'],
+    etag: 'read',
+  })
+  async read(
+    @OrganizationId() organizationId: string,
+    @Param('id') id: string,
+    @Reply() reply: ReplyHead,
+  ): Promise<NotificationChannel> {
+    const row = await findChannel(this.database, organizationId, id);
+    reply.etag(row.version);
+    return presentChannel(row);
+  }
+
+  @Patch('/:id')
+  @Endpoint({
+    summary: 'Change the given fields of a notification channel',
+    access: sessionsOf('admin'),
+    body: UpdateNotificationChannelBody,
+    answer: NotificationChannel,
+    errors: ['not_found'],
+    etag: 'change',
+  })
+  async update(
+    @Mutation() mutation: MutationRequest,
+    @Param('id') id: string,
+    @Body() change: UpdateNotificationChannelBody,
+    @IfMatch() ifMatch?: string,
+  ): Promise<NotificationChannel> {
+    await requireCallable(this.outbound, change.url);
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const row = await updateChannel(tx, this.keyRing, caller, { id, change, ifMatch });
+      return { body: presentChannel(row), etag: etagOf(row.version) };
+    });
+  }
+
+  @Delete('/:id')
+  @Endpoint({
+    summary: 'Delete a notification channel, and with it what was sent or is to be',
+    access: sessionsOf('admin'),
+    status: 204,
+    errors: ['not_found'],
+    etag: 'change',
+  })
+  delete(@Mutation() mutation: MutationRequest, @Param('id') id: string, @IfMatch() ifMatch?: string): Promise<void> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      await deleteChannel(tx, caller, id, { ifMatch });
+      return { body: undefined };
+    });
+  }
+
+  @Post('/:id/test')
+  @Endpoint({
+    summary: 'Send a test message to a notification channel',
+    description: 'Whatever it gets, and though it be off. What came of it is the channel’s lastAttempt.',
+    access: sessionsOf('admin'),
+    answer: NotificationTestStarted,
+    status: 202,
+    errors: ['not_found'],
+    idempotent: true,
+  })
+  test(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<NotificationTestStarted> {
+    return this.mutations.run(mutation, async (tx, caller) => {
+      const messages = await testChannel(tx, caller, id, this.clock.now());
+      return { body: { messages }, location: `/api/notification-channels/${id}` };
+    });
+  }
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { AppError } from '@muster/contracts';
+import { addressFor } from '@muster/platform';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { GatewayConfig } from '../gateway.config';
+import { installScript } from './install-script';
+
+interface WorkerFile {
+  content: Buffer;
+  sha256: string;
+}
+
+/**
+ * The worker as one file, its hash, and what installs it: the same for whoever asks. They are no secrets; what a worker
+ * may do, its key says.
+ */
+@Injectable()
+export class WorkerRoutes implements OnModuleInit {
+  private file: Promise<WorkerFile> | undefined;
+
+  constructor(
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(GatewayConfig) private readonly config: GatewayConfig,
+  ) {}
+
+  onModuleInit(): void {
+    const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
+    const own = { config: { guardsItself: true } };
+    const answer = (reply: FastifyReply, type: string) => reply.header('cache-control', 'no-cache').type(type);
+    fastify.get('/worker/muster-worker.js', own, async (_request, reply) =>
+      answer(reply, 'text/javascript; charset=utf-8').send((await this.read()).content),
+    );
+    fastify.get('/worker/muster-worker.js.sha256', own, async (_request, reply) =>
+      answer(reply, 'text/plain; charset=utf-8').send(`${(await this.read()).sha256}  muster-worker.js\n`),
+    );
+    fastify.get('/worker/install.sh', own, (request, reply) =>
+      answer(reply, 'text/x-shellscript; charset=utf-8').send(installScript(addressFor(request, this.config))),
+    );
+  }
+
+  private read(): Promise<WorkerFile> {
+    this.file ??= readWorker().catch((error: unknown) => {
+      this.file = undefined;
+      throw error;
+    });
+    return this.file;
+  }
+}
+
+async function readWorker(): Promise<WorkerFile> {
+  // Beside the compiled gateway; from its sources, where the build puts it.
+  const places = [join(__dirname, '../../../../worker'), join(__dirname, '../../../../dist/worker')];
+  const path = places.map((place) => join(place, 'muster-worker.js')).find((each) => existsSync(each));
+  if (!path) {
+    throw new AppError('not_found', { detail: 'The worker has not been built: node apps/worker/one-file.mjs.' });
+  }
+  const content = await readFile(path);
+  return { content, sha256: createHash('sha256').update(content).digest('hex') };
+}

@@ -1,0 +1,43 @@
+import { Controller, Headers, Inject, Param, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { anyone, Endpoint } from '@muster/access';
+import { InboundReceipt } from '@muster/contracts';
+import { Database } from '@muster/database';
+import { receiveMessage } from '@muster/jobs';
+import { BaseConfig, Clock, publicAddress, Unparsed, UnparsedBody } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+
+/** Where SMS and mail gateways post the messages that codes come by. */
+@ApiTags('Callbacks')
+@Controller('/api/inbound')
+export class InboundController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
+    @Inject(BaseConfig) private readonly config: BaseConfig,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Post('/:id')
+  @Endpoint({
+    summary: 'A message that came to an inbound address',
+    description:
+      'Twilio’s form with X-Twilio-Signature, Mailgun’s and SendGrid’s inbound forms with their signatures, or JSON ' +
+      '{from, text} with x-service-signature. Each counts once, and for one question.',
+    access: anyone,
+    answer: InboundReceipt,
+    errors: ['unauthenticated', 'payload_too_large'],
+    unparsed: true,
+    bodyLimit: 65_536,
+  })
+  receive(
+    @Param('id') id: string,
+    @Unparsed() { bytes, contentType = '' }: UnparsedBody,
+    @Headers() headers: Record<string, string | string[] | undefined>,
+  ): Promise<InboundReceipt> {
+    const { database, keyRing } = this;
+    const header = (name: string) => [headers[name]].flat()[0];
+    const posted = { url: `${publicAddress(this.config)}/api/inbound/${id}`, contentType, bytes, header };
+    return receiveMessage({ database, keyRing }, { inboundId: id, posted, now: this.clock.now() });
+  }
+}

@@ -1,0 +1,110 @@
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Caller, Endpoint, type Principal, workers } from '@muster/access';
+import {
+  AskedQuestion,
+  AskQuestionBody,
+  AwaitAnswerQuery,
+  GivenTotp,
+  GiveTotpBody,
+  QuestionForWorker,
+} from '@muster/contracts';
+import { Database } from '@muster/database';
+import { askQuestion, awaitAnswer, giveTotp } from '@muster/jobs';
+import { Clock, Connection, OpenStreams, PubSub, Reply, ReplyHead } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+import { reporterOf } from './reporter-of';
+
+/** What a run asks people, and the answer for whoever does not wait for a command. */
+@ApiTags('Callbacks')
+@Controller('/api/jobs/:id')
+export class RunQuestionsController {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
+    @Inject(PubSub) private readonly pubSub: PubSub,
+    @Inject(OpenStreams) private readonly streams: OpenStreams,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  @Post('/questions')
+  @Endpoint({
+    summary: 'Ask people something, and wait',
+    description:
+      'The answer comes as a command of the kind answer, and to whoever asks for it. The same questionKey in the same ' +
+      'run answers the question that it made first.',
+    access: workers,
+    body: AskQuestionBody,
+    answer: AskedQuestion,
+    status: 201,
+    errors: ['not_found', 'conflict'],
+  })
+  async ask(
+    @Reply() reply: ReplyHead,
+    @Caller() caller: Principal,
+    @Param('id') jobId: string,
+    @Body() body: AskQuestionBody,
+  ): Promise<AskedQuestion> {
+    const { database, keyRing } = this;
+    const asked = await askQuestion({ database, keyRing }, reporterOf(caller), jobId, body);
+    reply.location(`/api/jobs/${jobId}/questions/${asked.questionId}`);
+    return asked;
+  }
+
+  @Get('/questions/:questionId')
+  @Endpoint({
+    summary: 'Read the answer to a question, or wait for it',
+    access: workers,
+    answer: QuestionForWorker,
+    errors: ['invalid_payload', 'not_found', 'question_over'],
+    waits: true,
+  })
+  read(
+    @Connection() connection: Socket,
+    @Caller() caller: Principal,
+    @Param('id') jobId: string,
+    @Param('questionId') questionId: string,
+    @Query() { wait = 0 }: AwaitAnswerQuery,
+  ): Promise<QuestionForWorker> {
+    const { database, keyRing, pubSub } = this;
+    return this.streams.waiting(connection, 'answer', (signal) =>
+      awaitAnswer({ database, keyRing, pubSub }, reporterOf(caller), {
+        jobId,
+        questionId,
+        waitMs: wait * 1000,
+        signal,
+      }),
+    );
+  }
+
+  @Post('/totp')
+  @Endpoint({
+    summary: 'A code of a TOTP of the vault',
+    description:
+      'The code of this moment; with less than 3 s left of its window, or where another run was given it, the next ' +
+      'one, which is answered when its window begins.',
+    access: workers,
+    body: GiveTotpBody,
+    answer: GivenTotp,
+    errors: ['not_found', 'conflict'],
+    waits: true,
+  })
+  async totp(
+    @Connection() connection: Socket,
+    @Caller() caller: Principal,
+    @Param('id') jobId: string,
+    @Body() { key }: GiveTotpBody,
+  ): Promise<GivenTotp> {
+    const { database, keyRing } = this;
+    const { code, validFrom, validUntil } = await giveTotp({ database, keyRing }, caller, { jobId, key });
+    const earlyMs = validFrom.getTime() - this.clock.now().getTime();
+    if (earlyMs > 0) {
+      await this.streams.waiting(connection, 'answer', (signal) =>
+        sleep(earlyMs, undefined, { signal }).catch(() => undefined),
+      );
+    }
+    return { code, validFrom: validFrom.toISOString(), validUntil: validUntil.toISOString() };
+  }
+}

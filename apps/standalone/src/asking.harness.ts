@@ -1,0 +1,49 @@
+import { newId } from '@muster/platform';
+import { type Answer, makeJob, waitFor } from '@muster/testing';
+import type { AutopilotHarness } from './autopilot/autopilot.harness';
+
+/** What specs of runs that ask do: with the lab's real worker, or as a client that is one itself. */
+export function asking(lab: () => AutopilotHarness) {
+  const launch = async (script: string) => {
+    const { tenant, agentId } = lab();
+    const body = { name: newId(), description: '', variables: [], script: `import muster, json\n${script}` };
+    const workflow = await tenant.as.member.post('/api/workflows', body);
+    const launched = await tenant.api.post('/api/jobs/launch', { workflowId: workflow.body.id, agentId });
+    expect(launched.status).toBe(202);
+    return launched.body.jobId as string;
+  };
+  const job = async (id: string) => (await lab().tenant.api.get(`/api/jobs/${id}`)).body;
+  const ended = (id: string) =>
+    waitFor(
+      'its end',
+      async () => {
+        const found = await job(id);
+        return ['completed', 'failed', 'cancelled'].includes(found.status) && found;
+      },
+      60_000,
+    );
+  const open = (jobId: string, at = 0) =>
+    waitFor(
+      'the question',
+      async () => {
+        const { body } = await lab().tenant.api.get(`/api/questions?jobId=${jobId}&status=open`);
+        return body.questions[at];
+      },
+      30_000,
+    );
+  const answer = (id: string, value: unknown): Promise<Answer> =>
+    lab().tenant.as.member.post(`/api/questions/${id}/answer`, { answer: value });
+  /** A run without a worker: what a client does that is one itself. */
+  const running = async (more: object = {}) => {
+    const { organizationId } = lab().tenant;
+    return makeJob(lab().harness.db, {
+      ...{ organizationId, status: 'running', startedAt: new Date(), commandId: newId(), ...more },
+    });
+  };
+  const ask = (jobId: string, more: object = {}) =>
+    lab().tenant.worker.post(`/api/jobs/${jobId}/questions`, {
+      ...{ questionKey: 'one', question: 'Which?', kind: 'text', timeoutSeconds: 60, ...more },
+    });
+  const rows = (sql: string, ...values: unknown[]) => lab().harness.db.query<any>('system', sql, values);
+  return { launch, job, ended, open, answer, running, ask, rows };
+}

@@ -1,0 +1,150 @@
+import {
+  FakeClock,
+  FakeWorker,
+  type Harness,
+  HttpClient,
+  makeAgent,
+  makeApiKey,
+  makeWorkflow,
+  startHarness,
+  type Tenant,
+  waitFor,
+} from '@muster/testing';
+import { standalone } from './standalone';
+
+const hourMs = 3_600_000;
+const cronSecret = 'open sesame';
+
+describe.each([
+  ['ahead of', hourMs],
+  ['behind', -hourMs],
+])('a service whose clock is an hour %s the database’s', (_where, aheadMs) => {
+  const clock = FakeClock.aheadBy(aheadMs);
+  let harness: Harness;
+  let tenant: Tenant;
+  let machine: HttpClient;
+  let worker: FakeWorker;
+  let ids: { agentId: string; workflowId: string };
+
+  beforeAll(async () => {
+    const loops = { STALE_JOBS_TICK_MS: '100', IDLE_MONITOR_TICK_MS: '100', SCHEDULE_TICK_MS: '100' };
+    harness = await startHarness({
+      ...standalone,
+      clock,
+      env: { OUTBOUND_ALLOW: '127.0.0.1', CRON_SECRET: cronSecret, ...loops },
+    });
+    tenant = await harness.makeTenant();
+    const { organizationId } = tenant;
+    worker = await FakeWorker.startFor(organizationId);
+    worker.now = () => clock.now();
+    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
+    const { id: agentId } = await makeAgent(harness.db, { organizationId, status: 'offline' });
+    const { secret } = await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId });
+    machine = new HttpClient(harness.url).withKey(secret);
+    ids = { agentId, workflowId };
+    const hello = { agentId, bootId: 'b', workerVersion: '1', tunnelHostname: worker.url };
+    expect((await machine.post('/api/agents/handshake', hello)).status).toBe(200);
+  });
+  afterAll(async () => {
+    await harness.close();
+    await worker.stop();
+  });
+
+  const agent = async () => (await tenant.api.get(`/api/agents/${ids.agentId}`)).body;
+  const job = async (id: string) => (await tenant.api.get(`/api/jobs/${id}`)).body;
+  const report = (jobId: string, body: object) => machine.post('/api/job-webhook', { jobId, ...body });
+  const isNow = (time: string) => Math.abs(Date.parse(time) - clock.now().getTime()) < 60_000;
+
+  async function launch(more: object = {}): Promise<string> {
+    const launched = await tenant.api.post('/api/jobs/launch', { ...ids, ...more });
+    expect(launched.status).toBe(202);
+    const { jobId } = launched.body;
+    await waitFor('its command', () => worker.received.some((command) => command.jobId === jobId));
+    expect((await report(jobId, { status: 'running' })).body).toMatchObject({ accepted: true });
+    return jobId;
+  }
+
+  it('starts, ends and costs a run at once, and dates it by its own clock', async () => {
+    const id = await launch();
+    await machine.post('/api/job-logs', {
+      logs: [{ jobId: id, level: 'info', message: 'seen', timestamp: Math.floor(clock.now().getTime() / 1000) }],
+    });
+    await report(id, { status: 'completed' });
+    const ended = await waitFor('its cost', async () => {
+      const read = await job(id);
+      return read.totalCostUsd !== null && read;
+    });
+    expect(ended).toMatchObject({ status: 'completed', error: null });
+    expect([ended.queuedAt, ended.startedAt, ended.finishedAt].map(isNow)).toEqual([true, true, true]);
+    expect(ended.durationMs).toBeLessThan(60_000);
+    const from = new Date(clock.now().getTime() - 60_000).toISOString();
+    const { entries } = (await tenant.api.get(`/api/agents/${ids.agentId}/logs?jobId=${id}&from=${from}`)).body;
+    expect(entries.map(({ kind }: { kind: string }) => kind)).toEqual(expect.arrayContaining(['execution', 'job']));
+  });
+
+  it('takes no run for stale, no machine for idle and no worker for silent before its time', async () => {
+    const id = await launch();
+    const scanned = await harness.http.with({ 'x-cron-key': cronSecret }).post('/api/cron/stale-jobs');
+    expect(scanned.body).toMatchObject({ failed: [] });
+    expect(await job(id)).toMatchObject({ status: 'running' });
+    const read = await agent();
+    expect([read.status, isNow(read.lastSeen), isNow(read.lastActivityAt)]).toEqual(['online', true, true]);
+    await report(id, { status: 'completed' });
+    await waitFor('a free machine', async () => (await agent()).currentJobId === null);
+    // Its idle time begins with the end of the run.
+    const stopAt = Date.parse((await agent()).stopAt ?? clock.now().toISOString());
+    expect(stopAt).toBeGreaterThanOrEqual(clock.now().getTime() - 60_000);
+    expect((await agent()).status).toBe('online');
+  });
+
+  it('retries a failed run when its time has come, and not before', async () => {
+    const id = await launch({ maxRetries: 1, retryDelayMs: 600_000 });
+    await report(id, { status: 'failed', error: 'on purpose' });
+    const retry = await waitFor('its retry', async () => {
+      const { jobs } = (await tenant.api.get('/api/jobs?status=queued')).body;
+      return jobs.find(({ retryOf }: { retryOf: string | null }) => retryOf === id);
+    });
+    expect(retry.waiting).toMatchObject({ reason: 'retry_delay' });
+    expect(isNow(retry.waiting.since)).toBe(true);
+    await tenant.api.post(`/api/jobs/${retry.id}/cancel`);
+    const soon = await launch({ maxRetries: 1, retryDelayMs: 1 });
+    await report(soon, { status: 'failed', error: 'on purpose' });
+    await waitFor('the start of its retry', async () => {
+      const { jobs } = (await tenant.api.get('/api/jobs')).body;
+      const next = jobs.find(({ retryOf }: { retryOf: string | null }) => retryOf === soon);
+      return next && worker.received.some(({ jobId }) => jobId === next.id);
+    });
+  });
+
+  it('delivers a command within its deadline', async () => {
+    const { body } = await tenant.api.post(`/api/agents/${ids.agentId}/run-snippet`, { code: 'print(1)' });
+    const { commandId } = body;
+    const pushed = await waitFor('its push', () => worker.received.find((command) => command.commandId === commandId));
+    expect(Date.parse(pushed.deadline)).toBeGreaterThan(clock.now().getTime());
+    const result = `/api/agents/${ids.agentId}/commands/${commandId}/result`;
+    expect((await machine.post(result, { status: 'success', output: '1\n' })).status).toBe(200);
+    const status = await tenant.api.get(`/api/agents/${ids.agentId}/run-snippet/status?commandId=${commandId}`);
+    expect(status.body).toMatchObject({ status: 'success', output: '1\n' });
+  });
+
+  it('fires a schedule at its time, and not before', async () => {
+    const schedule = { name: 'S', scriptId: ids.workflowId, agentId: ids.agentId, cronExpression: '0 0 1 1 *' };
+    const made = await tenant.api.post('/api/schedules', schedule);
+    expect(Date.parse(made.body.nextRunAt)).toBeGreaterThan(clock.now().getTime());
+    const early = await tenant.api.post('/api/schedules/execute', { scheduleId: made.body.id });
+    expect(early.body.skipped).toMatchObject([{ scheduleId: made.body.id, reason: 'not_due' }]);
+    const minutely = { ...schedule, name: 'Each minute', cronExpression: '* * * * *' };
+    const due = await tenant.api.post('/api/schedules', minutely);
+    await harness.db.query(
+      'system',
+      `UPDATE schedule SET next_run_at = next_run_at - interval '1 minute' WHERE id = $1`,
+      [due.body.id],
+    );
+    const last = await waitFor('its run', async () => {
+      const { recentRuns } = (await tenant.api.get(`/api/schedules/${due.body.id}`)).body;
+      return recentRuns[0];
+    });
+    expect(last).toMatchObject({ outcome: 'launched' });
+    expect(isNow(last.firedAt)).toBe(true);
+  });
+});

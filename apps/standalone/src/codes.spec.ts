@@ -1,0 +1,174 @@
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
+import { newId } from '@muster/platform';
+import { asking } from './asking.harness';
+import { AutopilotHarness } from './autopilot/autopilot.harness';
+
+jest.setTimeout(120_000);
+
+describe('a code that needs nobody', () => {
+  let pilot: AutopilotHarness;
+
+  beforeAll(async () => {
+    pilot = await AutopilotHarness.start();
+  });
+  afterAll(() => pilot.close());
+
+  const { launch, ended, running, ask, rows } = asking(() => pilot);
+
+  describe('a TOTP of the vault', () => {
+    const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
+    const totp = (jobId: string, key = 'DD_TOTP') => pilot.tenant.worker.post(`/api/jobs/${jobId}/totp`, { key });
+
+    beforeAll(async () => {
+      const value = `otpauth://totp/Payer:us?secret=${secret}&period=2&digits=8`;
+      const put = await pilot.tenant.as.admin.put('/api/vault/DD_TOTP', { kind: 'totp', value });
+      expect([put.status, put.body.kind]).toEqual([200, 'totp']);
+    });
+
+    it('gives a run its code, which its output covers, and the secret to nobody', async () => {
+      const jobId = await launch('code = muster.totp("DD_TOTP")\nprint(code)\nmuster.result([len(code), code])');
+      expect(await ended(jobId)).toMatchObject({ status: 'completed', result: [8, '[redacted]'] });
+      const { workflowId } = await running();
+      const body = { workflowId, agentId: pilot.agentId, vaultKeys: ['DD_TOTP'] };
+      expect((await pilot.tenant.api.post('/api/jobs/launch', body)).status).toBe(400);
+    });
+
+    it('gives no code to two runs, and none whose window has not begun', async () => {
+      const [one, two] = [await running(), await running()];
+      const given = await Promise.all([totp(one.id), totp(two.id)]);
+      const [first, second] = given.map(({ body }) => body).sort((a, b) => a.validFrom.localeCompare(b.validFrom));
+      expect(first.code).not.toBe(second.code);
+      expect(Date.parse(second.validFrom)).toBeGreaterThanOrEqual(Date.parse(first.validUntil));
+      expect(Date.parse(second.validFrom)).toBeLessThanOrEqual(Date.now());
+      expect((await totp(one.id, 'PORTAL_PASSWORD')).status).toBe(404);
+      const wrong = await pilot.tenant.as.admin.put('/api/vault/BAD', { kind: 'totp', value: 'not base32!' });
+      expect(wrong.status).toBe(400);
+    });
+  });
+
+  describe('an inbound address', () => {
+    const make = async (more: object = {}) => {
+      const made = await pilot.tenant.as.admin.post('/api/inbound-codes', { name: newId(), ...more });
+      expect(made.status).toBe(201);
+      return made.body as { id: string; name: string; url: string; secret: string };
+    };
+    const post = async (url: string, body: string | Buffer, headers: Record<string, string>) => {
+      const path = new URL(url).pathname;
+      const sent = await fetch(pilot.harness.url + path, { method: 'POST', body: body as string, headers });
+      return { status: sent.status, body: (await sent.json()) as any };
+    };
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const seconds = () => String(Math.floor(Date.now() / 1000));
+    const ours = ({ url, secret }: { url: string; secret: string }, text: string, from = 'payer') => {
+      const body = JSON.stringify({ from, text });
+      const t = seconds();
+      const v1 = createHmac('sha256', secret).update(`${t}.${body}`).digest('hex');
+      return post(url, body, { 'content-type': 'application/json', 'x-service-signature': `t=${t},v1=${v1}` });
+    };
+    const waiting = async (inbound: string, more: object = {}) => {
+      const { id } = await running();
+      const asked = await ask(id, { kind: 'code', inbound, ...more });
+      expect(asked.status).toBe(201);
+      const path = `/api/jobs/${id}/questions/${asked.body.questionId}`;
+      return { ...asked.body, read: async () => (await pilot.tenant.worker.get(path)).body };
+    };
+
+    it('brings each message to one question, the oldest that waits, and each message once', async () => {
+      const address = await make();
+      const [first, second] = [await waiting(address.name), await waiting(address.name)];
+      expect((await ours(address, 'Your code is 482913.')).body).toEqual({ accepted: true });
+      expect(await first.read()).toMatchObject({ status: 'answered', answer: '482913' });
+      expect((await second.read()).status).toBe('open');
+      expect((await ours(address, 'Your code is 482913.')).body).toEqual({ accepted: false, reason: 'replayed' });
+      expect((await second.read()).status).toBe('open');
+      expect((await ours(address, 'no code here')).body).toEqual({ accepted: false, reason: 'no_code' });
+      const { body } = await pilot.tenant.api.get(`/api/questions/${first.questionId}`);
+      expect(body).toMatchObject({ answeredVia: 'inbound', answer: null });
+    });
+
+    it('keeps what came while the question was on its way, sealed, and nothing older', async () => {
+      const address = await make({ pattern: 'PIN ([A-Z]{2}[0-9]{4})', senders: ['payer'] });
+      expect((await ours(address, 'PIN AB1234', 'stranger')).body.reason).toBe('sender');
+      await ours(address, 'PIN AB1234');
+      expect((await waiting(address.name)).status).toBe('open');
+      const [{ sealed }] = await rows(
+        'SELECT sealed FROM inbound_message WHERE inbound_id = $1 AND sealed IS NOT NULL',
+        address.id,
+      );
+      expect(JSON.stringify(sealed)).not.toContain('AB1234');
+      const late = await waiting(address.name, { askedMsAgo: 60_000 });
+      expect([late.status, (await late.read()).answer]).toEqual(['answered', 'AB1234']);
+    });
+
+    it('knows Twilio, Mailgun and SendGrid by their own signatures, and nobody by a wrong one', async () => {
+      const twilio = await make({ secret: 'twilio-auth-token' });
+      const sms = { From: '+15550100', Body: 'Code: 771204', MessageSid: 'SM1' };
+      const url = `${pilot.harness.url}/api/inbound/${twilio.id}`;
+      const signed = Object.entries(sms)
+        .sort()
+        .reduce((text, pair) => text + pair.join(''), url);
+      const mac = createHmac('sha1', 'twilio-auth-token').update(signed).digest('base64');
+      const asked = await waiting(twilio.name);
+      const sms64 = { ...form, 'x-twilio-signature': mac };
+      expect((await post(url, String(new URLSearchParams({ ...sms, Body: '0000' })), sms64)).status).toBe(401);
+      expect((await post(url, String(new URLSearchParams(sms)), sms64)).body).toEqual({ accepted: true });
+      expect((await asked.read()).answer).toBe('771204');
+
+      const mailgun = await make({ secret: 'mailgun-signing-key' });
+      const mail = (timestamp = seconds()) => {
+        const token = newId();
+        const signature = createHmac('sha256', 'mailgun-signing-key')
+          .update(timestamp + token)
+          .digest('hex');
+        const fields = { from: 'Payer <codes@payer.test>', subject: 'Code', 'body-plain': 'It is 55512' };
+        return String(new URLSearchParams({ ...fields, timestamp, token, signature }));
+      };
+      const second = await waiting(mailgun.name);
+      expect((await post(mailgun.url, mail('1700000000'), form)).status).toBe(401);
+      expect((await post(mailgun.url, mail(), form)).status).toBe(200);
+      expect((await second.read()).answer).toBe('55512');
+
+      const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+      const secret = publicKey.export({ format: 'der', type: 'spki' }).toString('base64');
+      const sendgrid = await make({ secret });
+      const multipart = new FormData();
+      for (const [name, value] of [
+        ['from', 'codes@payer.test'],
+        ['subject', 'Code'],
+        ['text', 'It is 90210'],
+      ]) {
+        multipart.set(name!, value!);
+      }
+      const request = new Request('http://x', { method: 'POST', body: multipart });
+      const bytes = Buffer.from(await request.clone().arrayBuffer());
+      const timestamp = seconds();
+      const signature = sign('sha256', Buffer.concat([Buffer.from(timestamp), bytes]), privateKey).toString('base64');
+      const third = await waiting(sendgrid.name);
+      const headers = {
+        'content-type': request.headers.get('content-type')!,
+        'x-twilio-email-event-webhook-timestamp': timestamp,
+      };
+      const name = 'x-twilio-email-event-webhook-signature';
+      const forged = sign('sha256', bytes, privateKey).toString('base64');
+      expect((await post(sendgrid.url, bytes, { ...headers, [name]: forged })).status).toBe(401);
+      expect((await post(sendgrid.url, bytes, { ...headers, [name]: signature })).status).toBe(200);
+      expect((await third.read()).answer).toBe('90210');
+
+      for (const id of [twilio.id, newId()]) {
+        const wrong = await ours({ url: `http://x/api/inbound/${id}`, secret: 'wrong' }, '1234');
+        expect([wrong.status, wrong.body.code]).toEqual([401, 'unauthenticated']);
+      }
+    });
+
+    it('takes 60 messages a minute, and none larger than 64 KiB', async () => {
+      const address = await make();
+      expect((await ours(address, 'x'.repeat(66_000))).status).toBe(413);
+      await rows(
+        `INSERT INTO inbound_message (inbound_id, fingerprint, organization_id)
+         SELECT $1, n::text, $2 FROM generate_series(1, 60) n`,
+        ...[address.id, pilot.tenant.organizationId],
+      );
+      expect((await ours(address, '482913')).status).toBe(429);
+    });
+  });
+});

@@ -1,0 +1,210 @@
+import { newId } from '@muster/platform';
+import { waitFor } from '@muster/testing';
+import { asking } from './asking.harness';
+import { AutopilotHarness } from './autopilot/autopilot.harness';
+
+jest.setTimeout(120_000);
+
+/** The whole service and a real worker: a run asks, somebody answers, and the run goes on where it was. */
+describe('a run that asks', () => {
+  let pilot: AutopilotHarness;
+
+  beforeAll(async () => {
+    pilot = await AutopilotHarness.start();
+  });
+  afterAll(() => pilot.close());
+
+  const { launch, job, ended, open, answer, running, ask, rows } = asking(() => pilot);
+
+  it('gets the code that a person gives, which is sealed, covered in its output, and gone with its end', async () => {
+    const code = '739182';
+    const jobId = await launch(
+      [
+        'code = muster.ask("Code from the phone", kind="code", timeout="60s", context={"claim": "C-1"})',
+        'print("the code is", code)',
+        'muster.log("info", "again " + code)',
+        'muster.result({"length": len(code), "code": code})',
+        'muster.ask("Go on?", kind="confirm")',
+      ].join('\n'),
+    );
+    const question = await open(jobId);
+    expect(question).toMatchObject({ jobId, kind: 'code', question: 'Code from the phone', context: { claim: 'C-1' } });
+    const { asking, status } = await job(jobId);
+    expect([status, asking]).toMatchObject(['running', { questionId: question.id, question: 'Code from the phone' }]);
+    const given = await Promise.all([answer(question.id, code), answer(question.id, code)]);
+    expect(given.map((each) => each.status).sort()).toEqual([200, 409]);
+    expect(given.find((each) => each.status === 409)!.body.code).toBe('already_answered');
+    const answeredAt = Date.now();
+    const next = await waitFor('the next one', async () => {
+      const { body } = await pilot.tenant.api.get(`/api/questions?jobId=${jobId}&status=open`);
+      return body.questions[0];
+    });
+    expect(Date.now() - answeredAt).toBeLessThan(3000);
+    const [{ sealed }] = await rows('SELECT sealed FROM question WHERE id = $1', question.id);
+    expect(sealed).toMatchObject({ sealed: expect.any(String) });
+    await answer(next.id, true);
+    const over = await ended(jobId);
+    expect(over).toMatchObject({ status: 'completed', result: { length: 6, code: '[redacted]' }, asking: null });
+    expect(over.waitingForPersonSeconds).toBeGreaterThan(0);
+    const read = await pilot.tenant.api.get(`/api/questions/${question.id}`);
+    expect(read.body).toMatchObject({ status: 'answered', answer: null, answeredVia: 'console' });
+    expect(read.body.answeredBy).toContain('@');
+    // Wherever a row could have it: nothing of the code is left, sealed or not.
+    const tables = await rows(`SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`);
+    for (const { tableName } of tables) {
+      const [{ found }] = await rows(
+        `SELECT count(*)::int AS found FROM "${tableName}" t WHERE t::text LIKE $1`,
+        `%${code}%`,
+      );
+      expect([tableName, found]).toEqual([tableName, 0]);
+    }
+    expect(await rows('SELECT id FROM question WHERE job_id = $1 AND sealed IS NOT NULL', jobId)).toEqual([]);
+    expect(await rows(`SELECT id FROM agent_command WHERE job_id = $1 AND payload ? 'sealed'`, jobId)).toEqual([]);
+    expect(pilot.harness.logs.join('')).not.toContain(code);
+  });
+
+  it('goes on after its worker was killed and the answer came meanwhile', async () => {
+    const jobId = await launch('print("got", muster.ask("Which?", kind="choice", choices=["a", "b"]))');
+    const { id } = await open(jobId);
+    await pilot.killWorker();
+    expect((await answer(id, 'c')).status).toBe(400);
+    expect((await answer(id, 'b')).status).toBe(200);
+    await pilot.startWorker();
+    expect(await ended(jobId)).toMatchObject({ status: 'completed' });
+    const logs = await pilot.tenant.api.get(`/api/agents/${pilot.agentId}/logs?jobId=${jobId}&kind=execution`);
+    expect(JSON.stringify(logs.body)).toContain('got b');
+    const { body } = await pilot.tenant.api.get(`/api/questions?jobId=${jobId}`);
+    expect(body.questions).toHaveLength(1);
+  });
+
+  it('goes on with its default when the time is over, and fails by name without one', async () => {
+    const jobId = await launch(
+      'print("default", muster.ask("One?", timeout="1s", default=7))\nmuster.ask("Two?", timeout="1s")',
+    );
+    const over = await ended(jobId);
+    expect(over).toMatchObject({ status: 'failed' });
+    expect(over.error).toContain('NotAnswered: nobody answered in time');
+    const { body } = await pilot.tenant.api.get(`/api/questions?jobId=${jobId}`);
+    expect(body.questions.map(({ status }: { status: string }) => status)).toEqual(['expired', 'expired']);
+  });
+
+  it('hears at once that somebody declined, and what the service refused of it', async () => {
+    const jobId = await launch(
+      [
+        'try: muster.ask("Send?", kind="form", fields=[{"name": "x", "type": "no such"}])',
+        'except ValueError as error: print(error)',
+        'try: muster.ask("Send?", kind="form", fields=["to"])',
+        'except muster.NotAnswered as error: muster.result({"status": error.status, "reason": error.reason})',
+      ].join('\n'),
+    );
+    const { id } = await open(jobId);
+    await pilot.tenant.as.member.post(`/api/questions/${id}/decline`, { reason: 'not today' });
+    expect(await ended(jobId)).toMatchObject({ result: { status: 'cancelled', reason: 'not today' } });
+  });
+
+  it('asks once for a key, and what is no answer to it is refused', async () => {
+    const { id: jobId } = await running();
+    const fields = [{ name: 'npi' }, { name: 'paid', type: 'number', required: false }];
+    const first = await ask(jobId, { kind: 'form', fields });
+    const again = await ask(jobId, { kind: 'form', fields });
+    expect([first.status, again.status, again.body]).toEqual([201, 201, first.body]);
+    const { questionId } = first.body;
+    for (const value of [{}, { npi: '1', other: 1 }, { npi: '1', paid: 'x' }, 'x', [], { npi: ' ' }]) {
+      expect((await answer(questionId, value)).status).toBe(400);
+    }
+    expect((await answer(questionId, { npi: '1', paid: 2 })).body).toMatchObject({ answer: { npi: '1', paid: 2 } });
+    const code = (await ask(jobId, { kind: 'code', questionKey: 'two' })).body.questionId;
+    for (const value of ['123', '12345678901', '12 34', 1234, '']) expect((await answer(code, value)).status).toBe(400);
+    const wrong = [{ kind: 'choice' }, { kind: 'form' }, { to: ['role:nobody'] }, { screenshotKey: 'x' }];
+    for (const more of wrong) expect((await ask(jobId, { questionKey: newId(), ...more })).status).toBe(400);
+  });
+
+  it('is answered by whom it asked alone', async () => {
+    const { id: jobId } = await running();
+    const { as, api } = pilot.tenant;
+    const { questionId: admins } = (await ask(jobId, { to: ['role:admin'] })).body;
+    const say = { answer: 'x' };
+    for (const client of [as.member, api]) {
+      expect((await client.post(`/api/questions/${admins}/answer`, say)).status).toBe(403);
+      expect((await client.post(`/api/questions/${admins}/decline`, {})).status).toBe(403);
+    }
+    expect((await as.viewer.post(`/api/questions/${admins}/answer`, say)).status).toBe(403);
+    const mine = async (client: typeof api) =>
+      (await client.get(`/api/questions?mine=true&jobId=${jobId}`)).body.questions;
+    expect([await mine(as.member), (await mine(as.admin)).length]).toEqual([[], 1]);
+    const { questionId: everyones } = (await ask(jobId, { questionKey: 'two' })).body;
+    const idsOf = (questions: { id: string }[]) => questions.map(({ id }) => id);
+    expect([idsOf(await mine(as.member)), await mine(as.viewer)]).toEqual([[everyones], []]);
+    const oldestFirst = await api.get(`/api/questions?jobId=${jobId}&order=asc&limit=1`);
+    expect(idsOf(oldestFirst.body.questions)).toEqual([admins]);
+    const next = await api.get(`/api/questions?jobId=${jobId}&order=asc&cursor=${oldestFirst.body.nextCursor}`);
+    expect(idsOf(next.body.questions)).toEqual([everyones]);
+    expect((await as.admin.post(`/api/questions/${admins}/answer`, say)).status).toBe(200);
+  });
+
+  it('brings the answer to a worker that polls within the wait, codes too, until the run ends', async () => {
+    const { id: jobId } = await running();
+    const { questionId } = (await ask(jobId, { kind: 'code' })).body;
+    const path = `/api/jobs/${jobId}/questions/${questionId}`;
+    const waiting = pilot.tenant.worker.get(`${path}?wait=25`);
+    const began = Date.now();
+    await answer(questionId, 'AB12');
+    expect((await waiting).body).toMatchObject({ status: 'answered', answer: 'AB12', questionKey: 'one' });
+    expect(Date.now() - began).toBeLessThan(2000);
+    expect((await pilot.tenant.api.get(path)).status).toBe(403);
+    await pilot.tenant.worker.post('/api/job-webhook', { jobId, status: 'completed' });
+    expect((await pilot.tenant.worker.get(path)).body.code).toBe('question_over');
+  });
+
+  it('asks no more when it ends or is cancelled', async () => {
+    const [one, two] = [await running(), await running()];
+    const [first, second] = [await ask(one.id), await ask(two.id)];
+    await pilot.tenant.worker.post('/api/job-webhook', { jobId: one.id, status: 'completed' });
+    await pilot.tenant.api.post(`/api/jobs/${two.id}/cancel`, {});
+    for (const { body } of [first, second]) {
+      const read = await pilot.tenant.api.get(`/api/questions/${body.questionId}`);
+      expect(read.body.status).toBe('cancelled');
+      expect((await answer(body.questionId, 'late')).body.code).toBe('question_over');
+    }
+    expect((await ask(one.id, { questionKey: 'late' })).status).toBe(409);
+    expect((await ask(two.id, { questionKey: 'late' })).status).toBe(409);
+  });
+
+  it('asks no longer than it may run', async () => {
+    const { id: jobId } = await running({ maxRuntimeMs: 60_000 });
+    const asked = await ask(jobId, { timeoutSeconds: 3600 });
+    expect(asked.body.cut).toBe(true);
+    const left = Date.parse(asked.body.expiresAt) - Date.now();
+    expect([left > 40_000, left < 60_000]).toEqual([true, true]);
+  });
+
+  it('has one end, whoever comes first: an answer, a cancel, the run’s end', async () => {
+    for (const end of ['cancel', 'finish'] as const) {
+      const { id: jobId } = await running();
+      const { questionId } = (await ask(jobId)).body;
+      const over =
+        end === 'cancel'
+          ? pilot.tenant.api.post(`/api/jobs/${jobId}/cancel`, {})
+          : pilot.tenant.worker.post('/api/job-webhook', { jobId, status: 'completed' });
+      const [answered, ended] = await Promise.all([answer(questionId, 'x'), over]);
+      expect(ended.status).toBeLessThan(300);
+      expect([200, 409]).toContain(answered.status);
+      const { body } = await pilot.tenant.api.get(`/api/questions/${questionId}`);
+      expect(body.status).toBe(answered.status === 200 ? 'answered' : 'cancelled');
+    }
+  });
+
+  it('asks in a step too, and what was said is there for later steps and in the result', async () => {
+    const { tenant, agentId } = pilot;
+    const steps = [
+      { id: 'a', type: 'ask', question: 'Who signs?', kind: 'choice', choices: ['Ada', 'Bo'], as: 'who', waits: '60s' },
+      { id: 'b', type: 'python', code: 'print("signed by", results["who"])' },
+    ];
+    const workflow = await tenant.as.member.post('/api/workflows', { name: newId(), variables: [], steps });
+    expect(workflow.status).toBe(201);
+    const launched = await tenant.api.post('/api/jobs/launch', { workflowId: workflow.body.id, agentId });
+    const { id } = await open(launched.body.jobId);
+    await answer(id, 'Bo');
+    expect(await ended(launched.body.jobId)).toMatchObject({ status: 'completed', result: { who: 'Bo' } });
+  });
+});

@@ -1,0 +1,148 @@
+import { openApiDocument } from '@muster/contracts';
+import { newId } from '@muster/platform';
+import {
+  type Harness,
+  type HttpClient,
+  makeAgent,
+  makeApiKey,
+  makeJob,
+  startHarness,
+  type Tenant,
+} from '@muster/testing';
+import { standalone } from './standalone';
+import { exampleBody, fieldsOf, operations, type Operation } from './walk-openapi';
+
+/** What somebody tries who has a page that others visit, or the key of one machine. Each walks every route. */
+describe('a stranger', () => {
+  let harness: Harness;
+  let ours: Tenant;
+
+  beforeAll(async () => {
+    harness = await startHarness(standalone);
+    ours = await harness.makeTenant();
+  });
+  afterAll(() => harness.close());
+
+  const all = operations(openApiDocument);
+  const fill = (path: string) => path.replace(/\{\w+\}/g, () => newId());
+  const exampleOf = (operation: Operation) => (exampleBody(openApiDocument, operation) ?? {}) as object;
+
+  it.each<[string, Record<string, string>]>([
+    ['another origin', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
+    ['no origin', { 'sec-fetch-site': 'cross-site' }],
+    ['a neighbour of ours', { origin: 'https://evil.muster.example', 'sec-fetch-site': 'same-site' }],
+    ['a form in a frame of nobody’s', { origin: 'null', 'content-type': 'text/plain' }],
+  ])('changes nothing with the cookie of a super admin from %s', async (_, headers) => {
+    const changes = all.filter(({ method, access }) => method !== 'GET' && access !== 'cron');
+    expect(changes.length).toBeGreaterThan(80);
+    const faults: string[] = [];
+    for (const operation of changes) {
+      const browser = ours.as.super_admin.with(headers);
+      const answer = await browser.send(operation.method, fill(operation.path), JSON.stringify(exampleOf(operation)));
+      // What is signed takes no cookie in the first place; where nobody has to be signed in, the type is looked at first.
+      const right = ['/api/webhooks/', '/api/inbound/'].some((start) => operation.path.startsWith(start))
+        ? [401, 415]
+        : operation.access === 'anyone'
+          ? [403, 415]
+          : [403];
+      const opened = ['set-cookie', 'access-control-allow-origin'].filter((name) => answer.headers.has(name));
+      if (!right.includes(answer.status) || opened.length) {
+        faults.push(`${operation.method} ${operation.path}: ${answer.status} ${opened.join()}`);
+      }
+    }
+    expect(faults).toEqual([]);
+    expect((await ours.as.super_admin.get('/api/auth/me')).status).toBe(200);
+  });
+
+  it('is never told by a browser what a page of ours could read', async () => {
+    const faults: string[] = [];
+    for (const { method, path } of all) {
+      const preflight = { origin: 'https://evil.example', 'access-control-request-method': method };
+      const answer = await ours.as.super_admin.with(preflight).send('OPTIONS', fill(path));
+      if (answer.status < 400 || answer.headers.has('access-control-allow-origin')) faults.push(`${method} ${path}`);
+    }
+    expect(faults).toEqual([]);
+  });
+
+  describe('with the key of one machine', () => {
+    let stolen: HttpClient;
+    let machine: string;
+    let another: { agentId: string; jobId: string; commandId: string; batchId: string };
+
+    beforeAll(async () => {
+      const { organizationId } = ours;
+      machine = (await makeAgent(harness.db, { organizationId, name: 'stolen from', status: 'online' })).id;
+      const { secret } = await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: machine });
+      stolen = harness.http.withKey(secret);
+      const agent = await makeAgent(harness.db, { organizationId, name: 'another', status: 'online' });
+      const job = await makeJob(harness.db, { organizationId, agentId: agent.id, status: 'running' });
+      const snippet = await ours.api.post(`/api/agents/${agent.id}/run-snippet`, { code: 'print(1)' });
+      another = { agentId: agent.id, jobId: job.id, commandId: snippet.body.commandId, batchId: newId() };
+      const summary = { batchSummary: { batchId: another.batchId, jobId: job.id } };
+      expect((await ours.worker.post('/api/pilot/run-summary', summary)).status).toBe(201);
+    });
+
+    const keysOf = ({ access }: Operation) => (typeof access === 'object' ? access.keys : []);
+    const call = async (operation: Operation, path: string, body: object) => {
+      const answer = await stolen.send(operation.method, path, operation.method === 'GET' ? undefined : body);
+      return { said: `${operation.method} ${operation.path}: ${answer.status}`, answer };
+    };
+
+    it('is refused wherever no machine has to come', async () => {
+      const faults: string[] = [];
+      for (const operation of all.filter(
+        (each) => typeof each.access === 'object' && !keysOf(each).includes('worker'),
+      )) {
+        const { said, answer } = await call(operation, fill(operation.path), {});
+        if (answer.status !== 403 || answer.body.code !== 'permission_denied') faults.push(said);
+      }
+      expect(faults).toEqual([]);
+    });
+
+    // A pack is the organization's, and every machine of it may publish one.
+    const ofMachines = all.filter(
+      (each) => keysOf(each).includes('worker') && !each.path.startsWith('/api/workflow-packs'),
+    );
+    const withIds = (path: string, agentId: string) =>
+      path
+        .replace('/api/agents/{id}', `/api/agents/${agentId}`)
+        .replace('{commandId}', another.commandId)
+        .replace('{questionId}', newId())
+        .replace('{id}', another.jobId);
+
+    it.each(ofMachines.map((each) => [`${each.method} ${each.path}`, each] as const))(
+      'neither speaks for another machine nor for its runs at %s',
+      async (_, operation) => {
+        const before = await stateOfAnother();
+        const own = operation.path.startsWith('/api/agents/{id}/') ? [machine, another.agentId] : [machine];
+        for (const agentId of own) {
+          const fields = fieldsOf(openApiDocument, operation).map(({ name }) => name);
+          const example = { ...exampleOf(operation), ...(fields.includes('jobId') ? { jobId: another.jobId } : {}) };
+          const named: Record<string, unknown> = { ...another, runningJobIds: [another.jobId] };
+          const body = JSON.parse(
+            JSON.stringify(example, (name, value: unknown) =>
+              name !== '' && Object.hasOwn(named, name) ? named[name] : value,
+            ),
+          ) as object;
+          const { answer } = await call(operation, withIds(operation.path, agentId), body);
+          // Its own commands are none of the other's: nothing of them is handed out.
+          if (answer.status < 300) expect(answer.text).not.toMatch(new RegExp(Object.values(another).join('|')));
+          else expect([401, 403, 404]).toContain(answer.status);
+        }
+        expect(await stateOfAnother()).toEqual(before);
+      },
+    );
+
+    const stateOfAnother = () =>
+      harness.db.query(
+        'system',
+        `SELECT a.status, a.last_seen, a.last_activity_at, to_jsonb(j) AS job,
+                -- The service itself pushes it again and again.
+                (SELECT to_jsonb(c) - '{pushes,next_push_at,push_error}'::text[] FROM agent_command c WHERE c.id = $2) AS command,
+                (SELECT jsonb_agg(b) FROM pilot_batch b WHERE b.batch_id = $3) AS batch,
+                (SELECT count(*) FROM timeline_entry t WHERE t.agent_id = a.id) AS entries
+         FROM agent a JOIN job j ON j.agent_id = a.id WHERE a.id = $1`,
+        [another.agentId, another.commandId, another.batchId],
+      );
+  });
+});

@@ -1,0 +1,256 @@
+import { newId } from '@muster/platform';
+import { waitFor } from '@muster/testing';
+import { Mailbox } from './mailbox.harness';
+import { verified } from './receiver.harness';
+import { WebhookLab } from './webhook-lab.harness';
+
+jest.setTimeout(90_000);
+
+const base = '/api/notification-channels';
+
+describe('notification channels', () => {
+  let lab: WebhookLab;
+  let mailbox: Mailbox;
+
+  beforeAll(async () => {
+    mailbox = await Mailbox.start();
+    const env = { SMTP_URL: mailbox.url, SMTP_FROM: 'Muster <muster@practice.example>' };
+    lab = await WebhookLab.open({ ...env, PUBLIC_APP_URL: 'https://muster.example.com' });
+  });
+  afterAll(async () => {
+    await lab.close();
+    await mailbox.stop();
+  });
+  afterEach(async () => {
+    mailbox.refuseRecipient = () => null;
+    mailbox.onMessage = () => null;
+    for (const { id } of (await lab.admin.get(base)).body.notificationChannels) await lab.admin.delete(`${base}/${id}`);
+  });
+
+  /** What was sent to the channel, or waits for its next attempt, did so that much earlier. */
+  const pass = (id: string, ms: number) =>
+    lab.rows(
+      `UPDATE webhook_delivery SET due_at = due_at - $2 * interval '1 millisecond',
+         sent_at = sent_at - $2 * interval '1 millisecond' WHERE endpoint_id = $1`,
+      ...[id, ms],
+    );
+  const make = async (body: object): Promise<any> => {
+    const answer = await lab.admin.post(base, { name: 'Front desk', events: ['job.failed'], ...body });
+    expect([answer.status, answer.body]).toEqual([201, expect.anything()]);
+    return answer.body;
+  };
+  const mailChannel = (address: string, more: object = {}) => make({ kind: 'email', recipients: [address], ...more });
+  const address = () => `${newId()}@practice.example`;
+  const rowsOf = (id: string) =>
+    lab.rows('SELECT status, tries, recipient FROM webhook_delivery WHERE endpoint_id = $1 ORDER BY id', id);
+  const ended = (id: string, status: string, count = 1) =>
+    waitFor(`${count} ${status}`, async () => {
+      const found = await rowsOf(id);
+      return found.filter((row) => row.status === status).length >= count && found;
+    });
+
+  it('write an e-mail to each recipient of what failed, with why and where to go on, once', async () => {
+    const [one, two] = [address(), address()];
+    const { id } = await make({ kind: 'email', recipients: [one.toUpperCase(), two] });
+    const jobId = await lab.run('failed', {}, { error: 'the portal <b>refused</b>' });
+    const [mail] = await mailbox.wait(one);
+    await mailbox.wait(two);
+    expect(mail!.raw).toContain('From: Muster <muster@practice.example>');
+    expect(mail!.raw).toMatch(/Subject: Run failed: /);
+    expect(mail!.raw).toContain('the portal <b>refused</b>');
+    expect(mail!.raw).toContain('the portal &lt;b&gt;refused&lt;/b&gt;');
+    expect(mail!.raw).toContain(`https://muster.example.com/app/runs/${jobId}`);
+    await ended(id, 'delivered', 2);
+    const { body } = await lab.admin.get(`${base}/${id}`);
+    expect(body).toMatchObject({
+      lastAttempt: { status: 'delivered', statusCode: 250, error: null },
+      host: null,
+      url: null,
+    });
+    expect(mailbox.mails.filter(({ to }) => [one, two].includes(to))).toHaveLength(2);
+  });
+
+  it('make one message with a count of what happens within a minute', async () => {
+    const to = address();
+    const { id } = await mailChannel(to);
+    for (let n = 0; n < 4; n += 1) await lab.run('failed', {}, { error: `fault ${n}` });
+    await mailbox.wait(to);
+    await waitFor('the others to wait', async () => (await rowsOf(id)).length === 4);
+    await pass(id, 61_000);
+    await ended(id, 'delivered', 4);
+    const mails = mailbox.mails.filter((mail) => mail.to === to);
+    expect(mails.length).toBe(2);
+    expect(mails[1]!.raw).toContain('Subject: 3 notifications: Run failed (3)');
+    for (const n of [1, 2, 3]) expect(mails[1]!.raw).toContain(`fault ${n}`);
+  });
+
+  it('try again what the relay refuses for now, and never what it refuses for good', async () => {
+    const [later, never] = [address(), address()];
+    let refusals = 1;
+    mailbox.onMessage = (to) => (to === later && refusals-- > 0 ? 451 : null);
+    mailbox.refuseRecipient = (to) => (to === never ? 550 : null);
+    const { id } = await make({ kind: 'email', recipients: [later, never] });
+    await lab.run('failed');
+    await ended(id, 'dead');
+    await waitFor('the refusal', async () =>
+      (await rowsOf(id)).some(({ recipient, tries }) => recipient === later && tries === 1),
+    );
+    expect(mailbox.mails.filter(({ to }) => to === later)).toEqual([]);
+    await pass(id, 10_000);
+    const rows = await ended(id, 'delivered');
+    expect(rows).toEqual(
+      expect.arrayContaining([
+        { recipient: later, status: 'delivered', tries: 2 },
+        { recipient: never, status: 'dead', tries: 1 },
+      ]),
+    );
+    expect(await mailbox.wait(later)).toHaveLength(1);
+  });
+
+  it('send nothing twice where a message may have arrived, and say so', async () => {
+    const to = address();
+    mailbox.onMessage = (each) => (each === to ? 'break' : null);
+    const { id } = await mailChannel(to);
+    await lab.run('failed');
+    await ended(id, 'unclear');
+    expect((await lab.admin.get(`${base}/${id}`)).body.lastAttempt).toMatchObject({
+      status: 'unclear',
+      statusCode: null,
+    });
+    // One that a process was sending when it died.
+    const [{ eventId }] = await lab.rows('SELECT event_id FROM webhook_delivery WHERE endpoint_id = $1', id);
+    await lab.rows(
+      `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, status, due_at, recipient, sent_at,
+         lease_id, leased_until)
+       VALUES (gen_random_uuid(), $1, $2, $3, 'job.failed', 'sending', $4, 'dead@practice.example', $4, gen_random_uuid(), $4)`,
+      ...[lab.tenant.organizationId, id, eventId, new Date(Date.now() - 1000)],
+    );
+    const rows = await ended(id, 'unclear', 2);
+    expect(rows.map(({ status }) => status)).toEqual(['unclear', 'unclear']);
+    expect((await lab.admin.get(`${base}/${id}`)).body.lastAttempt.error).toMatch(/broke|not known/);
+    expect(mailbox.mails.filter((mail) => [to, 'dead@practice.example'].includes(mail.to))).toHaveLength(1);
+  });
+
+  it.each(['slack', 'teams'])('post %s its own format, to an address that nobody reads again', async (kind) => {
+    const path = `/services/${newId()}`;
+    lab.receiver.answers.set(path, (response) => response.writeHead(200).end('ok'));
+    const { id, secret } = await make({ kind, url: lab.receiver.url + path, events: ['job.failed'] });
+    expect(secret).toBeNull();
+    await lab.run('failed', {}, { error: 'a & b <c>' });
+    const [received] = await lab.receiver.wait(path);
+    const event = received!.event as any;
+    if (kind === 'slack') {
+      expect(event.text).toMatch(/^Run failed: /);
+      expect(event.blocks[0].text.text).toContain('a &amp; b &lt;c&gt;');
+      expect(event.blocks[0].text.text).toContain('<https://muster.example.com/app/runs/');
+    } else {
+      const card = event.attachments[0];
+      expect(card.contentType).toBe('application/vnd.microsoft.card.adaptive');
+      expect(card.content.body.map(({ text }: { text: string }) => text)).toContain(String.raw`a & b \<c\>`);
+    }
+    const read = await lab.admin.get(`${base}/${id}`);
+    expect(read.body).toMatchObject({ host: new URL(lab.receiver.url).host, url: null });
+    const moved = `/services/${newId()}`;
+    expect((await lab.admin.patch(`${base}/${id}`, { url: lab.receiver.url + moved })).status).toBe(200);
+    expect((await lab.admin.post(`${base}/${id}/test`, {})).body).toEqual({ messages: 1 });
+    await lab.receiver.wait(moved);
+    // Neither in an answer, nor in a row, nor in a log.
+    const secrets = [path, moved];
+    const shown = [read.body, (await lab.admin.get(base)).body, (await lab.admin.get('/api/audit')).body];
+    const tables = await lab.rows(`SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`);
+    for (const each of secrets) {
+      expect(JSON.stringify(shown)).not.toContain(each);
+      expect(lab.harness.logs.join('')).not.toContain(each);
+      for (const { tableName } of tables) {
+        const [{ found }] = await lab.rows(
+          `SELECT count(*)::int AS found FROM "${tableName}" t WHERE t::text LIKE $1`,
+          `%${each}%`,
+        );
+        expect([tableName, found]).toEqual([tableName, 0]);
+      }
+    }
+  });
+
+  it('send a webhook as to any endpoint: signed, and by a secret that is shown once', async () => {
+    const path = lab.path();
+    const { id, secret, url } = await make({ kind: 'webhook', url: lab.receiver.url + path });
+    await lab.run('failed');
+    const [received] = await lab.receiver.wait(path);
+    expect(verified(secret, received!)).toMatchObject({ type: 'job.failed' });
+    expect(url).toBe(lab.receiver.url + path);
+    // It is a channel and no endpoint: the routes of endpoints do not know it.
+    const deliveryId = received!.headers['webhook-id'];
+    for (const route of ['', '/deliveries', `/deliveries/${deliveryId}`]) {
+      expect((await lab.admin.get(`/api/webhook-endpoints/${id}${route}`)).status).toBe(404);
+    }
+    expect((await lab.admin.post(`/api/webhook-endpoints/${id}/deliveries/${deliveryId}/redeliver`, {})).status).toBe(
+      404,
+    );
+    const endpoint = await lab.endpoint(lab.path(), ['pack.promoted']);
+    expect((await lab.admin.get(`${base}/${endpoint.id}`)).status).toBe(404);
+  });
+
+  it('get what their filter lets pass', async () => {
+    const [workflows, others, labels, severe] = [address(), address(), address(), address()];
+    const { workflowId, agentId } = lab.ids;
+    const anything = { events: ['job.completed', 'job.failed'] };
+    await mailChannel(workflows, { ...anything, filter: { workflowIds: [workflowId] } });
+    await mailChannel(others, { ...anything, filter: { workflowIds: [newId()] } });
+    await mailChannel(labels, { ...anything, filter: { labels: ['front-desk'], severity: 'error' } });
+    await mailChannel(severe, { ...anything, filter: { severity: 'error' } });
+    await lab.run('completed');
+    await mailbox.wait(workflows);
+    await lab.rows(`UPDATE agent SET labels = '{front-desk}' WHERE id = $1`, agentId);
+    await lab.run('failed');
+    await Promise.all([mailbox.wait(labels), mailbox.wait(severe)]);
+    expect(mailbox.mails.filter(({ to }) => to === others)).toEqual([]);
+    expect(mailbox.mails.filter(({ to }) => [labels, severe].includes(to))).toHaveLength(2);
+  });
+
+  it('test what they are, though they be off, and say what came of it', async () => {
+    const to = address();
+    const { id } = await mailChannel(to, { enabled: false });
+    await lab.run('failed');
+    expect((await lab.admin.post(`${base}/${id}/test`, {})).status).toBe(202);
+    expect((await mailbox.wait(to))[0]!.raw).toContain('This is a test of the notification channel Front desk.');
+    mailbox.refuseRecipient = () => 550;
+    await lab.admin.post(`${base}/${id}/test`, {});
+    await ended(id, 'dead');
+    const { lastAttempt } = (await lab.admin.get(`${base}/${id}`)).body;
+    expect(lastAttempt).toMatchObject({
+      status: 'dead',
+      statusCode: 550,
+      error: expect.stringContaining('no such mailbox'),
+    });
+    expect(JSON.stringify(lastAttempt) + lab.harness.logs.join('')).not.toContain('relay-secret');
+  });
+
+  it('are an admin’s, and of this organization alone', async () => {
+    const { id } = await mailChannel(address());
+    const other = await lab.harness.makeTenant();
+    for (const client of [lab.tenant.as.member, lab.tenant.api]) expect((await client.get(base)).status).toBe(403);
+    for (const answer of await Promise.all([
+      other.as.admin.get(`${base}/${id}`),
+      other.as.admin.patch(`${base}/${id}`, { name: 'x' }),
+      other.as.admin.post(`${base}/${id}/test`, {}),
+      other.as.admin.delete(`${base}/${id}`),
+    ])) {
+      expect(answer.status).toBe(404);
+    }
+  });
+
+  it.each([
+    [{ kind: 'email' }, 'recipients'],
+    [{ kind: 'email', recipients: ['a@b.example, c@d.example'] }, 'recipients.0'],
+    [{ kind: 'email', recipients: ['a@b.example'], url: 'https://93.184.215.14/' }, 'url'],
+    [{ kind: 'slack' }, 'url'],
+    [{ kind: 'slack', url: 'https://93.184.215.14/', recipients: ['a@b.example'] }, 'recipients'],
+    [{ kind: 'teams', url: 'http://169.254.169.254/latest' }, 'url'],
+    [{ kind: 'webhook', url: 'http://10.0.0.1/' }, 'url'],
+    [{ kind: 'fax', url: 'https://93.184.215.14/' }, 'kind'],
+    [{ kind: 'slack', url: 'https://93.184.215.14/', events: [] }, 'events'],
+  ])('refuse %j', async (body, field) => {
+    const answer = await lab.admin.post(base, { name: 'x', events: ['*'], ...body });
+    expect([answer.status, answer.body.errors?.[0].field]).toEqual([400, field]);
+  });
+});

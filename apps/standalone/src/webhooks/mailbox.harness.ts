@@ -1,0 +1,77 @@
+import type { AddressInfo } from 'node:net';
+import { waitFor } from '@muster/testing';
+import { SMTPServer } from 'smtp-server';
+
+export interface Mail {
+  to: string;
+  /** As it came, with quoted-printable undone. */
+  raw: string;
+}
+
+/** A mail relay: a real SMTP conversation, which remembers what came and refuses as it is asked to. */
+export class Mailbox {
+  readonly mails: Mail[] = [];
+  /** What it answers to a recipient, or to the message when it has it; null accepts. */
+  refuseRecipient: (address: string) => number | null = () => null;
+  onMessage: (to: string) => number | 'break' | null = () => null;
+
+  private constructor(private readonly server: SMTPServer) {}
+
+  static async start(): Promise<Mailbox> {
+    const server = new SMTPServer({
+      authMethods: ['PLAIN'],
+      allowInsecureAuth: true,
+      disabledCommands: ['STARTTLS'],
+      onAuth: ({ username, password }, _session, answer) =>
+        password === 'relay-secret' ? answer(null, { user: username }) : answer(new Error('wrong password')),
+      onRcptTo: ({ address }, _session, answer) => {
+        const code = mailbox.refuseRecipient(address);
+        answer(code === null ? null : Object.assign(new Error('no such mailbox'), { responseCode: code }));
+      },
+      onData: (stream, { envelope }, answer) => {
+        const chunks: Buffer[] = [];
+        const to = envelope.rcptTo[0]!.address;
+        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+        stream.on('end', () => {
+          const verdict = mailbox.onMessage(to);
+          const raw = Buffer.concat(chunks).toString();
+          if (verdict === null || verdict === 'break') mailbox.mails.push({ to, raw: decoded(raw) });
+          if (verdict === 'break') return mailbox.breakAll();
+          answer(verdict === null ? null : Object.assign(new Error('not now'), { responseCode: verdict }));
+        });
+      },
+    });
+    const mailbox = new Mailbox(server);
+    server.on('error', () => undefined);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return mailbox;
+  }
+
+  get url(): string {
+    return `smtp://muster:relay-secret@127.0.0.1:${(this.server.server.address() as AddressInfo).port}`;
+  }
+
+  /** What came to an address, once there is so much of it. */
+  wait(to: string, count = 1): Promise<Mail[]> {
+    return waitFor(`${count} mails to ${to}`, () => {
+      const found = this.mails.filter((mail) => mail.to === to);
+      return found.length >= count ? found : null;
+    });
+  }
+
+  stop(): Promise<void> {
+    return new Promise((resolve) => this.server.close(() => resolve()));
+  }
+
+  /** The connection breaks after the message was read, before it is answered. */
+  private breakAll(): void {
+    for (const connection of this.server.connections)
+      (connection as { _socket: { destroy(): void } })._socket.destroy();
+  }
+}
+
+function decoded(raw: string): string {
+  return raw
+    .replaceAll(/=\r?\n/g, '')
+    .replaceAll(/(?:=[0-9A-F]{2})+/g, (run) => Buffer.from(run.replaceAll('=', ''), 'hex').toString());
+}

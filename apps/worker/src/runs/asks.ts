@@ -1,0 +1,196 @@
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { AskedQuestion, AskQuestionBody, GivenTotp, GiveTotpBody, QuestionForWorker } from '@muster/contracts';
+import { readJson, writeWhole } from '../host/files';
+import type { LocalLog } from '../host/local-log';
+import { rest } from '../host/waiting';
+import { backoffMs } from '../protocol/backoff';
+import { whyOf } from '../protocol/callbacks';
+import { isObject, textOf } from '../protocol/command';
+import { type Answer as ServiceAnswer, messageOf, type Service, textOfBody, verdictOf } from '../protocol/service';
+import { sendUpload } from '../protocol/upload';
+import type { KnownSecrets } from './redactor';
+
+/** Where the script puts what it asks, and finds the answers: both last from one worker to the next. */
+export const asksFolder = 'asks';
+export const answersFolder = 'answers';
+
+/** An answer that no command brought is looked for this often. */
+const lookEveryMs = 20_000;
+const waitSeconds = 25;
+const longestAsk = 1024 * 1024;
+/** A code may be the next window's, and is answered when that begins. */
+const longestWindowMs = 10 * 60_000;
+
+export interface AsksContext {
+  service: Service;
+  facts: { agentId: string };
+  log: LocalLog;
+  secrets: KnownSecrets;
+}
+
+/** What the script reads. */
+interface Answer {
+  status: string;
+  answer?: unknown;
+  reason?: string | null;
+  /** What the service refused about the question itself. */
+  error?: string;
+  /** Not to be seen in what the run says. */
+  secret?: boolean;
+}
+
+/** The codes that a run has been given: another worker than the one that gave them has to know them. */
+export function codesIn(root: string): string[] {
+  return namesIn(join(root, answersFolder)).flatMap((name) => {
+    const { secret, answer } = readJson<Partial<Answer>>(join(root, answersFolder, name)) ?? {};
+    return secret && typeof answer === 'string' ? [answer] : [];
+  });
+}
+
+/**
+ * What a run asks people. The script writes a question into a file and waits for another one with the answer, so it
+ * neither knows the service nor minds when the worker is another one meanwhile; the service takes a question once.
+ */
+export class Asks {
+  private readonly known = new Set<string>();
+  private readonly over = new AbortController();
+
+  constructor(
+    private readonly root: string,
+    private readonly jobId: string,
+    private readonly context: AsksContext,
+  ) {}
+
+  /** Takes up what the script has asked since. */
+  look(): void {
+    for (const name of namesIn(join(this.root, asksFolder))) {
+      const key = basename(name, '.json');
+      if (this.known.has(key)) continue;
+      this.known.add(key);
+      if (this.isAnswered(key)) continue;
+      this.follow(key).catch((error: unknown) => {
+        if (!this.over.signal.aborted) this.context.log('error', 'a question is lost', { key, why: messageOf(error) });
+      });
+    }
+  }
+
+  /** What a command brought. */
+  give({ questionKey, status, answer, reason, kind }: Record<string, unknown>): void {
+    const key = textOf(questionKey);
+    if (!keyPattern.test(key)) return;
+    // It is sealed as a text, whatever it is.
+    const value: unknown = typeof answer === 'string' ? JSON.parse(answer) : undefined;
+    this.write(key, { status: textOf(status), answer: value, reason: textOf(reason) || null, secret: kind === 'code' });
+  }
+
+  end(): void {
+    this.over.abort();
+  }
+
+  private async follow(key: string): Promise<void> {
+    const { service, log } = this.context;
+    const asked = readJson<Record<string, unknown>>(join(this.root, asksFolder, `${key}.json`));
+    if (!isObject(asked)) return this.write(key, { status: 'refused', error: 'the question cannot be read' });
+    if (textOf(asked.totp)) return this.fetchCode(key, textOf(asked.totp));
+    const question = this.context.secrets.redactor.deep(asked);
+    const askedAt = Date.now();
+    const screenshotKey = await this.screenshotOf(asked);
+    const given = { ...question, screenshotFile: undefined, questionKey: key, screenshotKey };
+    const textNow = (): string =>
+      textOfBody<AskQuestionBody>({
+        ...(given as unknown as AskQuestionBody),
+        askedMsAgo: Math.min(600_000, Date.now() - askedAt),
+      });
+    if (textNow().length > longestAsk)
+      return this.write(key, { status: 'refused', error: 'the question is too large' });
+    const path = `/api/jobs/${this.jobId}/questions`;
+    const answer = await this.insist(() => service.call<AskedQuestion>({ method: 'POST', path, text: textNow() }));
+    const questionId = textOf(answer.body.questionId);
+    if (verdictOf(answer.status) !== 'delivered' || !questionId) {
+      return this.write(key, { status: 'refused', error: whyOf(answer) });
+    }
+    log('info', 'the run waits for an answer', { jobId: this.jobId, questionId });
+    // What was answered while nobody was here, is there at once.
+    let wait = answer.body.status === 'open' ? 0 : waitSeconds;
+    while (!this.isAnswered(key)) {
+      if (wait === 0) await rest(lookEveryMs, this.over.signal);
+      this.over.signal.throwIfAborted();
+      if (this.isAnswered(key)) return;
+      await this.fetch(key, `${path}/${questionId}?wait=${wait}`);
+      wait = 0;
+    }
+  }
+
+  private async fetchCode(key: string, name: string): Promise<void> {
+    const path = `/api/jobs/${this.jobId}/totp`;
+    const text = textOfBody<GiveTotpBody>({ key: name });
+    const call = () => this.context.service.call<GivenTotp>({ method: 'POST', path, text, timeoutMs: longestWindowMs });
+    const { status, body } = await this.insist(call);
+    if (verdictOf(status) !== 'delivered')
+      return this.write(key, { status: 'refused', error: whyOf({ status, body }) });
+    this.write(key, { status: 'answered', answer: textOf(body.code), secret: true });
+  }
+
+  private async fetch(key: string, path: string): Promise<void> {
+    const { service } = this.context;
+    const answer = await this.insist(() => service.call<QuestionForWorker>({ method: 'GET', path, timeoutMs: 60_000 }));
+    const { status, answer: value, reason, kind } = answer.body;
+    if (verdictOf(answer.status) !== 'delivered') return this.write(key, { status: 'refused', error: whyOf(answer) });
+    if (status === 'open') return;
+    this.write(key, {
+      status: textOf(status),
+      answer: value,
+      reason: textOf(reason) || null,
+      secret: kind === 'code',
+    });
+  }
+
+  /** The picture that the script gave with it: without one it is asked all the same. */
+  private async screenshotOf({ screenshotFile }: Record<string, unknown>): Promise<string | undefined> {
+    const { service, facts, log } = this.context;
+    const name = textOf(screenshotFile);
+    if (!/^[0-9a-f]{32}$/.test(name)) return undefined;
+    const path = join(this.root, 'uploads', name);
+    const upload = { path, filename: 'question.png', jobId: this.jobId, agentId: facts.agentId };
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      const sent = await sendUpload(service, upload, this.over.signal).catch(() => null);
+      if (sent?.verdict === 'delivered') return sent.key;
+      if (sent?.verdict === 'refused') break;
+      await rest(backoffMs(attempt, undefined, sent?.retryAfterMs), this.over.signal);
+    }
+    log('warn', 'a question goes without its picture', { jobId: this.jobId });
+    return undefined;
+  }
+
+  private async insist<Body>(call: () => Promise<ServiceAnswer<Body>>): Promise<ServiceAnswer<Body>> {
+    for (let attempt = 1; ; attempt += 1) {
+      this.over.signal.throwIfAborted();
+      const answer = await call().catch(() => null);
+      if (answer && verdictOf(answer.status) !== 'later') return answer;
+      await rest(backoffMs(attempt, undefined, answer?.retryAfterMs), this.over.signal);
+    }
+  }
+
+  /** The first one counts. What is secret is covered from here on, so before the script has it. */
+  private write(key: string, answer: Answer): void {
+    if (this.over.signal.aborted || this.isAnswered(key)) return;
+    if (answer.secret && typeof answer.answer === 'string') this.context.secrets.learn(answer.answer);
+    mkdirSync(join(this.root, answersFolder), { recursive: true, mode: 0o700 });
+    writeWhole(join(this.root, answersFolder, `${key}.json`), JSON.stringify(answer));
+  }
+
+  private isAnswered(key: string): boolean {
+    return existsSync(join(this.root, answersFolder, `${key}.json`));
+  }
+}
+
+const keyPattern = /^[0-9a-f]{32}$/;
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => /^[0-9a-f]{32}\.json$/.test(name));
+  } catch {
+    return [];
+  }
+}

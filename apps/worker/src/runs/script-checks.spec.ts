@@ -1,0 +1,100 @@
+import {
+  ClaimResult,
+  Faults,
+  readFields,
+  RunSummaryBatch,
+  RunSummaryClaim,
+  RunSummaryStop,
+  StepStatusBody,
+} from '@muster/contracts';
+import { execFileSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { firstState } from './run-state';
+import { hearEvents } from './script-events';
+import type { Item } from '../spool/spool-item';
+
+const jobId = '0190a5b4-0000-7000-8000-000000000002';
+
+/** Calls at a limit of the service, and the same just behind it. */
+const calls: [taken: string, refused: string][] = [
+  ['claim("x" * 200, "failed")', 'claim("x" * 201, "failed")'],
+  ['claim(7, "failed")', 'claim("", "failed")'],
+  ['claim("c", "failed", npi="1" * 20)', 'claim("c", "failed", npi="1" * 21)'],
+  ['claim("c", "failed", message="m" * 10000)', 'claim("c", "failed", message="m" * 10001)'],
+  ['claim("c", "failed", metadata={"a": 1})', 'claim("c", "failed", metadata=[1])'],
+  ['ai_usage("p" * 100, "m" * 200, 2147483647)', 'ai_usage("p" * 101, "m")'],
+  ['ai_usage("p", "m", cost_usd=1000000)', 'ai_usage("p", "m", 2147483648)'],
+  ['ai_usage("p", "m", 0, 0)', 'ai_usage("p", "m", -1)'],
+  ['step("s", step_id="i" * 200).__enter__()', 'step("s", step_id="i" * 201).__enter__()'],
+  ['step("s", {"a": 1}).__enter__()', 'step("s", "text").__enter__()'],
+  ['run_summary("b" * 200)', 'run_summary("b" * 201)'],
+  ['run_summary(7, worker_key="w" * 200)', 'run_summary("b", worker_key="w" * 201)'],
+  ['run_summary("b", started_at="2026-01-31T09:30")', 'run_summary("b", started_at="yesterday")'],
+  ['run_summary("b", totals={"a": 1})', 'run_summary("b", totals=3)'],
+  ['run_summary("b", claims=[claim_of("x" * 200)])', 'run_summary("b", claims=[claim_of("x" * 201)])'],
+  [
+    'run_summary("b", claims=[claim_of(1, processing_seconds=604800)])',
+    'run_summary("b", claims=[claim_of(1, processing_seconds=604801)])',
+  ],
+  ['run_summary("b", stop_events=[{"reason": "r" * 500}])', 'run_summary("b", stop_events=[{"reason": "r" * 501}])'],
+  [
+    'run_summary("b", stop_events=[{"reason": "r", "detail": "d" * 10000}])',
+    'run_summary("b", stop_events=[{"reason": "r", "detail": "d" * 10001}])',
+  ],
+  ['error_code("portal_down")', 'error_code("Portal down")'],
+  ['result(nested(49))', 'result(nested(51))'],
+];
+
+const program = `
+import io, json, sys
+import muster
+def claim_of(claim_id, **more): return {"claim_id": claim_id, "outcome": "failed", **more}
+def nested(levels): return 1 if levels == 0 else [nested(levels - 1)]
+names = {**vars(muster), "claim_of": claim_of, "nested": nested}
+heard = []
+for calls in json.load(sys.stdin):
+    heard.append([])
+    for call in calls:
+        out, sys.stdout = sys.stdout, io.StringIO()
+        try:
+            eval(call, names)
+            heard[-1].append(json.loads(sys.stdout.getvalue().splitlines()[0][len("[muster] "):]))
+        except ValueError as error:
+            heard[-1].append(str(error))
+        finally:
+            sys.stdout = out
+print(json.dumps(heard))
+`;
+
+describe('what a script reports', () => {
+  it('is refused to the script with a sentence where the service would refuse it, and else taken by both', () => {
+    const text = execFileSync('python3', ['-c', program], {
+      input: JSON.stringify(calls),
+      env: { PYTHONPATH: resolve(__dirname), PYTHONDONTWRITEBYTECODE: '1' },
+      maxBuffer: 64 * 1024 * 1024,
+    }).toString();
+    const heard = JSON.parse(text) as [taken: unknown, refused: unknown][];
+    for (const [at, [taken, refused]] of heard.entries()) {
+      const [call] = calls[at]!;
+      const { items, strange } = hearEvents([taken], firstState(jobId, '/run'), Date.now());
+      expect([call, strange, items.flatMap(faultsOf)]).toEqual([call, [], []]);
+      expect(refused).toMatch(/^muster(\.[a-z_]+)?: ./);
+    }
+  });
+});
+
+/** What the service would say of it. */
+function faultsOf(item: Item): unknown[] {
+  const faults = new Faults();
+  const read = (type: new () => object, value: object): object =>
+    readFields(type, value, { faults, path: '', unknown: 'ignore' });
+  if (item.kind === 'claims') for (const claim of item.claims) read(ClaimResult, claim);
+  if (item.kind === 'step') read(StepStatusBody, { jobId, ...item.body });
+  if (item.kind === 'summary') {
+    const { batchSummary, claimResults, stopEvents } = item.body as Record<string, object>;
+    read(RunSummaryBatch, batchSummary!);
+    for (const row of claimResults as object[]) read(RunSummaryClaim, row);
+    for (const row of stopEvents as object[]) read(RunSummaryStop, row);
+  }
+  return faults.errors;
+}

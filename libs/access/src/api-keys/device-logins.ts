@@ -1,0 +1,169 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { AppError } from '@muster/contracts';
+import type { Database, DeviceLoginEntity, Transaction, UserEntity } from '@muster/database';
+import { type Clock, newId } from '@muster/platform';
+import { insertApiKey, latestExpiry, type NewApiKey } from './api-keys';
+import { audit } from '../audit/audit';
+import { announceAccessChange } from '../authentication/access-changes';
+import { sha256 } from '../authentication/credentials';
+import type { Principal, UserPrincipal } from '../principal';
+
+export const deviceLoginSeconds = 600;
+export const devicePollSeconds = 5;
+
+/** Letters that are read and typed without a mistake, and make no words (RFC 8628, 6.1). */
+const letters = 'BCDFGHJKLMNPQRSTVWXZ';
+
+export interface DeviceCodes {
+  deviceCode: string;
+  userCode: string;
+}
+
+/** Remembers that a program waits for somebody to let it in. */
+export async function beginDeviceLogin(
+  database: Database,
+  { deviceName, address, now }: { deviceName: string; address: string; now: Date },
+): Promise<DeviceCodes> {
+  const deviceCode = `mdl_${randomBytes(32).toString('base64url')}`;
+  const userCode = Array.from({ length: 8 }, () => letters[randomInt(letters.length)]).join('');
+  await database.query(
+    'system',
+    `INSERT INTO device_login (id, device_hash, user_code, device_name, address, poll_seconds, created_at, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $7::timestamptz + $8 * interval '1 second')`,
+    [newId(), sha256(deviceCode), userCode, deviceName, address, devicePollSeconds, now, deviceLoginSeconds],
+    'begin_device_login',
+  );
+  return { deviceCode, userCode: `${userCode.slice(0, 4)}-${userCode.slice(4)}` };
+}
+
+type WaitingDevice = Pick<DeviceLoginEntity, 'deviceName' | 'address' | 'createdAt' | 'expiresAt' | 'userCode'>;
+
+/** The program that shows this code and has no answer yet. */
+export async function findDeviceLogin(database: Database, userCode: string, now: Date): Promise<WaitingDevice> {
+  const [row] = await database.query<WaitingDevice>(
+    'system',
+    `SELECT device_name, address, created_at, expires_at, user_code FROM device_login
+     WHERE user_code = $1 AND answer IS NULL AND expires_at > $2`,
+    [lettersOf(userCode), now],
+    'find_device_login',
+  );
+  if (!row) throw noDevice();
+  return { ...row, userCode: `${row.userCode.slice(0, 4)}-${row.userCode.slice(4)}` };
+}
+
+/** Lets the program in, as the caller and with a member's rights at most, or sends it away. */
+export async function answerDeviceLogin(
+  tx: Transaction,
+  caller: Principal,
+  { userCode, allow, now }: { userCode: string; allow: boolean; now: Date },
+): Promise<void> {
+  // Also while a super admin looks at another one: such a key ends with its account, in the account's organization.
+  const { id: userId, homeOrganizationId: organizationId } = caller as UserPrincipal;
+  const [row] = await tx.query<Pick<DeviceLoginEntity, 'id' | 'deviceName' | 'address'>>(
+    `UPDATE device_login SET answer = $3, user_id = $4, organization_id = $5
+     WHERE user_code = $1 AND answer IS NULL AND expires_at > $2 RETURNING id, device_name, address`,
+    [lettersOf(userCode), now, allow ? 'allowed' : 'denied', userId, organizationId],
+    'answer_device_login',
+  );
+  if (!row) throw noDevice();
+  const { deviceName, address } = row;
+  audit(tx, caller, {
+    action: allow ? 'device_login.allow' : 'device_login.deny',
+    target: { type: 'device_login', id: row.id },
+    changes: { deviceName, address },
+    organizationId,
+  });
+}
+
+type Poll = Pick<
+  DeviceLoginEntity,
+  'id' | 'deviceName' | 'answer' | 'userId' | 'organizationId' | 'pollSeconds' | 'polledAt'
+>;
+
+/** The API key of a program that was let in: made when it is fetched, so that nothing stores its secret. */
+export async function fetchDeviceKey(database: Database, deviceCode: string, clock: Clock): Promise<NewApiKey> {
+  const now = clock.now();
+  const fetched = await database.transaction('system', async (tx): Promise<NewApiKey | AppError> => {
+    const [login] = await tx.query<Poll>(
+      `SELECT id, device_name, answer, user_id, organization_id, poll_seconds, polled_at FROM device_login
+       WHERE device_hash = $1 AND expires_at > $2 FOR UPDATE`,
+      [sha256(deviceCode), now],
+      'poll_device_login',
+    );
+    if (!login) return refusal('expired_token', 'The code is not known or took too long: begin again.');
+    if (login.answer === null) return waitLonger(tx, login, now);
+    await tx.execute('DELETE FROM device_login WHERE id = $1', [login.id], 'use_device_login');
+    const user = login.answer === 'allowed' ? await openUser(tx, login.userId) : undefined;
+    if (!user) return refusal('access_denied', 'Nobody let this program in.');
+    const organizationId = login.organizationId!;
+    return insertApiKey(
+      tx,
+      { kind: 'user', id: user.id, email: user.email, organizationId },
+      {
+        organizationId,
+        name: login.deviceName,
+        scope: 'api',
+        agentId: null,
+        userId: user.id,
+        role: user.role === 'viewer' ? 'viewer' : 'member',
+        expiresAt: await latestExpiry(tx, organizationId, now),
+      },
+    );
+  });
+  if (fetched instanceof AppError) throw fetched;
+  return fetched;
+}
+
+/** Revokes the key that its program calls with. One that was made by name is not its program's to end. */
+export async function endDeviceLogin(tx: Transaction, caller: Principal): Promise<void> {
+  const ended = await tx.execute('DELETE FROM api_key WHERE id = $1 AND user_id IS NOT NULL', [caller.id]);
+  if (ended === 0) {
+    throw new AppError('conflict', { detail: 'This key was made by name: an admin revokes it under API keys.' });
+  }
+  await announceAccessChange(tx);
+  audit(tx, caller, { action: 'api_key.delete', target: { type: 'api_key', id: caller.id } });
+}
+
+/** Who asks too often waits five seconds longer from then on (RFC 8628, 3.5). */
+async function waitLonger(tx: Transaction, { id, pollSeconds, polledAt }: Poll, now: Date): Promise<AppError> {
+  // Whoever sleeps exactly as long as was asked may come a few milliseconds early.
+  const isEarly = polledAt !== null && now.getTime() - polledAt.getTime() < pollSeconds * 1000 - 500;
+  await tx.execute(
+    'UPDATE device_login SET polled_at = $2, poll_seconds = $3 WHERE id = $1',
+    [id, now, isEarly ? pollSeconds + 5 : pollSeconds],
+    'note_device_poll',
+  );
+  return isEarly
+    ? refusal('slow_down', `Ask every ${pollSeconds + 5} seconds at most.`)
+    : refusal('authorization_pending', 'Nobody has answered yet.');
+}
+
+async function openUser(
+  tx: Transaction,
+  id: string | null,
+): Promise<Pick<UserEntity, 'id' | 'email' | 'role'> | undefined> {
+  const [user] = await tx.query<Pick<UserEntity, 'id' | 'email' | 'role'>>(
+    'SELECT id, email, role FROM app_user WHERE id = $1 AND NOT disabled FOR SHARE',
+    [id],
+    'user_of_device_login',
+  );
+  return user;
+}
+
+type Refusal = 'access_denied' | 'authorization_pending' | 'expired_token' | 'slow_down';
+
+/** With the member that programs for RFC 8628 read. */
+function refusal(code: Refusal, detail: string): AppError {
+  return new AppError(code, { detail, extra: { error: code } });
+}
+
+function noDevice(): AppError {
+  return new AppError('not_found', {
+    detail: 'No program waits with this code. It may have taken longer than ten minutes, or be answered already.',
+  });
+}
+
+/** As it is stored: however somebody typed it. */
+function lettersOf(userCode: string): string {
+  return userCode.toUpperCase().replace(/[^A-Z]/g, '');
+}

@@ -1,0 +1,59 @@
+import type { AccessLogQuery } from '@muster/contracts';
+import { type AccessEntryEntity, type Database, scanWithin } from '@muster/database';
+import { csvLine, firstIdAt, type Page, pageOf, paginate } from '@muster/platform';
+
+/** So far a row's time may be from that of its id, which is not the clock's. */
+const apartMs = 10 * 60_000;
+
+export type AccessRow = Omit<AccessEntryEntity, 'organizationId' | 'minute'>;
+
+/** Who read what in an organization, newest first. */
+export function listAccesses(
+  database: Database,
+  organizationId: string,
+  { userId, subject, from, to }: Omit<AccessLogQuery, 'limit' | 'cursor'>,
+  page: Page,
+): Promise<AccessRow[]> {
+  const values: unknown[] = [organizationId];
+  const placed = (value: unknown) => `$${values.push(value)}`;
+  const within = ['organization_id = $1'];
+  if (page.after) within.push(`id < ${placed(page.after[0])}`);
+  if (from) within.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - apartMs)))}`);
+  if (to) within.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + apartMs)))}`);
+  const looked: string[] = [];
+  if (from) looked.push(`at >= ${placed(from)}`);
+  if (to) looked.push(`at <= ${placed(to)}`);
+  if (subject) within.push(`subject_id = ${placed(subject)}`);
+  if (userId) (subject ? looked : within).push(`actor_id = ${placed(userId)}`);
+  const columns = 'id, at, actor_kind, actor_id, actor_email, address, route, subject_type, subject_id';
+  const limit = placed(page.limit + 1);
+  const text = scanWithin({ from: 'access_entry', columns, within, filter: looked, order: 'id DESC', limit });
+  return database.query<AccessRow>({ organizationId }, text, values);
+}
+
+const pageRows = 500;
+const head = ['at', 'userOrKey', 'email', 'address', 'subjectType', 'subjectId', 'route'];
+
+/** The same as CSV, a piece for each page. */
+export async function* exportAccesses(
+  database: Database,
+  organizationId: string,
+  query: Omit<AccessLogQuery, 'limit' | 'cursor'>,
+): AsyncGenerator<string> {
+  yield `\ufeff${csvLine(head)}`;
+  for (let cursor: string | undefined; ;) {
+    const page = pageOf({ limit: pageRows, cursor }, 'id');
+    const { items, nextCursor } = paginate(
+      await listAccesses(database, organizationId, query, page),
+      page,
+      ({ id }) => [id],
+    );
+    if (items.length > 0) yield items.map(lineOf).join('');
+    if (nextCursor === null) return;
+    cursor = nextCursor;
+  }
+}
+
+function lineOf({ at, actorId, actorEmail, address, subjectType, subjectId, route }: AccessRow): string {
+  return csvLine([at.toISOString(), actorId, actorEmail, address, subjectType, subjectId, route]);
+}

@@ -1,0 +1,74 @@
+import { AppError } from '@muster/contracts';
+import type { Database, Transaction, UserEntity } from '@muster/database';
+import { newId } from '@muster/platform';
+import { audit } from '../audit/audit';
+import type { UserPrincipal } from '../principal';
+import { sessionLifetimeMs } from '../requests/session-cookie';
+import { browserOf } from './browser-of';
+import { newSessionToken, sha256 } from './credentials';
+import { loadSession } from './load-principal';
+import { recordAddress } from './sign-in-addresses';
+
+/** Where somebody signs in from, as its owner sees it among his sessions. */
+export interface SignInPlace {
+  address: string;
+  userAgent: string | undefined;
+}
+
+export interface OpenedSession {
+  token: string;
+  principal: UserPrincipal;
+}
+
+interface NewSession {
+  user: Pick<UserEntity, 'id' | 'organizationId' | 'email'>;
+  place: SignInPlace;
+  /** What was proved beside the password. */
+  secondFactor?: 'code' | 'recoveryCode' | 'passkey';
+}
+
+/** In the transaction that proves who it is; answers the session's id and its token. */
+export async function insertSession(
+  tx: Transaction,
+  { user, place: { address, userAgent }, secondFactor }: NewSession,
+): Promise<{ id: string; token: string }> {
+  const [account] = await tx.query<Pick<UserEntity, 'secondFactorSince'>>(
+    `UPDATE app_user SET last_sign_in_at = $2 WHERE id = $1 AND NOT disabled RETURNING second_factor_since`,
+    [user.id, tx.now],
+    'sign_in',
+  );
+  // Since the password was looked at, the account may have got a second factor: then what was proved does not suffice.
+  if (!account || (account.secondFactorSince && !secondFactor)) throw changedMeanwhile();
+  const id = newId();
+  const token = newSessionToken(id);
+  const { now } = tx;
+  await tx.execute(
+    `INSERT INTO user_session
+       (id, user_id, organization_id, secret_hash, created_at, last_seen_at, expires_at, address, browser,
+        second_factor_at)
+     VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9)`,
+    [
+      ...[id, user.id, user.organizationId, sha256(token), now, new Date(now.getTime() + sessionLifetimeMs)],
+      ...[address, browserOf(userAgent), secondFactor ? now : null],
+    ],
+  );
+  await recordAddress(tx, { user, address, now });
+  const actor = { kind: 'user' as const, id: user.id, email: user.email, organizationId: user.organizationId };
+  const target = { type: 'session', id };
+  audit(tx, actor, { action: 'session.create', target, ...(secondFactor ? { changes: { secondFactor } } : {}) });
+  return { id, token };
+}
+
+/** Once it is durable: who is signed in with it. */
+export async function readOpened(
+  database: Database,
+  { id, token }: { id: string; token: string },
+): Promise<OpenedSession> {
+  const session = await loadSession(database, id);
+  if (!session) throw changedMeanwhile();
+  return { token, principal: session.principal };
+}
+
+function changedMeanwhile(): AppError {
+  return new AppError('unauthenticated', { detail: 'The account was changed meanwhile; sign in again.' });
+}

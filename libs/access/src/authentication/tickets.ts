@@ -1,0 +1,91 @@
+import { AppError, type SignInNeed, type SignInNeeds } from '@muster/contracts';
+import type { Database, SignInTicketEntity, Transaction, UserEntity } from '@muster/database';
+import { newId } from '@muster/platform';
+import { newTicketToken, sameText, sha256, ticketIdOf } from './credentials';
+import { knownAddressDays } from './sign-in-addresses';
+
+const lifetimeMs = 10 * 60_000;
+
+/** So many wrong codes end a ticket. */
+const ticketFailures = 5;
+
+type Owner = Pick<UserEntity, 'id' | 'organizationId' | 'email'>;
+
+/** Shows that the password was right. It is no session: it proves that one thing to the routes that ask for the next. */
+export async function issueTicket(
+  database: Database,
+  { user, needs, now }: { user: Owner; needs: SignInNeed; now: Date },
+): Promise<SignInNeeds> {
+  const id = newId();
+  const ticket = newTicketToken(id);
+  await database.query(
+    { organizationId: user.organizationId },
+    `INSERT INTO sign_in_ticket (id, user_id, organization_id, secret_hash, needs, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6)`,
+    [
+      id,
+      user.id,
+      user.organizationId,
+      sha256(ticket),
+      needs === 'enrolment' ? needs : 'totp',
+      new Date(now.getTime() + lifetimeMs),
+    ],
+    'issue_ticket',
+  );
+  return { needs, ticket };
+}
+
+export interface TicketHolder {
+  ticketId: string;
+  user: Owner;
+  knowsAddress: boolean;
+}
+
+/** Whose ticket it is; throws where it is none, is over, or is for something else. */
+export async function holderOf(
+  database: Database,
+  { ticket, needs, address, now }: { ticket: string; needs: SignInTicketEntity['needs']; address: string; now: Date },
+): Promise<TicketHolder> {
+  const ticketId = ticketIdOf(ticket);
+  const [row] = ticketId
+    ? await database.query<Owner & Pick<SignInTicketEntity, 'secretHash'> & { knowsAddress: boolean }>(
+        'system',
+        `SELECT u.id, u.organization_id, u.email, t.secret_hash, a.last_at IS NOT NULL AS knows_address
+         FROM sign_in_ticket t
+         JOIN app_user u ON u.id = t.user_id AND NOT u.disabled
+         LEFT JOIN sign_in_address a ON a.user_id = u.id AND a.address = $4
+           AND a.last_at > $3::timestamptz - $5 * interval '1 day'
+         WHERE t.id = $1 AND t.needs = $2 AND t.expires_at > $3`,
+        [ticketId, needs, now, address, knownAddressDays],
+        'holder_of_ticket',
+      )
+    : [];
+  if (!row || !sameText(row.secretHash, sha256(ticket))) throw ticketOver();
+  const { id, organizationId, email, knowsAddress } = row;
+  return { ticketId: ticketId!, user: { id, organizationId, email }, knowsAddress };
+}
+
+/** Uses the ticket up: of two requests with one, the second finds none. */
+export async function takeTicket(tx: Transaction, ticketId: string): Promise<void> {
+  const taken = await tx.execute('DELETE FROM sign_in_ticket WHERE id = $1', [ticketId], 'take_ticket');
+  if (taken === 0) throw ticketOver();
+}
+
+/** Whether the ticket goes on after a wrong code. */
+export async function countFailure(tx: Transaction, ticketId: string): Promise<boolean> {
+  const [row] = await tx.query<Pick<SignInTicketEntity, 'failures'>>(
+    'UPDATE sign_in_ticket SET failures = failures + 1 WHERE id = $1 RETURNING failures',
+    [ticketId],
+    'count_failure',
+  );
+  if (row && row.failures < ticketFailures) return true;
+  await tx.execute('DELETE FROM sign_in_ticket WHERE id = $1', [ticketId]);
+  return false;
+}
+
+export function ticketOver(): AppError {
+  return new AppError('unauthenticated', {
+    detail: 'This sign-in took too long or had too many wrong codes; begin again with your password.',
+    errors: [{ field: 'ticket', message: 'ticket is not valid any more' }],
+  });
+}

@@ -1,0 +1,35 @@
+import type { FastifyRequest } from 'fastify';
+import { requireSameOrigin } from './same-origin';
+
+describe('a change by cookie', () => {
+  const isLet = (headers: Record<string, string>, publicAppUrl: string, method = 'POST') => {
+    try {
+      requireSameOrigin({ method, headers } as unknown as FastifyRequest, publicAppUrl);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  it.each<[string, string, string, boolean]>([
+    ['https://muster.example', 'muster.example', 'https://muster.example', true],
+    // Whoever is on the way of plain http writes the pages of that.
+    ['https://muster.example', 'muster.example', 'http://muster.example', false],
+    ['https://muster.example', '10.0.0.7:3000', 'http://10.0.0.7:3000', false],
+    ['https://muster.example', '10.0.0.7:3000', 'https://10.0.0.7:3000', true],
+    // Nobody is on the way within one machine.
+    ['https://muster.example', 'localhost:3000', 'http://localhost:3000', true],
+    ['https://muster.example', '127.0.0.1:3000', 'http://127.0.0.1:3000', true],
+    ['https://muster.example', 'localhost.evil.example', 'http://localhost.evil.example', false],
+    ['http://muster.example', '10.0.0.7:3000', 'http://10.0.0.7:3000', true],
+    ['http://muster.example', 'muster.example', 'http://muster.example:8080', false],
+    ['https://muster.example', 'muster.example', 'https://muster.example.evil.example', false],
+    ['https://muster.example', 'muster.example', 'https://muster.example@evil.example', false],
+    ['https://muster.example', 'muster.example', 'null', false],
+  ])('of the service at %s, asked as %s, comes from %s: %s', (publicAppUrl, host, origin, right) => {
+    expect(isLet({ host, origin }, publicAppUrl)).toBe(right);
+    expect(isLet({ host, origin, 'sec-fetch-site': 'cross-site' }, publicAppUrl)).toBe(right);
+    expect(isLet({ host, origin: 'https://evil.example' }, publicAppUrl)).toBe(false);
+    expect(isLet({ host, origin }, publicAppUrl, 'GET')).toBe(true);
+  });
+});

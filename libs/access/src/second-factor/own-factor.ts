@@ -1,0 +1,93 @@
+import { AppError, type RemoveTotpBody, type SecondFactorProof, type TotpEnrolment } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+import { audit } from '../audit/audit';
+import { announceAccessChange } from '../authentication/access-changes';
+import { type CodeParts, counted, wrongCode } from '../authentication/sign-in-with-ticket';
+import type { UserPrincipal } from '../principal';
+import { type OwnPasswordParts, requireOwnPassword } from '../users/own-password';
+import { type Proof, readProof, useProof } from './proofs';
+import { beginTotp, confirmTotp, type FactorOwner, removeTotp } from './second-factors';
+
+/** Begins the set-up of one's own. */
+export function beginOwnTotp({ database, keyRing }: CodeParts, caller: UserPrincipal): Promise<TotpEnrolment> {
+  return inHome(database, caller, (tx) => beginTotp(tx, keyRing, ownerOf(caller)));
+}
+
+export function confirmOwnTotp(
+  { database, keyRing }: CodeParts,
+  caller: UserPrincipal,
+  code: string,
+): Promise<string[]> {
+  return inHome(database, caller, async (tx) => {
+    const codes = await confirmTotp(tx, keyRing, ownerOf(caller), { code, sessionId: caller.sessionId });
+    if (!codes) throw wrongOwnCode();
+    return codes;
+  });
+}
+
+/** Takes one's own away, with the password and a proof: an open session does not suffice. */
+export async function removeOwnTotp(
+  parts: CodeParts & OwnPasswordParts,
+  caller: UserPrincipal,
+  { password, address, ...sent }: RemoveTotpBody & { address: string },
+): Promise<void> {
+  const proof = await readProof(parts, sent);
+  await requireOwnPassword(parts, caller, { password, field: 'password', address });
+  await proven(parts, caller, { ...proof, address }, async (tx) => {
+    await removeTotp(tx, ownerOf(caller), caller.sessionId);
+    audit(tx, caller, {
+      action: 'second_factor.delete',
+      target: { type: 'user', id: caller.id },
+      organizationId: caller.homeOrganizationId,
+    });
+  });
+}
+
+/** Before an act that an open session does not suffice for. */
+export async function proveAgain(
+  parts: CodeParts,
+  caller: UserPrincipal,
+  { address, ...sent }: SecondFactorProof & { address: string },
+): Promise<void> {
+  const proof = await readProof(parts, sent);
+  await proven(parts, caller, { ...proof, address }, async (tx) => {
+    await tx.execute('UPDATE user_session SET second_factor_at = $2 WHERE id = $1', [caller.sessionId, tx.now]);
+    await announceAccessChange(tx);
+    audit(tx, caller, {
+      action: 'session.step_up',
+      target: { type: 'session', id: caller.sessionId },
+      organizationId: caller.homeOrganizationId,
+    });
+  });
+}
+
+/** Whoever is signed in guesses no more often than whoever signs in. */
+async function proven(
+  parts: CodeParts,
+  caller: UserPrincipal,
+  { address, ...proof }: Proof & { address: string },
+  act: (tx: Transaction) => Promise<void>,
+): Promise<void> {
+  const { database } = parts;
+  await counted(parts, { user: caller, address, knowsAddress: false }, () =>
+    inHome(database, caller, async (tx) => {
+      if (!(await useProof(tx, parts, ownerOf(caller), proof))) return { refused: wrongOwnCode() };
+      await act(tx);
+      return {};
+    }),
+  );
+}
+
+function inHome<T>(database: Database, caller: UserPrincipal, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  return database.transaction({ organizationId: caller.homeOrganizationId }, work);
+}
+
+export function ownerOf({ id, email, homeOrganizationId }: UserPrincipal): FactorOwner {
+  return { id, email, organizationId: homeOrganizationId };
+}
+
+/** No 401: the session holds, and a console that gets one asks for a new sign-in. */
+function wrongOwnCode(): AppError {
+  const { detail, errors } = wrongCode().options;
+  return new AppError('permission_denied', { detail, errors });
+}

@@ -1,0 +1,236 @@
+import {
+  AppError,
+  type CreatePasskeyBody,
+  invalidField,
+  type PasskeyCreationOptions,
+  type PasskeyRequestOptions,
+} from '@muster/contracts';
+import { type Database, type PasskeyEntity, type Transaction, violatedConstraint } from '@muster/database';
+import { type Clock, newId, type Page } from '@muster/platform';
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
+import { audit } from '../audit/audit';
+import { announceAccessChange } from '../authentication/access-changes';
+import type { UserPrincipal } from '../principal';
+import { challengeLifetimeMs, issueChallenge, type PasskeyAnswer, readPasskey } from './passkey-challenges';
+import type { RelyingParty } from './relying-party';
+import { actorOf, afterRemoval, endSessionsOf, type FactorOwner, lockSince } from './second-factors';
+
+export type PasskeyRow = Pick<PasskeyEntity, 'id' | 'name' | 'createdAt' | 'lastUsedAt'>;
+
+export interface PasskeyParts {
+  database: Database;
+  clock: Clock;
+  relyingParty: RelyingParty;
+}
+
+/** As many as one person has devices. */
+const mostPasskeys = 20;
+
+/** What the caller's browser makes a passkey by. It has to be one that finds its owner, and that asks who he is. */
+export async function passkeyCreationOptions(
+  { database, clock, relyingParty }: PasskeyParts,
+  owner: FactorOwner,
+): Promise<PasskeyCreationOptions> {
+  const { generateRegistrationOptions } = await import('@simplewebauthn/server');
+  const own = await database.query<Pick<PasskeyEntity, 'credentialId'>>(
+    { organizationId: owner.organizationId },
+    'SELECT credential_id FROM passkey WHERE user_id = $1',
+    [owner.id],
+    'own_credentials',
+  );
+  const challenge = await issueChallenge(database, { userId: owner.id, now: clock.now() });
+  const { rp, user, pubKeyCredParams, timeout, excludeCredentials, authenticatorSelection, attestation } =
+    await generateRegistrationOptions({
+      rpName: 'Muster',
+      rpID: relyingParty.id,
+      userID: handleOf(owner.id),
+      userName: owner.email,
+      userDisplayName: owner.email,
+      challenge: Buffer.from(challenge, 'base64url'),
+      timeout: challengeLifetimeMs,
+      attestationType: 'none',
+      excludeCredentials: own.map(({ credentialId }) => ({ id: credentialId })),
+      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    });
+  return {
+    challenge,
+    rp: { ...rp },
+    user: { ...user },
+    pubKeyCredParams: pubKeyCredParams.map((each) => ({ ...each })),
+    timeout: timeout!,
+    excludeCredentials: excludeCredentials!.map((each) => ({ ...each })),
+    authenticatorSelection: { ...authenticatorSelection },
+    attestation: attestation!,
+  };
+}
+
+/** What any passkey of ours signs: whoever asks has not said who he is, so none is named. */
+export async function passkeyRequestOptions({
+  database,
+  clock,
+  relyingParty,
+}: PasskeyParts): Promise<PasskeyRequestOptions> {
+  return {
+    challenge: await issueChallenge(database, { userId: null, now: clock.now() }),
+    rpId: relyingParty.id,
+    timeout: challengeLifetimeMs,
+    userVerification: 'required',
+  };
+}
+
+/** Adds one. With the first of all factors the other sessions end: they were opened without any. */
+export async function addPasskey(
+  { database, clock, relyingParty }: PasskeyParts,
+  owner: FactorOwner & { sessionId: string },
+  { name, response: sent }: CreatePasskeyBody,
+): Promise<PasskeyRow> {
+  const answer = await readPasskey(database, sent, { field: 'response', userId: owner.id, now: clock.now() });
+  const made = await readRegistration(relyingParty, answer);
+  if (!made) {
+    throw invalidField(
+      'response',
+      'response does not fit what was asked',
+      'The passkey was not accepted; begin again.',
+    );
+  }
+  return database.transaction({ organizationId: owner.organizationId }, async (tx) => {
+    const since = await lockSince(tx, owner.id);
+    const [{ count }] = (await tx.query<{ count: number }>(
+      'SELECT count(*)::integer AS count FROM passkey WHERE user_id = $1',
+      [owner.id],
+    )) as [{ count: number }];
+    if (count >= mostPasskeys) {
+      throw new AppError('conflict', { detail: `${mostPasskeys} passkeys are the most; remove one first.` });
+    }
+    const id = newId();
+    await tx
+      .execute(
+        `INSERT INTO passkey (id, user_id, organization_id, name, credential_id, public_key, counter, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+        [id, owner.id, owner.organizationId, name, made.id, Buffer.from(made.publicKey), made.counter, tx.now],
+        'add_passkey',
+      )
+      .catch((error: unknown) => {
+        if (violatedConstraint(error) !== 'passkey_credential_key') throw error;
+        throw new AppError('conflict', { detail: 'This passkey is there already.' });
+      });
+    if (!since) {
+      await tx.execute('UPDATE app_user SET second_factor_since = $2 WHERE id = $1', [owner.id, tx.now]);
+      await endSessionsOf(tx, owner.id, owner.sessionId);
+    }
+    await tx.execute('UPDATE user_session SET second_factor_at = $2 WHERE id = $1', [owner.sessionId, tx.now]);
+    await announceAccessChange(tx);
+    audit(tx, actorOf(owner), {
+      action: 'passkey.create',
+      target: { type: 'user', id: owner.id },
+      changes: { passkey: id, name },
+    });
+    return { id, name, createdAt: tx.now, lastUsedAt: null };
+  });
+}
+
+/**
+ * Whether an answer is one of the user's passkeys, whose owner was looked at. A counter that goes back says that
+ * there are two of it: that is refused, and recorded.
+ */
+export async function usePasskey(
+  tx: Transaction,
+  relyingParty: RelyingParty,
+  owner: FactorOwner,
+  { response, challenge }: PasskeyAnswer,
+): Promise<boolean> {
+  const [passkey] = await tx.query<Pick<PasskeyEntity, 'id' | 'name' | 'publicKey' | 'counter'>>(
+    'SELECT id, name, public_key, counter FROM passkey WHERE credential_id = $1 AND user_id = $2 FOR UPDATE',
+    [response.id, owner.id],
+    'read_passkey',
+  );
+  const { userHandle } = response.response;
+  const isOwners = userHandle === undefined || userHandle === Buffer.from(handleOf(owner.id)).toString('base64url');
+  if (!passkey || !challenge || !isOwners) return false;
+  const { id, name } = passkey;
+  const counter = await readAssertion(relyingParty, { response, challenge, publicKey: passkey.publicKey });
+  if (counter === null) return false;
+  const last = Number(passkey.counter);
+  if (counter <= last && (counter > 0 || last > 0)) {
+    const changes = { passkey: id, name, counter: [last, counter] };
+    audit(tx, actorOf(owner), { action: 'passkey.refuse', target: { type: 'user', id: owner.id }, changes });
+    return false;
+  }
+  await tx.execute(
+    'UPDATE passkey SET counter = $2, last_used_at = $3 WHERE id = $1',
+    [id, counter, tx.now],
+    'use_passkey',
+  );
+  return true;
+}
+
+/** The caller's own, oldest first. */
+export function listPasskeys(
+  database: Database,
+  { id, homeOrganizationId }: UserPrincipal,
+  page: Page,
+): Promise<PasskeyRow[]> {
+  return database.query<PasskeyRow>(
+    { organizationId: homeOrganizationId },
+    `SELECT id, name, created_at, last_used_at FROM passkey
+     WHERE user_id = $1 AND ($2::uuid IS NULL OR id > $2) ORDER BY id LIMIT $3`,
+    [id, page.after?.[0] ?? null, page.limit + 1],
+    'list_passkeys',
+  );
+}
+
+/** Removes one, with the sessions that it may have opened; where it was the last factor, as the last factor goes. */
+export async function removePasskey(tx: Transaction, caller: UserPrincipal, id: string): Promise<void> {
+  const owner = { id: caller.id, email: caller.email, organizationId: caller.homeOrganizationId };
+  await lockSince(tx, owner.id);
+  const [removed] = await tx.query<Pick<PasskeyEntity, 'name'>>(
+    'DELETE FROM passkey WHERE id = $1 AND user_id = $2 RETURNING name',
+    [id, owner.id],
+  );
+  if (!removed) throw new AppError('not_found', { detail: 'There is no such passkey.' });
+  await afterRemoval(tx, owner, caller.sessionId);
+  audit(tx, actorOf(owner), {
+    action: 'passkey.delete',
+    target: { type: 'user', id: owner.id },
+    changes: { passkey: id, name: removed.name },
+  });
+}
+
+async function readRegistration(
+  { id, origin }: RelyingParty,
+  { response, challenge }: PasskeyAnswer,
+): Promise<{ id: string; publicKey: Uint8Array; counter: number } | null> {
+  if (!challenge) return null;
+  const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
+  const { verified, registrationInfo } = await verifyRegistrationResponse({
+    response: response as unknown as RegistrationResponseJSON,
+    expectedChallenge: challenge,
+    expectedOrigin: origin,
+    expectedRPID: id,
+    requireUserVerification: true,
+  }).catch(() => ({ verified: false, registrationInfo: undefined }));
+  return verified && registrationInfo ? registrationInfo.credential : null;
+}
+
+/** The counter that the authenticator shows, where the signature is right; null where anything is not. */
+async function readAssertion(
+  { id, origin }: RelyingParty,
+  { response, challenge, publicKey }: { response: PasskeyAnswer['response']; challenge: string; publicKey: Buffer },
+): Promise<number | null> {
+  const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
+  const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+    response: response as unknown as AuthenticationResponseJSON,
+    expectedChallenge: challenge,
+    expectedOrigin: origin,
+    expectedRPID: id,
+    requireUserVerification: true,
+    // The counter is looked at once the signature is known to be right, so that nobody else has it recorded.
+    credential: { id: response.id, publicKey: new Uint8Array(publicKey), counter: 0 },
+  }).catch(() => ({ verified: false, authenticationInfo: undefined }));
+  return verified && authenticationInfo ? authenticationInfo.newCounter : null;
+}
+
+/** What an authenticator knows a user by: the id's bytes, and nothing that says who it is. */
+function handleOf(userId: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.from(userId.replace(/-/g, ''), 'hex'));
+}

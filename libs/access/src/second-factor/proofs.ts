@@ -1,0 +1,41 @@
+import { invalidField, type SecondFactorProof } from '@muster/contracts';
+import type { Database, Transaction } from '@muster/database';
+import type { Clock } from '@muster/platform';
+import type { KeyRing } from '@muster/vault';
+import { type PasskeyAnswer, readPasskey } from './passkey-challenges';
+import { usePasskey } from './passkeys';
+import type { RelyingParty } from './relying-party';
+import { type FactorOwner, lockSince, useCode } from './second-factors';
+
+export type Proof = Omit<SecondFactorProof, 'passkey'> & { passkey?: PasskeyAnswer };
+
+/** One of the three that a proof may be; throws invalid_payload for more or none. A passkey's challenge is used up. */
+export async function readProof(
+  { database, clock }: { database: Database; clock: Clock },
+  { code, recoveryCode, passkey }: SecondFactorProof,
+): Promise<Proof> {
+  if ([code, recoveryCode, passkey].filter((each) => each !== undefined).length !== 1) {
+    throw invalidField(
+      'code',
+      'one of code, recoveryCode and passkey is required',
+      'Send either a code, a recoveryCode or a passkey.',
+    );
+  }
+  if (!passkey) return { code, recoveryCode };
+  return { passkey: await readPasskey(database, passkey, { field: 'passkey', userId: null, now: clock.now() }) };
+}
+
+/**
+ * Whether a proof is right, which each is once. The user is locked first, so that of two requests with one code the
+ * second finds it used.
+ */
+export async function useProof(
+  tx: Transaction,
+  { keyRing, relyingParty }: { keyRing: KeyRing; relyingParty: () => RelyingParty },
+  owner: FactorOwner,
+  { passkey, ...codes }: Proof,
+): Promise<'code' | 'recoveryCode' | 'passkey' | null> {
+  if (!(await lockSince(tx, owner.id))) return null;
+  if (!passkey) return useCode(tx, keyRing, owner, codes);
+  return (await usePasskey(tx, relyingParty(), owner, passkey)) ? 'passkey' : null;
+}

@@ -1,0 +1,180 @@
+/** By version, at the error correction level L: codewords of error correction in each block, and blocks. */
+const correctionWords = [7, 10, 15, 20, 26, 18, 20, 24, 30, 18, 20, 24, 26, 30, 22, 24, 28, 30, 28, 28];
+const blockCounts = [1, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 4, 6, 6, 6, 6, 7, 8];
+
+/** A text of at most 858 bytes as a QR code (ISO/IEC 18004: byte mode, level L, mask 0) that scales. */
+export function qrSvg(text: string): string {
+  const modules = qrModules(Buffer.from(text));
+  const side = modules.length + 8;
+  const path = modules.flatMap((row, y) => row.flatMap((dark, x) => (dark ? [`M${x + 4} ${y + 4}h1v1h-1z`] : [])));
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${side} ${side}" shape-rendering="crispEdges">` +
+    `<rect width="${side}" height="${side}" fill="#fff"/><path d="${path.join('')}"/></svg>`
+  );
+}
+
+function qrModules(bytes: Buffer): boolean[][] {
+  const version = blockCounts.findIndex((_, at) => capacityOf(at + 1) * 8 >= bitsBefore(at + 1) + bytes.length * 8) + 1;
+  if (version === 0) throw new Error(`${bytes.length} bytes are too many for a QR code`);
+  const size = version * 4 + 17;
+  const modules = Array.from({ length: size }, () => new Array<boolean>(size).fill(false));
+  const isFixed = Array.from({ length: size }, () => new Array<boolean>(size).fill(false));
+  const fix = (x: number, y: number, dark: boolean) => {
+    if (x < 0 || y < 0 || x >= size || y >= size) return;
+    modules[y]![x] = dark;
+    isFixed[y]![x] = true;
+  };
+  drawPatterns(version, size, fix);
+  const words = withCorrection(version, dataWords(version, bytes));
+  let bit = 0;
+  for (let right = size - 1; right >= 1; right -= 2) {
+    if (right === 6) right = 5;
+    for (let step = 0; step < size; step += 1) {
+      const y = ((right + 1) & 2) === 0 ? size - 1 - step : step;
+      for (const x of [right, right - 1]) {
+        if (isFixed[y]![x]) continue;
+        const dark = bit < words.length * 8 && ((words[bit >> 3]! >> (7 - (bit & 7))) & 1) === 1;
+        modules[y]![x] = dark !== ((x + y) % 2 === 0);
+        bit += 1;
+      }
+    }
+  }
+  return modules;
+}
+
+function drawPatterns(version: number, size: number, fix: (x: number, y: number, dark: boolean) => void): void {
+  for (let at = 0; at < size; at += 1) {
+    fix(6, at, at % 2 === 0);
+    fix(at, 6, at % 2 === 0);
+  }
+  for (const [left, top] of [
+    [3, 3],
+    [size - 4, 3],
+    [3, size - 4],
+  ] as const) {
+    for (let dy = -4; dy <= 4; dy += 1) {
+      for (let dx = -4; dx <= 4; dx += 1) {
+        const ring = Math.max(Math.abs(dx), Math.abs(dy));
+        fix(left + dx, top + dy, ring !== 2 && ring !== 4);
+      }
+    }
+  }
+  const centres = alignmentCentres(version, size);
+  const last = centres.length - 1;
+  centres.forEach((y, row) =>
+    centres.forEach((x, column) => {
+      if ((row === 0 && column === 0) || (row === 0 && column === last) || (row === last && column === 0)) return;
+      for (let dy = -2; dy <= 2; dy += 1) {
+        for (let dx = -2; dx <= 2; dx += 1) fix(x + dx, y + dy, Math.max(Math.abs(dx), Math.abs(dy)) !== 1);
+      }
+    }),
+  );
+  // Level L and mask 0.
+  const format = ((1 << 13) | remainder(1 << 3, 10, 0x537)) ^ 0x5412;
+  for (let at = 0; at < 15; at += 1) {
+    const dark = ((format >> at) & 1) === 1;
+    fix(8, at < 6 ? at : at < 8 ? at + 1 : size - 15 + at, dark);
+    fix(at < 8 ? size - 1 - at : at === 8 ? 7 : 14 - at, 8, dark);
+  }
+  fix(8, size - 8, true);
+  if (version < 7) return;
+  const number = (version << 12) | remainder(version, 12, 0x1f25);
+  for (let at = 0; at < 18; at += 1) {
+    const [a, b] = [size - 11 + (at % 3), Math.floor(at / 3)];
+    fix(a, b, ((number >> at) & 1) === 1);
+    fix(b, a, ((number >> at) & 1) === 1);
+  }
+}
+
+function alignmentCentres(version: number, size: number): number[] {
+  if (version === 1) return [];
+  const count = Math.floor(version / 7) + 2;
+  const step = Math.floor((version * 8 + count * 3 + 5) / (count * 4 - 4)) * 2;
+  return [6, ...Array.from({ length: count - 1 }, (_, at) => size - 7 - (count - 2 - at) * step)];
+}
+
+/** What is left of a number that is divided as a polynomial over two elements. */
+function remainder(value: number, degree: number, divisor: number): number {
+  let rest = value;
+  for (let at = 0; at < degree; at += 1) rest = (rest << 1) ^ ((rest >> (degree - 1)) * divisor);
+  return rest;
+}
+
+/** The mode, and the length in 8 bits or 16. */
+function bitsBefore(version: number): number {
+  return version < 10 ? 12 : 20;
+}
+
+function allWords(version: number): number {
+  const count = Math.floor(version / 7) + 2;
+  const alignment = version === 1 ? 0 : (25 * count - 10) * count - 55 + (version < 7 ? 0 : 36);
+  return Math.floor(((16 * version + 128) * version + 64 - alignment) / 8);
+}
+
+function capacityOf(version: number): number {
+  return allWords(version) - correctionWords[version - 1]! * blockCounts[version - 1]!;
+}
+
+function dataWords(version: number, bytes: Buffer): number[] {
+  const length = bytes.length.toString(2).padStart(bitsBefore(version) - 4, '0');
+  const bits = `0100${length}${[...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('')}`;
+  const capacity = capacityOf(version);
+  const words = (`${bits}0000`.slice(0, capacity * 8).match(/.{1,8}/g) ?? []).map((each) =>
+    parseInt(each.padEnd(8, '0'), 2),
+  );
+  for (let at = 0; words.length < capacity; at += 1) words.push(at % 2 === 0 ? 0xec : 0x11);
+  return words;
+}
+
+/** The data in blocks, each with its Reed-Solomon words, and the blocks interleaved. */
+function withCorrection(version: number, data: number[]): number[] {
+  const [degree, count] = [correctionWords[version - 1]!, blockCounts[version - 1]!];
+  const total = allWords(version);
+  const shortBlocks = count - (total % count);
+  const shortLength = Math.floor(total / count) - degree;
+  const divisor = divisorOf(degree);
+  const blocks: number[][] = [];
+  const corrections: number[][] = [];
+  for (let at = 0, from = 0; at < count; at += 1) {
+    const block = data.slice(from, (from += shortLength + (at < shortBlocks ? 0 : 1)));
+    blocks.push(block);
+    corrections.push(correctionOf(block, divisor));
+  }
+  return [...interleaved(blocks, shortLength + 1), ...interleaved(corrections, degree)];
+}
+
+function interleaved(blocks: number[][], length: number): number[] {
+  return Array.from({ length }, (_, at) => blocks.flatMap((block) => (at < block.length ? [block[at]!] : []))).flat();
+}
+
+function divisorOf(degree: number): number[] {
+  const divisor = [...new Array<number>(degree - 1).fill(0), 1];
+  let root = 1;
+  for (let round = 0; round < degree; round += 1) {
+    for (let at = 0; at < degree; at += 1) {
+      divisor[at] = product(divisor[at]!, root) ^ (at + 1 < degree ? divisor[at + 1]! : 0);
+    }
+    root = product(root, 2);
+  }
+  return divisor;
+}
+
+function correctionOf(block: number[], divisor: number[]): number[] {
+  const rest = new Array<number>(divisor.length).fill(0);
+  for (const word of block) {
+    const factor = word ^ rest.shift()!;
+    rest.push(0);
+    divisor.forEach((each, at) => (rest[at]! ^= product(each, factor)));
+  }
+  return rest;
+}
+
+/** In the field of 256 elements that QR codes use. */
+function product(a: number, b: number): number {
+  let result = 0;
+  for (let bit = 7; bit >= 0; bit -= 1) {
+    result = (result << 1) ^ ((result >> 7) * 0x11d);
+    result ^= ((b >> bit) & 1) * a;
+  }
+  return result;
+}

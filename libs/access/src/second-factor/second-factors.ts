@@ -1,0 +1,255 @@
+import { randomBytes } from 'node:crypto';
+import { AppError, type SecondFactorProof } from '@muster/contracts';
+import type { Database, SecondFactorEntity, Transaction, UserEntity } from '@muster/database';
+import { Round, sweep, type SweepCounts } from '@muster/platform';
+import { type KeyRing, open, rewrap, seal } from '@muster/vault';
+import { audit } from '../audit/audit';
+import { announceAccessChange } from '../authentication/access-changes';
+import { sha256 } from '../authentication/credentials';
+import { takeTicket } from '../authentication/tickets';
+import { base32Of, readTotp, windowOf } from '../vault/totp';
+import { qrSvg } from './qr-svg';
+
+/** Whose second factor it is. */
+export type FactorOwner = Pick<UserEntity, 'id' | 'organizationId' | 'email'>;
+
+/**
+ * Makes the secret that codes are made of; it counts once a code of it was sent back. Whoever begins again has a new
+ * one, so that nobody confirms what somebody else began.
+ */
+export async function beginTotp(
+  tx: Transaction,
+  keyRing: KeyRing,
+  owner: FactorOwner,
+): Promise<{ secret: string; otpauthUri: string; qrSvg: string }> {
+  await requireNone(tx, owner);
+  const secret = base32Of(randomBytes(20));
+  const envelope = seal(keyRing, placeOf(owner), secret);
+  await tx.execute(
+    `INSERT INTO second_factor (user_id, organization_id, master_key_id, wrapped_key, sealed)
+     VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (user_id) DO UPDATE
+     SET master_key_id = excluded.master_key_id, wrapped_key = excluded.wrapped_key, sealed = excluded.sealed,
+         last_counter = 0, recovery_hashes = '{}'`,
+    [owner.id, owner.organizationId, envelope.masterKeyId, envelope.wrappedKey, envelope.sealed],
+    'begin_totp',
+  );
+  audit(tx, actorOf(owner), { action: 'second_factor.begin', target: { type: 'user', id: owner.id } });
+  const otpauthUri = `otpauth://totp/Muster:${encodeURIComponent(owner.email)}?secret=${secret}&issuer=Muster`;
+  return { secret, otpauthUri, qrSvg: qrSvg(otpauthUri) };
+}
+
+/**
+ * From now on a code is asked for. All other sessions end: they were opened without one. Answers the recovery codes,
+ * or null where the code is wrong.
+ */
+export async function confirmTotp(
+  tx: Transaction,
+  keyRing: KeyRing,
+  owner: FactorOwner,
+  { code, sessionId, ticketId }: { code: string; sessionId?: string; ticketId?: string },
+): Promise<string[] | null> {
+  await requireNone(tx, owner);
+  const factor = await readFactor(tx, owner.id);
+  if (!factor) throw new AppError('conflict', { detail: 'Begin the set-up first.' });
+  const counter = windowOf(readTotp(open(keyRing, placeOf(owner), factor)), code.replace(/\s/g, ''), tx.now);
+  if (counter === null) return null;
+  if (ticketId) await takeTicket(tx, ticketId);
+  const recoveryCodes = Array.from({ length: 10 }, newRecoveryCode);
+  await tx.execute(
+    'UPDATE second_factor SET last_counter = $2, recovery_hashes = $3 WHERE user_id = $1',
+    [owner.id, counter, recoveryCodes.map(hashOf)],
+    'confirm_totp',
+  );
+  await tx.execute(
+    'UPDATE app_user SET second_factor_since = COALESCE(second_factor_since, $2) WHERE id = $1',
+    [owner.id, tx.now],
+    'begin_second_factor',
+  );
+  await endSessionsOf(tx, owner.id, sessionId);
+  if (sessionId) await tx.execute('UPDATE user_session SET second_factor_at = $2 WHERE id = $1', [sessionId, tx.now]);
+  await announceAccessChange(tx);
+  audit(tx, actorOf(owner), { action: 'second_factor.create', target: { type: 'user', id: owner.id } });
+  return recoveryCodes;
+}
+
+/** Whether a code or a recovery code is right, of a user who is locked. */
+export async function useCode(
+  tx: Transaction,
+  keyRing: KeyRing,
+  owner: FactorOwner,
+  { code, recoveryCode }: Pick<SecondFactorProof, 'code' | 'recoveryCode'>,
+): Promise<'code' | 'recoveryCode' | null> {
+  const factor = await readFactor(tx, owner.id);
+  if (!isConfirmed(factor)) return null;
+  if (code !== undefined) {
+    const counter = windowOf(readTotp(open(keyRing, placeOf(owner), factor)), code.replace(/\s/g, ''), tx.now);
+    if (counter === null || counter <= factor.lastCounter) return null;
+    await tx.execute('UPDATE second_factor SET last_counter = $2 WHERE user_id = $1', [owner.id, counter], 'use_totp');
+    return 'code';
+  }
+  const hash = hashOf(recoveryCode!);
+  if (!factor.recoveryHashes.includes(hash)) return null;
+  await tx.execute(
+    'UPDATE second_factor SET recovery_hashes = array_remove(recovery_hashes, $2) WHERE user_id = $1',
+    [owner.id, hash],
+    'use_recovery_code',
+  );
+  const left = factor.recoveryHashes.length - 1;
+  const target = { type: 'user', id: owner.id };
+  audit(tx, actorOf(owner), { action: 'second_factor.use_recovery_code', target, changes: { left } });
+  return 'recoveryCode';
+}
+
+/** Removes the codes; passkeys stay. */
+export async function removeTotp(tx: Transaction, owner: FactorOwner, keptSessionId: string): Promise<void> {
+  await tx.execute('DELETE FROM second_factor WHERE user_id = $1', [owner.id]);
+  await afterRemoval(tx, owner, keptSessionId);
+}
+
+/** Removes the codes and every passkey. */
+export async function removeAllFactors(tx: Transaction, owner: FactorOwner): Promise<void> {
+  await tx.execute('DELETE FROM second_factor WHERE user_id = $1', [owner.id]);
+  await tx.execute('DELETE FROM passkey WHERE user_id = $1', [owner.id]);
+  await afterRemoval(tx, owner);
+}
+
+/**
+ * Ends the sessions that a removed factor opened, all but one. That one ends too where no factor is left and the
+ * organization requires one.
+ */
+export async function afterRemoval(tx: Transaction, owner: FactorOwner, keptSessionId?: string): Promise<void> {
+  const [left] = await tx.query<{ suffices: boolean }>(
+    `UPDATE app_user u
+     SET second_factor_since =
+       CASE WHEN EXISTS (SELECT FROM passkey p WHERE p.user_id = u.id)
+              OR EXISTS (SELECT FROM second_factor f WHERE f.user_id = u.id AND f.last_counter > 0)
+            THEN u.second_factor_since END
+     FROM organization_settings s
+     WHERE u.id = $1 AND s.organization_id = u.organization_id
+     RETURNING u.second_factor_since IS NOT NULL OR NOT s.require_second_factor AS suffices`,
+    [owner.id],
+    'factors_left',
+  );
+  await endSessionsOf(tx, owner.id, left?.suffices ? keptSessionId : undefined);
+  await announceAccessChange(tx);
+}
+
+/** Ends sessions and half-done sign-ins. */
+export async function endSessionsOf(tx: Transaction, userId: string, keptSessionId?: string): Promise<void> {
+  await tx.execute('DELETE FROM user_session WHERE user_id = $1 AND id IS DISTINCT FROM $2::uuid', [
+    userId,
+    keptSessionId ?? null,
+  ]);
+  await tx.execute('DELETE FROM sign_in_ticket WHERE user_id = $1', [userId]);
+}
+
+interface OwnFactor {
+  since: Date | null;
+  recoveryCodesLeft: number;
+  passkeys: number;
+}
+
+/** Since when somebody with codes of an app has had a second factor, and how many recovery codes and passkeys there are. */
+export async function ownFactor(
+  database: Database,
+  { id, organizationId }: Pick<FactorOwner, 'id' | 'organizationId'>,
+): Promise<OwnFactor> {
+  const [row] = await database.query<OwnFactor & object>(
+    { organizationId },
+    `SELECT CASE WHEN f.last_counter > 0 THEN u.second_factor_since END AS since,
+            CASE WHEN f.last_counter > 0 THEN cardinality(f.recovery_hashes) ELSE 0 END AS recovery_codes_left,
+            (SELECT count(*)::integer FROM passkey p WHERE p.user_id = u.id) AS passkeys
+     FROM app_user u LEFT JOIN second_factor f ON f.user_id = u.id
+     WHERE u.id = $1`,
+    [id],
+    'own_factor',
+  );
+  return row!;
+}
+
+/** Brings the secrets under the active master key, so that an old one can leave the ring. */
+export function rewrapSecondFactors(
+  database: Database,
+  keyRing: KeyRing,
+  round = new Round('rewrap second factors'),
+): Promise<SweepCounts<'rewrapped'>> {
+  return sweep(round, {
+    name: 'second factors',
+    outcomes: ['rewrapped'],
+    candidates: (after: Place | null, limit) =>
+      database.query<Place & object>(
+        'system',
+        `SELECT user_id, organization_id FROM second_factor
+         WHERE master_key_id <> $1 AND ($2::uuid IS NULL OR user_id > $2) ORDER BY user_id LIMIT $3`,
+        [keyRing.active.id, after?.userId ?? null, limit],
+      ),
+    settle: (place) => database.transaction('system', (tx) => rewrapOne(tx, keyRing, place)),
+    rowOf: ({ userId }) => `second factor of ${userId}`,
+  });
+}
+
+type Place = Pick<SecondFactorEntity, 'userId' | 'organizationId'>;
+
+async function rewrapOne(tx: Transaction, keyRing: KeyRing, { userId, organizationId }: Place) {
+  const [row] = await tx.query<SecondFactorEntity>(
+    'SELECT master_key_id, wrapped_key, sealed FROM second_factor WHERE user_id = $1 FOR UPDATE SKIP LOCKED',
+    [userId],
+  );
+  const moved = row && rewrap(keyRing, placeOf({ id: userId, organizationId }), row);
+  if (!moved) return null;
+  await tx.execute('UPDATE second_factor SET master_key_id = $2, wrapped_key = $3 WHERE user_id = $1', [
+    userId,
+    moved.masterKeyId,
+    moved.wrappedKey,
+  ]);
+  return 'rewrapped' as const;
+}
+
+async function requireNone(tx: Transaction, { id }: FactorOwner): Promise<void> {
+  await lockSince(tx, id);
+  if (!isConfirmed(await readFactor(tx, id))) return;
+  throw new AppError('conflict', { detail: 'There are codes of an app already; remove these first.' });
+}
+
+/** Locks the user; answers since when he has a second factor. */
+export async function lockSince(tx: Transaction, userId: string): Promise<Date | null> {
+  const [row] = await tx.query<Pick<UserEntity, 'secondFactorSince'>>(
+    'SELECT second_factor_since FROM app_user WHERE id = $1 FOR NO KEY UPDATE',
+    [userId],
+    'lock_user',
+  );
+  return row?.secondFactorSince ?? null;
+}
+
+async function readFactor(tx: Transaction, userId: string): Promise<SecondFactorEntity | undefined> {
+  const [row] = await tx.query<SecondFactorEntity>(
+    'SELECT master_key_id, wrapped_key, sealed, last_counter, recovery_hashes FROM second_factor WHERE user_id = $1',
+    [userId],
+    'read_factor',
+  );
+  return row;
+}
+
+/** Whether a first code came back: its window is the first that is written down. */
+function isConfirmed(factor: SecondFactorEntity | undefined): factor is SecondFactorEntity {
+  return factor !== undefined && Number(factor.lastCounter) > 0;
+}
+
+/** 80 random bits in four groups. */
+function newRecoveryCode(): string {
+  return base32Of(randomBytes(10)).toLowerCase().match(/.{4}/g)!.join('-');
+}
+
+function hashOf(recoveryCode: string): string {
+  return sha256(recoveryCode.toLowerCase().replace(/[^a-z2-7]/g, ''));
+}
+
+/** Binds the sealed secret to its owner. */
+function placeOf({ id, organizationId }: Pick<FactorOwner, 'id' | 'organizationId'>): string {
+  return `${organizationId}/user/${id}/totp`;
+}
+
+export function actorOf({ id, email, organizationId }: FactorOwner) {
+  return { kind: 'user' as const, id, email, organizationId };
+}

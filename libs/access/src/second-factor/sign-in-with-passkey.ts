@@ -1,0 +1,70 @@
+import { AppError, type PasskeySignInBody } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import type { Attempts, RatePolicy } from '@muster/platform';
+import { readPasskey } from './passkey-challenges';
+import { type PasskeyParts, usePasskey } from './passkeys';
+import { type FactorOwner, lockSince } from './second-factors';
+import { insertSession, type OpenedSession, readOpened, type SignInPlace } from '../authentication/open-session';
+import { knownAddressDays } from '../authentication/sign-in-addresses';
+
+export interface PasskeySignInParts extends PasskeyParts {
+  attempts: Attempts;
+  /** How many failures one address has in a minute. */
+  failures: RatePolicy;
+}
+
+/**
+ * Opens a session by a passkey alone, which is something that one has and, as its user was verified, something that one
+ * knows or is. Whatever is wrong, the answer is the same.
+ */
+export async function logInWithPasskey(
+  parts: PasskeySignInParts,
+  { response }: PasskeySignInBody,
+  place: SignInPlace,
+): Promise<OpenedSession> {
+  const { database, attempts, clock, failures, relyingParty } = parts;
+  const { address } = place;
+  const now = clock.now();
+  const answer = await readPasskey(database, response, { field: 'response', userId: null, now });
+  const holder = await findHolder(database, { credentialId: answer.response.id, address, now });
+  const attempt = await attempts.begin(failures, [
+    holder?.knowsAddress ? `known:${holder.user.id}:${address}` : `address:${address}`,
+  ]);
+  if (!holder) throw refused();
+  const { user } = holder;
+  const session = await database.transaction({ organizationId: user.organizationId }, async (tx) => {
+    await lockSince(tx, user.id);
+    // A refusal is committed with what is recorded of it.
+    if (!(await usePasskey(tx, relyingParty, user, answer))) return null;
+    return insertSession(tx, { user, place, secondFactor: 'passkey' });
+  });
+  if (!session) throw refused();
+  attempt.forgive();
+  return readOpened(database, session);
+}
+
+async function findHolder(
+  database: Database,
+  { credentialId, address, now }: { credentialId: string; address: string; now: Date },
+): Promise<{ user: FactorOwner; knowsAddress: boolean } | null> {
+  const [row] = await database.query<FactorOwner & { knowsAddress: boolean }>(
+    'system',
+    `SELECT u.id, u.organization_id, u.email, a.last_at IS NOT NULL AS knows_address
+     FROM passkey p
+     JOIN app_user u ON u.id = p.user_id AND NOT u.disabled
+     LEFT JOIN sign_in_address a ON a.user_id = u.id AND a.address = $2
+       AND a.last_at > $3::timestamptz - $4 * interval '1 day'
+     WHERE p.credential_id = $1`,
+    [credentialId, address, now, knownAddressDays],
+    'holder_of_passkey',
+  );
+  if (!row) return null;
+  const { knowsAddress, ...user } = row;
+  return { user, knowsAddress };
+}
+
+function refused(): AppError {
+  return new AppError('unauthenticated', {
+    detail: 'The passkey was not accepted; try again, or sign in with your password.',
+  });
+}

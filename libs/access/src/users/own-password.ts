@@ -1,0 +1,66 @@
+import { AppError, type ChangePasswordBody } from '@muster/contracts';
+import type { Database, UserEntity } from '@muster/database';
+import type { Attempts, RatePolicy } from '@muster/platform';
+import { audit } from '../audit/audit';
+import { announceAccessChange } from '../authentication/access-changes';
+import type { Passwords } from '../authentication/passwords';
+import { forgetAddresses, recordAddress } from '../authentication/sign-in-addresses';
+import type { UserPrincipal } from '../principal';
+import { endSessionsOf } from '../second-factor/second-factors';
+
+export interface OwnPasswordParts {
+  database: Database;
+  attempts: Attempts;
+  passwords: Passwords;
+  failures: RatePolicy;
+}
+
+/** Before what an open session does not suffice for; answers the hash. Whoever is signed in guesses no more often. */
+export async function requireOwnPassword(
+  { database, attempts, passwords, failures }: OwnPasswordParts,
+  caller: UserPrincipal,
+  { password, field, address }: { password: string; field: string; address: string },
+): Promise<string> {
+  const attempt = await attempts.begin(failures, [`known:${caller.id}:${address}`]);
+  const [user] = await database.query<Pick<UserEntity, 'passwordHash'>>(
+    { organizationId: caller.homeOrganizationId },
+    'SELECT password_hash FROM app_user WHERE id = $1',
+    [caller.id],
+  );
+  const right = await passwords.check(password, user?.passwordHash, 'known').catch((error: unknown) => {
+    attempt.forgive();
+    throw error;
+  });
+  if (!user || !right) {
+    throw new AppError('permission_denied', {
+      detail: 'The password is wrong.',
+      errors: [{ field, message: 'password is wrong' }],
+    });
+  }
+  attempt.forgive();
+  return user.passwordHash;
+}
+
+/** Ends all other sessions, and what the old password has begun. */
+export async function changeOwnPassword(
+  parts: OwnPasswordParts,
+  caller: UserPrincipal,
+  { oldPassword, newPassword, address }: ChangePasswordBody & { address: string },
+): Promise<void> {
+  const { id, email, sessionId, homeOrganizationId: organizationId } = caller;
+  const oldHash = await requireOwnPassword(parts, caller, { password: oldPassword, field: 'oldPassword', address });
+  const newHash = await parts.passwords.hash(newPassword, { email, field: 'newPassword' });
+  await parts.database.transaction({ organizationId }, async (tx) => {
+    const changed = await tx.execute(
+      'UPDATE app_user SET password_hash = $2 WHERE id = $1 AND password_hash = $3',
+      [id, newHash, oldHash],
+      'change_own_password',
+    );
+    if (changed === 0) throw new AppError('conflict', { detail: 'The password was changed meanwhile.' });
+    await endSessionsOf(tx, id, sessionId);
+    await forgetAddresses(tx, id);
+    await recordAddress(tx, { user: { id, organizationId }, address, now: tx.now });
+    await announceAccessChange(tx);
+    audit(tx, caller, { action: 'user.change_password', target: { type: 'user', id }, organizationId });
+  });
+}

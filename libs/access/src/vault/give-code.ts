@@ -1,0 +1,52 @@
+import { AppError } from '@muster/contracts';
+import type { Transaction, VaultSecretEntity } from '@muster/database';
+import { type KeyRing, open } from '@muster/vault';
+import { audit } from '../audit/audit';
+import type { Principal } from '../principal';
+import { placeOf } from './secrets';
+import { readTotp, totpOf } from './totp';
+
+/** With less left of its window, a code would be late at the portal: then it is the next one. */
+const leastLeftMs = 3000;
+
+export interface GivenCode {
+  code: string;
+  /** Until then nobody may use it. */
+  validFrom: Date;
+  validUntil: Date;
+}
+
+/** The code of this moment for one run; what another run was given, nobody is given again. */
+export async function giveCode(
+  tx: Transaction,
+  keyRing: KeyRing,
+  caller: Principal,
+  { key, jobId }: { key: string; jobId: string },
+): Promise<GivenCode> {
+  const { organizationId } = caller;
+  const [row] = await tx.query<VaultSecretEntity>(
+    `SELECT master_key_id, wrapped_key, sealed, totp_counter, totp_job_id FROM vault_secret
+     WHERE organization_id = $1 AND key = $2 AND kind = 'totp' FOR UPDATE`,
+    [organizationId, key],
+    'lock_totp',
+  );
+  if (!row) throw new AppError('not_found', { detail: `The vault has no TOTP ${key}.` });
+  const totp = readTotp(open(keyRing, placeOf(organizationId, key), row));
+  const periodMs = totp.periodSeconds * 1000;
+  const now = tx.now.getTime();
+  const current = Math.floor((now + Math.min(leastLeftMs, periodMs / 2)) / periodMs);
+  const last = row.totpCounter ?? -1;
+  const isFree = current > last || (current === last && row.totpJobId === jobId);
+  const counter = isFree ? current : row.totpJobId === jobId ? last : last + 1;
+  await tx.execute(
+    'UPDATE vault_secret SET totp_counter = $3, totp_job_id = $4 WHERE organization_id = $1 AND key = $2',
+    [organizationId, key, counter, jobId],
+    'give_totp',
+  );
+  audit(tx, caller, { action: 'secret.totp', target: { type: 'secret', id: key }, changes: { jobId } });
+  return {
+    code: totpOf(totp, counter),
+    validFrom: new Date(counter * periodMs),
+    validUntil: new Date((counter + 1) * periodMs),
+  };
+}

@@ -1,0 +1,66 @@
+import { createHmac } from 'node:crypto';
+import { type AppError, invalidField } from '@muster/contracts';
+import { sameText } from '../authentication/credentials';
+
+/** What a vault entry of the kind totp says: RFC 6238. */
+export interface Totp {
+  secret: Buffer;
+  algorithm: 'sha1' | 'sha256' | 'sha512';
+  digits: number;
+  periodSeconds: number;
+}
+
+const algorithms = ['sha1', 'sha256', 'sha512'] as const;
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+
+/** A secret in base32, or an otpauth:// URI; throws invalid_payload where it is neither. */
+export function readTotp(value: string): Totp {
+  const text = value.trim();
+  if (!/^otpauth:/i.test(text)) {
+    return { secret: base32(text), algorithm: 'sha1', digits: 6, periodSeconds: 30 };
+  }
+  const uri = URL.canParse(text) ? new URL(text) : null;
+  if (uri?.host.toLowerCase() !== 'totp') throw refused('it must be otpauth://totp/…');
+  const { searchParams } = uri;
+  const algorithm = (searchParams.get('algorithm') ?? 'SHA1').toLowerCase().replace('-', '') as Totp['algorithm'];
+  const digits = Number(searchParams.get('digits') ?? 6);
+  const periodSeconds = Number(searchParams.get('period') ?? 30);
+  if (!algorithms.includes(algorithm)) throw refused('its algorithm must be SHA1, SHA256 or SHA512');
+  if (![6, 7, 8].includes(digits)) throw refused('its digits must be 6, 7 or 8');
+  if (!Number.isInteger(periodSeconds) || periodSeconds < 1 || periodSeconds > 86_400) {
+    throw refused('its period must be 1 to 86,400 seconds');
+  }
+  return { secret: base32(searchParams.get('secret') ?? ''), algorithm, digits, periodSeconds };
+}
+
+/** The code of the nth window since 1970. */
+export function totpOf({ secret, algorithm, digits }: Totp, counter: number): string {
+  const moment = Buffer.alloc(8);
+  moment.writeBigUInt64BE(BigInt(counter));
+  const mac = createHmac(algorithm, secret).update(moment).digest();
+  const offset = mac.at(-1)! & 0xf;
+  const number = mac.readUInt32BE(offset) & 0x7fffffff;
+  return String(number % 10 ** digits).padStart(digits, '0');
+}
+
+/** The window that a code belongs to: the one of this moment, or for clocks that differ one beside it. */
+export function windowOf(totp: Totp, code: string, now: Date): number | null {
+  const current = Math.floor(now.getTime() / (totp.periodSeconds * 1000));
+  return [current, current - 1, current + 1].find((counter) => sameText(totpOf(totp, counter), code)) ?? null;
+}
+
+export function base32Of(bytes: Buffer): string {
+  const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('');
+  return (bits.match(/.{1,5}/g) ?? []).map((five) => alphabet[parseInt(five.padEnd(5, '0'), 2)]).join('');
+}
+
+function base32(text: string): Buffer {
+  const letters = text.toUpperCase().replace(/[\s-]/g, '').replace(/=+$/, '');
+  if (!/^[A-Z2-7]{8,1024}$/.test(letters)) throw refused('it must be a secret in base32 of at least 8 characters');
+  const bits = [...letters].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('');
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => parseInt(byte, 2)));
+}
+
+function refused(message: string): AppError {
+  return invalidField('value', message, `Of a TOTP, ${message}.`);
+}

@@ -1,0 +1,16 @@
+import { tunnelUrlOf } from './tunnel-url';
+
+describe('a tunnel', () => {
+  it.each([
+    ['a1.example.com', 'https://a1.example.com'],
+    ['a1.example.com:8443', 'https://a1.example.com:8443'],
+    ['http://127.0.0.1:9000/', 'http://127.0.0.1:9000'],
+    ['https://t.example.com/a1/', 'https://t.example.com/a1'],
+    ['', null],
+    [null, null],
+  ])('from %p is %p', (given, url) => expect(tunnelUrlOf(given)).toBe(url));
+
+  it.each(['a b', 'ftp://a', 'https://u:p@a', 'https://a/?q', '//a', 'javascript:x'])('is not %p', (given) => {
+    expect(() => tunnelUrlOf(given)).toThrow();
+  });
+});

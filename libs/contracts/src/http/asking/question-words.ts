@@ -1,0 +1,13 @@
+/** What kind of answer a question wants. */
+export const questionKinds = ['code', 'text', 'choice', 'confirm', 'form'] as const;
+export type QuestionKind = (typeof questionKinds)[number];
+
+export const questionStatuses = ['open', 'answered', 'expired', 'cancelled'] as const;
+export type QuestionStatus = (typeof questionStatuses)[number];
+
+/** Which way the answer came. */
+export const answerWays = ['console', 'api', 'link', 'inbound', 'totp'] as const;
+export type AnswerWay = (typeof answerWays)[number];
+
+/** A one-time code: 4 to 10 letters and digits. */
+export const codePattern = /^[A-Za-z0-9]{4,10}$/;

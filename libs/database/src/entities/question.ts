@@ -1,0 +1,83 @@
+import type { AnswerWay, QuestionKind, QuestionStatus } from '@muster/contracts';
+import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { AgentEntity } from './agent';
+import { AutopilotSessionEntity } from './autopilot';
+import { InboundCodeEntity } from './inbound-code';
+import { JobEntity } from './job';
+import { OrganizationEntity } from './organization';
+
+/** What a run, or a session of the autopilot, waits for a person with. */
+@Entity('question')
+@Check('question_kind_check', "kind IN ('code', 'text', 'choice', 'confirm', 'form')")
+@Check('question_status_check', "status IN ('open', 'answered', 'expired', 'cancelled')")
+@Check('question_asker_check', '(job_id IS NULL) <> (session_id IS NULL)')
+@Index('question_key_key', ['jobId', 'questionKey'], { unique: true })
+@Index('question_session_idx', ['sessionId'], { where: 'session_id IS NOT NULL' })
+@Index('question_organization_idx', ['organizationId', 'id'])
+@Index('question_open_idx', ['organizationId', 'id'], { where: "status = 'open'" })
+@Index('question_due_idx', ['expiresAt'], { where: "status = 'open'" })
+@Index('question_agent_idx', ['agentId'])
+@Index('question_inbound_idx', ['inboundId', 'id'], { where: "status = 'open' AND inbound_id IS NOT NULL" })
+export class QuestionEntity {
+  @PrimaryColumn('uuid')
+  id!: string;
+  @Column('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'question_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('uuid', { nullable: true })
+  @ForeignKey(() => JobEntity, { name: 'question_job_fk', onDelete: 'CASCADE' })
+  jobId!: string | null;
+  @Column('uuid', { nullable: true })
+  @ForeignKey(() => AutopilotSessionEntity, { name: 'question_session_fk', onDelete: 'CASCADE' })
+  sessionId!: string | null;
+  @Column('uuid')
+  @ForeignKey(() => AgentEntity, { name: 'question_agent_fk', onDelete: 'CASCADE' })
+  agentId!: string;
+  @Column('uuid', { nullable: true })
+  workflowId!: string | null;
+  @Column('text')
+  questionKey!: string;
+  @Column('text')
+  question!: string;
+  @Column('text')
+  kind!: QuestionKind;
+  @Column('text', { array: true, nullable: true })
+  choices!: string[] | null;
+  @Column('jsonb', { nullable: true })
+  fields!: Record<string, unknown>[] | null;
+  /** Who may answer: roles and e-mail addresses; every member where it is empty. */
+  @Column('text', { array: true, default: [] })
+  audience!: string[];
+  @Column('jsonb', { nullable: true })
+  defaultAnswer!: { value: unknown } | null;
+  @Column('jsonb', { nullable: true })
+  context!: Record<string, unknown> | null;
+  @Column('text', { nullable: true })
+  screenshotKey!: string | null;
+  @Column('text', { default: 'open' })
+  status!: QuestionStatus;
+  @Column('jsonb', { nullable: true })
+  answer!: { value: unknown } | null;
+  /** A code, until its run ends. */
+  @Column('jsonb', { nullable: true })
+  sealed!: Record<string, string> | null;
+  @Column('text', { nullable: true })
+  answeredBy!: string | null;
+  @Column('text', { nullable: true })
+  answeredVia!: AnswerWay | null;
+  @Column('text', { nullable: true })
+  reason!: string | null;
+  @Column('timestamptz', { default: () => 'muster_now()' })
+  askedAt!: Date;
+  @Column('timestamptz', { nullable: true })
+  endedAt!: Date | null;
+  @Column('timestamptz')
+  expiresAt!: Date;
+  /** The address whose next message answers it. */
+  @Column('uuid', { nullable: true })
+  @ForeignKey(() => InboundCodeEntity, { name: 'question_inbound_fk', onDelete: 'SET NULL' })
+  inboundId!: string | null;
+  /** Its timeout was cut to what was left of the run's maximum runtime. */
+  @Column('boolean', { default: false })
+  cut!: boolean;
+}

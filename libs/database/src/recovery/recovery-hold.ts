@@ -1,0 +1,61 @@
+import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { RecoveryHold } from '@muster/platform';
+import { Database } from '../database';
+import { readRecovery } from './recovery';
+
+const waitForDatabaseMs = 200;
+const waitForReleaseMs = 1000;
+
+/** Asks the database until it says that nothing is held; a restore wants an empty one, so that answer stays true. */
+@Injectable()
+export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger('recovery');
+  private held = true;
+  private ended = false;
+  private timer?: NodeJS.Timeout;
+  private resolve!: () => void;
+  private reject!: (reason: Error) => void;
+  private readonly release = new Promise<void>((resolve, reject) => Object.assign(this, { resolve, reject }));
+
+  constructor(@Inject(Database) private readonly database: Database) {
+    super();
+    // Nobody may be waiting for it.
+    this.release.catch(() => undefined);
+  }
+
+  override get isHeld(): boolean {
+    return this.held;
+  }
+
+  override released(): Promise<void> {
+    return this.release;
+  }
+
+  onApplicationBootstrap(): void {
+    void this.ask();
+  }
+
+  onModuleDestroy(): void {
+    this.ended = true;
+    clearTimeout(this.timer);
+    this.reject(new Error('The process ends, and the service was not released.'));
+  }
+
+  private async ask(said = false): Promise<void> {
+    const recovery = await readRecovery(this.database).catch(() => 'unknown' as const);
+    if (this.ended) return;
+    if (recovery !== 'unknown' && !recovery?.held) {
+      this.held = false;
+      if (said) this.logger.log('released');
+      return this.resolve();
+    }
+    const isKnown = recovery !== 'unknown';
+    if (isKnown && !said) {
+      this.logger.warn(
+        `restored from a backup of ${recovery!.savedAt.toISOString()}: nothing acts by itself until muster-admin release`,
+      );
+    }
+    const again = () => void this.ask(said || isKnown);
+    this.timer = setTimeout(again, isKnown ? waitForReleaseMs : waitForDatabaseMs);
+  }
+}

@@ -1,0 +1,30 @@
+import { AppError } from '@muster/contracts';
+import type { Database } from '../database';
+import type { RecoveryHoldEntity } from '../entities/recovery-hold';
+
+/** That this database was restored from a backup. */
+export interface Recovery extends Pick<
+  RecoveryHoldEntity,
+  'backup' | 'savedAt' | 'restoredAt' | 'releasedAt' | 'fireMissed'
+> {
+  held: boolean;
+}
+
+export async function readRecovery(database: Database): Promise<Recovery | undefined> {
+  const [recovery] = await database.query<Recovery>(
+    'system',
+    `SELECT backup, saved_at, restored_at, released_at, fire_missed, released_at IS NULL AS held FROM recovery_hold`,
+    [],
+    'read_recovery',
+  );
+  return recovery;
+}
+
+/** For what acts on machines and runs of all organizations at once. */
+export async function requireReleased(database: Database): Promise<Recovery | undefined> {
+  const recovery = await readRecovery(database);
+  if (!recovery?.held) return recovery;
+  throw new AppError('conflict', {
+    detail: `The service was restored from a backup of ${recovery.savedAt.toISOString()} and waits for an operator: muster-admin release.`,
+  });
+}

@@ -1,0 +1,116 @@
+import type { ConcurrencyKey } from '@muster/contracts';
+import { type JobEntity, lock, type Transaction } from '@muster/database';
+import type { FullKey } from './decide-start';
+
+/** For `l`, a key that a job waits for: how many hold it, and how many may: of the runs' limits and the organization's own the smallest. */
+const holders = `(
+  SELECT count(*)::int AS held, LEAST(l.most, min(h.most), (
+    SELECT c."limit" FROM concurrency_limit c WHERE c.organization_id = l.organization_id AND c.key = l.key)) AS most
+  FROM concurrency_lease h WHERE h.organization_id = l.organization_id AND h.key = l.key AND h.since IS NOT NULL)`;
+
+/** Whether a key that the job asks for has no room. One that asks for none costs nothing. */
+export const waitsForKey = (job: string) => `(${job}.concurrency_keys IS NOT NULL AND EXISTS (
+  SELECT FROM concurrency_lease l CROSS JOIN LATERAL ${holders} k
+  WHERE l.job_id = ${job}.id AND l.since IS NULL AND k.held >= k.most))`;
+
+/** Which of its keys a job waits for, and who holds it: for `FROM job j`. */
+export const waitingForKey = `(CASE WHEN j.waiting_reason = 'concurrency_key' THEN (
+  SELECT json_build_object('key', l.key, 'limit', k.most, 'holders', ARRAY(
+    SELECT h.job_id FROM concurrency_lease h
+    WHERE h.organization_id = l.organization_id AND h.key = l.key AND h.since IS NOT NULL
+    ORDER BY h.since, h.job_id))
+  FROM concurrency_lease l CROSS JOIN LATERAL ${holders} k
+  WHERE l.job_id = j.id ORDER BY k.held >= k.most DESC, l.key LIMIT 1) END)`;
+
+/** Part of the statement that inserts jobs, after its `job`: each waits for the keys that it asks for. */
+export const insertWaitingKeys = `key AS (
+  INSERT INTO concurrency_lease (job_id, organization_id, agent_id, key, most, priority, queued_at)
+  SELECT job.id, job.organization_id, job.agent_id, k.key, k."limit", job.priority, job.queued_at
+  FROM job CROSS JOIN jsonb_to_recordset(job.concurrency_keys) AS k(key text, "limit" integer))`;
+
+/**
+ * Which of its keys have no room for a job, once whoever decides about one of them has decided. A key goes to those
+ * that wait for it by priority and then by age: what is ahead and may start now is counted as if it held the key.
+ */
+export async function fullKeys(
+  tx: Transaction,
+  organizationId: string,
+  { id, concurrencyKeys }: Pick<JobEntity, 'id'> & { concurrencyKeys: Required<ConcurrencyKey>[] },
+): Promise<FullKey[]> {
+  const keys = concurrencyKeys.map(({ key }) => key).sort();
+  // In one order for everybody, so that no two wait for each other.
+  for (const key of keys) await lock(tx, 'concurrency key', organizationId, key);
+  return tx.query<FullKey>(
+    `SELECT l.key, k.most, k.held + ahead.count AS held
+     FROM concurrency_lease l CROSS JOIN LATERAL ${holders} k
+     CROSS JOIN LATERAL (
+       SELECT count(*)::int AS count
+       FROM concurrency_lease o JOIN job w ON w.id = o.job_id JOIN agent a ON a.id = w.agent_id
+       WHERE o.organization_id = l.organization_id AND o.key = l.key AND o.since IS NULL
+         AND (-o.priority, o.queued_at, o.job_id) < (-l.priority, l.queued_at, l.job_id)
+         AND w.status = 'queued' AND w.waiting_reason = 'concurrency_key' AND w.cancel_requested_at IS NULL
+         AND a.status = 'online' AND a.drain IS NULL AND a.current_job_id IS NULL AND a.autopilot_session_id IS NULL
+         AND a.clearing_command_id IS NULL AND NOT ${waitsForKey('w')}) ahead
+     WHERE l.job_id = $1 AND k.held + ahead.count >= k.most
+     ORDER BY l.key`,
+    [id],
+    'full_keys',
+  );
+}
+
+/** From its start on the run holds them. */
+export function holdKeys(tx: Transaction, jobId: string): void {
+  tx.defer('UPDATE concurrency_lease SET since = muster_now() WHERE job_id = $1', [jobId], 'hold_keys');
+}
+
+/** Runs that are over, or never began, give their keys back; whoever is first in the queue of one is enqueued for it. */
+export async function releaseKeys(tx: Transaction, organizationId: string, jobIds: string[]): Promise<void> {
+  const released = await tx.query<{ key: string }>(
+    `WITH released AS (DELETE FROM concurrency_lease WHERE job_id = ANY($1) RETURNING key, since)
+     SELECT DISTINCT key FROM released WHERE since IS NOT NULL`,
+    [jobIds],
+    'release_keys',
+  );
+  await enqueueFirst(
+    tx,
+    organizationId,
+    released.map(({ key }) => key),
+  );
+}
+
+/** Of the jobs that wait for a key the first whose machines can take it: as many as the key has become free for. */
+export async function enqueueFirst(tx: Transaction, organizationId: string, keys: string[], most = 1): Promise<void> {
+  if (keys.length === 0) return;
+  const firsts = await tx.query<Pick<JobEntity, 'agentId'>>(
+    `SELECT DISTINCT first.agent_id FROM unnest($2::text[]) AS k(key) CROSS JOIN LATERAL (
+       SELECT l.agent_id FROM concurrency_lease l JOIN job w ON w.id = l.job_id JOIN agent a ON a.id = l.agent_id
+       JOIN organization_settings s ON s.organization_id = l.organization_id
+       WHERE l.organization_id = $1 AND l.key = k.key AND l.since IS NULL
+         AND w.status = 'queued' AND w.cancel_requested_at IS NULL AND w.not_before <= muster_now()
+         AND a.drain IS NULL AND a.current_job_id IS NULL AND a.autopilot_session_id IS NULL
+         AND a.clearing_command_id IS NULL
+         AND (a.status = 'online' OR (a.status IN ('stopped', 'offline') AND s.vm_auto_wake_on_job))
+       ORDER BY l.priority DESC, l.queued_at, l.job_id LIMIT $3) first`,
+    [organizationId, keys, most],
+    'first_for_keys',
+  );
+  await tx.enqueue(
+    ...firsts.map(({ agentId }) => ({
+      queue: 'dispatch' as const,
+      name: 'dispatch-agent' as const,
+      payload: { agentId },
+    })),
+  );
+}
+
+/** Of an agent's jobs, those that wait for a key are marked as such; `also` is one of which it is known. */
+export function markKeyed(tx: Transaction, agentId: string, also: string | null = null): void {
+  tx.defer(
+    `UPDATE job SET waiting_reason = 'concurrency_key', waiting_since = muster_now()
+     WHERE id IN (SELECT job_id FROM concurrency_lease WHERE agent_id = $1 AND since IS NULL)
+       AND status = 'queued' AND not_before <= muster_now() AND (id = $2 OR ${waitsForKey('job')})
+       AND waiting_reason IS DISTINCT FROM 'concurrency_key'`,
+    [agentId, also],
+    'mark_keyed',
+  );
+}

@@ -1,0 +1,10 @@
+import type { Transaction } from '@muster/database';
+
+/** How many runs of the organization are under way. */
+export async function countRunning(tx: Transaction, organizationId: string): Promise<number> {
+  const [row] = await tx.query<{ running: number }>(
+    `SELECT count(*)::int AS running FROM agent WHERE organization_id = $1 AND current_job_id IS NOT NULL`,
+    [organizationId],
+  );
+  return row!.running;
+}

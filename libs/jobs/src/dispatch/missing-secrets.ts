@@ -1,0 +1,10 @@
+import type { Transaction, VaultSecretEntity } from '@muster/database';
+
+/** Those of the keys that the organization's vault has no secret of. */
+export async function missingSecrets(tx: Transaction, organizationId: string, keys: string[]): Promise<string[]> {
+  const rows = await tx.query<Pick<VaultSecretEntity, 'key'>>(
+    'SELECT key FROM vault_secret WHERE organization_id = $1 AND key = ANY($2)',
+    [organizationId, keys],
+  );
+  return keys.filter((name) => !rows.some(({ key }) => key === name));
+}

@@ -1,0 +1,42 @@
+import type { Database } from '@muster/database';
+import { type Round, sweep } from '@muster/platform';
+import { releaseKeys } from './concurrency-keys';
+
+/** A key whose run is over and whose machine is not being cleared of it, or that a job waits for that is over. */
+const isLeaked = `
+  (l.since IS NOT NULL AND NOT EXISTS (SELECT FROM job j WHERE j.id = l.job_id AND j.status IN ('queued', 'running'))
+   AND NOT EXISTS (SELECT FROM agent a WHERE a.id = l.agent_id AND a.clearing_command_id IS NOT NULL))
+  OR (l.since IS NULL AND NOT EXISTS (SELECT FROM job j WHERE j.id = l.job_id AND j.status = 'queued'))`;
+
+interface Leaked {
+  jobId: string;
+  organizationId: string;
+}
+
+/** What ends a run gives its keys back with it, so this finds nothing; what it finds is counted, and given back. */
+export async function repairLeases(database: Database, round: Round): Promise<{ looked: number; repaired: number }> {
+  return sweep<Leaked, 'repaired'>(round, {
+    name: 'leases',
+    outcomes: ['repaired'],
+    candidates: (after, limit) =>
+      database.query<Leaked & object>(
+        'system',
+        `SELECT DISTINCT l.job_id, l.organization_id FROM concurrency_lease l
+         WHERE ($1::uuid IS NULL OR l.job_id > $1) AND (${isLeaked}) ORDER BY l.job_id LIMIT $2`,
+        [after?.jobId ?? null, limit],
+        'leaked_leases',
+      ),
+    settle: ({ jobId, organizationId }) =>
+      database.transaction('system', async (tx) => {
+        const [leaked] = await tx.query(
+          `SELECT l.key FROM concurrency_lease l WHERE l.job_id = $1 AND (${isLeaked}) FOR UPDATE OF l SKIP LOCKED LIMIT 1`,
+          [jobId],
+          'leaked_lease',
+        );
+        if (!leaked) return null;
+        await releaseKeys(tx, organizationId, [jobId]);
+        return 'repaired';
+      }),
+    rowOf: ({ jobId }) => `keys of job ${jobId}`,
+  });
+}

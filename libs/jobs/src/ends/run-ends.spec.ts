@@ -1,0 +1,81 @@
+import { type RunErrorCode, runErrorCodes } from '@muster/contracts';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { findJob } from '../lists/job-row';
+import { applyJobReport } from '../reports/apply-job-report';
+import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import type { JobEnd } from './finish-job';
+
+const root = resolve(__dirname, '../../../..');
+
+describe('the end of a run', () => {
+  let lab: JobsLab;
+
+  beforeAll(async () => {
+    lab = await openJobsLab();
+  });
+  afterAll(() => lab.close());
+
+  it('compiles with a code of the table or of the script where it fails, and with none where it does not', () => {
+    const facts = { organizationId: 'o', jobId: 'j', source: 'watchdog' } as const;
+    const ends: JobEnd[] = [
+      { ...facts, to: 'failed', errorCode: 'execution_timeout' },
+      { ...facts, to: 'completed' },
+      { ...facts, to: 'cancelled' },
+      // @ts-expect-error What fails says why.
+      { ...facts, to: 'failed' },
+      // @ts-expect-error A word that is in no table.
+      { ...facts, to: 'failed', errorCode: 'it_broke' },
+      // @ts-expect-error What completed has none.
+      { ...facts, to: 'completed', errorCode: 'script_failed' },
+    ];
+    expect(ends).toHaveLength(6);
+  });
+
+  it('has each code of the table at some place that ends runs', () => {
+    const places = ['libs/jobs/src', 'libs/workflows/src/recordings', 'apps/worker/src'];
+    const files = places.flatMap((place) =>
+      readdirSync(join(root, place), { recursive: true, encoding: 'utf8' }).map((name) => join(root, place, name)),
+    );
+    const texts = files
+      .filter((file) => /(?<!\.spec|\.harness)\.(ts|py)$/.test(file))
+      .map((file) => readFileSync(file, 'utf8'));
+    const codes = Object.keys(runErrorCodes) as RunErrorCode[];
+    expect(codes.filter((code) => !texts.some((text) => text.match(`['"]${code}['"]`)))).toEqual([]);
+  });
+
+  it('names what its worker says is missing from it, also where it was ended by somebody else before', async () => {
+    const reporter = { organizationId: lab.organizationId, agentId: null };
+    const incomplete = [{ kind: 'run_summary', reason: 'summary of the batch b: answered 400' }];
+    const read = (id: string) => findJob(lab.harness.db, lab.organizationId, id);
+    for (const first of ['completed', 'cancelled'] as const) {
+      const jobId = await lab.dispatched();
+      expect((await read(jobId)).incomplete).toEqual([]);
+      if (first === 'cancelled') await applyJobReport(lab.harness.db, reporter, { jobId, status: first });
+      await applyJobReport(lab.harness.db, reporter, { jobId, status: 'completed', incomplete });
+      await applyJobReport(lab.harness.db, reporter, {
+        jobId,
+        status: 'completed',
+        incomplete: [...incomplete, ...incomplete],
+      });
+      expect(await read(jobId)).toMatchObject({ status: first, incomplete });
+    }
+  });
+
+  it.each([
+    ['failed', undefined, 'script_failed'],
+    ['failed', 'No Word', 'script_failed'],
+    ['failed', 'execution_timeout', 'execution_timeout'],
+    ['failed', 'portal_down', 'portal_down'],
+    ['cancelled', 'portal_down', 'cancelled'],
+    ['completed', 'portal_down', null],
+  ] as const)('reported as %s with the code %s has the code %s', async (status, errorCode, kept) => {
+    const jobId = await lab.dispatched();
+    await applyJobReport(
+      lab.harness.db,
+      { organizationId: lab.organizationId, agentId: null },
+      { jobId, status, errorCode },
+    );
+    expect(await findJob(lab.harness.db, lab.organizationId, jobId)).toMatchObject({ status, errorCode: kept });
+  });
+});

@@ -1,0 +1,32 @@
+import { AppError, type ConcurrencyKey, type FieldError, keyVariables } from '@muster/contracts';
+
+const longestKey = 200;
+const mostKeys = 5;
+
+/** The keys with the variables of the run filled in; of several limits for one key the smallest holds. */
+export function resolveKeys(
+  { asked, ofWorkflow }: { asked: readonly ConcurrencyKey[]; ofWorkflow: readonly ConcurrencyKey[] },
+  variables: Record<string, string>,
+): Required<ConcurrencyKey>[] {
+  const errors: FieldError[] = [];
+  const limits = new Map<string, number>();
+  for (const [at, { key: template, limit = 1 }] of [...asked, ...ofWorkflow].entries()) {
+    const field = at < asked.length ? `concurrencyKeys.${at}.key` : 'workflowId';
+    const key = template.replace(keyVariables, (_, name: string) => {
+      if (Object.hasOwn(variables, name.trim())) return variables[name.trim()]!;
+      errors.push({ field, message: `the workflow has no variable ${name.trim()}` });
+      return '';
+    });
+    if (key.trim() === '') errors.push({ field, message: 'with its variables the key is empty' });
+    if (key.length > longestKey) {
+      errors.push({ field, message: `with its variables the key is longer than ${longestKey} characters` });
+    }
+    limits.set(key, Math.min(limit, limits.get(key) ?? limit));
+  }
+  if (limits.size > mostKeys) {
+    const message = `with its workflow's a run asks for at most ${mostKeys} keys`;
+    errors.push({ field: 'concurrencyKeys', message });
+  }
+  if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
+  return [...limits].map(([key, limit]) => ({ key, limit }));
+}

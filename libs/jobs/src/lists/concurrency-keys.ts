@@ -1,0 +1,81 @@
+import { audit, type Principal } from '@muster/access';
+import { AppError, type SetConcurrencyLimitBody } from '@muster/contracts';
+import { type ConcurrencyLeaseEntity, type Database, hasPart, lock, type Transaction } from '@muster/database';
+import type { Page } from '@muster/platform';
+import { enqueueFirst } from '../dispatch/concurrency-keys';
+
+export interface ConcurrencyKeyRow {
+  key: string;
+  /** The one that holds. */
+  limit: number;
+  held: number;
+  waiting: number;
+  oldestWaitingSince: Date | null;
+}
+
+/** The keys that runs hold or wait for, and those with a limit of the organization's own. */
+export function listConcurrencyKeys(
+  database: Database,
+  organizationId: string,
+  { page, q, key }: { page: Page; q?: string | undefined; key?: string },
+): Promise<ConcurrencyKeyRow[]> {
+  return database.query<ConcurrencyKeyRow>(
+    { organizationId },
+    `SELECT key, min(most)::int AS "limit", count(*) FILTER (WHERE since IS NOT NULL)::int AS held,
+            count(*) FILTER (WHERE waits)::int AS waiting, min(queued_at) FILTER (WHERE waits) AS oldest_waiting_since
+     FROM (SELECT key, most, since, since IS NULL AS waits, queued_at FROM concurrency_lease WHERE organization_id = $1
+           UNION ALL
+           SELECT key, "limit", NULL, false, NULL FROM concurrency_limit WHERE organization_id = $1) k
+     WHERE ($2::text IS NULL OR key > $2) AND ($4::text IS NULL OR ${hasPart('key', '$4')})
+       AND ($5::text IS NULL OR key = $5)
+     GROUP BY key ORDER BY key LIMIT $3`,
+    [organizationId, page.after?.[0] ?? null, page.limit + 1, q || null, key ?? null],
+    'list_concurrency_keys',
+  );
+}
+
+export type KeyHolder = Pick<ConcurrencyLeaseEntity, 'jobId' | 'agentId'> & { since: Date };
+
+/** The runs that hold a key, the first that took it first. */
+export function listKeyHolders(database: Database, organizationId: string, key: string): Promise<KeyHolder[]> {
+  return database.query<KeyHolder>(
+    { organizationId },
+    `SELECT job_id, agent_id, since FROM concurrency_lease
+     WHERE organization_id = $1 AND key = $2 AND since IS NOT NULL ORDER BY since, job_id LIMIT 1000`,
+    [organizationId, key],
+    'list_key_holders',
+  );
+}
+
+/** Runs that hold the key go on; those that wait for it are looked at by the new limit. */
+export async function setConcurrencyLimit(
+  tx: Transaction,
+  caller: Principal,
+  { key, limit }: SetConcurrencyLimitBody,
+): Promise<void> {
+  const { organizationId } = caller;
+  await lock(tx, 'concurrency key', organizationId, key);
+  await tx.execute(
+    `INSERT INTO concurrency_limit (organization_id, key, "limit") VALUES ($1, $2, $3)
+     ON CONFLICT (organization_id, key) DO UPDATE SET "limit" = $3`,
+    [organizationId, key, limit],
+  );
+  audit(tx, caller, {
+    action: 'concurrency_key.limit',
+    target: { type: 'concurrency_key', id: key },
+    changes: { limit },
+  });
+  await enqueueFirst(tx, organizationId, [key], limit);
+}
+
+export async function deleteConcurrencyLimit(tx: Transaction, caller: Principal, key: string): Promise<void> {
+  const { organizationId } = caller;
+  await lock(tx, 'concurrency key', organizationId, key);
+  const touched = await tx.execute('DELETE FROM concurrency_limit WHERE organization_id = $1 AND key = $2', [
+    organizationId,
+    key,
+  ]);
+  if (touched === 0) throw new AppError('not_found', { detail: 'The key has no limit of the organization’s own.' });
+  audit(tx, caller, { action: 'concurrency_key.limit_delete', target: { type: 'concurrency_key', id: key } });
+  await enqueueFirst(tx, organizationId, [key], 1000);
+}

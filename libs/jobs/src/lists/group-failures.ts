@@ -1,0 +1,86 @@
+import { AppError, type FailureCauses, type FailureQuery } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import { firstIdAt } from '@muster/platform';
+
+/** So many of the latest failed runs one answer looks at, and so many causes it names. */
+const mostRuns = 5_000;
+const mostCauses = 50;
+const dayMs = 24 * 60 * 60_000;
+/** What ended in a time was queued at most this long before it. */
+const longestRunMs = 7 * dayMs;
+const longestMessage = 500;
+
+/** What a run's error begins with: the line that says what went wrong. */
+function messageSql(error: string, code: string): string {
+  return `left(COALESCE(split_part(${error}, E'\\n', 1), ${code}, ''), ${longestMessage})`;
+}
+
+/** The same for runs that failed for the same reason: words with a digit in them (numbers, ids, times) are set aside. */
+export function causeSql(error: string, code: string): string {
+  const words = `regexp_replace(${messageSql(error, code)}, '[[:alnum:]_.:+/-]*[0-9][[:alnum:]_.:+/-]*', '#', 'g')`;
+  return `left(md5(COALESCE(${code}, '') || ' ' || ${words}), 16)`;
+}
+
+interface CauseRow {
+  cause: string;
+  message: string;
+  errorCode: string | null;
+  runs: number;
+  agents: number;
+  workflowId: string | null;
+  workflowName: string | null;
+  firstAt: Date;
+  lastAt: Date;
+  lastJobId: string;
+  looked: number;
+}
+
+/** Failed runs by what they failed of, the most recent cause first. */
+export async function groupFailures(
+  database: Database,
+  organizationId: string,
+  { from, to, workflowId, agentId, now }: FailureQuery & { now: Date },
+): Promise<FailureCauses> {
+  const since = from ? new Date(from) : new Date((to ? Date.parse(to) : now.getTime()) - dayMs);
+  if (to && Date.parse(to) <= since.getTime()) {
+    throw new AppError('invalid_payload', { errors: [{ field: 'to', message: 'It must be after `from`.' }] });
+  }
+  const rows = await database.query<CauseRow>(
+    { organizationId },
+    `WITH failed AS (
+       SELECT j.id, j.workflow_id, j.agent_id, j.error_code, COALESCE(j.finished_at, j.queued_at) AS at,
+              ${messageSql('j.error', 'j.error_code')} AS message, ${causeSql('j.error', 'j.error_code')} AS cause
+       FROM job j
+       WHERE j.organization_id = $1 AND j.status = 'failed' AND j.id >= $2
+         AND COALESCE(j.finished_at, j.queued_at) >= $3
+         AND ($4::timestamptz IS NULL OR COALESCE(j.finished_at, j.queued_at) < $4) AND ($5::uuid IS NULL OR j.workflow_id = $5)
+         AND ($6::uuid IS NULL OR j.agent_id = $6)
+       ORDER BY j.id DESC LIMIT ${mostRuns}
+     ), grouped AS (
+       SELECT cause, (array_agg(message ORDER BY at DESC))[1] AS message, min(error_code) AS error_code,
+              count(*)::int AS runs, count(DISTINCT agent_id)::int AS agents,
+              CASE WHEN min(workflow_id::text) = max(workflow_id::text) THEN min(workflow_id::text)::uuid END AS workflow_id,
+              min(at) AS first_at, max(at) AS last_at, (array_agg(id ORDER BY at DESC))[1] AS last_job_id
+       FROM failed GROUP BY cause ORDER BY last_at DESC LIMIT ${mostCauses}
+     )
+     SELECT g.*, w.name AS workflow_name, (SELECT count(*)::int FROM failed) AS looked
+     FROM grouped g LEFT JOIN workflow w ON w.id = g.workflow_id ORDER BY g.last_at DESC`,
+    [
+      organizationId,
+      firstIdAt(new Date(since.getTime() - longestRunMs)),
+      since,
+      to ?? null,
+      workflowId ?? null,
+      agentId ?? null,
+    ],
+    'group_failures',
+  );
+  return {
+    causes: rows.map(({ looked: _, firstAt, lastAt, ...row }) => ({
+      ...row,
+      firstAt: firstAt.toISOString(),
+      lastAt: lastAt.toISOString(),
+    })),
+    complete: (rows[0]?.looked ?? 0) < mostRuns,
+  };
+}

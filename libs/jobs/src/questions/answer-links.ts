@@ -1,0 +1,92 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { AppError, type LinkedQuestion } from '@muster/contracts';
+import type { Database, QuestionEntity, WebhookEndpointEntity } from '@muster/database';
+import type { ObjectStorage } from '@muster/storage';
+import type { KeyRing } from '@muster/vault';
+import type { Answerer } from './answer-question';
+import { findQuestion, presentQuestion, type QuestionRow } from './question-row';
+
+/** Whom a question was sent to, and by which notification channel; nobody by name where a channel is a room. */
+interface AnswerLink {
+  questionId: string;
+  channelId: string;
+  recipient: string;
+}
+
+/** Enough of a SHA-256 that nobody guesses it, and the link stays short. */
+const macBytes = 18;
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The token of a link that lets its reader answer one question. It opens nothing once the question has ended. */
+export function signAnswerLink(keyRing: KeyRing, { questionId, channelId, recipient }: AnswerLink): string {
+  const ids = Buffer.from(`${questionId}${channelId}`.replaceAll('-', ''), 'hex');
+  const payload = Buffer.concat([ids, Buffer.from(recipient)]);
+  const [mac] = macsOf(keyRing, payload);
+  return Buffer.concat([mac!, payload]).toString('base64url');
+}
+
+/** Whether the message of a question may carry a link: its reader is one of those who were asked. */
+export function mayAnswerByLink(to: readonly string[], recipient: string): boolean {
+  return to.length === 0 || (recipient !== '' && to.includes(recipient.toLowerCase()));
+}
+
+/**
+ * The question of a link, and as whom its reader answers. A link is good for as long as the channel that it was sent by
+ * has its reader: who was taken off the channel answers nothing any more.
+ */
+export async function findByAnswerLink(
+  database: Database,
+  keyRing: KeyRing,
+  token: string,
+): Promise<{ row: QuestionRow; answerer: Answerer }> {
+  const { questionId, channelId, recipient } = readAnswerLink(keyRing, token);
+  const [found] = await database.query<
+    Pick<QuestionEntity, 'organizationId'> & Pick<WebhookEndpointEntity, 'name' | 'recipients'>
+  >(
+    'system',
+    `SELECT q.organization_id, w.name, w.recipients
+     FROM question q JOIN webhook_endpoint w ON w.organization_id = q.organization_id
+     WHERE q.id = $1 AND w.id = $2 AND w.name IS NOT NULL`,
+    [questionId, channelId],
+    'find_by_answer_link',
+  );
+  if (!found || (recipient !== '' && !found.recipients?.includes(recipient))) throw noSuchLink();
+  const { organizationId, name } = found;
+  const row = await findQuestion(database, organizationId, questionId);
+  const actor = { kind: 'system', id: `channel ${name}`, email: recipient || undefined, organizationId } as const;
+  return { row, answerer: { actor, via: 'link', audiences: recipient ? [recipient.toLowerCase()] : [] } };
+}
+
+export async function presentLinkedQuestion(row: QuestionRow, storage: ObjectStorage): Promise<LinkedQuestion> {
+  const { question, kind, choices, fields, status, askedAt, expiresAt, screenshotUrl } = await presentQuestion(
+    row.status === 'open' ? row : { ...row, screenshotKey: null },
+    storage,
+  );
+  return { question, kind, choices, fields, status, askedAt, expiresAt, screenshotUrl };
+}
+
+function readAnswerLink(keyRing: KeyRing, token: string): AnswerLink {
+  const bytes = Buffer.from(token, 'base64url');
+  const [mac, payload] = [bytes.subarray(0, macBytes), bytes.subarray(macBytes)];
+  const isOurs = mac.length === macBytes && macsOf(keyRing, payload).some((own) => timingSafeEqual(own, mac));
+  // One text is one token: what base64 reads in two ways is taken in ours alone.
+  if (!isOurs || bytes.toString('base64url') !== token) throw noSuchLink();
+  const ids = payload.subarray(0, 32).toString('hex');
+  const [questionId, channelId] = [ids.slice(0, 32), ids.slice(32)].map(dashed) as [string, string];
+  if (!uuid.test(questionId) || !uuid.test(channelId)) throw noSuchLink();
+  return { questionId, channelId, recipient: payload.subarray(32).toString('utf8') };
+}
+
+/** One of each master key, the active one's first: links outlive a change of keys. */
+function macsOf(keyRing: KeyRing, payload: Buffer): Buffer[] {
+  const keys = keyRing.derive('answer-link', 'v1');
+  return keys.map((key) => createHmac('sha256', key).update(payload).digest().subarray(0, macBytes));
+}
+
+function dashed(hex: string): string {
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+function noSuchLink(): AppError {
+  return new AppError('not_found', { detail: 'This link is not valid, or not any more.' });
+}

@@ -1,0 +1,162 @@
+import { issueCommand, sealPayload } from '@muster/agents';
+import { type Actor, audit, nameOf, type Principal, sourceOf } from '@muster/access';
+import { type AnswerWay, AppError, type QuestionStatus } from '@muster/contracts';
+import type { QuestionEntity, Transaction } from '@muster/database';
+import { type KeyRing, sealText } from '@muster/vault';
+import { emitEvent } from '@muster/webhooks';
+import { lockJobFirst } from '../lists/job-row';
+import { notifyQuestion } from './ask-question';
+import { checkAnswer } from './check-answer';
+import { audiencesOf, noSuchQuestion, questionColumns, type QuestionRow } from './question-row';
+
+/** Who answers, and which way it came. */
+export interface Answerer {
+  actor: Actor | Principal;
+  via: AnswerWay;
+  /** As what it may have been asked; null for what a question named itself, such as an inbound address. */
+  audiences: string[] | null;
+}
+
+export function answererOf(caller: Principal): Answerer {
+  return { actor: caller, via: sourceOf(caller), audiences: audiencesOf(caller) };
+}
+
+type Locked = QuestionRow & Pick<QuestionEntity, 'questionKey'>;
+
+/** So long an answer is brought to a worker that is away; its run's end withdraws it. */
+const deliverForMs = 24 * 3_600_000;
+
+/** Answers an open question, once. */
+export async function answerQuestion(
+  tx: Transaction,
+  keyRing: KeyRing,
+  answerer: Answerer,
+  { id, answer }: { id: string; answer: unknown },
+): Promise<QuestionRow> {
+  const question = await lockFor(tx, answerer, id);
+  const value = checkAnswer(question, answer);
+  const isCode = question.kind === 'code';
+  const { actor, via } = answerer;
+  audit(tx, actor, {
+    action: 'question.answer',
+    target: { type: 'question', id },
+    changes: { kind: question.kind, via },
+  });
+  return endQuestion(tx, keyRing, question, {
+    status: 'answered',
+    answer: isCode ? null : { value },
+    code: isCode ? (value as string) : null,
+    value,
+    answeredBy: nameOf(actor),
+    answeredVia: via,
+    reason: null,
+  });
+}
+
+/** Nobody will answer it: its script hears so at once. */
+export async function declineQuestion(
+  tx: Transaction,
+  keyRing: KeyRing,
+  answerer: Answerer,
+  { id, reason = null }: { id: string; reason?: string | null },
+): Promise<QuestionRow> {
+  const question = await lockFor(tx, answerer, id);
+  const { actor, via } = answerer;
+  audit(tx, actor, { action: 'question.decline', target: { type: 'question', id }, changes: { reason, via } });
+  return endQuestion(tx, keyRing, question, {
+    ...{ status: 'cancelled', answer: null, code: null, value: null },
+    ...{ answeredBy: nameOf(actor), answeredVia: via, reason: reason ?? 'It was declined.' },
+  });
+}
+
+/** One whose time is over; null where it has ended otherwise meanwhile. */
+export async function expireQuestion(
+  tx: Transaction,
+  keyRing: KeyRing,
+  { id, organizationId }: { id: string; organizationId: string },
+): Promise<QuestionRow | null> {
+  const question = await lockQuestion(tx, organizationId, id);
+  if (question?.status !== 'open' || question.expiresAt > tx.now) return null;
+  return endQuestion(tx, keyRing, question, {
+    ...{ status: 'expired', answer: null, code: null, value: null },
+    ...{ answeredBy: null, answeredVia: null, reason: null },
+  });
+}
+
+/** The run's row first, as everything that ends a run or asks does. */
+async function lockQuestion(tx: Transaction, organizationId: string, id: string): Promise<Locked | undefined> {
+  const [found] = await tx.query<Pick<QuestionEntity, 'jobId'>>(
+    'SELECT job_id FROM question WHERE id = $1 AND organization_id = $2',
+    [id, organizationId],
+    'job_of_question',
+  );
+  if (!found) return undefined;
+  if (found.jobId) lockJobFirst(tx, organizationId, found.jobId);
+  const [row] = await tx.query<Locked>(
+    `SELECT ${questionColumns}, q.question_key FROM question q WHERE q.id = $1 AND q.organization_id = $2 FOR UPDATE`,
+    [id, organizationId],
+    'lock_question',
+  );
+  return row;
+}
+
+async function lockFor(tx: Transaction, { actor, audiences }: Answerer, id: string): Promise<Locked> {
+  const question = await lockQuestion(tx, actor.organizationId, id);
+  if (!question) throw noSuchQuestion();
+  const { audience, status, expiresAt } = question;
+  if (audiences && audience.length > 0 && !audience.some((entry) => audiences.includes(entry))) {
+    throw new AppError('permission_denied', { detail: 'Others were asked, and not you.' });
+  }
+  if (status === 'answered') throw new AppError('already_answered', { detail: 'The question is answered already.' });
+  if (status !== 'open' || expiresAt <= tx.now) {
+    throw new AppError('question_over', { detail: `The question is ${status === 'open' ? 'expired' : status}.` });
+  }
+  return question;
+}
+
+interface QuestionEnd extends Pick<QuestionEntity, 'answer' | 'answeredBy' | 'answeredVia' | 'reason'> {
+  status: Exclude<QuestionStatus, 'open'>;
+  /** Sealed, and given to its run alone. */
+  code: string | null;
+  /** What its script gets. */
+  value: unknown;
+}
+
+async function endQuestion(tx: Transaction, keyRing: KeyRing, row: Locked, end: QuestionEnd): Promise<QuestionRow> {
+  const { id, organizationId, jobId, agentId } = row;
+  const { status, answer, code, value, answeredBy, answeredVia, reason } = end;
+  const ended = { ...row, status, answer, answeredBy, answeredVia, reason, endedAt: tx.now };
+  tx.defer(
+    `UPDATE question SET status = $2, answer = $3, sealed = $4, answered_by = $5, answered_via = $6, reason = $7,
+       ended_at = muster_now() WHERE id = $1`,
+    [
+      ...[id, status, answer && JSON.stringify(answer)],
+      ...[code === null ? null : JSON.stringify(sealText(keyRing, placeOfCode(id), code))],
+      ...[answeredBy, answeredVia, reason],
+    ],
+    'end_question',
+  );
+  if (jobId) {
+    // The time in which it asked is no time without progress.
+    tx.defer('UPDATE job SET last_progress_at = muster_now() WHERE id = $1', [jobId], 'asked_job_goes_on');
+    await issueCommand(tx, {
+      ...{ organizationId, agentId, jobId, kind: 'answer' },
+      payload: {
+        ...{ jobId, questionId: id, questionKey: row.questionKey, kind: row.kind, status, reason },
+        ...(status === 'answered' ? sealPayload(keyRing, agentId, { answer: JSON.stringify(value) }) : {}),
+      },
+      deadline: new Date(tx.now.getTime() + deliverForMs),
+    });
+    tx.notify('job', jobId);
+  }
+  notifyQuestion(tx, ended);
+  if (status !== 'cancelled') {
+    emitEvent(tx, { organizationId, type: `question.${status}`, of: [{ id, details: { status } }] });
+  }
+  return ended;
+}
+
+/** Taken to another question, a code stays shut. */
+export function placeOfCode(questionId: string): string {
+  return `question/${questionId}`;
+}

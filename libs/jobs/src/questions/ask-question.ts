@@ -1,0 +1,208 @@
+import { appendTimeline } from '@muster/agents';
+import {
+  AppError,
+  type AskedQuestion,
+  type AskQuestionBody,
+  invalidField,
+  isTerminal,
+  type QuestionKind,
+  roles,
+} from '@muster/contracts';
+import {
+  type Database,
+  type InboundCodeEntity,
+  type JobEntity,
+  type QuestionEntity,
+  tellOrganization,
+  type Transaction,
+} from '@muster/database';
+import { newId } from '@muster/platform';
+import type { KeyRing } from '@muster/vault';
+import { emitEvent } from '@muster/webhooks';
+import { jobEntry } from '../launch/insert-job';
+import { noSuchJob } from '../lists/job-row';
+import { type Reporter, requireOwnKey } from '../reports/apply-job-report';
+import { checkOffer } from './check-answer';
+import { answerFromKept } from './receive-message';
+
+/** So long before its run's end a question is over, so that the script can go on with its default. */
+const marginMs = 5000;
+const mostOpen = 50;
+
+interface Asking extends Pick<
+  JobEntity,
+  'id' | 'status' | 'agentId' | 'workflowId' | 'startedAt' | 'maxRuntimeMs' | 'cancelRequestedAt'
+> {
+  dispatched: boolean;
+  openQuestions: number;
+}
+
+type Asked = Pick<QuestionEntity, 'id' | 'status' | 'expiresAt' | 'cut'>;
+
+/** A run waits for a person from here on. The same key asks once, however often it is sent. */
+export function askQuestion(
+  { database, keyRing }: { database: Database; keyRing: KeyRing },
+  { organizationId, agentId }: Reporter,
+  jobId: string,
+  body: AskQuestionBody,
+): Promise<AskedQuestion> {
+  requireOwnKey(organizationId, body.screenshotKey);
+  const offer = checkOffer(body);
+  const audience = checkAudience(body.to ?? []);
+  return database.transaction({ organizationId }, async (tx) => {
+    const job = await lockAsking(tx, { organizationId, agentId, jobId });
+    if (!job) throw noSuchJob();
+    const [known] = await tx.query<Asked>(
+      'SELECT id, status, expires_at, cut FROM question WHERE job_id = $1 AND question_key = $2',
+      [jobId, body.questionKey],
+      'known_question',
+    );
+    if (known) return presentAsked(known);
+    requireAsking(job);
+    const { expiresAt, cut } = expiryOf(job, { timeoutMs: body.timeoutSeconds * 1000, now: tx.now });
+    const inboundId = body.inbound
+      ? await findInbound(tx, { organizationId, name: body.inbound, kind: body.kind })
+      : null;
+    const id = newId();
+    insertQuestion(tx, {
+      ...{ id, organizationId, jobId, sessionId: null, agentId: job.agentId, workflowId: job.workflowId },
+      ...{ questionKey: body.questionKey, question: body.question, kind: body.kind, ...offer, audience },
+      ...{ defaultAnswer: 'default' in body ? { value: body.default ?? null } : null, context: body.context ?? null },
+      ...{ screenshotKey: body.screenshotKey ?? null, inboundId, expiresAt, cut },
+    });
+    const said = cut ? `asks until ${expiresAt.toISOString()}, when its time is over` : 'asks';
+    appendTimeline(tx, { organizationId, agentId: job.agentId }, [
+      jobEntry({
+        jobId,
+        status: job.status,
+        previousStatus: job.status,
+        source: 'worker',
+        message: `${said}: ${body.question}`,
+        data: { questionId: id },
+      }),
+    ]);
+    tx.notify('job', jobId);
+    const since = new Date(tx.now.getTime() - (body.askedMsAgo ?? 0));
+    const isAnswered = inboundId && (await answerFromKept(tx, keyRing, { inboundId, questionId: id, since }));
+    return presentAsked({ id, status: isAnswered ? 'answered' : 'open', expiresAt, cut });
+  });
+}
+
+type NewQuestion = Pick<
+  QuestionEntity,
+  | 'id'
+  | 'organizationId'
+  | 'jobId'
+  | 'sessionId'
+  | 'agentId'
+  | 'workflowId'
+  | 'questionKey'
+  | 'question'
+  | 'kind'
+  | 'choices'
+  | 'audience'
+  | 'defaultAnswer'
+  | 'context'
+  | 'screenshotKey'
+  | 'inboundId'
+  | 'expiresAt'
+  | 'cut'
+> & { fields: object[] | null };
+
+/** Writes it, with the fact and the event of it. */
+function insertQuestion(tx: Transaction, row: NewQuestion): void {
+  const { id, organizationId } = row;
+  const json = (value: object | null) => (value === null ? null : JSON.stringify(value));
+  tx.defer(
+    `INSERT INTO question (id, organization_id, job_id, session_id, agent_id, workflow_id, question_key, question, kind,
+       choices, fields, audience, default_answer, context, screenshot_key, expires_at, cut,
+       inbound_id)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+    [
+      ...[id, organizationId, row.jobId, row.sessionId, row.agentId, row.workflowId, row.questionKey, row.question],
+      ...[row.kind, row.choices, json(row.fields), row.audience, json(row.defaultAnswer), json(row.context)],
+      ...[row.screenshotKey, row.expiresAt, row.cut, row.inboundId],
+    ],
+    'insert_question',
+  );
+  notifyQuestion(tx, { ...row, status: 'open' });
+  emitEvent(tx, { organizationId, type: 'question.asked', of: [{ id, details: { status: 'open' } }] });
+}
+
+type Notified = Pick<
+  QuestionEntity,
+  'id' | 'organizationId' | 'jobId' | 'agentId' | 'kind' | 'status' | 'question' | 'expiresAt'
+>;
+
+/** Whoever follows the organization hears of what became of it. */
+export function notifyQuestion(tx: Transaction, row: Notified): void {
+  const { id: questionId, organizationId, jobId, agentId, kind, status, question, expiresAt } = row;
+  const data = { questionId, jobId, agentId, kind, status, question, expiresAt: expiresAt.toISOString() };
+  tellOrganization(tx, { organizationId, type: 'question', data });
+}
+
+async function lockAsking(
+  tx: Transaction,
+  { organizationId, agentId, jobId }: Reporter & { jobId: string },
+): Promise<Asking | undefined> {
+  const [job] = await tx.query<Asking>(
+    `SELECT id, status, agent_id, workflow_id, started_at, max_runtime_ms, cancel_requested_at,
+            command_id IS NOT NULL AS dispatched,
+            (SELECT count(*)::int FROM question q WHERE q.job_id = job.id AND q.status = 'open') AS open_questions
+     FROM job WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) FOR UPDATE`,
+    [jobId, organizationId, agentId],
+    'lock_asking_job',
+  );
+  return job;
+}
+
+async function findInbound(
+  tx: Transaction,
+  { organizationId, name, kind }: { organizationId: string; name: string; kind: QuestionKind },
+): Promise<string> {
+  const [row] = await tx.query<Pick<InboundCodeEntity, 'id'>>(
+    'SELECT id FROM inbound_code WHERE organization_id = $1 AND name = $2',
+    [organizationId, name],
+    'inbound_of_question',
+  );
+  const wrong = row ? 'it is for questions of the kind code' : `there is no inbound address ${name}`;
+  if (!row || kind !== 'code') throw invalidField('inbound', wrong, `Of inbound, ${wrong}.`);
+  return row.id;
+}
+
+function requireAsking({ status, dispatched, cancelRequestedAt, openQuestions }: Asking): void {
+  if (isTerminal(status)) throw new AppError('conflict', { detail: `The run is over: it ${status}.` });
+  if (!dispatched) throw new AppError('conflict', { detail: 'The job does not run yet.' });
+  if (cancelRequestedAt) throw new AppError('conflict', { detail: 'The run is being cancelled.' });
+  if (openQuestions >= mostOpen) {
+    throw new AppError('conflict', { detail: `The run waits for ${mostOpen} answers already.` });
+  }
+}
+
+/** The run's own limit goes on while it asks, so its question ends first. */
+function expiryOf(
+  { startedAt, maxRuntimeMs }: Pick<JobEntity, 'startedAt' | 'maxRuntimeMs'>,
+  { timeoutMs, now }: { timeoutMs: number; now: Date },
+): { expiresAt: Date; cut: boolean } {
+  const leftMs = (startedAt ?? now).getTime() + maxRuntimeMs - now.getTime();
+  const mostMs = Math.max(0, leftMs - Math.min(marginMs, leftMs / 10));
+  const cut = timeoutMs > mostMs;
+  return { expiresAt: new Date(now.getTime() + Math.floor(cut ? mostMs : timeoutMs)), cut };
+}
+
+function checkAudience(to: string[]): string[] {
+  return to.map((given, at) => {
+    const entry = given.toLowerCase();
+    if (roles.some((role) => entry === `role:${role}`) || /^[^\s@:]+@[^\s@]+$/.test(entry)) return entry;
+    const message = 'it is role:viewer, role:member, role:admin, or an e-mail address';
+    throw invalidField(
+      `to.${at}`,
+      message,
+      `Of to, each is role:viewer, role:member, role:admin, or an e-mail address.`,
+    );
+  });
+}
+
+function presentAsked({ id, status, expiresAt, cut }: Asked): AskedQuestion {
+  return { questionId: id, status, expiresAt: expiresAt.toISOString(), cut };
+}

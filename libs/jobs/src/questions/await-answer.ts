@@ -1,0 +1,69 @@
+import { AppError, type QuestionForWorker } from '@muster/contracts';
+import type { Database, QuestionEntity } from '@muster/database';
+import { type PubSub, within } from '@muster/platform';
+import { isSealedText, type KeyRing, openText } from '@muster/vault';
+import type { Reporter } from '../reports/apply-job-report';
+import { placeOfCode } from './answer-question';
+import { noSuchQuestion } from './question-row';
+
+const lookMs = 1000;
+
+export interface AwaitParts {
+  database: Database;
+  keyRing: KeyRing;
+  pubSub: PubSub;
+}
+
+/** The question as its worker reads it, as soon as it is over, or as it stands when the wait is over. */
+export async function awaitAnswer(
+  { database, keyRing, pubSub }: AwaitParts,
+  reporter: Reporter,
+  { jobId, questionId, waitMs, signal }: { jobId: string; questionId: string; waitMs: number; signal: AbortSignal },
+): Promise<QuestionForWorker> {
+  const over = AbortSignal.any([AbortSignal.timeout(waitMs), signal]);
+  let hear: (() => void) | undefined;
+  const unsubscribe = pubSub.subscribe('job', (id) => id === jobId && hear?.());
+  try {
+    for (;;) {
+      const heard = new Promise<void>((resolve) => (hear = resolve));
+      const row = await readQuestion(database, reporter, { jobId, questionId });
+      if (row.status !== 'open' || waitMs === 0 || over.aborted) return presentForWorker(row, keyRing);
+      // A notice can be lost, so it also looks by itself.
+      await within(lookMs, heard, () => undefined, over);
+    }
+  } finally {
+    unsubscribe();
+  }
+}
+
+type Read = Pick<
+  QuestionEntity,
+  'id' | 'questionKey' | 'kind' | 'status' | 'answer' | 'sealed' | 'reason' | 'expiresAt'
+>;
+
+async function readQuestion(
+  database: Database,
+  { organizationId, agentId }: Reporter,
+  { jobId, questionId }: { jobId: string; questionId: string },
+): Promise<Read> {
+  const [row] = await database.query<Read>(
+    { organizationId },
+    `SELECT id, question_key, kind, status, answer, sealed, reason, expires_at FROM question
+     WHERE id = $1 AND job_id = $2 AND organization_id = $3 AND ($4::uuid IS NULL OR agent_id = $4)`,
+    [questionId, jobId, organizationId, agentId],
+    'awaited_question',
+  );
+  if (!row) throw noSuchQuestion();
+  return row;
+}
+
+function presentForWorker(row: Read, keyRing: KeyRing): QuestionForWorker {
+  const { id: questionId, questionKey, kind, status, reason, expiresAt } = row;
+  if (status === 'answered' && kind === 'code' && !row.sealed) {
+    throw new AppError('question_over', { detail: 'The run is over, and with it the code is gone.' });
+  }
+  const answer = isSealedText(row.sealed)
+    ? openText(keyRing, placeOfCode(questionId), row.sealed)
+    : (row.answer?.value ?? null);
+  return { questionId, questionKey, kind, status, answer, reason, expiresAt: expiresAt.toISOString() };
+}

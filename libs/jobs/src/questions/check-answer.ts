@@ -1,0 +1,112 @@
+import { AppError, codePattern, invalidField, type QuestionKind } from '@muster/contracts';
+
+/** One field of a form, as it was checked when it was asked. */
+export interface FormField {
+  name: string;
+  label: string;
+  type: 'text' | 'number' | 'boolean' | 'choice';
+  choices?: string[];
+  required: boolean;
+}
+
+const fieldTypes = ['text', 'number', 'boolean', 'choice'] as const;
+const longestText = 10_000;
+const longestName = 100;
+
+interface Asked {
+  kind: QuestionKind;
+  choices?: string[] | null;
+  fields?: Record<string, unknown>[] | null;
+}
+
+/** What a question offers, in one form; throws where it does not fit its kind. */
+export function checkOffer({ kind, choices, fields }: Asked): { choices: string[] | null; fields: FormField[] | null } {
+  if (kind === 'choice' && !choices?.length) throw refused('choices', 'a choice needs its choices');
+  if (kind === 'form' && !fields?.length) throw refused('fields', 'a form needs its fields');
+  const checked = kind === 'form' ? fields!.map(checkField) : null;
+  const names = new Set(checked?.map(({ name }) => name));
+  if (checked && names.size !== checked.length) throw refused('fields', 'each field of a form has a name of its own');
+  return { choices: kind === 'choice' ? choices! : null, fields: checked };
+}
+
+function checkField(field: Record<string, unknown>, at: number): FormField {
+  const { name, label = name, type = 'text', choices, required = true } = field;
+  const place = `fields.${at}`;
+  if (!isText(name, longestName)) throw refused(`${place}.name`, 'a field has a name of at most 100 characters');
+  if (!isText(label, 500)) throw refused(`${place}.label`, 'a label has at most 500 characters');
+  if (!fieldTypes.includes(type as FormField['type'])) {
+    throw refused(`${place}.type`, `the type of a field is one of ${fieldTypes.join(', ')}`);
+  }
+  if (typeof required !== 'boolean') throw refused(`${place}.required`, 'required is true or false');
+  const own = { name, label, type: type as FormField['type'], required };
+  if (type !== 'choice') return own;
+  const isList = Array.isArray(choices) && choices.length > 0 && choices.length <= 50;
+  if (!isList || !choices.every((choice) => isText(choice, 500))) {
+    throw refused(`${place}.choices`, 'a field of the type choice has 1 to 50 choices');
+  }
+  return { ...own, choices: choices as string[] };
+}
+
+/** The answer as it is saved; throws where it does not fit what was asked. */
+export function checkAnswer({ kind, choices, fields }: Asked, answer: unknown): unknown {
+  switch (kind) {
+    case 'code':
+      if (typeof answer !== 'string' || !codePattern.test(answer)) {
+        throw refused('answer', 'a code has 4 to 10 letters and digits');
+      }
+      return answer;
+    case 'text':
+      if (!isText(answer, longestText)) throw refused('answer', 'the answer is a text of at most 10,000 characters');
+      return answer;
+    case 'choice':
+      if (typeof answer !== 'string' || !choices?.includes(answer))
+        throw refused('answer', 'it is none of the choices');
+      return answer;
+    case 'confirm':
+      if (typeof answer !== 'boolean') throw refused('answer', 'the answer is true or false');
+      return answer;
+    case 'form':
+      return checkForm(fields as unknown as FormField[], answer);
+  }
+}
+
+function checkForm(fields: FormField[], answer: unknown): Record<string, unknown> {
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
+    throw refused('answer', 'the answer is an object of the form’s fields');
+  }
+  const given = new Map(Object.entries(answer));
+  const values = fields.flatMap((field): [string, unknown][] => {
+    const value: unknown = given.get(field.name);
+    given.delete(field.name);
+    if (value === undefined || value === null || value === '') {
+      if (field.required) throw refused(`answer.${field.name}`, `the field ${field.name} is missing`);
+      return [];
+    }
+    if (!fitsField(field, value)) throw refused(`answer.${field.name}`, `the field ${field.name} is no ${field.type}`);
+    return [[field.name, value]];
+  });
+  const [stranger] = given.keys();
+  if (stranger !== undefined) throw refused('answer', 'the form has no such field');
+  return Object.fromEntries(values);
+}
+
+function fitsField({ type, choices }: FormField, value: unknown): boolean {
+  switch (type) {
+    case 'text':
+      return isText(value, longestText);
+    case 'number':
+      return typeof value === 'number' && Number.isFinite(value);
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'choice':
+      return typeof value === 'string' && choices!.includes(value);
+  }
+}
+
+function isText(value: unknown, most: number): value is string {
+  return typeof value === 'string' && value.trim().length > 0 && value.length <= most && !value.includes('\0');
+}
+
+function refused(field: string, message: string): AppError {
+  return invalidField(field, message, `${message.charAt(0).toUpperCase()}${message.slice(1)}.`);
+}

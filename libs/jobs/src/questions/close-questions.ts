@@ -1,0 +1,30 @@
+import { withdrawAnswers } from '@muster/agents';
+import type { QuestionEntity, Transaction } from '@muster/database';
+import { notifyQuestion } from './ask-question';
+
+/** A run that ends or is cancelled asks no more. For whoever holds the run's lock. */
+export async function cancelQuestions(
+  tx: Transaction,
+  { organizationId, jobId, reason }: { organizationId: string; jobId: string; reason: string },
+): Promise<void> {
+  const cancelled = await tx.query<
+    Pick<QuestionEntity, 'id' | 'organizationId' | 'jobId' | 'agentId' | 'kind' | 'status' | 'question' | 'expiresAt'>
+  >(
+    `UPDATE question SET status = 'cancelled', reason = $3, ended_at = muster_now()
+     WHERE job_id = $1 AND organization_id = $2 AND status = 'open'
+     RETURNING id, organization_id, job_id, agent_id, kind, status, question, expires_at`,
+    [jobId, organizationId, reason],
+    'cancel_questions',
+  );
+  for (const row of cancelled) notifyQuestion(tx, row);
+}
+
+/** With the run its codes go: out of its questions, and out of what was still to be brought to its worker. */
+export async function closeQuestions(
+  tx: Transaction,
+  { organizationId, jobId }: { organizationId: string; jobId: string },
+): Promise<void> {
+  tx.defer('UPDATE question SET sealed = NULL WHERE job_id = $1 AND sealed IS NOT NULL', [jobId], 'forget_codes');
+  withdrawAnswers(tx, jobId);
+  await cancelQuestions(tx, { organizationId, jobId, reason: 'The run ended.' });
+}

@@ -1,0 +1,26 @@
+import { giveCode, type GivenCode, type Principal } from '@muster/access';
+import { AppError, isTerminal } from '@muster/contracts';
+import type { Database, JobEntity } from '@muster/database';
+import type { KeyRing } from '@muster/vault';
+import { noSuchJob } from '../lists/job-row';
+
+/** A run's code of this moment. The secret that it is made of stays here. */
+export function giveTotp(
+  { database, keyRing }: { database: Database; keyRing: KeyRing },
+  caller: Principal,
+  { jobId, key }: { jobId: string; key: string },
+): Promise<GivenCode> {
+  const { organizationId } = caller;
+  const agentId = caller.kind === 'api_key' ? caller.agentId : null;
+  return database.transaction({ organizationId }, async (tx) => {
+    const [job] = await tx.query<Pick<JobEntity, 'status' | 'commandId'>>(
+      `SELECT status, command_id FROM job
+       WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)`,
+      [jobId, organizationId, agentId],
+      'job_of_totp',
+    );
+    if (!job) throw noSuchJob();
+    if (isTerminal(job.status) || !job.commandId) throw new AppError('conflict', { detail: 'The run does not run.' });
+    return giveCode(tx, keyRing, caller, { key, jobId });
+  });
+}

@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import { audit, type Principal } from '@muster/access';
+import { AppError, type CreateInboundCodeBody, invalidField } from '@muster/contracts';
+import { type Database, type InboundCodeEntity, type Transaction, violatedConstraint } from '@muster/database';
+import { newId, type Page } from '@muster/platform';
+import { type KeyRing, sealText } from '@muster/vault';
+
+export type InboundCodeRow = Omit<InboundCodeEntity, 'sealed'>;
+
+const columns = 'id, organization_id, name, pattern, senders, created_at';
+
+/** An address that messages with codes come to. Its secret is in this answer, and nowhere else. */
+export async function createInboundCode(
+  tx: Transaction,
+  keyRing: KeyRing,
+  caller: Principal,
+  body: CreateInboundCodeBody,
+): Promise<{ row: InboundCodeRow; secret: string }> {
+  const { organizationId } = caller;
+  const { name, pattern = null, senders } = body;
+  if (pattern !== null) requirePattern(pattern);
+  const id = newId();
+  const secret = body.secret ?? `mic_${randomBytes(32).toString('base64url')}`;
+  const sealed = JSON.stringify(sealText(keyRing, placeOfInbound(id), secret));
+  try {
+    const [row] = await tx.query<InboundCodeRow>(
+      `INSERT INTO inbound_code (id, organization_id, name, pattern, senders, sealed) VALUES ($1, $2, $3, $4, $5, $6)
+       RETURNING ${columns}`,
+      [id, organizationId, name, pattern, (senders ?? []).map((sender) => sender.toLowerCase()), sealed],
+    );
+    audit(tx, caller, { action: 'inbound_code.create', target: { type: 'inbound_code', id }, changes: { name } });
+    return { row: row!, secret };
+  } catch (error) {
+    if (violatedConstraint(error) !== 'inbound_code_name_key') throw error;
+    throw new AppError('conflict', { detail: `There is an inbound address ${name} already.` });
+  }
+}
+
+export function listInboundCodes(database: Database, organizationId: string, page: Page): Promise<InboundCodeRow[]> {
+  return database.query<InboundCodeRow>(
+    { organizationId },
+    `SELECT ${columns} FROM inbound_code WHERE organization_id = $1 AND ($2::uuid IS NULL OR id > $2)
+     ORDER BY id LIMIT $3`,
+    [organizationId, page.after?.[0] ?? null, page.limit + 1],
+    'list_inbound_codes',
+  );
+}
+
+export async function deleteInboundCode(tx: Transaction, caller: Principal, id: string): Promise<void> {
+  const touched = await tx.execute('DELETE FROM inbound_code WHERE id = $1 AND organization_id = $2', [
+    id,
+    caller.organizationId,
+  ]);
+  if (touched === 0) throw new AppError('not_found', { detail: 'There is no such inbound address.' });
+  audit(tx, caller, { action: 'inbound_code.delete', target: { type: 'inbound_code', id } });
+}
+
+/** A pattern that takes ever longer on some text would hold everybody up: what could is refused. */
+function requirePattern(pattern: string): void {
+  const message = 'it must be a regular expression without repeated groups, back references and lookarounds';
+  const nested = /\)[*+{?]|\\[1-9k]|\(\?[=!<]/.test(pattern);
+  const repeats = (pattern.match(/[*+{]/g) ?? []).length;
+  let isRegular = true;
+  try {
+    new RegExp(pattern, 'u');
+  } catch {
+    isRegular = false;
+  }
+  if (!isRegular || nested || repeats > 4) throw invalidField('pattern', message, `Of the pattern, ${message}.`);
+}
+
+export function placeOfInbound(id: string): string {
+  return `inbound/${id}`;
+}

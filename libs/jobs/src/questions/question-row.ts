@@ -1,0 +1,96 @@
+import type { Principal } from '@muster/access';
+import { AppError, hasRole, type Question, type QuestionsQuery, roles } from '@muster/contracts';
+import { type Database, type QuestionEntity, scanWithin } from '@muster/database';
+import type { Page } from '@muster/platform';
+import type { ObjectStorage } from '@muster/storage';
+
+/** A question as it is shown. */
+export type QuestionRow = Omit<QuestionEntity, 'sealed' | 'defaultAnswer' | 'questionKey' | 'inboundId'>;
+
+export const questionColumns = `q.id, q.organization_id, q.job_id, q.session_id, q.agent_id, q.workflow_id, q.question,
+  q.kind, q.choices, q.fields, q.audience, q.context, q.screenshot_key, q.status, q.answer, q.answered_by, q.answered_via,
+  q.reason, q.asked_at, q.ended_at, q.expires_at, q.cut`;
+
+const screenshotSeconds = 3600;
+
+export async function findQuestion(database: Database, organizationId: string, id: string): Promise<QuestionRow> {
+  const [row] = await database.query<QuestionRow>(
+    { organizationId },
+    `SELECT ${questionColumns} FROM question q WHERE q.id = $1 AND q.organization_id = $2`,
+    [id, organizationId],
+    'find_question',
+  );
+  if (!row) throw noSuchQuestion();
+  return row;
+}
+
+export function listQuestions(
+  database: Database,
+  caller: Principal,
+  { page, filter: { status, jobId, mine, order = 'desc' } }: { page: Page; filter: QuestionsQuery },
+): Promise<QuestionRow[]> {
+  const { organizationId } = caller;
+  const values: unknown[] = [organizationId];
+  const placed = (value: unknown) => `$${values.push(value)}`;
+  const within = ['organization_id = $1'];
+  const looked: string[] = [];
+  if (page.after) within.push(`id ${order === 'asc' ? '>' : '<'} ${placed(page.after[0])}`);
+  if (status === 'open') within.push("status = 'open'");
+  else if (status) looked.push(`status = ${placed(status)}`);
+  // Of a run there are a few, which its own index has.
+  if (jobId) within.push(`job_id = ${placed(jobId)}`);
+  if (mine === 'true') looked.push(answerableBy(caller, placed));
+  const limit = placed(page.limit + 1);
+  const found = scanWithin({
+    ...{ from: 'question', columns: 'id', within, filter: looked, order: `id ${order}`, limit },
+  });
+  return database.query<QuestionRow>(
+    { organizationId },
+    `SELECT ${questionColumns}, f.matches, f.scan_end FROM (${found}) f JOIN question q ON q.id = f.id ORDER BY q.id ${order}`,
+    values,
+  );
+}
+
+/** Which questions a caller may answer: viewers answer none, whoever is asked. */
+function answerableBy(caller: Principal, placed: (value: unknown) => string): string {
+  if (!hasRole(caller.role, 'member')) return 'false';
+  return `(cardinality(audience) = 0 OR audience && ${placed(audiencesOf(caller))}::text[])`;
+}
+
+/** As what a caller is asked: by a role that it has, or by name. */
+export function audiencesOf(caller: { role: Principal['role']; email?: string }): string[] {
+  const own = roles.slice(0, roles.indexOf(caller.role) + 1).map((role) => `role:${role}`);
+  return caller.email ? [...own, caller.email.toLowerCase()] : own;
+}
+
+export async function presentQuestion(row: QuestionRow, storage: ObjectStorage): Promise<Question> {
+  return {
+    id: row.id,
+    jobId: row.jobId,
+    sessionId: row.sessionId,
+    agentId: row.agentId,
+    workflowId: row.workflowId,
+    question: row.question,
+    kind: row.kind,
+    choices: row.choices,
+    fields: row.fields,
+    to: row.audience,
+    status: row.status,
+    answer: row.answer?.value ?? null,
+    answeredBy: row.answeredBy,
+    answeredVia: row.answeredVia,
+    reason: row.reason,
+    askedAt: row.askedAt.toISOString(),
+    answeredAt: row.status === 'answered' ? row.endedAt!.toISOString() : null,
+    expiresAt: row.expiresAt.toISOString(),
+    cut: row.cut,
+    screenshotUrl: row.screenshotKey
+      ? await storage.presignGet(row.screenshotKey, { expiresInSeconds: screenshotSeconds }).catch(() => null)
+      : null,
+    context: row.context,
+  };
+}
+
+export function noSuchQuestion(): AppError {
+  return new AppError('not_found', { detail: 'There is no such question.' });
+}

@@ -1,0 +1,129 @@
+import { createHash, createHmac, createPublicKey, timingSafeEqual, verify as verifySignature } from 'node:crypto';
+import { verify } from '@muster/access';
+
+export interface Message {
+  from: string;
+  text: string;
+  /** The same message has the same one, however often it is sent. */
+  fingerprint: string;
+}
+
+/** A request of a gateway as it came. */
+export interface Posted {
+  url: string;
+  contentType: string;
+  bytes: Buffer;
+  header(name: string): string | undefined;
+}
+
+const toleranceSeconds = 300;
+
+/** What a gateway sent, by whichever of the gateways' own signatures it has; null where none of them holds. */
+export async function readMessage(posted: Posted, secret: string, now: Date): Promise<Message | null> {
+  if (/^\s*application\/json\b/i.test(posted.contentType)) return readJson(posted, secret, now);
+  const form = await formOf(posted);
+  if (!form) return null;
+  if (posted.header('x-twilio-signature')) return readTwilio(posted, form, secret);
+  if (posted.header('x-twilio-email-event-webhook-signature')) return readSendGrid(posted, form, { secret, now });
+  return readMailgun(form, secret, now);
+}
+
+/** Ours: JSON, signed as all that is ours. */
+function readJson({ bytes, header }: Posted, secret: string, now: Date): Message | null {
+  const signature = header('x-service-signature');
+  if (verify([secret], signature, bytes, now) !== 'valid') return null;
+  const { from, text } = parse(bytes) as { from?: unknown; text?: unknown };
+  return { from: textOf(from), text: textOf(text), fingerprint: hash(signature!) };
+}
+
+/** The address with all fields in the order of their names, by HMAC-SHA1 with the account's token. */
+function readTwilio({ url, header }: Posted, form: Map<string, string>, secret: string): Message | null {
+  const fields = [...form].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  const signed = url + fields.map(([name, value]) => name + value).join('');
+  const expected = createHmac('sha1', secret).update(signed, 'utf8').digest();
+  if (!isEqual(Buffer.from(header('x-twilio-signature')!, 'base64'), expected)) return null;
+  const id = form.get('MessageSid') ?? form.get('SmsMessageSid') ?? form.get('SmsSid') ?? signed;
+  return { from: form.get('From') ?? '', text: form.get('Body') ?? '', fingerprint: hash(id) };
+}
+
+/** Timestamp and token, by HMAC-SHA256 with the signing key. */
+function readMailgun(form: Map<string, string>, secret: string, now: Date): Message | null {
+  const [timestamp, token, signature] = ['timestamp', 'token', 'signature'].map((name) => form.get(name) ?? '');
+  const expected = createHmac('sha256', secret)
+    .update(timestamp! + token!)
+    .digest();
+  if (!token || !isEqual(Buffer.from(signature!, 'hex'), expected) || !isRecent(timestamp!, now)) return null;
+  const text = [form.get('subject'), form.get('stripped-text') ?? form.get('body-plain')].filter(Boolean).join('\n');
+  return { from: addressIn(form.get('from') ?? form.get('sender') ?? ''), text, fingerprint: hash(token) };
+}
+
+/** Timestamp and body, by ECDSA with the key whose public half is the secret. */
+function readSendGrid(
+  { bytes, header }: Posted,
+  form: Map<string, string>,
+  { secret, now }: { secret: string; now: Date },
+): Message | null {
+  const signature = header('x-twilio-email-event-webhook-signature')!;
+  const timestamp = header('x-twilio-email-event-webhook-timestamp') ?? '';
+  if (!isRecent(timestamp, now)) return null;
+  try {
+    const key = createPublicKey({ key: Buffer.from(secret, 'base64'), format: 'der', type: 'spki' });
+    const signed = Buffer.concat([Buffer.from(timestamp), bytes]);
+    if (!verifySignature('sha256', signed, key, Buffer.from(signature, 'base64'))) return null;
+  } catch {
+    // The secret is no public key, so nothing that SendGrid signs can fit.
+    return null;
+  }
+  const text = [form.get('subject'), form.get('text') ?? form.get('html')?.replace(/<[^>]*>/g, ' ')].join('\n');
+  return { from: addressIn(form.get('from') ?? ''), text, fingerprint: hash(signature) };
+}
+
+/** The code in a text: the pattern's first group, or all that it finds; a word of 4 to 8 digits without a pattern. */
+export function codeIn(text: string, pattern: string | null): string | null {
+  const found = pattern === null ? /(?<!\w)(\d{4,8})(?!\w)/.exec(text) : new RegExp(pattern, 'u').exec(text);
+  const code = found?.[1] ?? found?.[0] ?? null;
+  return code !== null && /^[A-Za-z0-9]{4,10}$/.test(code) ? code : null;
+}
+
+async function formOf({ contentType, bytes }: Posted): Promise<Map<string, string> | null> {
+  if (!/^\s*(application\/x-www-form-urlencoded|multipart\/form-data)\b/i.test(contentType)) return null;
+  try {
+    const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } }).formData();
+    const fields = [...form.entries()].flatMap(([name, value]) =>
+      typeof value === 'string' ? [[name, value] as const] : [],
+    );
+    return new Map(fields);
+  } catch {
+    return null;
+  }
+}
+
+function isRecent(timestamp: string, now: Date): boolean {
+  return /^\d{1,12}$/.test(timestamp) && Math.abs(now.getTime() / 1000 - Number(timestamp)) <= toleranceSeconds;
+}
+
+function isEqual(given: Buffer, expected: Buffer): boolean {
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** Of `Payer <codes@payer.example>` what stands between the brackets. */
+function addressIn(from: string): string {
+  return /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from.trim();
+}
+
+function parse(bytes: Buffer): object {
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,143 @@
+import type { InboundReceipt } from '@muster/contracts';
+import { AppError } from '@muster/contracts';
+import type { Database, InboundCodeEntity, InboundMessageEntity, QuestionEntity, Transaction } from '@muster/database';
+import { isUuid } from '@muster/platform';
+import { isSealedText, type KeyRing, openText, sealText } from '@muster/vault';
+import { answerQuestion, type Answerer } from './answer-question';
+import { placeOfInbound } from './inbound-codes';
+import { codeIn, type Message, type Posted, readMessage } from './read-message';
+
+/** So long a code that nobody waits for is there for a question that was on its way. */
+const keptMs = 10 * 60_000;
+const mostAMinute = 60;
+
+type Inbound = Pick<InboundCodeEntity, 'id' | 'organizationId' | 'name' | 'pattern' | 'senders' | 'sealed'>;
+interface Parts {
+  database: Database;
+  keyRing: KeyRing;
+}
+
+/** A message of a gateway: its code goes to the oldest question that waits for one of this address, and to no other. */
+export async function receiveMessage(
+  { database, keyRing }: Parts,
+  { inboundId, posted, now }: { inboundId: string; posted: Posted; now: Date },
+): Promise<InboundReceipt> {
+  const inbound = await findInbound(database, inboundId);
+  const message =
+    inbound && isSealedText(inbound.sealed)
+      ? await readMessage(posted, openText(keyRing, placeOfInbound(inbound.id), inbound.sealed), now)
+      : null;
+  // Who cannot sign is not told whether there is such an address.
+  if (!inbound || !message) {
+    throw new AppError('unauthenticated', { detail: 'The signature is missing or wrong.' });
+  }
+  const { organizationId } = inbound;
+  return database.transaction({ organizationId }, (tx) => takeMessage(tx, keyRing, inbound, message));
+}
+
+async function takeMessage(
+  tx: Transaction,
+  keyRing: KeyRing,
+  inbound: Inbound,
+  { from, text, fingerprint }: Message,
+): Promise<InboundReceipt> {
+  const { id: inboundId, organizationId, senders, pattern } = inbound;
+  // One message of an address at a time: each looks for the oldest question that still waits.
+  await tx.query('SELECT id FROM inbound_code WHERE id = $1 FOR UPDATE', [inboundId], 'lock_inbound_code');
+  const [{ count }] = (await tx.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM inbound_message
+     WHERE inbound_id = $1 AND received_at > muster_now() - interval '1 minute'`,
+    [inboundId],
+    'messages_of_minute',
+  )) as [{ count: number }];
+  if (count >= mostAMinute) {
+    throw new AppError('rate_limited', {
+      detail: `An address takes ${mostAMinute} messages a minute.`,
+      headers: { 'retry-after': '30' },
+    });
+  }
+  const isNew = await tx.execute(
+    `INSERT INTO inbound_message (inbound_id, fingerprint, organization_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+    [inboundId, fingerprint, organizationId],
+    'insert_inbound_message',
+  );
+  if (isNew === 0) return { accepted: false, reason: 'replayed' };
+  if (senders.length > 0 && !senders.includes(from.toLowerCase())) return { accepted: false, reason: 'sender' };
+  const code = codeIn(text.slice(0, 10_000), pattern);
+  if (code === null) return { accepted: false, reason: 'no_code' };
+  const [waiting] = await tx.query<Pick<QuestionEntity, 'id'>>(
+    `SELECT id FROM question
+     WHERE inbound_id = $1 AND organization_id = $2 AND status = 'open' AND expires_at > muster_now()
+     ORDER BY id LIMIT 1`,
+    [inboundId, organizationId],
+    'question_for_message',
+  );
+  if (waiting) {
+    await answerQuestion(tx, keyRing, answererOfInbound(inbound, from), { id: waiting.id, answer: code });
+    return { accepted: true };
+  }
+  const sealed = JSON.stringify(sealText(keyRing, placeOfInbound(inboundId), JSON.stringify({ code, from })));
+  tx.defer(
+    'UPDATE inbound_message SET sealed = $3 WHERE inbound_id = $1 AND fingerprint = $2',
+    [inboundId, fingerprint, sealed],
+    'keep_inbound_message',
+  );
+  return { accepted: true };
+}
+
+/** A message that came while the question was on its way to us answers it at once. */
+export async function answerFromKept(
+  tx: Transaction,
+  keyRing: KeyRing,
+  { inboundId, questionId, since }: { inboundId: string; questionId: string; since: Date },
+): Promise<boolean> {
+  const [row] = await tx.query<
+    Pick<InboundMessageEntity, 'sealed'> & Inbound & { message: InboundMessageEntity['sealed'] }
+  >(
+    `WITH taken AS (
+       SELECT inbound_id, fingerprint, sealed FROM inbound_message
+       WHERE inbound_id = $1 AND sealed IS NOT NULL AND received_at >= $2
+         AND received_at > muster_now() - $3 * interval '1 millisecond'
+       ORDER BY received_at LIMIT 1 FOR UPDATE)
+     UPDATE inbound_message m SET sealed = NULL FROM taken, inbound_code c
+     WHERE m.inbound_id = taken.inbound_id AND m.fingerprint = taken.fingerprint AND c.id = taken.inbound_id
+     RETURNING taken.sealed AS message, c.id, c.organization_id, c.name, c.pattern, c.senders`,
+    [inboundId, since, keptMs],
+    'take_kept_message',
+  );
+  if (!row || !isSealedText(row.message)) return false;
+  const { code, from } = JSON.parse(openText(keyRing, placeOfInbound(inboundId), row.message)) as {
+    code: string;
+    from: string;
+  };
+  await answerQuestion(tx, keyRing, answererOfInbound(row, from), { id: questionId, answer: code });
+  return true;
+}
+
+/** Codes that nobody asked for are forgotten; that they came is known for a day, so that none counts twice. */
+export async function purgeMessages(database: Database): Promise<{ messages: number; codes: number }> {
+  return database.transaction('system', async (tx) => ({
+    codes: await tx.execute(
+      `UPDATE inbound_message SET sealed = NULL
+       WHERE sealed IS NOT NULL AND received_at <= muster_now() - $1 * interval '1 millisecond'`,
+      [keptMs],
+    ),
+    messages: await tx.execute(`DELETE FROM inbound_message WHERE received_at < muster_now() - interval '1 day'`),
+  }));
+}
+
+async function findInbound(database: Database, id: string): Promise<Inbound | undefined> {
+  if (!isUuid(id)) return undefined;
+  const [row] = await database.query<Inbound>(
+    'system',
+    'SELECT id, organization_id, name, pattern, senders, sealed FROM inbound_code WHERE id = $1',
+    [id],
+    'find_inbound_code',
+  );
+  return row;
+}
+
+function answererOfInbound({ organizationId, name }: Pick<Inbound, 'organizationId' | 'name'>, from: string): Answerer {
+  const id = `${name}: ${from}`.slice(0, 200);
+  return { actor: { kind: 'system', id, organizationId }, via: 'inbound', audiences: null };
+}

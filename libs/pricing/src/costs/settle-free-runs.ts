@@ -1,0 +1,45 @@
+import type { OrganizationSettingsEntity, Transaction, UsageCounterEntity } from '@muster/database';
+import { type EndedRun, manyRuns, valuesOfRuns } from '../usage/record-usage';
+import { tellLimits } from '../usage/tell-limits';
+
+type Counted = Pick<UsageCounterEntity, 'runs' | 'spendMicros'> &
+  Pick<OrganizationSettingsEntity, 'monthlyRunLimit' | 'monthlySpendLimitMicros'> & { month: string };
+
+/**
+ * As recordRuns and then settleRunCosts, for runs that never started and of which no cost was reported: each costs
+ * nothing, so that one statement records and settles all of them, and the month's counter changes once. The counter
+ * stays locked until the commit, so this comes last in a transaction.
+ */
+export async function settleFreeRuns(tx: Transaction, organizationId: string, runs: EndedRun[]): Promise<void> {
+  if (runs.length === 0) return;
+  tx.measure(({ runsEnded }) => runs.forEach(({ outcome }) => runsEnded.inc({ outcome })));
+  const counted = await tx.query<Counted>(
+    `WITH ended AS (SELECT * FROM ${manyRuns} AS r (job_id, month, outcome, run_ms, at)),
+     run AS (
+       INSERT INTO usage_event (job_id, kind, organization_id, month, outcome, run_ms, at, counted)
+       SELECT job_id, 'run', $1, month, outcome, run_ms, at, true FROM ended
+       ON CONFLICT (job_id, kind, revision) DO NOTHING RETURNING month, outcome, run_ms),
+     cost AS (
+       INSERT INTO run_cost
+         (job_id, organization_id, compute_micros_per_hour, compute_micros, ai_micros, reported_micros, total_micros,
+          prices)
+       SELECT e.job_id, $1, COALESCE(a.compute_micros_per_hour, s.compute_micros_per_hour), 0, 0, 0, 0, '[]'
+       FROM ended e JOIN job j ON j.id = e.job_id JOIN agent a ON a.id = j.agent_id
+       JOIN organization_settings s ON s.organization_id = $1)
+     INSERT INTO usage_counter AS c (organization_id, month, runs, completed, failed, cancelled, run_ms, spend_micros)
+     SELECT $1, month, count(*), count(*) FILTER (WHERE outcome = 'completed'), count(*) FILTER (WHERE outcome = 'failed'),
+            count(*) FILTER (WHERE outcome = 'cancelled'), sum(run_ms), 0
+     FROM run GROUP BY month
+     ON CONFLICT (organization_id, month) DO UPDATE
+     SET runs = c.runs + excluded.runs, completed = c.completed + excluded.completed,
+         failed = c.failed + excluded.failed, cancelled = c.cancelled + excluded.cancelled,
+         run_ms = c.run_ms + excluded.run_ms
+     RETURNING to_char(month, 'YYYY-MM-DD') AS month, runs, spend_micros,
+       (SELECT monthly_run_limit FROM organization_settings WHERE organization_id = $1) AS monthly_run_limit,
+       (SELECT monthly_spend_limit_micros FROM organization_settings WHERE organization_id = $1)
+         AS monthly_spend_limit_micros`,
+    [organizationId, ...valuesOfRuns(runs)],
+    'settle_free_runs',
+  );
+  for (const { month, ...limits } of counted) await tellLimits(tx, { organizationId, month, limits, used: limits });
+}

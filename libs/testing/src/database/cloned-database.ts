@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import { Client, Pool } from 'pg';
+import { testStack } from '../stack';
+
+export interface ClonedDatabase {
+  url: string;
+  name: string;
+  drop(): Promise<void>;
+}
+
+/** A database of the test file's own, with this code's schema and no rows. */
+export function cloneDatabase(): Promise<ClonedDatabase> {
+  return createDatabase(`TEMPLATE ${testStack().templateDatabase}`);
+}
+
+/** An empty database, for the tests of the migrations themselves. */
+export function emptyDatabase(): Promise<ClonedDatabase> {
+  return createDatabase(`TEMPLATE template0 ENCODING 'UTF8'`);
+}
+
+/** Connections of the test's own. */
+export function openPool({ url }: ClonedDatabase, max = 10): Pool {
+  const pool = new Pool({ connectionString: url, max });
+  // Its end does not wait for the goodbyes that it sends: the drop may cut a connection that was about to close.
+  pool.on('error', () => undefined);
+  return pool;
+}
+
+async function createDatabase(from: string): Promise<ClonedDatabase> {
+  const { databaseUrl } = testStack();
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await asAdmin(databaseUrl, `CREATE DATABASE ${name} ${from}`);
+  const url = new URL(databaseUrl);
+  url.pathname = `/${name}`;
+  return {
+    url: url.toString(),
+    name,
+    drop: () => asAdmin(databaseUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
+async function asAdmin(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,89 @@
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+
+interface Answering {
+  /** Where the browser says that the page is from. */
+  origin?: string;
+  /** For which name the authenticator signs. */
+  rpId?: string;
+  challenge?: string;
+  userVerified?: boolean;
+  /** How often it has signed; 0 where it does not count. */
+  counter?: number;
+}
+
+/** What an authenticator and the browser before it answer to WebAuthn's options; each thing they say can be made wrong. */
+export class TestAuthenticator {
+  readonly id = randomBytes(16).toString('base64url');
+  private readonly keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  private signed = 0;
+  userHandle?: string;
+
+  constructor(private readonly page: { origin: string; rpId: string }) {}
+
+  /** To the options that a passkey is made by. */
+  create(options: { challenge: string; user: Record<string, unknown> }, answering: Answering = {}) {
+    this.userHandle = options.user['id'] as string;
+    const length = Buffer.alloc(2);
+    const id = Buffer.from(this.id, 'base64url');
+    length.writeUInt16BE(id.length);
+    const made = Buffer.concat([Buffer.alloc(16), length, id, coseOf(this.keys.publicKey)]);
+    const authData = Buffer.concat([this.authData(0x41, { counter: 0, ...answering }), made]);
+    const attestationObject = Buffer.concat([
+      ...[Buffer.of(0xa3), text('fmt'), text('none'), text('attStmt'), Buffer.of(0xa0)],
+      ...[text('authData'), bytes(authData)],
+    ]);
+    return this.answer({
+      clientDataJSON: this.clientData('webauthn.create', options, answering).toString('base64url'),
+      attestationObject: attestationObject.toString('base64url'),
+    });
+  }
+
+  /** To the options of a sign-in. */
+  get(options: { challenge: string }, answering: Answering = {}) {
+    const counter = answering.counter ?? (this.signed += 1);
+    const authenticatorData = this.authData(0x01, { ...answering, counter });
+    const clientData = this.clientData('webauthn.get', options, answering);
+    const hash = createHash('sha256').update(clientData).digest();
+    return this.answer({
+      clientDataJSON: clientData.toString('base64url'),
+      authenticatorData: authenticatorData.toString('base64url'),
+      signature: sign('sha256', Buffer.concat([authenticatorData, hash]), this.keys.privateKey).toString('base64url'),
+      userHandle: this.userHandle!,
+    });
+  }
+
+  private answer(response: Record<string, string>) {
+    return { id: this.id, rawId: this.id, type: 'public-key', clientExtensionResults: {}, response };
+  }
+
+  private clientData(type: string, { challenge }: { challenge: string }, answering: Answering): Buffer {
+    const { origin } = { ...this.page, ...answering };
+    return Buffer.from(
+      JSON.stringify({ type, challenge: answering.challenge ?? challenge, origin, crossOrigin: false }),
+    );
+  }
+
+  private authData(flags: number, { rpId = this.page.rpId, userVerified = true, counter = 0 }: Answering): Buffer {
+    const count = Buffer.alloc(4);
+    count.writeUInt32BE(counter);
+    const hash = createHash('sha256').update(rpId).digest();
+    return Buffer.concat([hash, Buffer.of(flags | (userVerified ? 0x04 : 0)), count]);
+  }
+}
+
+/** A public key of P-256 in COSE. */
+function coseOf(key: KeyObject): Buffer {
+  const { x, y } = key.export({ format: 'jwk' }) as { x: string; y: string };
+  const start = Buffer.of(0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01);
+  const [left, right] = [Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')];
+  return Buffer.concat([start, Buffer.of(0x21), bytes(left), Buffer.of(0x22), bytes(right)]);
+}
+
+function text(value: string): Buffer {
+  return Buffer.concat([Buffer.of(0x60 + value.length), Buffer.from(value)]);
+}
+
+function bytes(value: Buffer): Buffer {
+  const length = value.length < 256 ? [0x58, value.length] : [0x59, value.length >> 8, value.length & 255];
+  return Buffer.concat([Buffer.from(length), value]);
+}

@@ -1,0 +1,71 @@
+import { AppError } from '@muster/contracts';
+import {
+  type Database,
+  hasPart,
+  type Transaction,
+  type WebhookAttemptEntity,
+  type WebhookDeliveryEntity,
+  type WebhookEndpointEntity,
+} from '@muster/database';
+import type { Page } from '@muster/platform';
+
+type LastAttempt = Pick<WebhookAttemptEntity, 'statusCode' | 'error'> &
+  Pick<WebhookDeliveryEntity, 'status'> & { at: string };
+
+/** A channel as it is shown. */
+export type ChannelRow = Omit<WebhookEndpointEntity, 'name' | 'description'> & {
+  name: string;
+  lastAttempt: LastAttempt | null;
+};
+
+const columns = `w.id, w.organization_id, w.name, w.kind, w.url, w.recipients, w.filter, w.events, w.enabled,
+  w.turned_off_reason, w.turned_off_at, w.failing_since, w.version, w.created_at, w.updated_at`;
+/** Of a channel the newest of its last hundred deliveries that was tried. */
+const lastAttempt = `(
+  SELECT jsonb_build_object('at', to_char(a.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'status', d.status,
+    'statusCode', a.status_code, 'error', a.error)
+  FROM (SELECT id, status FROM webhook_delivery WHERE endpoint_id = w.id ORDER BY id DESC LIMIT 100) d
+  JOIN webhook_attempt a ON a.delivery_id = d.id ORDER BY a.at DESC LIMIT 1) AS last_attempt`;
+
+export async function findChannel(database: Database, organizationId: string, id: string): Promise<ChannelRow> {
+  const [row] = await database.query<ChannelRow>(
+    { organizationId },
+    `SELECT ${columns}, ${lastAttempt} FROM webhook_endpoint w
+     WHERE w.id = $1 AND w.organization_id = $2 AND w.name IS NOT NULL`,
+    [id, organizationId],
+    'find_channel',
+  );
+  if (!row) throw noSuchChannel();
+  return row;
+}
+
+export async function lockChannel(tx: Transaction, organizationId: string, id: string): Promise<ChannelRow> {
+  const [row] = await tx.query<ChannelRow>(
+    `SELECT ${columns}, ${lastAttempt} FROM webhook_endpoint w
+     WHERE w.id = $1 AND w.organization_id = $2 AND w.name IS NOT NULL FOR UPDATE OF w`,
+    [id, organizationId],
+  );
+  if (!row) throw noSuchChannel();
+  return row;
+}
+
+/** In the order in which they were made. */
+export function listChannels(
+  database: Database,
+  organizationId: string,
+  { page, q }: { page: Page; q?: string | undefined },
+): Promise<ChannelRow[]> {
+  return database.query<ChannelRow>(
+    { organizationId },
+    `SELECT ${columns}, ${lastAttempt} FROM webhook_endpoint w
+     WHERE w.organization_id = $1 AND w.name IS NOT NULL AND ($2::uuid IS NULL OR w.id > $2)
+       AND ($4::text IS NULL OR ${hasPart('w.name', '$4')})
+     ORDER BY w.id LIMIT $3`,
+    [organizationId, page.after?.[0] ?? null, page.limit + 1, q ?? null],
+    'list_channels',
+  );
+}
+
+function noSuchChannel(): AppError {
+  return new AppError('not_found', { detail: 'There is no such notification channel.' });
+}

@@ -1,0 +1,170 @@
+import { audit, changesBetween, type Principal } from '@muster/access';
+import {
+  AppError,
+  type ChannelKind,
+  type CreateNotificationChannelBody,
+  invalidField,
+  type UpdateNotificationChannelBody,
+} from '@muster/contracts';
+import { lock, type Transaction } from '@muster/database';
+import { etagOf, newId, requireMatch } from '@muster/platform';
+import type { KeyRing } from '@muster/vault';
+import { addSecret } from '../endpoints/seal-secret';
+import { shownUrl } from '../endpoints/shown-url';
+import { sendTest } from '../endpoints/test-endpoint';
+import { type ChannelRow, lockChannel } from './channel-row';
+
+const maxChannels = 20;
+
+interface Target {
+  url?: string;
+  recipients?: string[];
+}
+
+/** Whose addresses are secrets: whoever knows one posts there. */
+export function hasSecretUrl(kind: ChannelKind): boolean {
+  return kind === 'slack' || kind === 'teams';
+}
+
+export async function createChannel(
+  tx: Transaction,
+  keyRing: KeyRing,
+  caller: Principal,
+  { name, kind, events, filter = null, enabled = true, ...target }: CreateNotificationChannelBody,
+): Promise<{ row: ChannelRow; secret: string | null }> {
+  const { organizationId } = caller;
+  requireTarget(kind, target);
+  if (kind === 'email' ? !target.recipients?.length : !target.url) {
+    const field = kind === 'email' ? 'recipients' : 'url';
+    throw invalidField(field, `${field} is needed`, `A channel of the kind ${kind} needs ${field}.`);
+  }
+  await requirePlace(tx, organizationId);
+  const id = newId();
+  const recipients = addressesOf(target.recipients ?? []);
+  const url = storedUrl(kind, target.url);
+  tx.defer(
+    `INSERT INTO webhook_endpoint (id, organization_id, name, kind, url, recipients, events, filter, enabled)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [id, organizationId, name, kind, url, recipients, events, filter && JSON.stringify(filter), enabled],
+  );
+  const of = { organizationId, endpointId: id };
+  if (hasSecretUrl(kind)) addSecret(tx, keyRing, of, target.url);
+  const secret = kind === 'webhook' ? addSecret(tx, keyRing, of) : null;
+  audit(tx, caller, {
+    action: 'notification_channel.create',
+    target: { type: 'notification_channel', id },
+    changes: { name, kind, url: url && shownUrl(url), recipients, events, filter, enabled },
+  });
+  return { row: await lockChannel(tx, organizationId, id), secret };
+}
+
+export async function updateChannel(
+  tx: Transaction,
+  keyRing: KeyRing,
+  caller: Principal,
+  { id, change, ifMatch }: { id: string; change: UpdateNotificationChannelBody; ifMatch?: string },
+): Promise<ChannelRow> {
+  const { organizationId } = caller;
+  const before = await lockChannel(tx, organizationId, id);
+  requireMatch(ifMatch, etagOf(before.version));
+  const { kind } = before;
+  requireTarget(kind, change);
+  const { name = before.name, events = before.events, enabled = before.enabled } = change;
+  const filter = change.filter === undefined ? before.filter : change.filter;
+  const recipients = change.recipients ? addressesOf(change.recipients) : before.recipients;
+  if (kind === 'email' && recipients.length === 0) {
+    throw invalidField('recipients', 'recipients is needed', 'A channel of the kind email needs recipients.');
+  }
+  const url = change.url === undefined ? before.url : storedUrl(kind, change.url);
+  // Whoever turns it on, or sends elsewhere, begins anew with it.
+  const isAnew = (enabled && !before.enabled) || change.url !== undefined || change.recipients !== undefined;
+  tx.defer(
+    `UPDATE webhook_endpoint SET name = $3, url = $4, recipients = $5, events = $6, filter = $7, enabled = $8,
+       turned_off_reason = CASE WHEN $8 THEN NULL ELSE turned_off_reason END,
+       turned_off_at = CASE WHEN $8 THEN NULL ELSE turned_off_at END,
+       failing_since = CASE WHEN $9 THEN NULL ELSE failing_since END,
+       version = version + 1, updated_at = muster_now()
+     WHERE id = $1 AND organization_id = $2`,
+    [id, organizationId, name, url, recipients, events, filter && JSON.stringify(filter), enabled, isAnew],
+  );
+  if (hasSecretUrl(kind) && change.url !== undefined) {
+    tx.defer('DELETE FROM webhook_secret WHERE endpoint_id = $1', [id]);
+    addSecret(tx, keyRing, { organizationId, endpointId: id }, change.url);
+  }
+  const shown = (address: string | null) => address && shownUrl(address);
+  audit(tx, caller, {
+    action: 'notification_channel.update',
+    target: { type: 'notification_channel', id },
+    changes: changesBetween(
+      { ...before, url: shown(before.url) },
+      { name, url: shown(url), recipients, events, filter, enabled },
+    ),
+  });
+  return lockChannel(tx, organizationId, id);
+}
+
+/** With it goes what was to be sent there. */
+export async function deleteChannel(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { ifMatch }: { ifMatch?: string },
+): Promise<void> {
+  const { organizationId } = caller;
+  const { version, name } = await lockChannel(tx, organizationId, id);
+  requireMatch(ifMatch, etagOf(version));
+  tx.defer('DELETE FROM webhook_endpoint WHERE id = $1 AND organization_id = $2', [id, organizationId]);
+  audit(tx, caller, {
+    action: 'notification_channel.delete',
+    target: { type: 'notification_channel', id },
+    changes: { name },
+  });
+}
+
+/** Sends a message to each of its recipients, whatever it gets and though it be off; answers how many. */
+export async function testChannel(tx: Transaction, caller: Principal, id: string, now: Date): Promise<number> {
+  const { organizationId } = caller;
+  const { kind, name, recipients } = await lockChannel(tx, organizationId, id);
+  const sent = await sendTest(tx, {
+    ...{ organizationId, endpointId: id, now },
+    recipients: kind === 'email' ? recipients : [''],
+    message: `This is a test of the notification channel ${name}.`,
+  });
+  audit(tx, caller, { action: 'notification_channel.test', target: { type: 'notification_channel', id } });
+  return sent.length;
+}
+
+/** An address where there is to be none, or none where there is to be one, is somebody's mistake. */
+function requireTarget(kind: ChannelKind, { url, recipients }: Target): void {
+  if (kind === 'email' && url !== undefined) {
+    throw invalidField('url', 'url is for the other kinds', 'A channel of the kind email has recipients and no url.');
+  }
+  if (kind !== 'email' && recipients?.length) {
+    throw invalidField('recipients', 'recipients is for the kind email', `A channel of the kind ${kind} has a url.`);
+  }
+}
+
+function addressesOf(recipients: string[]): string[] {
+  const addresses = recipients.map((each) => each.trim().toLowerCase());
+  const wrong = addresses.findIndex(
+    (each) => !/^[^\s@<>,;:"()[\]\\]+@[^\s@<>,;:"()[\]\\]+\.[^\s@<>,;:"()[\]\\]+$/.test(each),
+  );
+  if (wrong >= 0) {
+    throw invalidField(`recipients.${wrong}`, 'it is no e-mail address', 'Each of recipients is an e-mail address.');
+  }
+  return [...new Set(addresses)];
+}
+
+function storedUrl(kind: ChannelKind, url: string | undefined): string | null {
+  if (url === undefined) return null;
+  return hasSecretUrl(kind) ? new URL(url).origin : url;
+}
+
+async function requirePlace(tx: Transaction, organizationId: string): Promise<void> {
+  await lock(tx, 'webhook endpoints', organizationId);
+  const channels = await tx.query('SELECT FROM webhook_endpoint WHERE organization_id = $1 AND name IS NOT NULL', [
+    organizationId,
+  ]);
+  if (channels.length < maxChannels) return;
+  throw new AppError('conflict', { detail: `An organization has at most ${maxChannels} notification channels.` });
+}

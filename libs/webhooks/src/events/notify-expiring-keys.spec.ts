@@ -1,0 +1,76 @@
+import { DatabaseModule } from '@muster/database';
+import { BaseConfig, newId } from '@muster/platform';
+import { type Harness, makeApiKey, makeOrganization, startHarness } from '@muster/testing';
+import { notifyExpiringKeys } from './notify-expiring-keys';
+
+const dayMs = 86_400_000;
+const now = new Date();
+const inDays = (days: number) => new Date(now.getTime() + days * dayMs);
+
+describe('API keys that expire', () => {
+  let harness: Harness;
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+  });
+  afterAll(() => harness.close());
+
+  const sql = (text: string, ...values: unknown[]) => harness.db.query<any>('system', text, values);
+  const key = async (organizationId: string, expires: number | null, made = -100) => {
+    const { id } = await makeApiKey(harness.db, { organizationId, scope: 'api' });
+    const times = [expires === null ? null : inDays(expires), inDays(made)];
+    await sql('UPDATE api_key SET expires_at = $2, created_at = $3 WHERE id = $1', id, ...times);
+    return id;
+  };
+  const listening = async (events = ['api_key.expiring']) => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    await sql(
+      `INSERT INTO webhook_endpoint (id, organization_id, url, events) VALUES ($1, $2, 'http://receiver.invalid/', $3)`,
+      ...[newId(), organizationId, events],
+    );
+    return organizationId;
+  };
+  const facts = async (organizationId: string) =>
+    (
+      await sql(
+        `SELECT details->>'apiKeyId' AS id, details->>'daysLeft' AS days FROM webhook_event
+         WHERE organization_id = $1 AND type = 'api_key.expiring' ORDER BY sequence`,
+        organizationId,
+      )
+    ).map(({ id, days }: { id: string; days: string }) => `${id} ${days}`);
+
+  it('are notified of 14 days and one day before, once each, whoever looks and however often', async () => {
+    const organizationId = await listening();
+    const id = await key(organizationId, 14.5);
+    const at = (days: number) => notifyExpiringKeys(harness.db, inDays(days));
+    expect((await at(0)).emitted).toBe(0);
+    await Promise.all([at(0.6), at(0.6)]);
+    await at(5);
+    expect(await facts(organizationId)).toEqual([`${id} 14`]);
+    expect((await at(13)).looked).toBe(0);
+    await at(13.6);
+    await at(14);
+    expect(await facts(organizationId)).toEqual([`${id} 14`, `${id} 1`]);
+    const [row] = await sql('SELECT details FROM webhook_event WHERE organization_id = $1', organizationId);
+    expect(row.details).toMatchObject({
+      name: expect.any(String),
+      scope: 'api',
+      expiresAt: inDays(14.5).toISOString(),
+    });
+    expect((await at(15)).looked).toBe(0);
+  });
+
+  it('say nothing where they never expire, were made after that day, or are expired or revoked, or nobody listens', async () => {
+    const organizationId = await listening();
+    await key(organizationId, null);
+    await key(organizationId, -1);
+    await key(organizationId, 7, 0);
+    const late = await key(organizationId, 0.5);
+    await sql('DELETE FROM api_key WHERE id = $1', await key(organizationId, 3));
+    const deaf = await listening(['job.failed']);
+    await key(deaf, 3);
+    await notifyExpiringKeys(harness.db, now);
+    expect(await facts(organizationId)).toEqual([`${late} 1`]);
+    expect(await facts(deaf)).toEqual([]);
+  });
+});

@@ -1,0 +1,87 @@
+import type { Message } from './write-message';
+
+/** E-mail: the same in plain text and in HTML. */
+export function asMail({ parts, more }: Message, channel: string): { text: string; html: string } {
+  const foot = `Sent by Muster, notification channel ${channel}.`;
+  const text = [
+    ...parts.map(({ title, detail, link }) =>
+      [title, detail, link && `${link.text}: ${link.url}`].filter(Boolean).join('\n'),
+    ),
+    ...rest(more),
+    foot,
+  ].join('\n\n');
+  const html = [
+    ...parts.map(({ title, detail, link }) =>
+      [
+        `<p><strong>${escapeHtml(title)}</strong>`,
+        ...(detail ? [`<br>${escapeHtml(detail)}`] : []),
+        ...(link ? [`<br><a href="${escapeHtml(link.url)}">${escapeHtml(link.text)}</a>`] : []),
+        '</p>',
+      ].join(''),
+    ),
+    ...rest(more).map((line) => `<p>${escapeHtml(line)}</p>`),
+    `<p><small>${escapeHtml(foot)}</small></p>`,
+  ].join('\n');
+  return { text, html };
+}
+
+/** An incoming webhook's message of Slack: mrkdwn, in which &, < and > mean something. */
+export function asSlack({ subject, parts, more }: Message): object {
+  const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text } });
+  return {
+    text: escaped(subject),
+    blocks: [
+      ...parts.map(({ title, detail, link }) =>
+        section(
+          [
+            `*${escaped(title)}*`,
+            ...(detail ? [escaped(detail)] : []),
+            ...(link ? [`<${escaped(link.url)}|${escaped(link.text)}>`] : []),
+          ].join('\n'),
+        ),
+      ),
+      ...rest(more).map(section),
+    ],
+  };
+}
+
+/** An incoming webhook's message of Teams: an adaptive card, whose text is Markdown. */
+export function asTeams({ parts, more }: Message): object {
+  const escaped = (text: string) => text.replaceAll(/[\\`*_{}[\]()#+!|<>~-]/g, String.raw`\$&`);
+  const block = (text: string, strong = false) => ({
+    ...{ type: 'TextBlock', text, wrap: true },
+    ...(strong ? { weight: 'Bolder' } : {}),
+  });
+  return {
+    type: 'message',
+    attachments: [
+      {
+        contentType: 'application/vnd.microsoft.card.adaptive',
+        contentUrl: null,
+        content: {
+          $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+          type: 'AdaptiveCard',
+          version: '1.4',
+          body: [
+            ...parts.flatMap(({ title, detail, link }) => [
+              block(escaped(title), true),
+              ...(detail ? [block(escaped(detail))] : []),
+              ...(link ? [block(`[${escaped(link.text)}](${link.url})`)] : []),
+            ]),
+            ...rest(more).map((line) => block(line)),
+          ],
+        },
+      },
+    ],
+  };
+}
+
+function rest(more: number): string[] {
+  return more > 0 ? [`And ${more} more.`] : [];
+}
+
+function escapeHtml(text: string): string {
+  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+  return text.replaceAll(/[&<>"']/g, (character) => entities[character]!);
+}

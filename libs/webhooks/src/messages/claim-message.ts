@@ -1,0 +1,136 @@
+import type { ChannelKind } from '@muster/contracts';
+import type { Database, Transaction, WebhookDeliveryEntity, WebhookEndpointEntity } from '@muster/database';
+import { newId } from '@muster/platform';
+import type { SealedSecret } from '../deliveries/claim-delivery';
+
+type Channel = Pick<WebhookEndpointEntity, 'id' | 'organizationId' | 'enabled' | 'failingSince'> & {
+  name: string;
+  kind: ChannelKind;
+  secrets: SealedSecret[] | null;
+};
+
+/** A message that is ours to send, marked as being sent: nobody else sends it, also where we end in between. */
+export interface ClaimedMessage extends Omit<Channel, 'enabled' | 'id' | 'secrets'> {
+  /** The oldest delivery's. */
+  id: string;
+  endpointId: string;
+  recipient: string;
+  leaseId: string;
+  /** The address of Slack or Teams, sealed. */
+  secrets: SealedSecret[];
+  /** The first ones, of which the message speaks. */
+  facts: ClaimedFact[];
+  /** How many deliveries it is. */
+  count: number;
+}
+
+type ClaimedFact = Pick<WebhookDeliveryEntity, 'id' | 'type' | 'eventId'> & { subjectId: string; body: string };
+
+/** Longer than an attempt can take. What is left after that may have arrived. */
+const leaseMs = 300_000;
+/** After a message so long others are collected for the next one. */
+const quietMs = 60_000;
+const mostInOne = 1000;
+const writtenOut = 20;
+
+/**
+ * What is due for the channel and one of its recipients, as one message. Answers `later` where the last one is too new,
+ * and `webhook` where the endpoint is nothing that people read.
+ */
+export function claimMessage(
+  database: Database,
+  endpointId: string,
+  now: Date,
+): Promise<ClaimedMessage | 'later' | 'webhook' | undefined> {
+  // The mark outlives a crash: what is sent is sent at most once.
+  return database.transaction('system', async (tx) => {
+    const channel = await lockForSending(tx, endpointId);
+    if (!channel) return undefined;
+    if (channel.kind === 'webhook') return 'webhook';
+    const [first] = await tx.query<Pick<WebhookDeliveryEntity, 'recipient' | 'asked'>>(
+      `SELECT recipient, asked FROM webhook_delivery
+       WHERE endpoint_id = $1 AND status = 'pending' AND due_at <= $2 AND (asked OR $3)
+       ORDER BY due_at, id LIMIT 1`,
+      [endpointId, now, channel.enabled],
+      'next_message',
+    );
+    if (!first) return undefined;
+    const { recipient, asked } = first;
+    if (!asked && (await postpone(tx, { endpointId, recipient, now }))) return 'later';
+    const leaseId = newId();
+    const claimed = await tx.query<ClaimedFact & { place: number }>(
+      `WITH next AS (
+         SELECT id, row_number() OVER (ORDER BY id) AS place FROM webhook_delivery
+         WHERE endpoint_id = $1 AND recipient = $2 AND asked = $3 AND status = 'pending' AND due_at <= $4
+         ORDER BY id LIMIT $5)
+       UPDATE webhook_delivery d
+       SET status = 'sending', sent_at = $4, lease_id = $6, leased_until = $4 + $7 * interval '1 millisecond'
+       FROM next, webhook_event e WHERE d.id = next.id AND e.id = d.event_id
+       RETURNING d.id, d.type, d.event_id, e.subject_id, next.place::int,
+         CASE WHEN next.place <= $8 THEN e.body ELSE '' END AS body`,
+      [endpointId, recipient, asked, now, asked ? 1 : mostInOne, leaseId, leaseMs, writtenOut],
+      'claim_message',
+    );
+    claimed.sort((one, other) => one.place - other.place);
+    const { organizationId, name, kind, failingSince, secrets } = channel;
+    return {
+      ...{ id: claimed[0]!.id, endpointId, organizationId, name, kind, failingSince, recipient, leaseId },
+      secrets: secrets ?? [],
+      facts: claimed.slice(0, writtenOut),
+      count: claimed.length,
+    };
+  });
+}
+
+/** Of one channel one process claims at a time, so that two do not both send the first message of a minute. */
+async function lockForSending(tx: Transaction, endpointId: string): Promise<Channel | undefined> {
+  const [channel] = await tx.query<Channel>(
+    `SELECT w.id, w.organization_id, w.name, w.kind, w.enabled, w.failing_since, (
+       SELECT jsonb_agg(jsonb_build_object('id', s.id, 'masterKeyId', s.master_key_id,
+         'wrappedKey', encode(s.wrapped_key, 'base64'), 'sealed', encode(s.sealed, 'base64')))
+       FROM webhook_secret s WHERE s.endpoint_id = w.id) AS secrets
+     FROM webhook_endpoint w WHERE w.id = $1 FOR NO KEY UPDATE OF w`,
+    [endpointId],
+    'lock_channel',
+  );
+  return channel;
+}
+
+async function postpone(
+  tx: Transaction,
+  { endpointId, recipient, now }: { endpointId: string; recipient: string; now: Date },
+): Promise<boolean> {
+  const [last] = await tx.query<{ at: Date | null }>(
+    `SELECT max(sent_at) AS at FROM webhook_delivery
+     WHERE endpoint_id = $1 AND recipient = $2 AND NOT asked AND sent_at > $3::timestamptz - $4 * interval '1 millisecond'`,
+    [endpointId, recipient, now, quietMs],
+    'last_message',
+  );
+  if (!last?.at) return false;
+  await tx.execute(
+    `UPDATE webhook_delivery SET due_at = $4
+     WHERE endpoint_id = $1 AND recipient = $2 AND NOT asked AND status = 'pending' AND due_at <= $3`,
+    [endpointId, recipient, now, new Date(last.at.getTime() + quietMs)],
+    'postpone_messages',
+  );
+  return true;
+}
+
+/** What was being sent when its process ended: whether it arrived nobody knows, and nobody sends it again. */
+export async function endUnclear(database: Database, now: Date): Promise<number> {
+  const rows = await database.query(
+    'system',
+    `WITH lost AS (
+       UPDATE webhook_delivery SET status = 'unclear', leased_until = NULL
+       WHERE id IN (SELECT id FROM webhook_delivery WHERE status = 'sending' AND leased_until < $1
+                    ORDER BY leased_until LIMIT 1000 FOR UPDATE SKIP LOCKED)
+       RETURNING id, organization_id, sent_at)
+     INSERT INTO webhook_attempt (delivery_id, number, organization_id, at, status_code, duration_ms, error)
+     SELECT id, 1 + COALESCE((SELECT max(number) FROM webhook_attempt a WHERE a.delivery_id = lost.id), 0),
+       organization_id, sent_at, NULL, 0, 'the service ended while it was being sent; whether it arrived is not known'
+     FROM lost RETURNING delivery_id`,
+    [now],
+    'end_unclear_messages',
+  );
+  return rows.length;
+}

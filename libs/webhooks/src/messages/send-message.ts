@@ -1,0 +1,64 @@
+import { type Outbound, OutboundRefused } from '@muster/platform';
+import type { ClaimedMessage } from './claim-message';
+import { asMail, asSlack, asTeams } from './channel-formats';
+import { type Relay, sendMail } from './send-mail';
+import type { Message } from './write-message';
+
+/**
+ * What came of sending a message once. Failed: it has certainly not arrived, and is tried again. Refused: it never will.
+ * Unclear: it may have arrived, so it is not sent again.
+ */
+export interface SentMessage {
+  outcome: 'delivered' | 'failed' | 'refused' | 'unclear';
+  statusCode: number | null;
+  error: string | null;
+}
+
+export interface MessengerParts {
+  outbound: Outbound;
+  relay: Relay | null;
+}
+
+const limitMs = 10_000;
+
+/** Sends a message to people, once. `url` is the sealed address of Slack and Teams, opened. */
+export async function sendMessage(
+  { outbound, relay }: MessengerParts,
+  { id, kind, name, recipient }: ClaimedMessage,
+  { message, url }: { message: Message; url: string | null },
+): Promise<SentMessage> {
+  if (kind === 'email')
+    return sendMail(relay, { id, to: recipient, subject: message.subject, ...asMail(message, name) });
+  return postChat(outbound, url!, kind === 'slack' ? asSlack(message) : asTeams(message));
+}
+
+async function postChat(outbound: Outbound, url: string, payload: object): Promise<SentMessage> {
+  try {
+    const { status } = await outbound.fetch({
+      ...{ url, method: 'POST', timeoutMs: limitMs, maxAnswerBytes: 64 * 1024, sentOnce: true },
+      headers: {
+        'content-type': 'application/json; charset=utf-8',
+        'user-agent': 'Muster-Notifications/1.0',
+        // On a connection that was kept and breaks nobody knows whether the message arrived.
+        connection: 'close',
+      },
+      body: JSON.stringify(payload),
+    });
+    if (status >= 200 && status < 300) return { outcome: 'delivered', statusCode: status, error: null };
+    const isLater = status === 429 || status >= 500;
+    return { outcome: isLater ? 'failed' : 'refused', statusCode: status, error: `answered ${status}` };
+  } catch (error) {
+    const isUnsent = error instanceof OutboundRefused || neverSent.has(codeOf(error));
+    const text =
+      error instanceof OutboundRefused ? error.message : `no whole answer (${codeOf(error) || 'broken off'})`;
+    return { outcome: isUnsent ? 'failed' : 'unclear', statusCode: null, error: text.slice(0, 500) };
+  }
+}
+
+/** No connection was made, so nothing was sent. */
+const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+function codeOf(error: unknown): string {
+  const { code, cause } = error as { code?: string; cause?: { code?: string } };
+  return code ?? cause?.code ?? '';
+}

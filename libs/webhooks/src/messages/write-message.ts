@@ -1,0 +1,96 @@
+import type { Severity, WebhookType } from '@muster/contracts';
+
+/** A fact as it was sent to webhooks, and where a person goes on with it. */
+export interface MessageFact {
+  type: WebhookType;
+  data: Record<string, unknown>;
+  link: { text: string; url: string } | null;
+}
+
+interface MessagePart {
+  title: string;
+  /** Why, or what is asked; null where the title has it all. */
+  detail: string | null;
+  link: { text: string; url: string } | null;
+}
+
+/** What people read, before it is made e-mail, Slack's or Teams' own. */
+export interface Message {
+  subject: string;
+  parts: MessagePart[];
+  /** How many more there are than are written out. */
+  more: number;
+}
+
+interface Words {
+  title: string;
+  severity: Severity;
+}
+
+const words: Record<WebhookType, Words> = {
+  'job.started': { title: 'Run started', severity: 'info' },
+  'job.completed': { title: 'Run completed', severity: 'info' },
+  'job.failed': { title: 'Run failed', severity: 'error' },
+  'job.cancelled': { title: 'Run cancelled', severity: 'info' },
+  'job.stalled': { title: 'Run stalled', severity: 'warning' },
+  'batch.finished': { title: 'Batch finished', severity: 'info' },
+  'agent.online': { title: 'Machine online', severity: 'info' },
+  'agent.offline': { title: 'Machine offline', severity: 'warning' },
+  'agent.stopped': { title: 'Machine stopped', severity: 'info' },
+  'agent.wake_failed': { title: 'Machine could not be started', severity: 'error' },
+  'schedule.skipped': { title: 'Scheduled run skipped', severity: 'warning' },
+  'schedule.failed': { title: 'Scheduled run failed to start', severity: 'error' },
+  'limit.near': { title: 'Limit nearly reached', severity: 'warning' },
+  'limit.reached': { title: 'Limit reached', severity: 'error' },
+  'api_key.expiring': { title: 'API key expires soon', severity: 'warning' },
+  'pack.promoted': { title: 'Pack version promoted', severity: 'info' },
+  'installation.pinned': { title: 'Pack installation pinned', severity: 'info' },
+  'autopilot.paused': { title: 'Autopilot waits for a person', severity: 'warning' },
+  'autopilot.finished': { title: 'Autopilot finished', severity: 'info' },
+  'feedback.resolved': { title: 'Feedback resolved', severity: 'info' },
+  'question.asked': { title: 'A run asks', severity: 'warning' },
+  'question.answered': { title: 'Question answered', severity: 'info' },
+  'question.expired': { title: 'Question expired', severity: 'warning' },
+  'webhook.test': { title: 'Test message', severity: 'info' },
+};
+
+export function severityOf(type: WebhookType): Severity {
+  return words[type].severity;
+}
+
+const longest = 300;
+
+/** One fact is a message; of several the first ones are written out, and all of them are counted. */
+export function writeMessage(facts: readonly MessageFact[], count: number): Message {
+  const parts = facts.map(writePart);
+  const subject = count === 1 ? parts[0]!.title : `${count} notifications: ${kindsOf(facts, count)}`;
+  return { subject: shorten(subject), parts, more: count - parts.length };
+}
+
+function writePart({ type, data, link }: MessageFact): MessagePart {
+  const { title } = words[type];
+  const name = firstText(data, ['workflowName', 'name', 'agentName', 'limit']);
+  const details = type.startsWith('question.') ? ['question'] : ['error', 'reason', 'message', 'title'];
+  const detail = firstText(data, details);
+  return { title: shorten(name ? `${title}: ${name}` : title), detail: detail && shorten(detail), link };
+}
+
+function kindsOf(facts: readonly MessageFact[], count: number): string {
+  const kinds = new Map<string, number>();
+  for (const { type } of facts) kinds.set(words[type].title, (kinds.get(words[type].title) ?? 0) + 1);
+  const listed = [...kinds].map(([title, times]) => (times === 1 ? title : `${title} (${times})`)).join(', ');
+  return count > facts.length ? `${listed}, …` : listed;
+}
+
+function firstText(data: Record<string, unknown>, names: string[]): string | null {
+  for (const name of names) {
+    const value = data[name];
+    if (typeof value === 'string' && value.trim()) return value.trim();
+  }
+  return null;
+}
+
+function shorten(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ');
+  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
+}

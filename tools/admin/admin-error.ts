@@ -1,0 +1,4 @@
+/** What went wrong, in the one sentence that the operator reads. */
+export class AdminError extends Error {
+  override readonly name = 'AdminError';
+}

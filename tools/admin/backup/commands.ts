@@ -1,0 +1,170 @@
+import { readFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { AdminError } from '../admin-error';
+import type { Call, Command } from '../command';
+import { openHouse } from '../house';
+import { openPlace } from '../place/open-place';
+import type { Place } from '../place/place';
+import { restoreBackup } from '../restore/restore-backup';
+import { version } from '../version';
+import { chooseBackup, listBackups } from './manifest';
+import { parseKeep, pruneBackups } from './prune-backups';
+import { type BackupKeys, Repository } from './repository';
+import { takeBackup } from './take-backup';
+import { verifyBackup } from './verify-backup';
+
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean' } as const;
+const keyOptions = { 'passphrase-file': text };
+const openOptions = { ...keyOptions, identity: { type: 'string', multiple: true } as const };
+const place =
+  'A place is a folder, or s3://bucket/prefix (with BACKUP_S3_ENDPOINT and so on where they are not those of S3_*).';
+const openedBy =
+  'It is opened by MUSTER_BACKUP_PASSPHRASE or --passphrase-file, or by --identity with a file of age secret keys.';
+
+export const backupCommands: Record<string, Command> = {
+  backup: {
+    usage: '--to PLACE [--data-dir DIR] [--recipient age1…] [--with-keys] [--jobs N]',
+    summary: 'saves the database, the objects that its rows name, and settings that are no secret',
+    about: `${place}
+Of the data folder of npm start, which may run, or of the Muster that DATABASE_URL and S3_* name. Everything is encrypted:
+for --recipient (several may be given), or by MUSTER_BACKUP_PASSPHRASE or --passphrase-file. The master keys are not part
+of it without --with-keys: without them, what they sealed cannot be opened. Only objects that no earlier backup has are
+saved; one that was cut off goes on with those that it has not saved yet.`,
+    options: {
+      to: text,
+      'data-dir': text,
+      recipient: { type: 'string', multiple: true },
+      'with-keys': flag,
+      jobs: text,
+      ...keyOptions,
+    },
+    run: async (call) => {
+      const keys = await keysOf(call);
+      await atPlace(call, 'to', async (at) => {
+        const house = await openHouse(call.text('data-dir'), call.environment);
+        try {
+          const { id, tables, objects } = await takeBackup({
+            ...house,
+            place: at,
+            keys,
+            withKeys: call.flag('with-keys'),
+            version,
+            jobs: jobsOf(call),
+            now: new Date(),
+            onProgress: call.onProgress,
+          });
+          const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+          call.write(
+            `Backup ${id}: ${rows} rows of ${tables.length} tables, ${objects.count} objects (${objects.added} new ones` +
+              `${objects.absent ? `; ${objects.absent} that rows name are not in the bucket` : ''}).`,
+          );
+        } finally {
+          await house.close();
+        }
+      });
+    },
+  },
+  list: {
+    usage: '--from PLACE',
+    summary: 'which backups there are',
+    about: place,
+    options: { from: text },
+    run: (call) =>
+      atPlace(call, 'from', async (at) => {
+        const all = await listBackups(at);
+        if (all.length === 0) call.write(`There are no backups in ${at.name}.`);
+        for (const { id, manifest, fault } of all) {
+          const rows = manifest?.tables.reduce((sum, table) => sum + table.rows, 0);
+          const facts = manifest
+            ? `Muster ${manifest.version}, ${rows} rows, ${manifest.objects.count} objects, master keys ${manifest.masterKeys}`
+            : (fault ?? 'cut off: it is not whole');
+          call.write(`${id}  ${facts}`);
+        }
+      }),
+  },
+  verify: {
+    usage: '--from PLACE [--backup ID]',
+    summary: 'reads a backup as a restore would, the newest one unless it is named',
+    about: `${place}\n${openedBy}`,
+    options: { from: text, backup: text, ...openOptions },
+    run: async (call) => {
+      const keys = await keysOf(call);
+      await atPlace(call, 'from', async (at) => {
+        const repository = await Repository.open(at, keys);
+        const manifest = await chooseBackup(at, call.text('backup'));
+        await verifyBackup(repository, manifest, call.onProgress);
+        call.write(
+          `The backup ${manifest.id} is whole: ${manifest.tables.length} tables and ${manifest.objects.count} objects.`,
+        );
+      });
+    },
+  },
+  restore: {
+    usage: '--from PLACE [--backup ID] [--data-dir DIR] [--without-keys] [--jobs N]',
+    summary: 'restores a backup into an empty place, and compares the two',
+    about: `${place}
+Into a new data folder for npm start (--data-dir), or into the empty database and the bucket that DATABASE_URL and S3_*
+name, whose user may create databases: it is loaded into a database beside that one, which takes its name at the end.
+${openedBy} The master keys are those of the backup, or MASTER_KEYS.`,
+    options: { from: text, backup: text, 'data-dir': text, 'without-keys': flag, jobs: text, ...openOptions },
+    run: async (call) => {
+      const keys = await keysOf(call);
+      await atPlace(call, 'from', async (at) => {
+        const dataDir = call.text('data-dir');
+        const { id, tables, objects } = await restoreBackup({
+          place: at,
+          keys,
+          backup: call.text('backup'),
+          dataDir,
+          withoutKeys: call.flag('without-keys'),
+          environment: call.environment,
+          jobs: jobsOf(call),
+          onProgress: call.onProgress,
+        });
+        call.write(`The backup ${id} was restored and verified: ${tables.length} tables, ${objects.count} objects.`);
+        if (dataDir) call.write(`Start it with: npm start -- --data-dir ${dataDir}`);
+        call.write('Nothing of it acts by itself until: muster-admin release');
+      });
+    },
+  },
+  prune: {
+    usage: '--from PLACE --keep daily=7,weekly=4',
+    summary: 'removes the other backups, and objects that no backup names any more',
+    about: `${place}\n--keep takes last, hourly, daily, weekly, monthly and yearly: the newest backup of each of the newest so many.`,
+    options: { from: text, keep: text },
+    run: (call) =>
+      atPlace(call, 'from', async (at) => {
+        const keep = parseKeep(call.text('keep') ?? fail('--keep is missing, as in --keep daily=7,weekly=4.'));
+        const { removed, kept, objects } = await pruneBackups(at, { keep, now: new Date() });
+        call.write(`Removed ${removed.length} backups and ${objects} objects; ${kept.length} backups stay.`);
+      }),
+  },
+};
+
+async function atPlace(call: Call, option: 'to' | 'from', work: (at: Place) => Promise<void>): Promise<void> {
+  const named = call.text(option) ?? fail(`--${option} is missing: a folder, or s3://bucket/prefix.`);
+  const { place: at, close } = openPlace(named, call.environment);
+  try {
+    await work(at);
+  } finally {
+    await close();
+  }
+}
+
+async function keysOf(call: Call): Promise<BackupKeys> {
+  const file = call.text('passphrase-file');
+  const passphrase = file ? (await readFile(file, 'utf8')).trim() : call.environment['MUSTER_BACKUP_PASSPHRASE'];
+  const files = await Promise.all(call.list('identity').map((path) => readFile(path, 'utf8')));
+  const identities = files.flatMap((lines) => lines.split('\n').filter((line) => line.startsWith('AGE-SECRET-KEY-')));
+  return { passphrase, recipients: call.list('recipient'), identities };
+}
+
+function jobsOf(call: Call): number {
+  const jobs = Number(call.text('jobs') ?? Math.min(4, availableParallelism()));
+  return Number.isInteger(jobs) && jobs >= 1 && jobs <= 32 ? jobs : fail('--jobs takes 1 to 32.');
+}
+
+function fail(sentence: string): never {
+  throw new AdminError(sentence);
+}

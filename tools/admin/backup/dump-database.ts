@@ -1,0 +1,163 @@
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream';
+import { createGzip } from 'node:zlib';
+import { Client } from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
+import { inParallel } from '../in-parallel';
+import type { SavedTable } from './manifest';
+import { namedObjects } from './named-objects';
+import { paths } from './manifest';
+import type { Repository } from './repository';
+import { RowSum } from './row-sum';
+
+export interface DumpedDatabase {
+  postgres: string;
+  migrations: string[];
+  tables: SavedTable[];
+  sequences: { name: string; value: string; called: boolean }[];
+  /** Keys of the objects that its rows name. */
+  objectKeys: string[];
+}
+
+export interface DumpOptions {
+  databaseUrl: string;
+  id: string;
+  repository: Repository;
+  /** Tables at once, each on a connection of its own. */
+  jobs: number;
+  onProgress: (line: string) => void;
+}
+
+/**
+ * All tables as they are at one moment: the first connection's snapshot is exported to the others, as pg_dump does in
+ * its directory format, whose files of rows are the same. The schema is not saved: it is what the migrations make that
+ * the manifest names.
+ */
+export async function dumpDatabase(options: DumpOptions): Promise<DumpedDatabase> {
+  const { databaseUrl, jobs, onProgress } = options;
+  const leader = await connect(databaseUrl);
+  try {
+    await leader.query('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+    const [{ snapshot }] = await rowsOf<{ snapshot: string }>(leader, 'SELECT pg_export_snapshot() AS snapshot');
+    const [{ postgres }] = await rowsOf<{ postgres: string }>(
+      leader,
+      "SELECT current_setting('server_version') AS postgres",
+    );
+    const migrations = (await rowsOf<{ name: string }>(leader, 'SELECT name FROM schema_migration ORDER BY id')).map(
+      ({ name }) => name,
+    );
+    const described = await rowsOf<DescribedTable>(leader, describeTables);
+    const total = described.reduce((sum, { size }) => sum + Number(size), 0);
+    let done = 0;
+    let count = 0;
+    const tables: SavedTable[] = [];
+    const objectKeys = await namedObjects(leader);
+    await inParallel(
+      described,
+      Math.min(jobs, described.length),
+      async () => {
+        const client = await connect(databaseUrl);
+        await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+        await client.query(`SET TRANSACTION SNAPSHOT '${snapshot}'`);
+        return { client, close: () => client.end() };
+      },
+      async ({ client }, table) => {
+        tables.push(await dumpTable(client, table, options));
+        done += Number(table.size);
+        count += 1;
+        const share = total ? Math.floor((100 * done) / total) : 100;
+        onProgress(`database: ${count} of ${described.length} tables, ${share} %`);
+      },
+    );
+    const sequences = await rowsOf<DumpedDatabase['sequences'][number]>(leader, describeSequences);
+    return {
+      postgres,
+      migrations,
+      tables: tables.sort((left, right) => (left.name < right.name ? -1 : 1)),
+      sequences,
+      objectKeys,
+    };
+  } finally {
+    await leader.end();
+  }
+}
+
+async function dumpTable(
+  client: Client,
+  { name, columns, parent, bounds }: DescribedTable,
+  { id, repository }: DumpOptions,
+): Promise<SavedTable> {
+  const sum = new RowSum();
+  const rows = pipeline(
+    client.query(copyTo(copyStatement({ name, columns }, 'TO STDOUT'))),
+    sum,
+    gzip(),
+    () => undefined,
+  );
+  const file = await repository.place.write(paths.table(id, name), await repository.seal(rows as Transform));
+  return {
+    name,
+    columns,
+    rows: sum.rows,
+    hash: sum.hash,
+    file,
+    partition: parent ? { parent, bounds: bounds! } : null,
+  };
+}
+
+export function copyStatement({ name, columns }: Pick<SavedTable, 'name' | 'columns'>, direction: string): string {
+  return `COPY public.${quoted(name)} (${columns.map(quoted).join(', ')}) ${direction}`;
+}
+
+/** Rows are mostly text that repeats itself: the fastest level halves the time and costs a tenth more room. */
+export function gzip(): Transform {
+  return createGzip({ level: 1, chunkSize: 256 * 1024 });
+}
+
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** With settings by which a value has one text everywhere. */
+export async function connect(databaseUrl: string): Promise<Client> {
+  const client = new Client({
+    connectionString: databaseUrl,
+    application_name: 'muster-admin',
+    options:
+      '-c timezone=UTC -c datestyle=ISO -c extra_float_digits=1 -c bytea_output=hex -c intervalstyle=postgres -c statement_timeout=0 -c idle_in_transaction_session_timeout=0',
+  });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+export async function rowsOf<Row>(client: Client, sql: string, values: unknown[] = []): Promise<[Row, ...Row[]]> {
+  return (await client.query(sql, values)).rows as [Row, ...Row[]];
+}
+
+interface DescribedTable {
+  name: string;
+  columns: string[];
+  parent: string | null;
+  bounds: string | null;
+  size: string;
+}
+
+/** The largest first, so that no connection is left with one at the end. Columns that are computed are no data. */
+const describeTables = `
+  SELECT c.relname AS name, parent.relname AS parent, pg_get_expr(c.relpartbound, c.oid) AS bounds,
+    pg_table_size(c.oid) AS size,
+    (SELECT json_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a
+     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '') AS columns
+  FROM pg_class c
+  LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
+  LEFT JOIN pg_class parent ON parent.oid = i.inhparent
+  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> 'schema_migration'
+  ORDER BY pg_table_size(c.oid) DESC`;
+
+/** A sequence is not part of a snapshot; read after it, it is never behind its rows. */
+const describeSequences = `
+  SELECT c.relname AS name, COALESCE(pg_sequence_last_value(c.oid), s.seqstart)::text AS value,
+    pg_sequence_last_value(c.oid) IS NOT NULL AS called
+  FROM pg_class c JOIN pg_sequence s ON s.seqrelid = c.oid
+  WHERE c.relnamespace = 'public'::regnamespace AND c.relname NOT LIKE 'schema_migration%' ORDER BY 1`;

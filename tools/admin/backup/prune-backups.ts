@@ -1,0 +1,102 @@
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { AdminError } from '../admin-error';
+import type { Place } from '../place/place';
+import { type ListedBackup, listBackups, paths } from './manifest';
+import { textLines } from './save-objects';
+
+export type Keep = Partial<Record<Period, number>>;
+type Period = 'last' | 'hourly' | 'daily' | 'weekly' | 'monthly' | 'yearly';
+
+/** The part of a moment that two backups of one period share. */
+const periods: Record<Period, (at: Date) => string> = {
+  last: (at) => at.toISOString(),
+  hourly: (at) => at.toISOString().slice(0, 13),
+  daily: (at) => at.toISOString().slice(0, 10),
+  weekly: (at) => String(Math.floor((at.getTime() / 86_400_000 + 3) / 7)),
+  monthly: (at) => at.toISOString().slice(0, 7),
+  yearly: (at) => at.toISOString().slice(0, 4),
+};
+
+/** `daily=7,weekly=4` */
+export function parseKeep(text: string): Keep {
+  const keep: Keep = {};
+  for (const part of text.split(',')) {
+    const [, period, count] = /^(\w+)=(\d+)$/.exec(part.trim()) ?? [];
+    if (!period || !(period in periods))
+      throw new AdminError(
+        `"${part}" is no rule of --keep; it takes ${Object.keys(periods).join(', ')}, as in daily=7,weekly=4.`,
+      );
+    keep[period as Period] = Number(count);
+  }
+  return keep;
+}
+
+/** The newest of each of the newest so many days, weeks and so on. */
+export function keptOf(takenAt: Date[], keep: Keep): Set<Date> {
+  const kept = new Set<Date>();
+  const newestFirst = takenAt.toSorted((left, right) => right.getTime() - left.getTime());
+  for (const [period, count] of Object.entries(keep) as [Period, number][]) {
+    const seen = new Set<string>();
+    for (const at of newestFirst) {
+      const name = periods[period](at);
+      if (seen.has(name)) continue;
+      if (seen.size === count) break;
+      seen.add(name);
+      kept.add(at);
+    }
+  }
+  return kept;
+}
+
+const partialForMs = 24 * 3_600_000;
+
+/** Removes the other backups, those that were cut off a day ago, and the objects that no backup names any more. */
+export async function pruneBackups(
+  place: Place,
+  { keep, now }: { keep: Keep; now: Date },
+): Promise<{ removed: string[]; kept: string[]; objects: number }> {
+  const all = await listBackups(place);
+  const moments = new Map(
+    all.flatMap((each) => (each.manifest ? [[each, new Date(each.manifest.takenAt)] as const] : [])),
+  );
+  const keptMoments = keptOf([...moments.values()], keep);
+  if (moments.size > 0 && keptMoments.size === 0)
+    throw new AdminError('These rules keep no backup at all; nothing was removed.');
+  const damaged = all.filter(({ fault }) => fault);
+  if (damaged.length > 0) throw new AdminError(`${damaged[0]!.fault} Remove its folder first; nothing was removed.`);
+  const isOld = ({ id }: ListedBackup) => now.getTime() - momentOf(id) > partialForMs;
+  const isKept = (each: ListedBackup) => (each.manifest ? keptMoments.has(moments.get(each)!) : !isOld(each));
+  const removed = all.filter((each) => !isKept(each));
+  for (const { id } of removed) {
+    // Without its manifest it is not whole any more, wherever the removal is cut off.
+    await place.remove(paths.manifest(id));
+    for await (const path of place.list(`backups/${id}/`)) await place.remove(path);
+  }
+  const kept = all.filter(isKept);
+  // One that is being taken may name objects that it has not listed yet.
+  const objects = kept.every(({ manifest }) => manifest) ? await removeUnnamed(place, kept) : 0;
+  return { removed: removed.map(({ id }) => id), kept: kept.map(({ id }) => id), objects };
+}
+
+async function removeUnnamed(place: Place, kept: ListedBackup[]): Promise<number> {
+  const named = new Set<string>();
+  for (const { id } of kept) {
+    const packed = await place.read(paths.objectNames(id));
+    if (!packed)
+      throw new AdminError(`The file ${paths.objectNames(id)} is missing in ${place.name}; no object was removed.`);
+    for (const name of await textLines(pipeline(packed, createGunzip(), () => undefined)))
+      named.add(paths.object(name));
+  }
+  let count = 0;
+  for await (const path of place.list('objects/')) {
+    if (named.has(path)) continue;
+    await place.remove(path);
+    count += 1;
+  }
+  return count;
+}
+
+function momentOf(id: string): number {
+  return Date.parse(id.replace(/T(\d\d)-(\d\d)-/, 'T$1:$2:'));
+}

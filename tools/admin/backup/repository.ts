@@ -1,0 +1,174 @@
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
+import { AdminError } from '../admin-error';
+import { type Place, readText } from '../place/place';
+
+/** What backups are sealed for when they are taken, and opened with. */
+export interface BackupKeys {
+  passphrase?: string;
+  /** Public keys, `age1…`: whoever takes backups needs no more. */
+  recipients: string[];
+  /** Secret keys, `AGE-SECRET-KEY-1…`. */
+  identities: string[];
+}
+
+interface RepositoryHeader {
+  format: number;
+  /** Everything is sealed for this one key, which repository.key.age holds, sealed in turn for the operator's. */
+  recipient: string;
+  sealedFor: 'passphrase' | string[];
+}
+
+const format = 1;
+const headerPath = 'repository.json';
+const keyPath = 'repository.key.age';
+
+/** A place with backups in it, and the key by which they are sealed (age: X25519 and ChaCha20-Poly1305). */
+export class Repository {
+  private identity?: Promise<string>;
+
+  private constructor(
+    readonly place: Place,
+    private readonly header: RepositoryHeader,
+    private readonly keys: BackupKeys,
+  ) {}
+
+  static async open(place: Place, keys: BackupKeys): Promise<Repository> {
+    const header = await readHeader(place);
+    if (!header) throw new AdminError(`There are no backups in ${place.name}.`);
+    return new Repository(place, header, keys);
+  }
+
+  /** The one that is there, if it is sealed for the same keys; else a new one. */
+  static async openOrBegin(place: Place, keys: BackupKeys): Promise<Repository> {
+    const known = await readHeader(place);
+    if (!known) return new Repository(place, await begin(place, keys), keys);
+    const repository = new Repository(place, known, keys);
+    await repository.requireSameKeys();
+    return repository;
+  }
+
+  async seal(content: Readable): Promise<Readable> {
+    const encrypter = new Encrypter();
+    encrypter.addRecipient(this.header.recipient);
+    return fromWeb(await encrypter.encrypt(toWeb(content)));
+  }
+
+  async unseal(content: Readable, path: string): Promise<Readable> {
+    const decrypter = new Decrypter();
+    decrypter.addIdentity(await this.requireIdentity());
+    try {
+      return fromWeb(await decrypter.decrypt(toWeb(content)));
+    } catch {
+      throw new AdminError(`The file ${path} of ${this.place.name} is damaged: it cannot be decrypted.`);
+    }
+  }
+
+  /** Opens the place's own key with the operator's. */
+  requireIdentity(): Promise<string> {
+    return (this.identity ??= this.readIdentity());
+  }
+
+  private async readIdentity(): Promise<string> {
+    const { passphrase, identities } = this.keys;
+    const { sealedFor } = this.header;
+    const asked =
+      sealedFor === 'passphrase'
+        ? 'MUSTER_BACKUP_PASSPHRASE or --passphrase-file with the passphrase that the first backup was taken with'
+        : `--identity with the file of the secret key of ${sealedFor.join(' or ')}`;
+    if (sealedFor === 'passphrase' ? !passphrase : identities.length === 0)
+      throw new AdminError(`The backups in ${this.place.name} are encrypted: set ${asked}.`);
+    const sealed = await this.place.read(keyPath);
+    if (!sealed)
+      throw new AdminError(`The file ${keyPath} is missing in ${this.place.name}: nothing there can be opened.`);
+    const decrypter = new Decrypter();
+    if (sealedFor === 'passphrase') decrypter.addPassphrase(passphrase!);
+    else for (const identity of identities) decrypter.addIdentity(identity);
+    try {
+      return await decrypter.decrypt(await bytesOf(sealed), 'text');
+    } catch (error) {
+      const isOther = /no identity matched/.test((error as Error).message);
+      throw new AdminError(
+        isOther
+          ? `The backups in ${this.place.name} were encrypted with another key: set ${asked}.`
+          : `The file ${keyPath} of ${this.place.name} is damaged: nothing there can be opened.`,
+      );
+    }
+  }
+
+  private async requireSameKeys(): Promise<void> {
+    const { sealedFor } = this.header;
+    const { passphrase, recipients } = this.keys;
+    if (sealedFor === 'passphrase') {
+      if (passphrase) await this.requireIdentity();
+      else throw new AdminError(`The backups in ${this.place.name} are encrypted by a passphrase: set that one.`);
+    } else if (recipients.toSorted().join() !== sealedFor.join()) {
+      throw new AdminError(
+        `The backups in ${this.place.name} are encrypted for ${sealedFor.join(', ')}: use --recipient with the same, or another place.`,
+      );
+    }
+  }
+}
+
+async function readHeader(place: Place): Promise<RepositoryHeader | null> {
+  const text = await readText(place, headerPath);
+  if (text === null) return null;
+  const header = parsed<RepositoryHeader>(text);
+  if (!header?.recipient) throw new AdminError(`The file ${headerPath} of ${place.name} is damaged.`);
+  if (header.format > format)
+    throw new AdminError(`The backups in ${place.name} were made by a newer Muster; use that version of muster-admin.`);
+  return header;
+}
+
+async function begin(place: Place, { passphrase, recipients }: BackupKeys): Promise<RepositoryHeader> {
+  const encrypter = new Encrypter();
+  if (recipients.length > 0) {
+    for (const recipient of recipients) addRecipient(encrypter, recipient);
+  } else if (passphrase) encrypter.setPassphrase(passphrase);
+  else
+    throw new AdminError(
+      'Backups are encrypted: give --recipient age1…, or set a passphrase by MUSTER_BACKUP_PASSPHRASE or --passphrase-file.',
+    );
+  for await (const path of place.list(''))
+    throw new AdminError(`${place.name} holds other files (${path}); give an empty place for backups.`);
+  const identity = await generateX25519Identity();
+  await place.write(keyPath, Readable.from([Buffer.from(await encrypter.encrypt(identity))]));
+  const header: RepositoryHeader = {
+    format,
+    recipient: await identityToRecipient(identity),
+    sealedFor: recipients.length > 0 ? recipients.toSorted() : 'passphrase',
+  };
+  await place.write(headerPath, Readable.from([Buffer.from(`${JSON.stringify(header, null, 2)}\n`)]));
+  return header;
+}
+
+function addRecipient(encrypter: Encrypter, recipient: string): void {
+  try {
+    encrypter.addRecipient(recipient);
+  } catch {
+    throw new AdminError(`"${recipient}" is no age recipient; they look like age1… (age-keygen makes one).`);
+  }
+}
+
+function parsed<T>(text: string): T | null {
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    return null;
+  }
+}
+
+async function bytesOf(content: Readable): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of content) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+function toWeb(content: Readable): globalThis.ReadableStream<Uint8Array> {
+  return Readable.toWeb(content) as unknown as globalThis.ReadableStream<Uint8Array>;
+}
+
+function fromWeb(content: globalThis.ReadableStream<Uint8Array>): Readable {
+  return Readable.fromWeb(content as unknown as ReadableStream<Uint8Array>, { objectMode: false });
+}

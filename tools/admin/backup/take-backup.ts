@@ -1,0 +1,59 @@
+import { Readable } from 'node:stream';
+import { BaseConfig, type Environment, readMasterKeys, variablesOf } from '@muster/platform';
+import { type ObjectStorage, StorageConfig } from '@muster/storage';
+import type { Place } from '../place/place';
+import { dumpDatabase } from './dump-database';
+import { type Manifest, manifestFormat, paths, writeManifest } from './manifest';
+import { type BackupKeys, Repository } from './repository';
+import { saveObjects } from './save-objects';
+
+export interface BackupOptions {
+  place: Place;
+  keys: BackupKeys;
+  databaseUrl: string;
+  /** Null: objects are left out, as they stay where they are. */
+  storage: ObjectStorage | null;
+  environment: Environment;
+  /** Puts the master keys among the settings. */
+  withKeys: boolean;
+  version: string;
+  jobs: number;
+  now: Date;
+  onProgress: (line: string) => void;
+}
+
+/** One consistent state: the database at one moment, the objects that its rows name, and settings that are no secret. */
+export async function takeBackup(options: BackupOptions): Promise<Manifest> {
+  const { place, storage, withKeys, version, now, onProgress } = options;
+  const repository = await Repository.openOrBegin(place, options.keys);
+  const id = now.toISOString().replaceAll(':', '-').replace(/\..*$/, 'Z');
+  const { objectKeys, ...database } = await dumpDatabase({ ...options, id, repository });
+  const keys = storage ? objectKeys : [];
+  const objects = await saveObjects({ id, repository, storage: storage!, keys, onProgress });
+  const masterKeys = options.environment['MASTER_KEYS'] ?? '';
+  const settings = { ...plainSettings(options.environment), ...(withKeys && { MASTER_KEYS: masterKeys }) };
+  const sealed = await repository.seal(Readable.from([Buffer.from(JSON.stringify(settings))], { objectMode: false }));
+  const manifest: Manifest = {
+    format: manifestFormat,
+    id,
+    version,
+    takenAt: now.toISOString(),
+    ...database,
+    objects,
+    settings: await place.write(paths.settings(id), sealed),
+    masterKeys: withKeys ? 'included' : 'left out',
+    masterKeyIds: masterKeys ? readMasterKeys(masterKeys).keys.map((key) => key.id) : [],
+  };
+  await writeManifest(place, manifest);
+  return manifest;
+}
+
+/** What is set of the variables that every app reads, and is no secret. */
+function plainSettings(environment: Environment): Record<string, string> {
+  const open = [BaseConfig, StorageConfig].flatMap((type) =>
+    variablesOf(type).filter(({ options }) => !options.secret),
+  );
+  return Object.fromEntries(
+    open.flatMap(({ name }) => (environment[name] === undefined ? [] : [[name, environment[name]]])),
+  );
+}

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { pipeline, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { AdminError } from '../admin-error';
+import { eachOf } from '../in-parallel';
+import type { Written } from '../place/place';
+import { type Manifest, paths, type SavedTable } from './manifest';
+import type { Repository } from './repository';
+import { RowSum } from './row-sum';
+import { readObject, readObjectKeys } from './save-objects';
+
+const atOnce = 4;
+
+/** Reads all of a backup as a restore would, and fails with what is missing or changed. */
+export async function verifyBackup(
+  repository: Repository,
+  manifest: Manifest,
+  onProgress: (line: string) => void,
+): Promise<void> {
+  const { id, tables } = manifest;
+  await repository.requireIdentity();
+  await requireUnchanged(repository, paths.settings(id), manifest.settings);
+  await requireUnchanged(repository, paths.objectKeys(id), manifest.objects.keys);
+  await requireUnchanged(repository, paths.objectNames(id), manifest.objects.names);
+  let count = 0;
+  await eachOf(tables, atOnce, async (table) => {
+    await requireUnchanged(repository, paths.table(id, table.name), table.file);
+    const sum = new RowSum();
+    for await (const chunk of await openTable(repository, manifest, table)) sum.add(chunk as Buffer);
+    if (sum.rows !== table.rows || sum.hash !== table.hash)
+      throw damaged(repository, paths.table(id, table.name), 'its rows are not the ones that were saved');
+    count += 1;
+    onProgress(`verify: ${count} of ${tables.length} tables`);
+  });
+  const objects = await readObjectKeys(repository, manifest);
+  if (objects.length !== manifest.objects.count)
+    throw damaged(repository, paths.objectKeys(id), `it names ${objects.length} objects of ${manifest.objects.count}`);
+  count = 0;
+  await eachOf(objects, atOnce, async (object) => {
+    const path = paths.object(object.name);
+    const saved = await readObject(repository, object);
+    if (!saved) throw new AdminError(`The object ${object.key} is missing in ${repository.place.name} (${path}).`);
+    let size = 0;
+    try {
+      for await (const chunk of saved.content) size += (chunk as Buffer).length;
+    } catch {
+      throw damaged(repository, path, `it cannot be decrypted (the object ${object.key})`);
+    }
+    if (size !== object.size) throw damaged(repository, path, `${object.key} has ${size} bytes of ${object.size}`);
+    count += 1;
+    onProgress(`verify: ${count} of ${objects.length} objects`);
+  });
+}
+
+/** A table's rows in COPY's text format. */
+export async function openTable(repository: Repository, { id }: Manifest, { name }: SavedTable): Promise<Readable> {
+  const path = paths.table(id, name);
+  const sealed = await repository.place.read(path);
+  if (!sealed) throw new AdminError(`The file ${path} is missing in ${repository.place.name}.`);
+  return pipeline(await repository.unseal(sealed, path), createGunzip({ chunkSize: 256 * 1024 }), () => undefined);
+}
+
+async function requireUnchanged({ place }: Repository, path: string, written: Written): Promise<void> {
+  const content = await place.read(path);
+  if (!content) throw new AdminError(`The file ${path} is missing in ${place.name}.`);
+  const hash = createHash('sha256');
+  for await (const chunk of content) hash.update(chunk as Buffer);
+  if (hash.digest('hex') !== written.sha256)
+    throw new AdminError(`The file ${path} of ${place.name} is damaged: it was changed after the backup was taken.`);
+}
+
+function damaged({ place }: Repository, path: string, how: string): AdminError {
+  return new AdminError(`The file ${path} of ${place.name} is damaged: ${how}.`);
+}

@@ -1,0 +1,12 @@
+import { backupCommands } from './backup/commands';
+import type { Command } from './command';
+import { doctorCommands } from './doctor/commands';
+import { releaseCommands } from './restore/commands';
+import { supportCommands } from './support/commands';
+
+export const commands: Record<string, Command> = {
+  ...backupCommands,
+  ...doctorCommands,
+  ...releaseCommands,
+  ...supportCommands,
+};

@@ -1,0 +1,76 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { type ClonedDatabase, cloneDatabase, testEnvironment } from '@muster/testing';
+import { examine, type Patient } from './doctor/examine';
+import { storageOf } from './house';
+import { FolderPlace } from './place/folder-place';
+import { version } from './version';
+
+describe('the doctor', () => {
+  let database: ClonedDatabase;
+  let client: Client;
+  let folder: string;
+  let patient: Patient;
+  const found = async (changed: Partial<Patient> = {}) =>
+    (await examine({ ...patient, ...changed })).findings.map(({ level, says }) => `${level}: ${says}`);
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+    folder = await mkdtemp(join(tmpdir(), 'muster-doctor-'));
+    client = new Client({ connectionString: database.url });
+    await client.connect();
+    const environment = testEnvironment(database.url);
+    const storage = storageOf(environment);
+    const close = () => storage.onApplicationShutdown();
+    patient = { databaseUrl: database.url, storage, environment, close, version, now: new Date() };
+  });
+  afterAll(async () => {
+    await patient.close();
+    await client.end();
+    await database.drop();
+    await rm(folder, { recursive: true });
+  });
+
+  it('finds nothing wrong with what is well, but that nobody named the backups', async () => {
+    expect(await found()).toEqual([expect.stringMatching(/^warning: How old the newest backup is was not looked at/)]);
+  });
+
+  it('says in sentences what is wrong, and what to do', async () => {
+    await client.query(`
+      INSERT INTO outbox (id, queue, name, payload, next_publish_at) VALUES
+        (gen_random_uuid(), 'dispatch', 'dispatch-agent', '{}', now() - interval '1 hour'),
+        (gen_random_uuid(), 'metering', 'job-finished', '{}', NULL);
+      INSERT INTO loop_run (name, app, host, interval_ms, began_at, duration_ms, error) VALUES
+        ('sweep dispatch', 'dispatcher', 'a', 1000, now() - interval '1 hour', 1, NULL),
+        ('sweep outbox', 'scheduler', 'a', 1000, now(), 1, 'out of room');
+      INSERT INTO schema_migration (timestamp, name) VALUES (1900000000000, 'Later1900000000000');
+      INSERT INTO organization (id, name) VALUES ('00000000-0000-4000-8000-000000000001', 'Practice');
+      INSERT INTO agent (id, organization_id, name, provider, status, worker_version)
+        VALUES (gen_random_uuid(), '00000000-0000-4000-8000-000000000001', 'a', 'external', 'online', '0.0.9');
+      DELETE FROM schema_migration WHERE id = 1`);
+    const broken = storageOf({ ...patient.environment, S3_BUCKET: 'of-nobody' });
+    const place = new FolderPlace(folder);
+    const environment = { ...patient.environment, MASTER_KEYS: 'k1:short' };
+    expect(await found({ storage: broken, backups: place, environment })).toEqual([
+      'fault: MASTER_KEYS: key k1 is not the base64 of 32 bytes: what is sealed cannot be opened.',
+      `fault: 1 migrations of Muster ${version} did not run: run them before its apps.`,
+      expect.stringMatching(/^warning: The database is of a newer Muster than this .*Later1900000000000/),
+      expect.stringMatching(/^fault: 1 messages of the queue dispatch wait for longer than 5 minutes/),
+      expect.stringMatching(/^warning: 1 dead letters are in the queue metering/),
+      'fault: The loop “sweep dispatch” ran 60 minutes ago for the last time: is dispatcher running?',
+      'fault: The loop “sweep outbox” of scheduler fails: out of room',
+      `warning: 1 connected machines have worker 0.0.9 and not ${version}: muster worker upgrade.`,
+      expect.stringMatching(/^fault: The bucket cannot be written, read and deleted from/),
+      `fault: There is no whole backup in ${folder}: run muster-admin backup.`,
+    ]);
+    await broken.onApplicationShutdown();
+  });
+
+  it('says that the database does not answer', async () => {
+    expect(await found({ databaseUrl: 'postgres://muster@127.0.0.1:1/muster' })).toEqual([
+      expect.stringMatching(/^fault: The database does not answer \(.+\): start it, or correct DATABASE_URL\.$/),
+    ]);
+  });
+});

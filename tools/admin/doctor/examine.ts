@@ -1,0 +1,287 @@
+import { statfs } from 'node:fs/promises';
+import { connect as connectTls } from 'node:tls';
+import type { Client } from 'pg';
+import { migrations, unknownAmong } from '@muster/database';
+import { type Environment, readMasterKeys } from '@muster/platform';
+import { connect, rowsOf } from '../backup/dump-database';
+import { listBackups } from '../backup/manifest';
+import type { House } from '../house';
+import type { Place } from '../place/place';
+
+/** What is wrong, and what to do about it. */
+export interface Finding {
+  level: 'fault' | 'warning';
+  says: string;
+}
+
+export interface Patient extends House {
+  version: string;
+  dataDir?: string;
+  /** Where its backups are. */
+  backups?: Place;
+  now: Date;
+}
+
+type Check = (patient: Patient, client: Client) => Promise<Finding[]>;
+
+const fault = (says: string): Finding => ({ level: 'fault', says });
+const warning = (says: string): Finding => ({ level: 'warning', says });
+
+/** Looks at everything; a check that fails itself is a finding too. */
+export async function examine(patient: Patient): Promise<{ examined: string[]; findings: Finding[] }> {
+  let client: Client;
+  try {
+    client = await connect(patient.databaseUrl);
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException;
+    return {
+      examined: ['database'],
+      findings: [fault(`The database does not answer (${message || code}): start it, or correct DATABASE_URL.`)],
+    };
+  }
+  const findings: Finding[] = [];
+  try {
+    for (const [name, check] of Object.entries(checks)) {
+      const found = await check(patient, client).catch((error: Error) => [
+        warning(`The check of ${name} failed: ${error.message}`),
+      ]);
+      findings.push(...found);
+    }
+  } finally {
+    await client.end();
+  }
+  return { examined: Object.keys(checks), findings };
+}
+
+const checks: Record<string, Check> = {
+  recovery: async (_, client) => {
+    const [held] = await rowsOf<{ backup: string }>(client, heldBackup);
+    return held
+      ? [
+          warning(
+            `The backup ${held.backup} was restored and nothing acts by itself: look at its machines, then muster-admin release.`,
+          ),
+        ]
+      : [];
+  },
+  settings: async ({ environment }) => {
+    const keys = environment['MASTER_KEYS'];
+    return keys ? readMasterKeys(keys).faults.map((each) => fault(`${each}: what is sealed cannot be opened.`)) : [];
+  },
+
+  clocks: async (_, client) => {
+    const before = Date.now();
+    const [{ at }] = await rowsOf<{ at: string }>(client, 'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS at');
+    const seconds = (Number(at) - (before + Date.now()) / 2) / 1000;
+    return Math.abs(seconds) > 2
+      ? [
+          fault(
+            `The database's clock differs from this machine's by ${Math.round(seconds)} s: synchronise both by NTP.`,
+          ),
+        ]
+      : [];
+  },
+
+  versions: async ({ version }, client) => {
+    const [{ postgres }] = await rowsOf<{ postgres: string }>(
+      client,
+      "SELECT current_setting('server_version_num')::int / 10000 AS postgres",
+    );
+    const seen = (await rowsOf<{ name: string }>(client, 'SELECT name FROM schema_migration')).map(({ name }) => name);
+    const pending = migrations.filter(({ name }) => !seen.includes(name));
+    const unknown = unknownAmong(seen);
+    return [
+      ...(Number(postgres) < 15 ? [fault(`Postgres ${postgres} is too old: 15 or newer is needed.`)] : []),
+      ...(pending.length
+        ? [fault(`${pending.length} migrations of Muster ${version} did not run: run them before its apps.`)]
+        : []),
+      ...(unknown.length
+        ? [warning(`The database is of a newer Muster than this muster-admin (${version}); it has ${unknown.at(-1)}.`)]
+        : []),
+    ];
+  },
+
+  connections: async (_, client) => {
+    const [{ used, most }] = await rowsOf<{ used: number; most: number }>(
+      client,
+      "SELECT count(*)::int AS used, current_setting('max_connections')::int AS most FROM pg_stat_activity WHERE backend_type = 'client backend'",
+    );
+    return used > most * 0.8
+      ? [
+          fault(
+            `${used} of ${most} connections of the database are used: lower DATABASE_POOL_SIZE or replicas, or raise max_connections.`,
+          ),
+        ]
+      : [];
+  },
+
+  locks: async (_, client) => {
+    const rows = await rowsOf<{ pid: number; seconds: number }>(
+      client,
+      `SELECT pid, extract(epoch FROM now() - xact_start)::int AS seconds FROM pg_stat_activity
+       WHERE xact_start < now() - interval '10 minutes' AND backend_type = 'client backend' AND datname = current_database()`,
+    );
+    return rows.map(({ pid, seconds }) =>
+      warning(
+        `A transaction is open for ${Math.round(seconds / 60)} minutes (pid ${pid}): dead rows stay as long; end it with pg_terminate_backend.`,
+      ),
+    );
+  },
+
+  queues: async (_, client) => {
+    const rows = await rowsOf<{ queue: string; late: number; dead: number }>(
+      client,
+      `SELECT queue, count(*) FILTER (WHERE next_publish_at < now() - interval '5 minutes')::int AS late,
+         count(*) FILTER (WHERE next_publish_at IS NULL)::int AS dead FROM outbox GROUP BY queue ORDER BY queue`,
+    );
+    return rows.flatMap(({ queue, late, dead }) => [
+      ...(late
+        ? [
+            fault(
+              `${late} messages of the queue ${queue} wait for longer than 5 minutes: is the app that handles it running, and Redis?`,
+            ),
+          ]
+        : []),
+      ...(dead
+        ? [
+            warning(
+              `${dead} dead letters are in the queue ${queue}: read their errors under Admin › Queues, then replay or discard them.`,
+            ),
+          ]
+        : []),
+    ]);
+  },
+
+  'unsent facts': async (_, client) => {
+    const [{ late }] = await rowsOf<{ late: number }>(client, unsentFacts);
+    return late
+      ? [fault(`${late} webhook deliveries are due for longer than 10 minutes: is feedback-sync running?`)]
+      : [];
+  },
+
+  loops: async (_, client) => {
+    const rows = await rowsOf<{ name: string; app: string; minutes: number; error: string | null; late: boolean }>(
+      client,
+      `SELECT name, app, error, (extract(epoch FROM now() - began_at) / 60)::int AS minutes,
+         began_at < now() - interval '5 minutes' - 10 * interval_ms * interval '1 millisecond' AS late
+       FROM loop_run ORDER BY name`,
+    );
+    return rows.flatMap(({ name, app, minutes, error, late }) => [
+      ...(late ? [fault(`The loop “${name}” ran ${minutes} minutes ago for the last time: is ${app} running?`)] : []),
+      ...(error && !late ? [fault(`The loop “${name}” of ${app} fails: ${error}`)] : []),
+    ]);
+  },
+
+  partitions: async (_, client) => {
+    const [{ ahead }] = await rowsOf<{ ahead: boolean }>(
+      client,
+      `SELECT to_regclass('timeline_entry_' || to_char((now() AT TIME ZONE 'UTC') + interval '1 month', 'YYYYMM')) IS NOT NULL AS ahead`,
+    );
+    return ahead
+      ? []
+      : [
+          fault(
+            'The timeline has no partition of the next month, when no machine could report: is the scheduler running?',
+          ),
+        ];
+  },
+
+  bloat: async (_, client) => {
+    const rows = await rowsOf<{ name: string; dead: number; live: number }>(
+      client,
+      `SELECT relname AS name, n_dead_tup::int AS dead, n_live_tup::int AS live FROM pg_stat_user_tables
+       WHERE n_dead_tup > 20000 AND n_dead_tup > 0.5 * n_live_tup ORDER BY n_dead_tup DESC LIMIT 10`,
+    );
+    const invalid = await rowsOf<{ name: string }>(
+      client,
+      `SELECT c.relname AS name FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+       WHERE NOT i.indisvalid AND c.relnamespace = 'public'::regnamespace`,
+    );
+    return [
+      ...rows.map(({ name, dead, live }) =>
+        warning(
+          `The table ${name} has ${dead} dead rows beside ${live}: run VACUUM ${name}, and look for transactions that stay open.`,
+        ),
+      ),
+      ...invalid.map(({ name }) =>
+        fault(`The index ${name} was not finished: DROP INDEX CONCURRENTLY ${name}, and make it again.`),
+      ),
+    ];
+  },
+
+  workers: async ({ version }, client) => {
+    const rows = await rowsOf<{ worker: string; machines: number }>(
+      client,
+      `SELECT worker_version AS worker, count(*)::int AS machines FROM agent
+       WHERE worker_version IS NOT NULL AND status IN ('online', 'draining') GROUP BY 1 ORDER BY 1`,
+    );
+    return rows
+      .filter(({ worker }) => worker !== version)
+      .map(({ worker, machines }) =>
+        warning(`${machines} connected machines have worker ${worker} and not ${version}: muster worker upgrade.`),
+      );
+  },
+
+  bucket: async ({ storage }) => {
+    const key = 'health/doctor';
+    try {
+      await storage.put(key, Buffer.from('x'), 'text/plain');
+      if ((await storage.get(key))?.toString() !== 'x')
+        return [fault('The bucket does not return what was put into it.')];
+      await storage.delete(key);
+      return [];
+    } catch (error) {
+      return [
+        fault(
+          `The bucket cannot be written, read and deleted from (${(error as Error).message}): check S3_* and its policy.`,
+        ),
+      ];
+    }
+  },
+
+  disk: async ({ dataDir }) => {
+    if (!dataDir) return [];
+    const { bavail, blocks } = await statfs(dataDir);
+    const percent = Math.floor((100 * bavail) / blocks);
+    return percent < 10
+      ? [fault(`The disk of ${dataDir} has ${percent} % left: make room before Postgres stops.`)]
+      : [];
+  },
+
+  certificate: async ({ environment, now }) => {
+    const days = await certificateDays(environment, now);
+    return days !== null && days < 14
+      ? [fault(`The certificate of ${environment['PUBLIC_APP_URL']} ends in ${days} days: renew it.`)]
+      : [];
+  },
+
+  backups: async ({ backups, now }) => {
+    if (!backups) return [warning('How old the newest backup is was not looked at: name their place by --backups.')];
+    const newest = (await listBackups(backups)).findLast(({ manifest }) => manifest)?.manifest;
+    if (!newest) return [fault(`There is no whole backup in ${backups.name}: run muster-admin backup.`)];
+    const hours = Math.floor((now.getTime() - Date.parse(newest.takenAt)) / 3_600_000);
+    return hours > 26 ? [fault(`The newest backup is ${hours} hours old: look at what runs muster-admin backup.`)] : [];
+  },
+};
+
+const unsentFacts = `
+  SELECT count(*)::int AS late FROM webhook_delivery d JOIN webhook_endpoint e ON e.id = d.endpoint_id
+  WHERE d.status = 'pending' AND d.due_at < now() - interval '10 minutes' AND (e.enabled OR d.asked)`;
+
+/** In how many days the address's certificate ends; null without one. */
+function certificateDays({ PUBLIC_APP_URL }: Environment, now: Date): Promise<number | null> {
+  if (!PUBLIC_APP_URL?.startsWith('https:')) return Promise.resolve(null);
+  const { hostname, port } = new URL(PUBLIC_APP_URL);
+  return new Promise((resolve, reject) => {
+    const asked = { host: hostname, port: Number(port || 443), servername: hostname, rejectUnauthorized: false };
+    const socket = connectTls({ ...asked, timeout: 5000 }, () => {
+      const { valid_to: until } = socket.getPeerCertificate();
+      socket.destroy();
+      resolve(Math.floor((Date.parse(until) - now.getTime()) / 86_400_000));
+    });
+    socket.once('error', reject);
+    socket.once('timeout', () => socket.destroy(new Error(`${hostname} does not answer`)));
+  });
+}
+
+const heldBackup = 'SELECT backup FROM recovery_hold WHERE released_at IS NULL';

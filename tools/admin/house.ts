@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { type Environment, loadConfig, Readiness } from '@muster/platform';
+import { ObjectStorage, StorageConfig } from '@muster/storage';
+import { startDevStack } from '../dev-stack/src/dev-stack';
+import { waitForEndOf } from '../dev-stack/src/folder-lock';
+import { startObjectStore } from '../dev-stack/src/object-store/object-store';
+import type { KeptSecrets } from '../start/kept-secrets';
+import { AdminError } from './admin-error';
+
+/** The database and the bucket that a command works on. */
+export interface House {
+  databaseUrl: string;
+  storage: ObjectStorage;
+  environment: Environment;
+  close(): Promise<void>;
+}
+
+/** That of a data folder of `npm start`, or the one that DATABASE_URL and S3_* name. */
+export async function openHouse(dataDir: string | undefined, environment: Environment): Promise<House> {
+  if (dataDir) return openFolder(resolve(dataDir), environment);
+  const databaseUrl = environment['DATABASE_URL'];
+  if (!databaseUrl) throw new AdminError('Which Muster is not known: set DATABASE_URL and S3_*, or give --data-dir.');
+  const storage = storageOf(environment);
+  return { databaseUrl, storage, environment, close: () => storage.onApplicationShutdown() };
+}
+
+async function openFolder(dataDir: string, environment: Environment): Promise<House> {
+  const secrets = await secretsIn(dataDir);
+  const isRunning = (await waitForEndOf(dataDir)) === 'held';
+  const { databaseUrl, endpoint, stop } = isRunning ? await addressesOf(dataDir) : await startParts(dataDir, secrets);
+  const own = {
+    ...environment,
+    DATABASE_URL: databaseUrl,
+    MASTER_KEYS: secrets.masterKeys,
+    ...localS3(endpoint, secrets),
+  };
+  const storage = storageOf(own);
+  return {
+    databaseUrl,
+    storage,
+    environment: own,
+    close: async () => {
+      await storage.onApplicationShutdown();
+      await stop();
+    },
+  };
+}
+
+/** Of a Muster that runs: its parts are asked, as nobody else may open their files. */
+async function addressesOf(dataDir: string) {
+  const read = (name: string) => readFile(join(dataDir, name), 'utf8').then((text) => text.trim());
+  try {
+    const [port, password, endpoint] = await Promise.all(
+      ['postgres/port', 'postgres/password', 'object-store/endpoint'].map(read),
+    );
+    return {
+      databaseUrl: `postgres://muster:${password}@127.0.0.1:${port}/muster`,
+      endpoint: endpoint!,
+      stop: async () => undefined,
+    };
+  } catch (error) {
+    throw new AdminError(
+      `The Muster on ${dataDir} runs with parts that are elsewhere (${(error as Error).message}): stop it first, or set DATABASE_URL and S3_*.`,
+    );
+  }
+}
+
+/** Postgres and the object store of a data folder, for as long as a command works on it. */
+export async function startParts(dataDir: string, secrets: KeptSecrets) {
+  const stack = await startDevStack({
+    dataDir,
+    durability: 'durable',
+    parts: ['postgres'],
+    env: withoutUrls(process.env),
+  });
+  const store = await startObjectStore({
+    dataDir: join(dataDir, 'object-store'),
+    buckets: ['muster'],
+    credentials: { accessKeyId: secrets.s3AccessKeyId, secretAccessKey: secrets.s3SecretAccessKey },
+  });
+  return {
+    databaseUrl: stack.databaseUrl,
+    endpoint: store.endpoint,
+    stop: async () => {
+      await store.stop();
+      await stack.stop();
+    },
+  };
+}
+
+export function localS3(endpoint: string, secrets: KeptSecrets): Environment {
+  return {
+    S3_ENDPOINT: endpoint,
+    S3_BUCKET: 'muster',
+    S3_REGION: 'us-east-1',
+    S3_ACCESS_KEY_ID: secrets.s3AccessKeyId,
+    S3_SECRET_ACCESS_KEY: secrets.s3SecretAccessKey,
+  };
+}
+
+/** The bucket that S3_* name. What else an app reads is not used here. */
+export function storageOf(environment: Environment): ObjectStorage {
+  const unused = {
+    DATABASE_URL: 'postgres://unused',
+    REDIS_URL: 'redis://unused',
+    MASTER_KEYS: `unused:${randomBytes(32).toString('base64')}`,
+  };
+  const s3 = Object.fromEntries(Object.entries(environment).filter(([name]) => name.startsWith('S3_')));
+  return new ObjectStorage(loadConfig(StorageConfig, { ...unused, ...s3 }), new Readiness());
+}
+
+async function secretsIn(dataDir: string): Promise<KeptSecrets> {
+  try {
+    return JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8')) as KeptSecrets;
+  } catch {
+    throw new AdminError(`${dataDir} is no data folder of npm start: it has no secrets.json.`);
+  }
+}
+
+function withoutUrls({ DATABASE_URL: _, REDIS_URL: __, ...rest }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return rest;
+}

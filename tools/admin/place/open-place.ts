@@ -1,0 +1,22 @@
+import { resolve } from 'node:path';
+import type { Environment } from '@muster/platform';
+import { storageOf } from '../house';
+import { BucketPlace } from './bucket-place';
+import { FolderPlace } from './folder-place';
+import type { Place } from './place';
+
+/** `s3://bucket/prefix`, with the settings BACKUP_S3_* where they are not those of S3_*, or a folder. */
+export function openPlace(text: string, environment: Environment): { place: Place; close: () => Promise<void> } {
+  const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/*$/.exec(text) ?? [];
+  if (!bucket) return { place: new FolderPlace(resolve(text)), close: async () => undefined };
+  const own = Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) =>
+      name.startsWith('BACKUP_S3_') ? [[name.slice('BACKUP_'.length), value]] : [],
+    ),
+  );
+  const storage = storageOf({ ...environment, ...own, S3_BUCKET: bucket });
+  return {
+    place: new BucketPlace(text, storage, prefix && `${prefix}/`),
+    close: () => storage.onApplicationShutdown(),
+  };
+}

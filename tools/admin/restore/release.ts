@@ -1,0 +1,45 @@
+import { AdminError } from '../admin-error';
+import { connect, rowsOf } from '../backup/dump-database';
+
+interface Missed {
+  organization: string;
+  schedule: string;
+  due: Date;
+}
+
+export interface Released {
+  backup: string;
+  /** Schedules that were due between the backup and now, by organization. */
+  missed: Missed[];
+  /** Runs that were under way in the backup. */
+  underWay: number;
+}
+
+/** Lets a restored service act again: its machines are looked at, and its schedules run. */
+export async function release(databaseUrl: string, { fireMissed }: { fireMissed: boolean }): Promise<Released> {
+  const client = await connect(databaseUrl);
+  try {
+    await client.query('BEGIN');
+    const [recovery] = await rowsOf<{ backup: string; releasedAt: Date | null }>(
+      client,
+      'SELECT backup, released_at AS "releasedAt" FROM recovery_hold FOR UPDATE',
+    );
+    if (!recovery) throw new AdminError('This Muster was not restored from a backup: there is nothing to release.');
+    if (recovery.releasedAt)
+      throw new AdminError(`This Muster was released at ${recovery.releasedAt.toISOString()} already.`);
+    const missed = await rowsOf<Missed>(client, missedSchedules);
+    const [{ underWay }] = await rowsOf<{ underWay: number }>(client, runsUnderWay);
+    await client.query('UPDATE recovery_hold SET released_at = clock_timestamp(), fire_missed = $1', [fireMissed]);
+    await client.query('COMMIT');
+    return { backup: recovery.backup, missed, underWay };
+  } finally {
+    await client.end();
+  }
+}
+
+const missedSchedules = `
+  SELECT o.name AS organization, s.name AS schedule, s.next_run_at AS due
+  FROM schedule s JOIN organization o ON o.id = s.organization_id
+  WHERE s.enabled AND s.next_run_at <= now() ORDER BY o.name, s.next_run_at, s.id`;
+
+const runsUnderWay = `SELECT count(*)::int AS "underWay" FROM job WHERE status = 'running'`;

@@ -1,0 +1,144 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Environment } from '@muster/platform';
+import { waitForEndOf } from '../../dev-stack/src/folder-lock';
+import type { KeptSecrets } from '../../start/kept-secrets';
+import { AdminError } from '../admin-error';
+import { chooseBackup, type Manifest, paths } from '../backup/manifest';
+import { type BackupKeys, Repository } from '../backup/repository';
+import { textLines } from '../backup/save-objects';
+import { verifyBackup } from '../backup/verify-backup';
+import { localS3, openHouse, startParts, storageOf } from '../house';
+import type { Place } from '../place/place';
+import { requireKnown, restoreDatabase } from './restore-database';
+import { restoreObjects } from './restore-objects';
+import { requireEmptyDatabase } from './side-database';
+
+export interface RestoreOptions {
+  place: Place;
+  keys: BackupKeys;
+  /** The newest whole one unless it is named. */
+  backup?: string;
+  /** A data folder for `npm start`; without one, the database and bucket that the environment names. */
+  dataDir?: string;
+  /** Restores although the master keys are neither in the backup nor in MASTER_KEYS. */
+  withoutKeys: boolean;
+  environment: Environment;
+  jobs: number;
+  onProgress: (line: string) => void;
+}
+
+/** Reads the whole backup before anything is touched, restores it into an empty place, and compares the two. */
+export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
+  const { place, keys, dataDir, onProgress } = options;
+  const repository = await Repository.open(place, keys);
+  const manifest = await chooseBackup(place, options.backup);
+  requireKnown(manifest);
+  if (dataDir) {
+    await requireNoFolder(resolve(dataDir));
+    await verifyBackup(repository, manifest, onProgress);
+    await restoreToFolder(resolve(dataDir), { ...options, repository, manifest });
+    return manifest;
+  }
+  const house = await openHouse(undefined, options.environment);
+  try {
+    await requireEmptyDatabase(house.databaseUrl);
+    await verifyBackup(repository, manifest, onProgress);
+    await restoreInto(house, { ...options, repository, manifest });
+  } finally {
+    await house.close();
+  }
+  return manifest;
+}
+
+interface Opened extends RestoreOptions {
+  repository: Repository;
+  manifest: Manifest;
+}
+
+async function restoreInto(
+  { databaseUrl, storage }: Pick<Awaited<ReturnType<typeof openHouse>>, 'databaseUrl' | 'storage'>,
+  { repository, manifest, jobs, onProgress }: Opened,
+): Promise<void> {
+  // The objects first: as soon as the database has its name, its rows may be read.
+  await restoreObjects({ repository, manifest, storage, onProgress });
+  await restoreDatabase({ databaseUrl, repository, manifest, jobs, onProgress });
+}
+
+/** In a folder beside it, which takes its name at the end. */
+async function restoreToFolder(dataDir: string, options: Opened): Promise<void> {
+  const masterKeys = await masterKeysOf(options);
+  await removeLeftovers(dataDir);
+  const work = `${dataDir}${leftover}${randomBytes(4).toString('hex')}`;
+  await mkdir(work, { recursive: true, mode: 0o700 });
+  const secrets: KeptSecrets = {
+    masterKeys,
+    cronSecret: randomBytes(24).toString('base64url'),
+    s3AccessKeyId: 'muster',
+    s3SecretAccessKey: randomBytes(24).toString('base64url'),
+  };
+  try {
+    const parts = await startParts(work, secrets);
+    const storage = storageOf(localS3(parts.endpoint, secrets));
+    try {
+      await restoreInto({ databaseUrl: parts.databaseUrl, storage }, options);
+    } finally {
+      await storage.onApplicationShutdown();
+      await parts.stop();
+    }
+    await writeFile(join(work, 'secrets.json'), `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
+    await rm(dataDir, { recursive: true, force: true });
+    await rename(work, dataDir);
+  } catch (error) {
+    await removeFolder(work);
+    throw error;
+  }
+}
+
+const leftover = '.restoring-';
+
+async function requireNoFolder(dataDir: string): Promise<void> {
+  const files = await readdir(dataDir).catch(() => []);
+  if (files.length > 0)
+    throw new AdminError(
+      `The folder ${dataDir} is not empty; restore into one that is empty or not there. Nothing was changed.`,
+    );
+}
+
+/** Of restores that were killed. */
+async function removeLeftovers(dataDir: string): Promise<void> {
+  const names = await readdir(dirname(dataDir)).catch(() => []);
+  for (const name of names.filter((each) => each.startsWith(`${basename(dataDir)}${leftover}`))) {
+    const folder = join(dirname(dataDir), name);
+    if ((await waitForEndOf(folder)) !== 'held') await removeFolder(folder);
+  }
+}
+
+/** With the database's files, where those are elsewhere. */
+async function removeFolder(folder: string): Promise<void> {
+  const outside = (await readFile(join(folder, 'postgres/kept-in'), 'utf8').catch(() => '')).trim();
+  if (outside) await rm(outside, { recursive: true, force: true });
+  await chmod(folder, 0o700).catch(() => undefined);
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** The keys that open what is sealed in the database. */
+async function masterKeysOf({ repository, manifest, environment, withoutKeys }: Opened): Promise<string> {
+  const settings = await readSettings(repository, manifest);
+  const known = settings['MASTER_KEYS'] ?? environment['MASTER_KEYS'];
+  if (known) return known;
+  if (!withoutKeys)
+    throw new AdminError(
+      `The backup ${manifest.id} was taken without the master keys (${manifest.masterKeyIds.join(', ')}): set MASTER_KEYS to them ` +
+        '(masterKeys in secrets.json of the data folder), or give --without-keys and lose what they sealed. Nothing was changed.',
+    );
+  return `k1:${randomBytes(32).toString('base64')}`;
+}
+
+async function readSettings(repository: Repository, { id }: Manifest): Promise<Record<string, string>> {
+  const sealed = await repository.place.read(paths.settings(id));
+  if (!sealed) throw new AdminError(`The file ${paths.settings(id)} is missing in ${repository.place.name}.`);
+  const [text] = await textLines(await repository.unseal(sealed, paths.settings(id)));
+  return JSON.parse(text!) as Record<string, string>;
+}

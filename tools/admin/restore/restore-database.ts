@@ -1,0 +1,183 @@
+import { pipeline } from 'node:stream/promises';
+import { from as copyFrom } from 'pg-copy-streams';
+import type { Client } from 'pg';
+import { migrate, unknownAmong } from '@muster/database';
+import { AdminError } from '../admin-error';
+import { connect, copyStatement, quoted, rowsOf } from '../backup/dump-database';
+import type { Manifest, SavedTable } from '../backup/manifest';
+import type { Repository } from '../backup/repository';
+import { openTable } from '../backup/verify-backup';
+import { inParallel } from '../in-parallel';
+import { begunRestore, type BegunRestore, finishRestore } from './side-database';
+import { verifyDatabase } from './verify-database';
+
+export interface RestoreDatabaseOptions {
+  databaseUrl: string;
+  repository: Repository;
+  manifest: Manifest;
+  jobs: number;
+  /** Puts what is restored in the place of a database that has data. */
+  replace?: boolean;
+  /** Whether it is brought to this version afterwards. */
+  upgrade?: boolean;
+  onProgress: (line: string) => void;
+}
+
+/**
+ * Loads a backup into a database beside the one that is meant, which takes its name when every table is as it was saved:
+ * until then the target is untouched. Cut off, the next call goes on with the tables that are left.
+ */
+export async function restoreDatabase(options: RestoreDatabaseOptions): Promise<void> {
+  const { manifest, onProgress } = options;
+  const begun = await begunRestore(options);
+  onProgress('database: making the tables');
+  await migrate(begun.url, { only: manifest.migrations });
+  const client = await connect(begun.url);
+  try {
+    await prepare(client, manifest);
+    await loadTables(options, begun);
+    await finishSchema(client, begun, options);
+    await verifyDatabase(begun.url, options);
+    if (options.upgrade !== false) {
+      await migrate(begun.url);
+      await client.query(hold, [manifest.id, manifest.takenAt]);
+    }
+  } finally {
+    await client.end();
+  }
+  await finishRestore(options, begun);
+}
+
+export function requireKnown({ id, version, migrations }: Manifest): void {
+  const unknown = unknownAmong(migrations);
+  if (unknown.length === 0) return;
+  throw new AdminError(
+    `The backup ${id} was made by Muster ${version}, which is newer than this one (it has the migration ${unknown.at(-1)}); ` +
+      'restore it with that version or a newer one.',
+  );
+}
+
+/** Once: the migrations' own rows go, and what makes loading slow is remembered and dropped. */
+async function prepare(client: Client, manifest: Manifest): Promise<void> {
+  const [{ prepared }] = await rowsOf<{ prepared: boolean }>(
+    client,
+    "SELECT to_regclass('muster_restore.later') IS NOT NULL AS prepared",
+  );
+  if (prepared) return;
+  await client.query('BEGIN');
+  await client.query(`CREATE TABLE muster_restore.later AS ${statementsForLater}`);
+  await client.query('CREATE TABLE muster_restore.loaded (name text PRIMARY KEY)');
+  for (const { name, partition } of manifest.tables) {
+    if (!partition) continue;
+    await client.query(
+      `CREATE TABLE IF NOT EXISTS ${quoted(name)} PARTITION OF ${quoted(partition.parent)} ${partition.bounds}`,
+    );
+    await client.query(`ALTER TABLE ${quoted(name)} ENABLE ROW LEVEL SECURITY`);
+  }
+  const own = await rowsOf<{ name: string }>(client, ownTables);
+  await client.query(`TRUNCATE ${own.map(({ name }) => quoted(name)).join(', ')}`);
+  for (const { removal } of await rowsOf<{ removal: string }>(
+    client,
+    'SELECT removal FROM muster_restore.later ORDER BY step DESC',
+  ))
+    await client.query(removal);
+  await client.query('COMMIT');
+}
+
+async function loadTables(
+  { repository, manifest, jobs, onProgress }: RestoreDatabaseOptions,
+  { url }: BegunRestore,
+): Promise<void> {
+  const reader = await connect(url);
+  const loaded = new Set(
+    (await rowsOf<{ name: string }>(reader, 'SELECT name FROM muster_restore.loaded')).map(({ name }) => name),
+  );
+  await reader.end();
+  const left = manifest.tables
+    .filter(({ name }) => !loaded.has(name))
+    .sort((one, other) => other.file.bytes - one.file.bytes);
+  let count = loaded.size;
+  await inParallel(
+    left,
+    Math.min(jobs, left.length),
+    async () => {
+      const client = await connect(url);
+      return { client, close: () => client.end() };
+    },
+    async ({ client }, table) => {
+      await client.query('BEGIN');
+      await loadTable(client, { repository, manifest }, table);
+      await client.query('INSERT INTO muster_restore.loaded VALUES ($1)', [table.name]);
+      await client.query('COMMIT');
+      count += 1;
+      onProgress(`database: ${count} of ${manifest.tables.length} tables`);
+    },
+  );
+}
+
+/** Its triggers made their rows when the backup's were written. */
+async function loadTable(
+  client: Client,
+  { repository, manifest }: Pick<RestoreDatabaseOptions, 'repository' | 'manifest'>,
+  table: SavedTable,
+): Promise<void> {
+  const name = quoted(table.name);
+  await client.query(`ALTER TABLE ${name} DISABLE TRIGGER USER`);
+  const rows = await openTable(repository, manifest, table);
+  await pipeline(rows, client.query(copyFrom(copyStatement(table, 'FROM STDIN'))));
+  await client.query(`ALTER TABLE ${name} ENABLE TRIGGER USER`);
+}
+
+async function finishSchema(
+  client: Client,
+  { url }: BegunRestore,
+  { manifest, jobs, onProgress }: RestoreDatabaseOptions,
+): Promise<void> {
+  for (const { name, value, called } of manifest.sequences)
+    await client.query('SELECT setval($1::regclass, $2::bigint, $3)', [quoted(name), value, called]);
+  const steps = await rowsOf<{ step: number; statement: string; name: string }>(
+    client,
+    'SELECT step, statement, name FROM muster_restore.later ORDER BY step, name',
+  );
+  const makers = async () => {
+    const maker = await connect(url);
+    return { maker, close: () => maker.end() };
+  };
+  let count = 0;
+  for (const step of new Set(steps.map((each) => each.step))) {
+    const some = steps.filter((each) => each.step === step);
+    // Two foreign keys of one table would wait for each other's locks, and could lock each other out.
+    await inParallel(some, step === 1 ? jobs : 1, makers, async ({ maker }, { statement, name }) => {
+      await maker.query('BEGIN');
+      await maker.query(statement);
+      await maker.query('DELETE FROM muster_restore.later WHERE name = $1', [name]);
+      await maker.query('COMMIT');
+      count += 1;
+      onProgress(`database: ${count} of ${steps.length} indexes and foreign keys`);
+    });
+  }
+  await client.query('ANALYZE');
+}
+
+/** Its machines, runs and due times are as they were then: nothing of the service acts on them until `muster-admin release`. */
+const hold = `
+  INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ($1, $2, clock_timestamp())
+  ON CONFLICT (id) DO UPDATE SET backup = $1, saved_at = $2, restored_at = clock_timestamp(), released_at = NULL, fire_missed = false`;
+
+const ownTables = `
+  SELECT relname AS name FROM pg_class
+  WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'schema_migration'`;
+
+/** Indexes that belong to no constraint (1), then foreign keys (2): how they are dropped, and how they are made again. */
+const statementsForLater = `
+  SELECT 1 AS step, 'index ' || c.relname AS name, format('DROP INDEX %I', c.relname) AS removal,
+    -- That of a partitioned table is shown as if it were of that table alone.
+    replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ') AS statement
+  FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+  WHERE c.relnamespace = 'public'::regnamespace AND NOT c.relispartition
+    AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.indexrelid)
+  UNION ALL
+  SELECT 2, format('key %s.%s', t.relname, k.conname), format('ALTER TABLE %I DROP CONSTRAINT %I', t.relname, k.conname),
+    format('ALTER TABLE %I ADD CONSTRAINT %I %s', t.relname, k.conname, pg_get_constraintdef(k.oid))
+  FROM pg_constraint k JOIN pg_class t ON t.oid = k.conrelid
+  WHERE k.contype = 'f' AND k.connamespace = 'public'::regnamespace AND k.conparentid = 0`;

@@ -1,0 +1,71 @@
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { ObjectStorage } from '@muster/storage';
+import { AdminError } from '../admin-error';
+import type { Manifest } from '../backup/manifest';
+import type { Repository } from '../backup/repository';
+import { readObject, readObjectKeys } from '../backup/save-objects';
+import { eachOf } from '../in-parallel';
+
+interface RestoreObjectsOptions {
+  repository: Repository;
+  manifest: Manifest;
+  storage: ObjectStorage;
+  onProgress: (line: string) => void;
+}
+
+const atOnce = 8;
+const inMemoryUpTo = 8 * 1024 * 1024;
+
+/** Puts the objects that rows name where they were. Those that are there already stay: a restore that was cut off goes on. */
+export async function restoreObjects({
+  repository,
+  manifest,
+  storage,
+  onProgress,
+}: RestoreObjectsOptions): Promise<void> {
+  const objects = await readObjectKeys(repository, manifest);
+  const there = new Map<string, number>();
+  if (objects.length > 0) for await (const { key, size } of storage.list('')) there.set(key, size);
+  let count = 0;
+  await eachOf(objects, atOnce, async (object) => {
+    const { key, size } = object;
+    if (there.get(key) !== size) {
+      const saved = await readObject(repository, object);
+      if (!saved) throw new AdminError(`The object ${key} is missing in ${repository.place.name}.`);
+      if (size <= inMemoryUpTo) {
+        const chunks: Buffer[] = [];
+        for await (const chunk of saved.content) chunks.push(chunk as Buffer);
+        await storage.put(key, Buffer.concat(chunks), saved.contentType);
+      } else await putLarge(storage, { key, size, ...saved });
+    }
+    count += 1;
+    onProgress(`objects: ${count} of ${objects.length}`);
+  });
+  const after = new Map<string, number>();
+  if (objects.length > 0) for await (const { key, size } of storage.list('')) after.set(key, size);
+  const missing = objects.find(({ key, size }) => after.get(key) !== size);
+  if (missing) throw new AdminError(`The object ${missing.key} was restored and is not there.`);
+}
+
+async function putLarge(
+  storage: ObjectStorage,
+  {
+    key,
+    size,
+    content,
+    contentType,
+  }: { key: string; size: number; content: NodeJS.ReadableStream; contentType: string },
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-restore-'));
+  try {
+    const path = join(folder, 'object');
+    await pipeline(content, createWriteStream(path));
+    await storage.putFile(key, { path, size }, contentType);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,132 @@
+import { Client } from 'pg';
+import { AdminError } from '../admin-error';
+import { connect, quoted, rowsOf } from '../backup/dump-database';
+import type { RestoreDatabaseOptions } from './restore-database';
+
+export interface BegunRestore {
+  /** Of the database beside the target. */
+  url: string;
+  name: string;
+  targetName: string;
+}
+
+type Target = Pick<RestoreDatabaseOptions, 'databaseUrl' | 'manifest' | 'replace'>;
+
+/** Makes the database beside the target, or finds the one that a restore of the same backup left when it was cut off. */
+export async function begunRestore({ databaseUrl, manifest, replace }: Target): Promise<BegunRestore> {
+  const targetName = nameIn(databaseUrl);
+  const name = `${targetName}_restoring`.slice(-63);
+  const begun = { url: withName(databaseUrl, name), name, targetName };
+  await withServer(databaseUrl, async (server) => {
+    if (!replace) await requireEmpty(server, databaseUrl);
+    if (await exists(server, name)) {
+      const left = await markOf(begun.url);
+      if (left === manifest.id) return;
+      if (left === null)
+        throw new AdminError(
+          `The database ${name} is not empty and was not made by a restore; remove or rename it first.`,
+        );
+      await server.query(`DROP DATABASE ${quoted(name)}`);
+    }
+    await server.query(`CREATE DATABASE ${quoted(name)} TEMPLATE template0 ENCODING 'UTF8'`);
+    const client = await connect(begun.url);
+    await client.query('CREATE SCHEMA muster_restore');
+    await client.query(`CREATE TABLE muster_restore.source AS SELECT '${manifest.id}' AS id`);
+    await client.end();
+  });
+  return begun;
+}
+
+/** The database that was made takes the target's name. */
+export async function finishRestore(
+  { databaseUrl, replace }: Target,
+  { url, name, targetName }: BegunRestore,
+): Promise<void> {
+  const client = await connect(url);
+  await client.query('DROP SCHEMA muster_restore CASCADE');
+  await client.end();
+  await withServer(databaseUrl, async (server) => {
+    const before = `${targetName}_replaced`.slice(-63);
+    if (!replace) await requireEmpty(server, databaseUrl);
+    await server.query(`DROP DATABASE IF EXISTS ${quoted(before)} WITH (FORCE)`);
+    if (await exists(server, targetName)) {
+      await endConnections(server, targetName);
+      await server.query(`ALTER DATABASE ${quoted(targetName)} RENAME TO ${quoted(before)}`);
+    }
+    await server.query(`ALTER DATABASE ${quoted(name)} RENAME TO ${quoted(targetName)}`);
+    await server.query(`DROP DATABASE IF EXISTS ${quoted(before)} WITH (FORCE)`);
+  });
+}
+
+export function requireEmptyDatabase(databaseUrl: string): Promise<void> {
+  return withServer(databaseUrl, (server) => requireEmpty(server, databaseUrl));
+}
+
+async function requireEmpty(server: Client, databaseUrl: string): Promise<void> {
+  const name = nameIn(databaseUrl);
+  if (!(await exists(server, name))) return;
+  const client = await connect(databaseUrl);
+  try {
+    const [{ tables }] = await rowsOf<{ tables: string }>(
+      client,
+      `SELECT count(*) AS tables FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+       WHERE c.relkind IN ('r', 'p') AND n.nspname !~ '^pg_|^information_schema$'`,
+    );
+    if (Number(tables) > 0)
+      throw new AdminError(
+        `The database ${name} is not empty (${tables} tables); restore into an empty one. Nothing was changed.`,
+      );
+  } finally {
+    await client.end();
+  }
+}
+
+async function markOf(url: string): Promise<string | null> {
+  const client = await connect(url);
+  try {
+    const [{ marked }] = await rowsOf<{ marked: boolean }>(
+      client,
+      "SELECT to_regclass('muster_restore.source') IS NOT NULL AS marked",
+    );
+    if (marked) return (await rowsOf<{ id: string }>(client, 'SELECT id FROM muster_restore.source'))[0].id;
+    const [{ tables }] = await rowsOf<{ tables: string }>(
+      client,
+      "SELECT count(*) AS tables FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace",
+    );
+    // Cut off before it was marked.
+    return Number(tables) === 0 ? 'nothing' : null;
+  } finally {
+    await client.end();
+  }
+}
+
+async function endConnections(server: Client, name: string): Promise<void> {
+  await server.query(
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid()',
+    [name],
+  );
+}
+
+async function exists(server: Client, name: string): Promise<boolean> {
+  return (await server.query('SELECT FROM pg_database WHERE datname = $1', [name])).rowCount === 1;
+}
+
+/** A connection to another database of the same server: one that is connected to cannot be renamed. */
+async function withServer<Result>(databaseUrl: string, work: (server: Client) => Promise<Result>): Promise<Result> {
+  const server = await connect(withName(databaseUrl, 'postgres'));
+  try {
+    return await work(server);
+  } finally {
+    await server.end();
+  }
+}
+
+function nameIn(databaseUrl: string): string {
+  return decodeURIComponent(new URL(databaseUrl).pathname.slice(1));
+}
+
+function withName(databaseUrl: string, name: string): string {
+  const url = new URL(databaseUrl);
+  url.pathname = `/${encodeURIComponent(name)}`;
+  return url.toString();
+}

@@ -1,0 +1,58 @@
+import type { Client } from 'pg';
+import { BaseConfig, type Environment, variablesOf } from '@muster/platform';
+import { StorageConfig } from '@muster/storage';
+import { rowsOf } from '../backup/dump-database';
+
+/** Counts and sizes, and never a value that somebody entered. */
+const questions: Record<string, string> = {
+  'postgres.json': `
+    SELECT version(), current_setting('max_connections') AS max_connections, pg_database_size(current_database()) AS bytes,
+      (SELECT json_object_agg(name, setting) FROM pg_settings
+       WHERE name IN ('shared_buffers', 'work_mem', 'synchronous_commit', 'max_wal_size', 'autovacuum', 'wal_level')) AS settings`,
+  'migrations.json': 'SELECT name FROM schema_migration ORDER BY timestamp',
+  'tables.json': `
+    SELECT relname AS name, n_live_tup AS live, n_dead_tup AS dead, pg_total_relation_size(relid) AS bytes,
+      seq_scan, idx_scan, last_vacuum, last_autovacuum, last_analyze, last_autoanalyze
+    FROM pg_stat_user_tables ORDER BY pg_total_relation_size(relid) DESC`,
+  'indexes.json': `
+    SELECT s.indexrelname AS name, s.relname AS table, s.idx_scan AS scans, pg_relation_size(s.indexrelid) AS bytes,
+      i.indisvalid AS valid FROM pg_stat_user_indexes s JOIN pg_index i USING (indexrelid) ORDER BY 4 DESC`,
+  'connections.json': `
+    SELECT application_name AS name, state, wait_event_type, wait_event, count(*)::int,
+      max(now() - xact_start)::text AS longest_transaction
+    FROM pg_stat_activity WHERE datname = current_database() GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC`,
+  'runs.json': `
+    SELECT organization_id, status, error_code, count(*)::int, min(queued_at) AS first, max(queued_at) AS last
+    FROM job WHERE queued_at > now() - interval '7 days' OR finished_at IS NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+  'machines.json': `
+    SELECT organization_id, provider, status, worker_version, count(*)::int, max(last_seen) AS last_seen
+    FROM agent GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
+  'queues.json': `
+    SELECT queue, name, count(*)::int, count(*) FILTER (WHERE next_publish_at IS NULL)::int AS dead,
+      max(attempts) AS attempts, min(next_publish_at) AS next FROM outbox GROUP BY 1, 2 ORDER BY 1, 2`,
+  'deliveries.json': `
+    SELECT organization_id, status, count(*)::int, min(due_at) AS first_due FROM webhook_delivery GROUP BY 1, 2 ORDER BY 1, 2`,
+  'loops.json': `
+    SELECT name, app, host, interval_ms, began_at, duration_ms, error IS NOT NULL AS fails FROM loop_run ORDER BY name`,
+};
+
+/** What a look at the database answers, as a file each; a look that fails says so in its place. */
+export async function collect(client: Client): Promise<Record<string, string>> {
+  const files: Record<string, string> = {};
+  for (const [name, sql] of Object.entries(questions)) {
+    const rows = await rowsOf(client, sql).catch(({ code }: { code?: string }) => [{ failed: code ?? 'unknown' }]);
+    files[name] = `${rows.map((row) => JSON.stringify(row)).join('\n')}\n`;
+  }
+  return files;
+}
+
+/** Numbers and switches as they are set; of texts and secrets only that they are. */
+export function settingsOf(environment: Environment): string {
+  const variables = [...variablesOf(BaseConfig), ...variablesOf(StorageConfig)];
+  const lines = [...new Map(variables.map((each) => [each.name, each])).values()].map(({ name, type, options }) => {
+    const value = environment[name] ?? (environment[`${name}_FILE`] === undefined ? undefined : 'from a file');
+    const shown = !options.secret && /^(integer|true|false|flag|boolean)/.test(type) ? value : 'is set';
+    return `${name}=${value === undefined ? '' : shown}`;
+  });
+  return `${lines.sort().join('\n')}\n`;
+}

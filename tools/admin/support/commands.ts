@@ -1,0 +1,119 @@
+import { createReadStream, existsSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { arch, cpus, platform, release, totalmem } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { writeZip } from '@muster/contracts/zip';
+import { AdminError } from '../admin-error';
+import { connect } from '../backup/dump-database';
+import type { Command } from '../command';
+import { examine } from '../doctor/examine';
+import { openHouse } from '../house';
+import { openPlace } from '../place/open-place';
+import { version } from '../version';
+import { collect, settingsOf } from './collect';
+import { maskedFinding, maskedLine } from './mask';
+
+const text = { type: 'string' } as const;
+/** Of each log, the newest. */
+const mostLogBytes = 20 * 1024 * 1024;
+
+export const supportCommands: Record<string, Command> = {
+  'support-bundle': {
+    usage: '--to FILE.zip [--data-dir DIR] [--backups PLACE] [--log FILE]…',
+    summary: 'writes what doctor finds, with counts, settings and logs, for somebody who helps',
+    about: `A zip of texts: what doctor says, versions, sizes of tables and indexes, runs, machines and queues by status, and the
+newest 20 MiB of each log. Nothing that people entered is in it: no names, variables, results, secrets or addresses. Lines
+of a log keep their fixed fields; in their messages what is quoted, e-mail addresses, numbers and names are masked, and of
+errors the kind and the stack are kept. Logs are those of the data folder and each --log, such as kubectl logs writes it.`,
+    options: { to: text, 'data-dir': text, backups: text, log: { type: 'string', multiple: true } },
+    run: async (call) => {
+      const to = call.text('to');
+      if (!to) throw new AdminError('Where to is not known: --to FILE.zip');
+      if (existsSync(to)) throw new AdminError(`${to} is there already: name a new file.`);
+      const dataDir = call.text('data-dir');
+      const logs = [
+        ...(dataDir
+          ? ['muster.log.1', 'muster.log'].map((name) => join(resolve(dataDir), name)).filter(existsSync)
+          : []),
+        ...call.list('log'),
+      ];
+      const missing = logs.find((file) => !existsSync(file));
+      if (missing) throw new AdminError(`There is no ${missing}.`);
+      const house = await openHouse(dataDir, call.environment);
+      const backups = call.text('backups');
+      const place = backups ? openPlace(backups, call.environment) : undefined;
+      try {
+        const { examined, findings } = await examine({
+          ...house,
+          dataDir,
+          version,
+          backups: place?.place,
+          now: new Date(),
+        });
+        const files: Record<string, string> = {
+          'doctor.txt': [
+            ...findings.map(({ level, says }) => `${level}: ${maskedFinding(says)}`),
+            `looked at ${examined.join(', ')}`,
+            '',
+          ].join('\n'),
+          'version.txt': `Muster ${version}\nNode ${process.version}\n${platform()} ${release()} ${arch()}, ${cpus().length} processors, ${Math.round(totalmem() / 2 ** 30)} GiB\nwritten ${new Date().toISOString()}\n`,
+          'settings.txt': settingsOf(house.environment),
+          ...(await factsOf(house.databaseUrl)),
+        };
+        for (const [at, file] of logs.entries()) files[`logs/${at + 1}.ndjson`] = await newestLines(file);
+        await writeWhole(
+          to,
+          writeZip(
+            Object.entries(files).map(([path, content]) => ({ path, content: Buffer.from(content), isProgram: false })),
+          ),
+        );
+        for (const name of Object.keys(files)) call.write(`  ${name}`);
+        call.write(`Wrote ${to}. Look through it before you send it.`);
+      } finally {
+        await place?.close();
+        await house.close();
+      }
+    },
+  },
+};
+
+async function factsOf(databaseUrl: string): Promise<Record<string, string>> {
+  const client = await connect(databaseUrl).catch(() => null);
+  if (!client) return {};
+  try {
+    return await collect(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function newestLines(file: string): Promise<string> {
+  const handle = await open(file);
+  const { size } = await handle.stat().finally(() => handle.close());
+  const lines: string[] = [];
+  let left = 0;
+  // A first line that is cut is none.
+  for await (const line of createInterface({
+    input: createReadStream(file, { start: Math.max(0, size - mostLogBytes) }),
+  })) {
+    const shown = maskedLine(line);
+    if (shown === null) left += 1;
+    else lines.push(shown);
+  }
+  if (left > 0) lines.push(JSON.stringify({ msg: `${left} lines that are no JSON are left out` }));
+  return `${lines.join('\n')}\n`;
+}
+
+/** Readable by its owner alone; there whole or not at all. */
+async function writeWhole(to: string, bytes: Buffer): Promise<void> {
+  const draft = `${to}.${process.pid}`;
+  try {
+    const handle = await open(draft, 'wx', 0o600);
+    await handle.writeFile(bytes).finally(() => handle.close());
+    await rename(draft, to);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}

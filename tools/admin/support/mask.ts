@@ -1,0 +1,69 @@
+const id = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+
+/** What may be somebody's name, number or secret, wherever a text quotes it; ids stay, which name nobody. */
+const patterns: [RegExp, string][] = [
+  [/\bm(sk|se|st|dl)_[\w-]+/g, '<credential>'],
+  [/[\w.+-]+@[\w-]+(\.[\w-]+)+/g, '<e-mail>'],
+  [/\b(\w+:\/\/)[^\s"'<>)]+/g, '$1<address>'],
+  [/“[^”]*”|«[^»]*»|"(?:[^"\\]|\\.)*"|`[^`]*`|(?<!\w)'(?:[^'\\]|\\.)*'(?!\w)/g, '<quoted>'],
+  [/=\([^)]*\)/g, '=(<value>)'],
+  [/\b\d[\d./-]{4,}\d\b/g, '<number>'],
+  [/(?<![\w-])[A-Za-z0-9+/_-]{32,}={0,2}(?![\w-])/g, '<long>'],
+];
+
+/** Words with a capital that are nobody's name. */
+const ownWords =
+  /^(E[A-Z_]{3,}|Postgres(QL)?|Redis|BullMQ|Muster|Node|API|DNS|HTTPS?|ID|JSON|OK|S3|SMTP|SQL|TCP|TLS|URL|UTC)$/;
+
+/** The text without what it quotes; what a program of ours wrote itself stays. */
+export function masked(text: string): string {
+  const ids: string[] = [];
+  const apart = text.replaceAll('\ue000', '').replace(id, (found) => `\ue000${ids.push(found) - 1}\ue000`);
+  const hidden = patterns
+    .reduce((all, [pattern, word]) => all.replace(pattern, word), apart)
+    // A sentence of ours begins with a capital; any other one may begin a name.
+    .replace(/(?<=\S\s*)(?<![\p{L}<])\p{Lu}[\p{L}'’-]+/gu, (word) => (ownWords.test(word) ? word : '<name>'));
+  return hidden.replace(/\ue000(\d+)\ue000/g, (_, at: string) => ids[Number(at)]!);
+}
+
+/** A finding of doctor: its own sentence as it is, and what it repeats of an error masked. */
+export function maskedFinding(says: string): string {
+  const [, own = says, error = ''] = /^(.*? (?:fails|failed|answer): |.*?\()(.*)$/s.exec(says) ?? [];
+  return own + masked(error);
+}
+
+const plainFields = ['level', 'time', 'app', 'pid', 'context', 'requestId', 'traceId', 'organizationId', 'jobId'];
+
+/** A line of a log: its fixed fields, its masked message, and of an error its kind and where it was thrown. */
+export function maskedLine(line: string): string | null {
+  const read = parsed(line);
+  if (!read) return null;
+  const { msg, err, ...fields } = read;
+  const kept = plainFields.flatMap((name) => {
+    const value = fields[name];
+    return typeof value === 'string' || typeof value === 'number' ? [[name, value] as const] : [];
+  });
+  return JSON.stringify({
+    ...Object.fromEntries(kept),
+    ...(typeof msg === 'string' ? { msg: masked(msg) } : {}),
+    ...(typeof err === 'object' && err !== null ? { err: shownError(err as Record<string, unknown>) } : {}),
+  });
+}
+
+function shownError({ type, code, stack }: Record<string, unknown>) {
+  const frames = typeof stack === 'string' ? stack.split('\n').filter((frame) => /^\s+at /.test(frame)) : [];
+  return {
+    ...(typeof type === 'string' ? { type } : {}),
+    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
+    stack: frames,
+  };
+}
+
+function parsed(line: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,3 @@
+import { serveDbos } from './dbos-workflow';
+
+void serveDbos({ durableReports: true });

@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { hash } from '@node-rs/argon2';
+import { AppError } from '@muster/contracts';
+import { openStartDatabase } from '../rollups/start-database';
+import { makeMonth } from './make-month';
+
+const usage = `npm run demo-month [-- --runs N] [--name NAME] [--email ADDRESS]
+
+Makes an organization with a month of runs, claims and costs on the service of npm start (DATABASE_URL or MUSTER_DATA_DIR),
+for looking at the console. Its machines do not exist and its schedules are paused: nothing of it begins by itself.
+
+  --runs N         how many runs the month has, from 1 to 200000 (6000)
+  --name NAME      what the organization is called (Riverbend Dental)
+  --email ADDRESS  who signs in as its admin (demo@muster.local)
+`;
+
+async function main(args: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      runs: { type: 'string', default: '6000' },
+      name: { type: 'string', default: 'Riverbend Dental' },
+      email: { type: 'string', default: 'demo@muster.local' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return say(usage);
+  const runs = Number(values.runs);
+  if (!Number.isInteger(runs) || runs < 1 || runs > 200_000) throw new Error('--runs takes a number from 1 to 200000.');
+  const password = randomBytes(12).toString('base64url');
+  const { database, close } = await openStartDatabase();
+  try {
+    const { name, email } = values;
+    await makeMonth(database, {
+      name,
+      adminEmail: email,
+      adminPasswordHash: await hash(password),
+      runs,
+      days: 30,
+      until: new Date(),
+      random: Math.random,
+      say: (line) => void say(`  ${line}\n`),
+    });
+    return say(`${name} is there. Its admin signs in as ${email} with ${password} (shown this once).\n`);
+  } finally {
+    await close();
+  }
+}
+
+function say(text: string): 0 {
+  process.stdout.write(text);
+  return 0;
+}
+
+main(process.argv.slice(2)).then(
+  (code) => process.exit(code),
+  (error: Error) => {
+    const hint = error instanceof AppError && error.code === 'conflict' ? ' Name another with --email.' : '';
+    process.stderr.write(`demo-month: ${error.message}${hint}\n`);
+    process.exit(2);
+  },
+);

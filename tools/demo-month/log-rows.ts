@@ -1,0 +1,47 @@
+import type { Row, Run } from './run-rows';
+import type { Month } from './things';
+
+const daysOfLogs = 7;
+const dayMs = 86_400_000;
+
+/** What the runs of the last week wrote, in one order for each machine, and where each machine's timeline has got to. */
+export function rowsOfLogs({ organizationId, until }: Month, runs: readonly Run[]): Record<string, Row[]> {
+  const since = until.getTime() - daysOfLogs * dayMs;
+  const lines = runs.filter(({ started }) => started.getTime() > since).flatMap(linesOf);
+  lines.sort((one, other) => one.at.getTime() - other.at.getTime());
+  const heads = new Map<string, { last: number; since: Date }>();
+  const entries = lines.map(({ at, agentId, ...line }) => {
+    const head = heads.get(agentId) ?? { last: 0, since: at };
+    head.last += 1;
+    heads.set(agentId, head);
+    const when = { recorded_at: at, at };
+    return { agent_id: agentId, seq: head.last, organization_id: organizationId, kind: 'execution', ...when, ...line };
+  });
+  const of = { organization_id: organizationId };
+  return {
+    timeline_entry: entries,
+    timeline_head: [...heads].map(([agentId, { last, since: began }]) => ({
+      agent_id: agentId,
+      ...of,
+      last_seq: last,
+      logs_since: began,
+      others_since: began,
+    })),
+  };
+}
+
+function linesOf({ id, agentId, routine, stepsPassed, status, started, ms, error, claims, n }: Run) {
+  const { steps } = routine;
+  const line = (share: number, message: string, level = 'info') => ({
+    at: new Date(started.getTime() + ms * share),
+    agentId,
+    job_id: id,
+    source: 'worker',
+    level,
+    message,
+  });
+  const begun = steps.slice(0, stepsPassed + 1).map((step, at) => line(at / steps.length, `${step} …`));
+  const done = claims.map((outcome, at) => line(0.9 + at / 1000, `C-${n}-${at + 1}: ${outcome.replaceAll('_', ' ')}`));
+  if (status === 'failed') return [...begun, line(0.99, error.text!, 'error')];
+  return [...begun, ...done];
+}

@@ -1,0 +1,97 @@
+/** What the practice runs: how often, for how long, and what becomes of it. */
+export interface Routine {
+  name: string;
+  description: string;
+  variables: Record<string, readonly string[]>;
+  steps: readonly string[];
+  /** Its share of all runs. */
+  share: number;
+  /** Of a run: how long it usually takes. */
+  minutes: number;
+  /** Of a run: the most claims that it works through. */
+  claims: number;
+  failing: number;
+  /** Why its runs fail, the usual cause first. */
+  errors: readonly [code: string, error: string][];
+  /** When a schedule begins it, beside what people launch. */
+  cron?: { expression: string; name: string };
+  usesModel: boolean;
+}
+
+const payers = ['Delta Dental', 'Cigna', 'MetLife', 'Aetna', 'Guardian', 'UnitedHealthcare'];
+
+const timeout = (what: string) => `TimeoutError: ${what} did not appear within 30 s`;
+
+export const routines: readonly Routine[] = [
+  {
+    name: 'Submit claims',
+    description: 'Takes the day’s claims from the practice’s ledger to the payer’s portal, with their X-rays.',
+    variables: { CLAIM_ID: ['C-{n}'], PAYER: payers },
+    steps: ['Open the portal', 'Find the patient', 'Fill in the claim', 'Attach X-rays', 'Submit', 'Save the receipt'],
+    share: 0.42,
+    minutes: 4,
+    claims: 3,
+    failing: 0.05,
+    errors: [
+      ['script_failed', timeout('the button “Submit claim”')],
+      ['script_failed', 'PortalError: the member ID {n} is not known to the payer'],
+      ['agent_lost', 'the machine was not heard of for 2 min'],
+    ],
+    usesModel: false,
+  },
+  {
+    name: 'Download EOBs',
+    description: 'Fetches the explanations of benefits that came overnight, and files them with their patients.',
+    variables: { PAYER: payers },
+    steps: ['Open the portal', 'List what is new', 'Download', 'File with the patients'],
+    share: 0.28,
+    minutes: 11,
+    claims: 9,
+    failing: 0.07,
+    errors: [
+      ['script_failed', 'PortalError: the password of the account has expired'],
+      ['script_failed', timeout('the list of documents')],
+    ],
+    cron: { expression: '0 5 * * 1-5', name: 'EOBs before opening' },
+    usesModel: false,
+  },
+  {
+    name: 'Check eligibility',
+    description: 'Asks each payer what the patients of the next day are covered for.',
+    variables: { DAY: ['tomorrow'], PAYER: payers },
+    steps: ['Read the appointments', 'Ask the payer', 'Write down the coverage'],
+    share: 0.18,
+    minutes: 7,
+    claims: 0,
+    failing: 0.03,
+    errors: [['script_failed', 'HTTPError: 503 Service Unavailable from eligibility.payer.example']],
+    cron: { expression: '30 19 * * 1-5', name: 'Eligibility for tomorrow' },
+    usesModel: false,
+  },
+  {
+    name: 'Narratives for denied claims',
+    description: 'Writes why a treatment was needed, from the chart and the X-rays, for a person to approve.',
+    variables: { CLAIM_ID: ['C-{n}'] },
+    steps: ['Read the chart', 'Look at the X-rays', 'Write the narrative', 'Ask for approval', 'Send the appeal'],
+    share: 0.12,
+    minutes: 16,
+    claims: 1,
+    failing: 0.09,
+    errors: [
+      ['script_failed', 'NotAnswered: nobody approved the narrative within 8 h'],
+      ['cost_limit', 'the run cost more than its limit of $1.50'],
+    ],
+    usesModel: true,
+  },
+];
+
+export const machines = ['Front desk', 'Billing', 'Back office', 'Imaging', 'Night'].flatMap((room) =>
+  ['Main Street', 'Riverside', 'Oak Park'].map((site) => ({
+    name: `${room} · ${site}`,
+    labels: [slug(room), slug(site)],
+  })),
+);
+
+function slug(text: string): string {
+  return text.toLowerCase().replaceAll(' ', '-');
+}

@@ -1,0 +1,25 @@
+// @ts-expect-error: plain JavaScript, because it runs before anything is compiled.
+import { wordFaultsIn } from './words.mjs';
+
+describe('the words of pages', () => {
+  const page = 'apps/console/src/pages/home/index.tsx';
+
+  it.each([
+    '<Empty title="Nothing was given up." />',
+    "toast('The worker was told.');",
+    '<Link to="/runs">Its runs</Link>',
+    "heads={['Run', 'Because']}",
+    '`${usd(amount)} USD`',
+    "toast('The record is made.');",
+  ])('are not %s', (line) => {
+    expect(wordFaultsIn(page, `ok\n${line}\n`)).toEqual([expect.stringMatching(`^${page}:2: `)]);
+    expect(wordFaultsIn('libs/jobs/src/index.ts', line)).toEqual([]);
+  });
+
+  it.each(['// The worker was told.', '<Link to="/runs">View runs</Link>', 'Runs are made of steps'])(
+    'may be %s',
+    (line) => {
+      expect(wordFaultsIn(page, line)).toEqual([]);
+    },
+  );
+});

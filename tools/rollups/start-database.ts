@@ -1,0 +1,40 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { Database, DatabaseModule } from '@muster/database';
+import { BaseConfig, createApp, type Environment, loadConfig } from '@muster/platform';
+
+/** The database at DATABASE_URL, or that of `npm start` (MUSTER_DATA_DIR, .muster/data), for a command that runs beside it. */
+export async function openStartDatabase(): Promise<{ database: Database; close: () => Promise<void> }> {
+  const { nest, close } = await createApp({
+    // One that has no queue to answer.
+    name: 'gateway',
+    configs: [loadConfig(BaseConfig, environment())],
+    modules: [DatabaseModule],
+  });
+  await nest.init();
+  return { database: nest.get(Database), close };
+}
+
+function environment(): Environment {
+  const given = process.env;
+  return {
+    DATABASE_URL: given['DATABASE_URL'] ?? urlOfStart(resolve(given['MUSTER_DATA_DIR'] ?? '.muster/data')),
+    // Nothing is queued here, and nothing is unlocked.
+    REDIS_URL: given['REDIS_URL'] ?? 'redis://127.0.0.1:6379',
+    MASTER_KEYS: given['MASTER_KEYS'] ?? `none:${randomBytes(32).toString('base64')}`,
+    PUBLIC_APP_URL: 'http://127.0.0.1',
+    LOG_LEVEL: 'error',
+    DATABASE_POOL_SIZE: '2',
+  };
+}
+
+function urlOfStart(dataDir: string): string {
+  const read = (name: string) => readFileSync(join(dataDir, 'postgres', name), 'utf8').trim();
+  try {
+    return `postgres://muster:${read('password')}@127.0.0.1:${read('port')}/muster`;
+  } catch {
+    console.error(`There is no database below ${dataDir}: set DATABASE_URL, or MUSTER_DATA_DIR as npm start has it.`);
+    process.exit(2);
+  }
+}

@@ -1,0 +1,41 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitFor } from '@muster/testing';
+import { ServedApp } from './served-app';
+
+describe('an app under nx serve', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'muster-served-'));
+    await writeFile(
+      join(folder, 'main.js'),
+      `require('fs').appendFileSync(process.env.STARTS, process.pid + '\\n'); process.on('disconnect', () => process.exit());`,
+    );
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it('is started again when it has died, and not after it was stopped', async () => {
+    const file = join(folder, 'starts');
+    const said: string[] = [];
+    const app = new ServedApp(join(folder, 'main.js'), { ...process.env, STARTS: file }, (line) => said.push(line));
+    const starts = async () => (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean).map(Number);
+    await app.start();
+    const [first] = await waitFor('its start', async () => (await starts()).length === 1 && starts());
+    process.kill(first!, 'SIGKILL');
+    await waitFor('a second start', async () => (await starts()).length === 2);
+    expect(said).toEqual(['ended by itself (SIGKILL); it starts again at once']);
+
+    // One that is waiting to be started again is stopped as well.
+    process.kill((await starts())[1]!, 'SIGKILL');
+    await waitFor('its death', () => said.length === 2);
+    await app.stop();
+    expect(app.isWanted).toBe(false);
+    expect(await starts()).toHaveLength(2);
+    await app.start();
+    await waitFor('the start that was asked for', async () => (await starts()).length === 3);
+    await app.stop();
+    expect(await starts()).toHaveLength(3);
+    expect(said).toHaveLength(2);
+  });
+});

@@ -1,0 +1,13 @@
+/** How long to wait before something that died is started again: longer with each death within a minute. */
+export class Backoff {
+  private deaths: number[] = [];
+
+  next(now = Date.now()): number {
+    this.deaths = [...this.deaths.filter((at) => now - at < 60_000), now];
+    return Math.min(250 * 2 ** this.deaths.length, 10_000);
+  }
+
+  forget(): void {
+    this.deaths = [];
+  }
+}

@@ -1,0 +1,53 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { generateX25519Identity, identityToRecipient } from 'age-encryption';
+import { pruneBackups } from '../admin/backup/prune-backups';
+import { Repository } from '../admin/backup/repository';
+import { takeBackup } from '../admin/backup/take-backup';
+import { FolderPlace } from '../admin/place/folder-place';
+import { restoreDatabase } from '../admin/restore/restore-database';
+import type { UpgradeData } from './upgrade-data';
+
+const keptBackups = 3;
+const jobs = 2;
+
+/** A backup in the data folder, whose key lies beside it like the others, and the way back to it. */
+export async function saveBefore(
+  { databaseUrl, dataDir }: UpgradeData,
+  version: string,
+): Promise<{ id: string; restore: () => Promise<void> }> {
+  const place = new FolderPlace(join(dataDir, 'backups'));
+  const identity = await ownIdentity(join(dataDir, 'backup-identity.txt'));
+  const keys = { recipients: [await identityToRecipient(identity)], identities: [identity] };
+  const onProgress = () => undefined;
+  const manifest = await takeBackup({
+    place,
+    keys,
+    databaseUrl,
+    storage: null,
+    environment: {},
+    withKeys: false,
+    version,
+    jobs,
+    now: new Date(),
+    onProgress,
+  });
+  await pruneBackups(place, { keep: { last: keptBackups }, now: new Date() });
+  return {
+    id: manifest.id,
+    restore: async () => {
+      const repository = await Repository.open(place, keys);
+      await restoreDatabase({ databaseUrl, repository, manifest, jobs, replace: true, upgrade: false, onProgress });
+    },
+  };
+}
+
+/** As age-keygen writes it, for `muster-admin restore --identity`. */
+async function ownIdentity(file: string): Promise<string> {
+  const known = await readFile(file, 'utf8').catch(() => '');
+  const found = known.split('\n').find((line) => line.startsWith('AGE-SECRET-KEY-'));
+  if (found) return found;
+  const identity = await generateX25519Identity();
+  await writeFile(file, `# opens the backups that npm start took before upgrades\n${identity}\n`, { mode: 0o600 });
+  return identity;
+}

@@ -1,0 +1,80 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { migrate, migrations, ownerDataSource } from '@muster/database';
+import { type ClonedDatabase, cloneDatabase } from '@muster/testing';
+import { type UpgradeData, upgradeData } from './upgrade-data';
+
+describe('data of another version', () => {
+  let database: ClonedDatabase;
+  let dataDir: string;
+  const said: string[] = [];
+  const newest = migrations.slice(-2).map(({ name }) => name);
+  const given = (options: Partial<UpgradeData> = {}): UpgradeData => ({
+    databaseUrl: database.url,
+    dataDir,
+    backup: true,
+    pending: newest.length,
+    say: (line) => said.push(line),
+    ...options,
+  });
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+    dataDir = await mkdtemp(join(tmpdir(), 'muster-upgrade-'));
+    const source = await ownerDataSource(database.url).initialize();
+    for (const _ of newest) await source.undoLastMigration();
+    await source.query("INSERT INTO organization (id, name) VALUES (gen_random_uuid(), 'Practice')");
+    await source.destroy();
+  });
+  beforeEach(() => said.splice(0));
+  afterAll(async () => {
+    await database.drop();
+    await rm(dataDir, { recursive: true });
+  });
+
+  it('is restored where it cannot be brought to this one', async () => {
+    const run = async (url: string) => {
+      await migrate(url, { only: migrations.slice(0, -1).map(({ name }) => name) });
+      await query("UPDATE organization SET name = 'half changed'");
+      throw new Error('no room\nat line 1');
+    };
+    await expect(upgradeData(given({ run }))).rejects.toThrow(
+      /could not be brought to Muster \S+ \(no room\); it was restored as it was before, from the backup \S+Z\./,
+    );
+    expect(said).toEqual([
+      expect.stringMatching(/^the data is of an older version \(2 migrations\): backing it up into .*backups first$/),
+      expect.stringMatching(/^backup \S+ is whole; bringing the data to Muster/),
+      'that failed: restoring the backup',
+    ]);
+    expect(await query('SELECT name FROM organization')).toEqual([{ name: 'Practice' }]);
+    expect(await query('SELECT name FROM schema_migration WHERE name = ANY($1)', [newest])).toEqual([]);
+  });
+
+  it('is brought to this one, backed up before, and the version is noted', async () => {
+    expect(await upgradeData(given())).toEqual(newest);
+    expect(said).toHaveLength(2);
+    expect(await readFile(join(dataDir, 'version'), 'utf8')).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(await query('SELECT name FROM organization')).toEqual([{ name: 'Practice' }]);
+    expect(await upgradeData(given({ pending: 0 }))).toEqual([]);
+    expect(said).toHaveLength(2);
+  });
+
+  it('is refused where it is newer, with the version that it needs', async () => {
+    await query("INSERT INTO schema_migration (timestamp, name) VALUES (1900000000000, 'Later1900000000000')");
+    await expect(upgradeData(given({ pending: 0 }))).rejects.toThrow(
+      /is of a newer Muster than this one \(\S+\): it has the migration Later1900000000000\. Start the version that made it/,
+    );
+  });
+
+  async function query(sql: string, values: unknown[] = []): Promise<unknown[]> {
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    try {
+      return (await client.query(sql, values)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+});

@@ -1,0 +1,44 @@
+// Lets `require` read TypeScript where it lies: the code that the build made of a source, or, for what the build leaves out
+// (specs, the console's sources), the same compiler with the same options.
+const { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } = require('node:fs');
+const { dirname, join, relative } = require('node:path');
+
+const root = join(__dirname, '../../..');
+/** The map of each file that was loaded, by the file's path. */
+const sourceMaps = new Map();
+let compiler;
+
+function installTypeScript(swcOptions) {
+  require.extensions['.ts'] ??= (module, file) => module._compile(codeOf(file, swcOptions), file);
+  require.extensions['.tsx'] ??= require.extensions['.ts'];
+  return sourceMaps;
+}
+
+function codeOf(file, swcOptions) {
+  const path = relative(root, file).replace(/\.tsx?$/, '.js');
+  const built = [join(root, 'dist', path), join(root, 'dist/.cache/specs', path)];
+  const found = built.find((place) => isNewer(place, file)) ?? compile(file, built[1], swcOptions);
+  sourceMaps.set(file, `${found}.map`);
+  return readFileSync(found, 'utf8');
+}
+
+/** Several processes may do so at once, so each writes its own and puts it there in one step. */
+function compile(file, target, swcOptions) {
+  compiler ??= require('@swc/core');
+  const { code, map } = compiler.transformFileSync(file, swcOptions);
+  mkdirSync(dirname(target), { recursive: true });
+  for (const [place, text] of [
+    [`${target}.map`, map],
+    [target, code],
+  ]) {
+    writeFileSync(`${place}.${process.pid}`, text);
+    renameSync(`${place}.${process.pid}`, place);
+  }
+  return target;
+}
+
+function isNewer(built, source) {
+  return existsSync(built) && statSync(built).mtimeMs > statSync(source).mtimeMs;
+}
+
+module.exports = { installTypeScript };

@@ -1,0 +1,79 @@
+// Loads test files with Node's own `require`: modules are loaded once a process and not once a file, and a database or Nest
+// suite begins at once. Test files alone are read anew each time; so is jest's own account of describe, it and their hooks.
+const asyncHooks = require('node:async_hooks');
+const { installTypeScript } = require('./load-typescript.cjs');
+
+class SharedRuntime {
+  constructor(config, environment, _resolver, _transformer, _sources, _coverage, testPath) {
+    this.environment = environment;
+    this.testPath = testPath;
+    this.sourceMaps = installTypeScript(config.testEnvironmentOptions.swc);
+    this.storages = [];
+    globalThis.jest = this.jestObject();
+  }
+
+  /** Of jest's parts only the account of the tests is asked for here; it starts empty for each file. */
+  requireInternalModule(path) {
+    delete require.cache[require.resolve(path)];
+    const { AsyncLocalStorage } = asyncHooks;
+    const { storages } = this;
+    asyncHooks.AsyncLocalStorage = class extends AsyncLocalStorage {
+      constructor() {
+        super();
+        storages.push(this);
+      }
+    };
+    try {
+      return require(path);
+    } finally {
+      asyncHooks.AsyncLocalStorage = AsyncLocalStorage;
+    }
+  }
+
+  requireModule(path) {
+    delete require.cache[path];
+    const loaded = require(path);
+    this.loadedAt = Date.now();
+    return loaded;
+  }
+
+  jestObject() {
+    const { moduleMocker: mocker, fakeTimersModern: timers } = this.environment;
+    const jest = {
+      fn: mocker.fn.bind(mocker),
+      spyOn: mocker.spyOn.bind(mocker),
+      requireActual: (path) => require(path),
+      restoreAllMocks: () => mocker.restoreAllMocks(),
+      setTimeout: (ms) => (globalThis[Symbol.for('TEST_TIMEOUT_SYMBOL')] = ms),
+      useFakeTimers: (options) => timers.useFakeTimers(options),
+      useRealTimers: () => timers.useRealTimers(),
+      advanceTimersByTimeAsync: (ms) => timers.advanceTimersByTimeAsync(ms),
+    };
+    return jest;
+  }
+
+  setGlobalsForRuntime() {}
+
+  enterTestCode() {}
+
+  leaveTestCode() {}
+
+  unstable_shouldLoadAsEsm() {
+    return false;
+  }
+
+  getSourceMaps() {
+    return this.sourceMaps;
+  }
+
+  /** A storage that stays enabled is written to every promise of all files after this one. */
+  teardown() {
+    for (const storage of this.storages) storage.disable();
+    delete require.cache[this.testPath];
+    delete globalThis[Symbol.for('TEST_TIMEOUT_SYMBOL')];
+  }
+
+  getAllCoverageInfoCopy() {}
+}
+
+module.exports = { __esModule: true, default: SharedRuntime };
